@@ -1,0 +1,29 @@
+# Two commands on a fresh machine with Python and make: `make demo` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint types bench clean
+
+demo: .venv/installed
+	$(BIN)/shortlist demo
+
+test: lint types
+	$(BIN)/pytest -n auto --cov=shortlist.noise --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/installed
+	$(BIN)/mypy
+
+bench: .venv/installed
+	$(BIN)/python -m bench
+
+.venv/installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	touch $@
+
+clean:
+	rm -rf .venv .bench
