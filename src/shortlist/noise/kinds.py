@@ -214,7 +214,7 @@ def _half_logistic_quantile(words: Words, level: Indices | int) -> tuple[Floats,
 # Quantiles in balls, at the working precision
 
 
-def _dyadic(v: int, bits: int) -> arb:
+def dyadic(v: int, bits: int) -> arb:
     from flint import arb, fmpq
 
     return arb(fmpq(v, 1 << bits))
@@ -227,28 +227,28 @@ def _end(sign: int) -> arb:
 
 
 def _exponential_exact(v: int, bits: int) -> arb:
-    return -_dyadic(v, bits).log() if v else _end(+1)
+    return -dyadic(v, bits).log() if v else _end(+1)
 
 
 def _gumbel_exact(v: int, bits: int) -> arb:
     rest = (1 << bits) - v
-    return -(-_dyadic(rest, bits).log()).log() if v and rest else _end(1 if rest else -1)
+    return -(-dyadic(rest, bits).log()).log() if v and rest else _end(1 if rest else -1)
 
 
 def _laplace_exact(v: int, bits: int) -> arb:
     rest = (1 << bits) - v
     if v and rest:
-        return -_dyadic(2 * v, bits).log() if v <= rest else _dyadic(2 * rest, bits).log()
+        return -dyadic(2 * v, bits).log() if v <= rest else dyadic(2 * rest, bits).log()
     return _end(1 if rest else -1)
 
 
 def _logistic_exact(v: int, bits: int) -> arb:
     rest = (1 << bits) - v
-    return (_dyadic(rest, bits) / _dyadic(v, bits)).log() if v and rest else _end(1 if rest else -1)
+    return (dyadic(rest, bits) / dyadic(v, bits)).log() if v and rest else _end(1 if rest else -1)
 
 
 def _half_logistic_exact(v: int, bits: int) -> arb:
-    return (_dyadic((2 << bits) - v, bits) / _dyadic(v, bits)).log() if v else _end(+1)
+    return (dyadic((2 << bits) - v, bits) / dyadic(v, bits)).log() if v else _end(+1)
 
 
 EXPONENTIAL = Noise(

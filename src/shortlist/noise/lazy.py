@@ -1,0 +1,136 @@
+"""Exact arithmetic on partially drawn noise: real numbers that are never fully written down.
+
+A `Draw` knows some leading bits of its uniform and encloses its noise by Arb balls at the two ends of what it
+knows. Where a decision needs more, it draws 64 further bits and never forgets one: the decision is the one
+that the exact real numbers would have given. Precision is flint's context, set and restored each time;
+a ball is an enclosure at any precision, so another thread that changes it can cost time but never truth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from shortlist.noise.entropy import Source, word
+from shortlist.noise.kinds import Noise
+
+if TYPE_CHECKING:
+    from flint import arb
+
+Term = tuple[Fraction, "Draw"]
+
+
+class Draw:
+    """Noise Q(U) of scale 1 with U in [value, value + 1] / 2^bits: the rest of U is drawn on demand."""
+
+    __slots__ = ("_source", "bits", "noise", "value")
+
+    def __init__(self, noise: Noise, value: int, bits: int, source: Source) -> None:
+        self.noise = noise
+        self.value = value
+        self.bits = bits
+        self._source = source
+
+    def refine(self) -> None:
+        self.value = (self.value << 64) | word(self._source)
+        self.bits += 64
+
+    def enclosure(self) -> tuple[arb, arb]:
+        """Balls around the least and the largest noise that the known bits allow."""
+        quantile = self.noise.exact_quantile
+        return quantile(self.value + 1, self.bits), quantile(self.value, self.bits)
+
+
+class NoisyScore:
+    """A candidate in the race: its index, its exact position (score - centre) / scale, and its noise."""
+
+    __slots__ = ("draw", "index", "position")
+
+    def __init__(self, index: int, position: Fraction, draw: Draw) -> None:
+        self.index = index
+        self.position = position
+        self.draw = draw
+
+
+def ball(value: Fraction) -> arb:
+    from flint import arb, fmpq
+
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def narrowing(offset: Fraction, terms: Sequence[Term]) -> Iterator[tuple[arb, arb]]:
+    """Ever narrower (lower, upper) bounds on offset + sum of coefficient * noise."""
+    from flint import ctx
+
+    while True:
+        with ctx.workprec(64 + max(draw.bits for _, draw in terms) + _magnitude(offset)):
+            low = high = ball(offset)
+            for coefficient, draw in terms:
+                least, most = draw.enclosure()
+                if coefficient < 0:
+                    least, most = most, least
+                low = low + ball(coefficient) * least
+                high = high + ball(coefficient) * most
+            bounds = low.lower(), high.upper()
+        yield bounds
+        for _, draw in terms:
+            draw.refine()
+
+
+def _magnitude(value: Fraction) -> int:
+    return max(0, value.numerator.bit_length() - value.denominator.bit_length())
+
+
+def is_positive(offset: Fraction, terms: Sequence[Term]) -> bool:
+    """Whether offset + sum of coefficient * noise is above zero, exactly (zero has probability zero)."""
+    for low, high in narrowing(offset, terms):
+        if low > 0:
+            return True
+        if high < 0:
+            return False
+    raise AssertionError("bounds narrow for ever")
+
+
+def nearest_float(offset: Fraction, terms: Sequence[Term]) -> float:
+    """The float nearest to offset + sum of coefficient * noise: a function of the exact real alone."""
+    for low, high in narrowing(offset, terms):
+        if low.is_finite() and high.is_finite():
+            rounded = _to_float(low)
+            if rounded == _to_float(high):
+                return rounded + 0.0  # one zero, not two: its sign would tell more than the rounded value
+    raise AssertionError("bounds narrow for ever")
+
+
+def _to_float(exact: arb) -> float:
+    """A ball of radius zero, rounded to the nearest float (to an infinity beyond the largest)."""
+    mantissa, exponent = (int(part) for part in exact.man_exp())
+    try:
+        return float(mantissa * Fraction(2) ** exponent)
+    except OverflowError:
+        return math.inf if mantissa > 0 else -math.inf
+
+
+def compare(a: NoisyScore, b: NoisyScore) -> int:
+    """+1 if a finishes above b, -1 if below, exactly."""
+    one = Fraction(1)
+    return 1 if is_positive(a.position - b.position, [(one, a.draw), (-one, b.draw)]) else -1
+
+
+def failures_before_success(value: int, level: int, source: Source) -> int:
+    """floor(ln U / ln(1 - 2^-level)) for U in [value, value + 1] / 2^64, drawing more of U until certain."""
+    from flint import arb, ctx, fmpq
+
+    bits = 64
+    while True:
+        if value:
+            with ctx.workprec(64 + bits):
+                per_item = arb(fmpq((1 << level) - 1, 1 << level)).log()
+                most = (arb(fmpq(value, 1 << bits)).log() / per_item).floor()
+                least = (arb(fmpq(value + 1, 1 << bits)).log() / per_item).floor()
+            low, high = least.unique_fmpz(), most.unique_fmpz()
+            if low is not None and low == high:
+                return int(low)
+        value = (value << 64) | word(source)
+        bits += 64

@@ -1,0 +1,138 @@
+"""Custom noise: a survival function whose logarithm is piecewise linear with rational knots and slopes.
+
+With slopes in [-1, 0] the hazard is at most 1, which is all that the privacy of an unordered set needs. The
+*order* of the winners is another matter: for general noise of this kind it breaks the guarantee (SPEC 6 has
+the counterexample), so these kinds release sets only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Words
+from shortlist.noise.kinds import RELATIVE_ERROR, Noise, dyadic, log_uniform
+from shortlist.noise.lazy import ball
+
+if TYPE_CHECKING:
+    from flint import arb
+
+
+def piecewise_noise(
+    knots: Sequence[int | float | Fraction], slopes: Sequence[int | float | Fraction], *, name: str = "custom"
+) -> Noise:
+    """Noise with ln P(N > x) = 0 up to the first knot, with slope `slopes[j]` from `knots[j]` on.
+
+    Parameters
+    ----------
+    knots
+        Increasing rational numbers (floats are taken as the exact binary fractions they are).
+    slopes
+        As many, each in [-1, 0]; the last one negative, so that the noise is finite. A slope of 0 is a
+        stretch that the noise never falls into.
+
+    Returns
+    -------
+    A noise kind for `NoisyMax` and for unordered `OneshotTopK`.
+
+    Examples
+    --------
+    >>> piecewise_noise([0], [-1], name="exponential again")
+    <noise exponential again>
+    """
+    at = _rationals("knots", knots)
+    slope = _rationals("slopes", slopes)
+    if not at or len(at) != len(slope):
+        raise ValueError(
+            "knots and slopes must have the same length, at least one: one slope after each knot"
+        )
+    if any(a >= b for a, b in pairwise(at)):
+        raise ValueError("knots must increase strictly; sort them and drop repeated ones")
+    if any(not -1 <= one <= 0 for one in slope):
+        raise ValueError("slopes must lie in [-1, 0]: a steeper fall than e^-x would break the guarantee")
+    if slope[-1] == 0:
+        raise ValueError("the last slope must be negative: with 0 the noise would be infinite")
+    if max(map(abs, at)) > 2**30 or any(-(2**-30) < one < 0 for one in slope):
+        raise ValueError("knots must lie within 2^30 of 0, and slopes be 0 or at most -2^-30")
+    heights = [Fraction(0)]
+    for (left, right), fall in zip(pairwise(at), slope, strict=False):
+        heights.append(heights[-1] + fall * (right - left))
+    return _kind(name, tuple(zip(at, slope, heights, strict=True)))
+
+
+def _rationals(name: str, values: Sequence[int | float | Fraction]) -> list[Fraction]:
+    try:
+        return [Fraction(value) for value in values]
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be finite rational numbers, for example [0, Fraction(1, 2)]") from None
+
+
+Piece = tuple[Fraction, Fraction, Fraction]
+"""Where a piece starts, its slope, and ln S at its start."""
+
+
+def _kind(name: str, pieces: tuple[Piece, ...]) -> Noise:
+    steep = tuple(piece for piece in pieces if piece[1] < 0)
+    start, slope, height = np.array(pieces, np.float64).T
+    steep_start, steep_slope, steep_height = np.array(steep, np.float64).T
+
+    def log_survival(x: Floats) -> Floats:
+        piece = np.maximum(np.searchsorted(start, x, side="right") - 1, 0)
+        return np.minimum(height[piece] + slope[piece] * (x - start[piece]), 0.0)
+
+    def log_cdf(x: Floats) -> Floats:
+        with np.errstate(divide="ignore"):
+            result: Floats = np.log(-np.expm1(log_survival(x)))
+        return result
+
+    def log_density(x: Floats) -> Floats:
+        piece = np.searchsorted(start, x, side="right") - 1
+        with np.errstate(divide="ignore"):
+            hazard: Floats = np.log(np.where(piece < 0, 0.0, -slope[piece]))
+        return hazard + log_survival(x)
+
+    def decay(x: Floats) -> Floats:
+        return -log_survival(x)
+
+    def inverse(log: Floats) -> Floats:
+        piece = np.searchsorted(-steep_height, -log, side="right") - 1
+        result: Floats = steep_start[piece] + (log - steep_height[piece]) / steep_slope[piece]
+        return result
+
+    def quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
+        """The inverse is monotone: take it at both ends of what is known of ln U."""
+        log, error = log_uniform(words, level)
+        known = np.where(np.isinf(error), 0.0, error)
+        least, most = inverse(np.minimum(log + known, 0.0)), inverse(log - known)
+        slack = RELATIVE_ERROR * (abs(start).max() + np.abs(least) + np.abs(most) + 1.0)
+        return 0.5 * (least + most), np.where(np.isinf(error), np.inf, 0.5 * (most - least) + slack)
+
+    def exact_quantile(v: int, bits: int) -> arb:
+        """Not a number where the precision cannot tell which piece it is: whoever asks refines."""
+        from flint import arb
+
+        if v == 0:
+            return arb("inf")
+        log = dyadic(v, bits).log()
+        for left, fall, top in reversed(steep):
+            if log <= ball(top):
+                return ball(left) + (log - ball(top)) / ball(fall)
+            if not log > ball(top):
+                return arb("nan")
+        raise AssertionError("ln U is at most 0, where the first piece starts")
+
+    return Noise(
+        name,
+        log_survival,
+        log_cdf,
+        log_density,
+        decay,
+        quantile,
+        exact_quantile,
+        kinks=tuple(map(float, start)),
+        releases_order=False,
+    )

@@ -1,0 +1,174 @@
+"""The race: the k candidates with the largest score + scale * noise, exactly.
+
+The one engine under every selection. Where there are many candidates it draws few of them, by skipping; where
+there are few, or where the work must not depend on the scores (`work="fixed"`), it draws all of them in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shortlist._arrays import Floats, Indices, Values, Words
+from shortlist.noise.contest import Contest, ranking
+from shortlist.noise.entropy import Source
+from shortlist.noise.kinds import Noise
+from shortlist.noise.lazy import NoisyScore, nearest_float
+from shortlist.noise.plan import block_size, make_plan
+from shortlist.noise.skipping import CHUNK, Plan
+
+Work = Literal["adaptive", "fixed"]
+
+SKIP_FROM = 4096
+"""Below so many candidates drawing them all is as fast as skipping."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The winners, best first, with what is known of their noise."""
+
+    indices: Indices
+    _contest: Contest
+    _exact: Callable[[], list[NoisyScore]]
+
+    def values(self) -> list[float]:
+        """The exact noisy scores, each correctly rounded."""
+        scale, centre = self._contest.scale, Fraction(self._contest.centre)
+        return [nearest_float(centre + scale * one.position, [(scale, one.draw)]) for one in self._exact()]
+
+    def gaps(self) -> list[float]:
+        """The exact differences of consecutive noisy scores, each correctly rounded."""
+        scale = self._contest.scale
+        return [
+            nearest_float(scale * (one.position - two.position), [(scale, one.draw), (-scale, two.draw)])
+            for one, two in pairwise(self._exact())
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Runners:
+    """Candidates that may still win: their indices, bits and intervals."""
+
+    index: Indices
+    words: Words
+    level: Indices
+    low: Floats
+    high: Floats
+
+    def keep(self, chosen: Indices) -> _Runners:
+        return _Runners(
+            self.index[chosen], self.words[chosen], self.level[chosen], self.low[chosen], self.high[chosen]
+        )
+
+    def join(self, other: _Runners) -> _Runners:
+        return _Runners(
+            np.concatenate([self.index, other.index]),
+            np.concatenate([self.words, other.words]),
+            np.concatenate([self.level, other.level]),
+            np.concatenate([self.low, other.low]),
+            np.concatenate([self.high, other.high]),
+        )
+
+    def finish(self, contest: Contest, source: Source) -> Finish:
+        @cache
+        def exact(i: int) -> NoisyScore:
+            return contest.noisy_score(int(self.index[i]), int(self.words[i]), int(self.level[i]), source)
+
+        order = ranking(self.low, self.high, contest.k, exact)
+        return Finish(self.index[order], contest, lambda: [exact(int(i)) for i in order])
+
+
+def race(
+    values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, work: Work = "adaptive"
+) -> Finish:
+    """The k largest of values + scale * noise, best first. At least k values must be above -inf."""
+    return next(races(values, k=k, scale=scale, noise=noise, source=source, work=work))
+
+
+def races(
+    values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, work: Work = "adaptive"
+) -> Iterator[Finish]:
+    """Independent races, for ever: what depends on the scores alone is prepared once."""
+    block = block_size(len(values), k) if work == "adaptive" and len(values) >= SKIP_FROM else None
+    if block is None:
+        contest = Contest(values, k, scale, noise, values.max().item())
+        while True:
+            yield _best(contest, _everyone(len(values), source)).finish(contest, source)
+    plan = make_plan(values, k, scale, noise, block)
+    while True:
+        yield skip_race(plan, source)
+
+
+def skip_race(plan: Plan, source: Source) -> Finish:
+    """One race by skipping."""
+    contest = plan.contest
+    hits = plan.draw(source)
+    low, high = contest.intervals(contest.values[hits.index], hits.words, hits.level)
+    if np.count_nonzero(low > plan.threshold) >= contest.k:
+        runners = _Runners(hits.index, hits.words, hits.level, low, high)
+        return runners.keep(np.flatnonzero(high >= plan.threshold)).finish(contest, source)
+    return _best(contest, plan.reveal(hits, source)).finish(contest, source)
+
+
+def race_many(
+    values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, draws: int
+) -> Indices:
+    """The winners of that many independent races, one row each, best first."""
+    winners = np.empty((draws, k), np.int64)
+    if len(values) >= SKIP_FROM:
+        every = races(values, k=k, scale=scale, noise=noise, source=source)
+        for row in range(draws):
+            winners[row] = next(every).indices
+        return winners
+    contest = Contest(values, k, scale, noise, values.max().item())
+    rows = max(1, CHUNK // len(values))
+    for start in range(0, draws, rows):
+        count = min(rows, draws - start)
+        words = source.words(count * len(values)).reshape(count, len(values))
+        winners[start : start + count] = _rows(contest, words, source)
+    return winners
+
+
+def _rows(contest: Contest, words: NDArray[np.uint64], source: Source) -> Indices:
+    """One race in each row of words. Rows that floats cannot decide are run through exact arithmetic."""
+    k = contest.k
+    low, high = contest.intervals(contest.values, words, 0)
+    order = np.argsort(-high, axis=1)[:, : k + 1]
+    lowest = np.minimum.accumulate(np.take_along_axis(low, order[:, :k], axis=1), axis=1)
+    next_high = np.take_along_axis(high, order[:, 1:], axis=1)
+    undecided = (lowest[:, : next_high.shape[1]] <= next_high).any(axis=1)
+    for row in np.flatnonzero(undecided):
+        index = np.arange(words.shape[1])
+        runners = _Runners(index, words[row], np.zeros_like(index), low[row], high[row])
+        order[row, :k] = runners.finish(contest, source).indices
+    return order[:, :k]
+
+
+def _everyone(d: int, source: Source) -> Iterator[tuple[Indices, Words, Indices]]:
+    for start in range(0, d, CHUNK):
+        index = np.arange(start, min(start + CHUNK, d))
+        yield index, source.words(len(index)), np.zeros(len(index), np.int64)
+
+
+def _best(contest: Contest, chunks: Iterable[tuple[Indices, Words, Indices]]) -> _Runners:
+    """Whoever may still be among the k best after all chunks."""
+    best: _Runners | None = None
+    bar = -np.inf
+    for index, words, level in chunks:
+        low, high = contest.intervals(contest.values[index], words, level)
+        some = _Runners(index, words, level, low, high)
+        if best is not None:
+            some = best.join(some.keep(np.flatnonzero(high >= bar)))
+        if len(some.low) >= contest.k:
+            bar = np.partition(some.low, len(some.low) - contest.k)[len(some.low) - contest.k]
+            some = some.keep(np.flatnonzero(some.high >= bar))
+        best = some
+    assert best is not None
+    return best
