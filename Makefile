@@ -8,7 +8,7 @@ demo: .venv/installed
 	$(BIN)/shortlist demo
 
 test: lint types
-	$(BIN)/pytest -n auto --cov=shortlist.noise --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
+	$(BIN)/pytest -n auto --cov=src/shortlist/noise --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
 lint: .venv/installed
 	$(BIN)/ruff check .

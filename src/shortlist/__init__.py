@@ -1,0 +1,15 @@
+"""shortlist: pick winners from private data and show nobody's secret.
+
+>>> import shortlist as sl
+>>> release = sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True)
+>>> release.items, release.guarantee
+([0, 2], PureDP(epsilon=1.0))
+"""
+
+from shortlist import testing
+from shortlist.choose import select, top_k
+from shortlist.privacy import PureDP
+from shortlist.release import Release
+from shortlist.scores import Scores
+
+__all__ = ["PureDP", "Release", "Scores", "select", "testing", "top_k"]

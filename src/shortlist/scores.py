@@ -5,7 +5,7 @@ Nothing here draws, and nothing here prints a score.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, Self
@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from shortlist._arrays import Values
+from shortlist._reading import FrameKind, checked_flag, checked_labels, checked_values, unpack
 
 Neighbours = Literal["add-remove", "replace"]
 Number = int | float | Fraction | Decimal
@@ -71,13 +72,15 @@ class Scores:
         public: bool | None = None,
         unit: str = "user",
     ) -> None:
-        numbers, own_labels, self._frame = _unpack(values)
+        if isinstance(values, Scores):
+            raise TypeError("these are Scores already; use them as they are")
+        numbers, own_labels, self._frame = unpack(values)
         if labels is not None and own_labels is not None:
             raise ValueError("the values bring their own labels; leave labels= out, or pass plain values")
-        self._values = _checked_values(numbers)
-        self._labels = _checked_labels(own_labels if labels is None else labels, len(self._values))
+        self._values = checked_values(numbers)
+        self._labels = checked_labels(own_labels if labels is None else labels, len(self._values))
         self._sensitivity = sensitivity
-        self._monotone = _checked_flag("monotone", monotone)
+        self._monotone = checked_flag("monotone", monotone)
         if neighbours not in ("add-remove", "replace"):
             raise ValueError('neighbours must be "add-remove" or "replace"')
         self._neighbours: Neighbours = neighbours
@@ -88,7 +91,7 @@ class Scores:
             )
         self._range = _range_sensitivity(sensitivity, monotone, neighbours)
         plain = self._labels is None and self._frame is None
-        self._public = plain if public is None else _checked_flag("public", public)
+        self._public = plain if public is None else checked_flag("public", public)
         if not isinstance(unit, str) or not unit:
             raise ValueError('unit must be a word, for example unit="user"')
         self._unit = unit
@@ -135,6 +138,11 @@ class Scores:
         return self._range
 
     @property
+    def frame(self) -> FrameKind | None:
+        """The kind of frame the values came in, if any."""
+        return self._frame
+
+    @property
     def from_table(self) -> bool:
         """Whether the values were counted from people's rows, and so may not be studied directly."""
         return self._from_table
@@ -157,10 +165,7 @@ class Scores:
         return len(self._values)
 
     def __repr__(self) -> str:
-        if self._public:
-            count = f"{len(self)} candidate{'s' * (len(self) != 1)}"
-        else:
-            count = "candidates from data"
+        count = f"{len(self)} candidate{'s' * (len(self) != 1)}" if self._public else "candidates from data"
         parts = [
             count,
             f"sensitivity={self._sensitivity}",
@@ -177,121 +182,6 @@ def as_scores(scores: object, **question: Any) -> Scores:
     if question:
         raise TypeError(f"{', '.join(question)}: already said by the Scores object; give it there")
     return scores
-
-
-def _unpack(values: object) -> tuple[object, Iterable[Hashable] | None, str | None]:
-    """(numbers, their own labels, the kind of frame they came in)."""
-    if isinstance(values, Scores):
-        raise TypeError("these are Scores already; use them as they are")
-    if isinstance(values, Mapping):
-        return list(values.values()), list(values), None
-    library = type(values).__module__.partition(".")[0]
-    if library not in ("pandas", "polars", "pyarrow"):
-        return values, None, None
-    import narwhals as nw
-
-    try:
-        series = nw.from_native(values, series_only=True)  # type: ignore[call-overload]
-    except TypeError:
-        raise TypeError(
-            "scores must be one series, not a whole table; pick the column with the scores"
-        ) from None
-    if series.null_count():
-        raise ValueError("scores must not be missing; fill the gaps or drop those candidates")
-    labels = None
-    if library == "pandas" and not _counts_positions(values):
-        labels = values.index.tolist()  # type: ignore[attr-defined]
-    return series.to_numpy(), labels, library
-
-
-def _counts_positions(series: Any) -> bool:
-    """Whether a pandas index is the default one, 0, 1, 2, .."""
-    index = series.index
-    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
-
-
-def _checked_values(values: object) -> Values:
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError("scores must not be masked; fill the gaps or drop those candidates")
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise ValueError("scores must be one-dimensional: one number per candidate") from None
-    if array.ndim != 1:
-        raise ValueError(
-            f"scores must be one-dimensional, one number per candidate, not {array.ndim}-dimensional"
-        )
-    if array.size == 0:
-        raise ValueError("scores must not be empty: there is nothing to choose from")
-    if array.dtype.kind == "c":
-        raise TypeError(
-            "scores must be real numbers, not complex ones; take the part that ranks the candidates"
-        )
-    if array.dtype.kind == "O" and all(isinstance(value, int) for value in array):
-        raise ValueError("integer scores must fit into 64 bits; subtract a public constant or divide by one")
-    if array.dtype.kind not in "biuf":
-        raise TypeError("scores must be integers or floats; convert them, for example with .astype(float)")
-    if array.dtype.kind == "f":
-        array = _checked_floats(array, values)
-    elif array.dtype.kind == "b":
-        array = array.view(np.uint8)
-    elif array.dtype == np.uint64:
-        if array.max() > np.uint64(2**63 - 1):
-            raise ValueError("integer scores must fit into 64 bits with a sign; subtract a public constant")
-        array = array.view(np.int64)
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    array = array.view()
-    array.flags.writeable = False
-    return array
-
-
-def _checked_floats(array: Values, given: object) -> Values:
-    if array.dtype.itemsize > 8:
-        raise TypeError("scores must be floats of at most 64 bits; convert them with .astype(float)")
-    if not isinstance(given, np.ndarray) and any(
-        isinstance(value, int) and abs(value) > 2**53
-        for value in given  # type: ignore[attr-defined]
-    ):
-        raise ValueError("integers above 2^53 and floats do not mix exactly; give all scores as integers")
-    top = array.max()
-    if np.isnan(top):
-        raise ValueError("scores must not be NaN; drop those candidates or give them a score")
-    if top == np.inf:
-        raise ValueError(
-            "scores must not be +inf; only -inf is allowed, for a candidate that may never be chosen"
-        )
-    if top == -np.inf:
-        raise ValueError("every score is -inf: no candidate may be chosen")
-    return array.astype(np.float64) if array.dtype.itemsize < 4 else array
-
-
-def _checked_labels(labels: Iterable[Hashable] | None, d: int) -> Sequence[Hashable] | None:
-    if labels is None:
-        return None
-    if isinstance(labels, str | bytes):
-        raise TypeError("labels must be one name per candidate, not a single string")
-    to_list = (
-        getattr(labels, "tolist", None)
-        or getattr(labels, "to_list", None)
-        or getattr(labels, "to_pylist", None)
-    )
-    names = tuple(to_list() if to_list else labels)
-    if len(names) != d:
-        raise ValueError("labels must be as many as the scores: one name per candidate")
-    try:
-        distinct = len(set(names))
-    except TypeError:
-        raise TypeError("labels must be hashable, such as strings, numbers or tuples") from None
-    if distinct != d:
-        raise ValueError("labels must be distinct: add up the scores of a candidate that occurs twice")
-    return names
-
-
-def _checked_flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False")
-    return bool(value)
 
 
 def _range_sensitivity(sensitivity: object, monotone: bool, neighbours: Neighbours) -> Fraction:
@@ -319,16 +209,12 @@ def _range_sensitivity(sensitivity: object, monotone: bool, neighbours: Neighbou
 
 
 def _exact_sensitivity(value: object) -> Fraction:
-    if isinstance(value, bool | np.bool_) or not isinstance(
-        value, int | float | Fraction | Decimal | np.number
-    ):
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | Fraction | Decimal | np.number):
         raise TypeError("sensitivity must be a number or a pair of numbers, for example sensitivity=1.0")
     try:
         exact = Fraction(value.item() if isinstance(value, np.number) else value)
-    except (ValueError, OverflowError):
+    except (ValueError, TypeError, OverflowError):
         raise ValueError("sensitivity must be finite: the most that one person can move one score") from None
     if exact < 0:
-        raise ValueError(
-            "sensitivity must not be negative: it is the most that one person can move one score"
-        )
+        raise ValueError("sensitivity must not be negative: it is the most that one person can move one score")
     return exact

@@ -1,0 +1,7 @@
+"""Every mechanism, one file each."""
+
+from shortlist.mechanisms.base import Mechanism
+from shortlist.mechanisms.noisy_max import NoisyMax
+from shortlist.mechanisms.oneshot import OneshotTopK
+
+__all__ = ["Mechanism", "NoisyMax", "OneshotTopK"]

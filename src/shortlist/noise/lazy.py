@@ -85,22 +85,14 @@ def _magnitude(value: Fraction) -> int:
 
 def is_positive(offset: Fraction, terms: Sequence[Term]) -> bool:
     """Whether offset + sum of coefficient * noise is above zero, exactly (zero has probability zero)."""
-    for low, high in narrowing(offset, terms):
-        if low > 0:
-            return True
-        if high < 0:
-            return False
-    raise AssertionError("bounds narrow for ever")
+    return next(bool(low > 0) for low, high in narrowing(offset, terms) if low > 0 or high < 0)
 
 
 def nearest_float(offset: Fraction, terms: Sequence[Term]) -> float:
     """The float nearest to offset + sum of coefficient * noise: a function of the exact real alone."""
-    for low, high in narrowing(offset, terms):
-        if low.is_finite() and high.is_finite():
-            rounded = _to_float(low)
-            if rounded == _to_float(high):
-                return rounded + 0.0  # one zero, not two: its sign would tell more than the rounded value
-    raise AssertionError("bounds narrow for ever")
+    finite = ((low, high) for low, high in narrowing(offset, terms) if low.is_finite() and high.is_finite())
+    ends = ((_to_float(low), _to_float(high)) for low, high in finite)
+    return next(low + 0.0 for low, high in ends if low == high)  # one zero: its sign would tell more than its value
 
 
 def _to_float(exact: arb) -> float:

@@ -47,9 +47,7 @@ def piecewise_noise(
     at = _rationals("knots", knots)
     slope = _rationals("slopes", slopes)
     if not at or len(at) != len(slope):
-        raise ValueError(
-            "knots and slopes must have the same length, at least one: one slope after each knot"
-        )
+        raise ValueError("knots and slopes must have the same length, at least one: one slope after each knot")
     if any(a >= b for a, b in pairwise(at)):
         raise ValueError("knots must increase strictly; sort them and drop repeated ones")
     if any(not -1 <= one <= 0 for one in slope):
@@ -82,7 +80,8 @@ def _kind(name: str, pieces: tuple[Piece, ...]) -> Noise:
 
     def log_survival(x: Floats) -> Floats:
         piece = np.maximum(np.searchsorted(start, x, side="right") - 1, 0)
-        return np.minimum(height[piece] + slope[piece] * (x - start[piece]), 0.0)
+        result: Floats = np.minimum(height[piece] + slope[piece] * (x - start[piece]), 0.0)
+        return result
 
     def log_cdf(x: Floats) -> Floats:
         with np.errstate(divide="ignore"):
@@ -111,6 +110,10 @@ def _kind(name: str, pieces: tuple[Piece, ...]) -> Noise:
         slack = RELATIVE_ERROR * (abs(start).max() + np.abs(least) + np.abs(most) + 1.0)
         return 0.5 * (least + most), np.where(np.isinf(error), np.inf, 0.5 * (most - least) + slack)
 
+    def on_piece(piece: Piece, log: arb) -> arb:
+        left, fall, top = piece
+        return ball(left) + (log - ball(top)) / ball(fall)
+
     def exact_quantile(v: int, bits: int) -> arb:
         """Not a number where the precision cannot tell which piece it is: whoever asks refines."""
         from flint import arb
@@ -118,12 +121,12 @@ def _kind(name: str, pieces: tuple[Piece, ...]) -> Noise:
         if v == 0:
             return arb("inf")
         log = dyadic(v, bits).log()
-        for left, fall, top in reversed(steep):
-            if log <= ball(top):
-                return ball(left) + (log - ball(top)) / ball(fall)
-            if not log > ball(top):
+        for piece in reversed(steep[1:]):
+            if log <= ball(piece[2]):
+                return on_piece(piece, log)
+            if not log > ball(piece[2]):
                 return arb("nan")
-        raise AssertionError("ln U is at most 0, where the first piece starts")
+        return on_piece(steep[0], log)
 
     return Noise(
         name,

@@ -63,9 +63,7 @@ class _Runners:
     high: Floats
 
     def keep(self, chosen: Indices) -> _Runners:
-        return _Runners(
-            self.index[chosen], self.words[chosen], self.level[chosen], self.low[chosen], self.high[chosen]
-        )
+        return _Runners(self.index[chosen], self.words[chosen], self.level[chosen], self.low[chosen], self.high[chosen])
 
     def join(self, other: _Runners) -> _Runners:
         return _Runners(
@@ -85,9 +83,7 @@ class _Runners:
         return Finish(self.index[order], contest, lambda: [exact(int(i)) for i in order])
 
 
-def race(
-    values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, work: Work = "adaptive"
-) -> Finish:
+def race(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, work: Work = "adaptive") -> Finish:
     """The k largest of values + scale * noise, best first. At least k values must be above -inf."""
     return next(races(values, k=k, scale=scale, noise=noise, source=source, work=work))
 
@@ -117,9 +113,7 @@ def skip_race(plan: Plan, source: Source) -> Finish:
     return _best(contest, plan.reveal(hits, source)).finish(contest, source)
 
 
-def race_many(
-    values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, draws: int
-) -> Indices:
+def race_many(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, draws: int) -> Indices:
     """The winners of that many independent races, one row each, best first."""
     winners = np.empty((draws, k), np.int64)
     if len(values) >= SKIP_FROM:

@@ -1,0 +1,5 @@
+"""What a release promises, as values."""
+
+from shortlist.privacy.guarantees import BoundedRange, Guarantee, PureDP
+
+__all__ = ["BoundedRange", "Guarantee", "PureDP"]

@@ -32,3 +32,6 @@ class BoundedRange:
 
     def __post_init__(self) -> None:
         _positive("epsilon", self.epsilon)
+
+
+Guarantee = PureDP | BoundedRange

@@ -1,0 +1,117 @@
+"""Reading what a caller passes as scores: every input that is no list of scores has its own error.
+
+Errors name the argument and what to write instead, and never show a value or a label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from shortlist._arrays import Values
+
+FrameKind = Literal["polars", "pandas", "pyarrow"]
+FRAMES: tuple[FrameKind, ...] = ("polars", "pandas", "pyarrow")
+
+
+def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, FrameKind | None]:
+    """(numbers, their own labels, the kind of frame they came in)."""
+    if isinstance(values, Mapping):
+        return list(values.values()), list(values), None
+    library = next((kind for kind in FRAMES if type(values).__module__.partition(".")[0] == kind), None)
+    if library is None:
+        return values, None, None
+    import narwhals as nw
+
+    try:
+        series = nw.from_native(values, series_only=True)  # type: ignore[call-overload]
+    except TypeError:
+        raise TypeError("scores must be one series, not a whole table; pick the column with the scores") from None
+    if series.null_count():
+        raise ValueError("scores must not be missing; fill the gaps or drop those candidates")
+    labels = None
+    if library == "pandas" and not _counts_positions(values):
+        labels = values.index.tolist()  # type: ignore[attr-defined]
+    return series.to_numpy(), labels, library
+
+
+def _counts_positions(series: Any) -> bool:
+    """Whether a pandas index is the default one, 0, 1, 2, .."""
+    index = series.index
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+
+
+def checked_values(values: object) -> Values:
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError("scores must not be masked; fill the gaps or drop those candidates")
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError("scores must be one-dimensional: one number per candidate") from None
+    if array.ndim != 1:
+        raise ValueError(f"scores must be one-dimensional, one number per candidate, not {array.ndim}-dimensional")
+    if array.size == 0:
+        raise ValueError("scores must not be empty: there is nothing to choose from")
+    if array.dtype.kind == "c":
+        raise TypeError("scores must be real numbers, not complex ones; take the part that ranks the candidates")
+    if array.dtype.kind == "O" and all(isinstance(value, int) for value in array):
+        raise ValueError("integer scores must fit into 64 bits; subtract a public constant or divide by one")
+    if array.dtype.kind not in "biuf":
+        raise TypeError("scores must be integers or floats; convert them, for example with .astype(float)")
+    if array.dtype.kind == "f":
+        array = _checked_floats(array, values)
+    elif array.dtype.kind == "b":
+        array = array.view(np.uint8)
+    elif array.dtype == np.uint64:
+        if array.max() > np.uint64(2**63 - 1):
+            raise ValueError("integer scores must fit into 64 bits with a sign; subtract a public constant")
+        array = array.view(np.int64)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    array = array.view()
+    array.flags.writeable = False
+    return array
+
+
+def _checked_floats(array: Values, given: object) -> Values:
+    if array.dtype.itemsize > 8:
+        raise TypeError("scores must be floats of at most 64 bits; convert them with .astype(float)")
+    if not isinstance(given, np.ndarray) and any(
+        isinstance(value, int) and abs(value) > 2**53
+        for value in given  # type: ignore[attr-defined]
+    ):
+        raise ValueError("integers above 2^53 and floats do not mix exactly; give all scores as integers")
+    top = array.max()
+    if np.isnan(top):
+        raise ValueError("scores must not be NaN; drop those candidates or give them a score")
+    if top == np.inf:
+        raise ValueError("scores must not be +inf; only -inf is allowed, for a candidate that may never be chosen")
+    if top == -np.inf:
+        raise ValueError("every score is -inf: no candidate may be chosen")
+    return array.astype(np.float64) if array.dtype.itemsize < 4 else array
+
+
+def checked_labels(labels: Iterable[Hashable] | None, d: int) -> Sequence[Hashable] | None:
+    if labels is None:
+        return None
+    if isinstance(labels, str | bytes):
+        raise TypeError("labels must be one name per candidate, not a single string")
+    to_list = getattr(labels, "tolist", None) or getattr(labels, "to_list", None) or getattr(labels, "to_pylist", None)
+    names = tuple(to_list() if to_list else labels)
+    if len(names) != d:
+        raise ValueError("labels must be as many as the scores: one name per candidate")
+    try:
+        distinct = len(set(names))
+    except TypeError:
+        raise TypeError("labels must be hashable, such as strings, numbers or tuples") from None
+    if distinct != d:
+        raise ValueError("labels must be distinct: add up the scores of a candidate that occurs twice")
+    return names
+
+
+def checked_flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False")
+    return bool(value)

@@ -1,0 +1,169 @@
+"""What every mechanism is: a frozen description that knows its guarantee before it sees data.
+
+A mechanism says how it draws (`_draw`); the way from scores to a release is here, once.
+"""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shortlist._arrays import Values
+from shortlist.noise.entropy import SECURE, Secure, Seeded, Source
+from shortlist.noise.kinds import Noise, noise_named
+from shortlist.privacy import Guarantee, PureDP
+from shortlist.release import Release
+from shortlist.scores import Scores, as_scores
+
+
+class Mechanism(ABC):
+    """A random choice among candidates."""
+
+    __slots__ = ()
+
+    proof: ClassVar[str]
+    """Where the proof of the guarantee stands."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The mechanism in a few words, for the record."""
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """What one person is promised."""
+
+    @property
+    def charge(self) -> Guarantee:
+        """What a ledger books: the guarantee, or a finer statement of it."""
+        return self.guarantee
+
+    @property
+    @abstractmethod
+    def ordered(self) -> bool:
+        """Whether the order of the released items is part of the release."""
+
+    @abstractmethod
+    def _check(self, scores: Scores) -> None:
+        """Refuse a question that does not fit, from public facts alone."""
+
+    @abstractmethod
+    def _draw(self, scores: Scores, source: Source) -> list[int]:
+        """The positions of the winners, best first."""
+
+    def release(self, scores: object, *, rng: Source | None = None, **question: Any) -> Release:
+        """One exact draw.
+
+        Parameters
+        ----------
+        scores
+            `Scores`, or plain values with `sensitivity=` and `monotone=` (and the other words of `Scores`).
+        rng
+            None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
+        """
+        asked = as_scores(scores, **question)
+        source = checked_source(rng)
+        self._check(asked)
+        indices = self._draw(asked, source)
+        release = Release(
+            items=[asked.labels[i] for i in indices],
+            indices=indices,
+            ordered=self.ordered,
+            guarantee=self.guarantee,
+            charge=self.charge,
+            mechanism=self.name,
+            why="named by the caller",
+            unit=asked.unit,
+            neighbours=asked.neighbours,
+            secure=source.secure,
+            frame=asked.frame,
+        )
+        return release if self.ordered else release.as_set()
+
+
+def checked_source(rng: object) -> Source:
+    if rng is None:
+        return SECURE
+    if isinstance(rng, Secure | Seeded):
+        return rng
+    raise TypeError("rng must be None (secure) or sl.testing.seeded(n) (tests only); other generators leak")
+
+
+def checked_budget(epsilon: float | None, budget: Guarantee | None) -> PureDP:
+    """`epsilon=` is short for `budget=PureDP(epsilon)`; one of them must be given, or both saying the same."""
+    if epsilon is not None and budget in (None, PureDP(epsilon)):
+        return PureDP(epsilon)
+    if (epsilon is None) == (budget is None):
+        raise TypeError("give either epsilon= or budget=, for example epsilon=1.0")
+    if isinstance(budget, PureDP):
+        return budget
+    raise TypeError("budget must be a guarantee this mechanism can keep, for example budget=PureDP(1.0)")
+
+
+def checked_k(k: object) -> int:
+    try:
+        if isinstance(k, bool | np.bool_):
+            raise TypeError
+        number = operator.index(k)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError("k must be a whole number, for example k=10") from None
+    if number < 1:
+        raise ValueError("k must be at least 1")
+    return number
+
+
+def checked_noise(noise: str | Noise) -> Noise:
+    return noise if isinstance(noise, Noise) else noise_named(noise)
+
+
+def checked_work(work: object) -> None:
+    if work not in ("adaptive", "fixed"):
+        raise ValueError('work must be "adaptive" (fast) or "fixed" (the same for all scores)')
+
+
+def checked_draws(draws: object) -> int:
+    try:
+        number = operator.index(draws)  # type: ignore[arg-type]
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise ValueError("draws must be a whole number of at least 1, for example draws=1000")
+    return number
+
+
+def check_known_candidates(scores: Scores, k: int) -> None:
+    """The candidates must be public, and at least k of them choosable."""
+    if not scores.public:
+        raise ValueError(
+            "the list of candidates comes from the data, and no pure-DP release of names exists then: if the list is "
+            "public knowledge, say public=True (or count with candidates=[...])"
+        )
+    if k > len(scores):
+        raise ValueError(f"k={k} is more than the {len(scores)} candidates; choose a smaller k")
+    if not _at_least(scores.values, k):
+        raise ValueError(f"k={k} is more than the candidates that may be chosen (those above -inf)")
+
+
+def _at_least(values: Values, k: int) -> bool:
+    """Whether at least k values are above -inf, looking no further than needed."""
+    if values.dtype.kind != "f":
+        return True
+    found = 0
+    for start in range(0, len(values), 1 << 16):
+        found += int(np.count_nonzero(values[start : start + (1 << 16)] > -np.inf))
+        if found >= k:
+            return True
+    return False
+
+
+def check_studied(scores: Scores) -> None:
+    """Exact utility and repeated draws are functions of the scores: they are for public scores."""
+    if scores.from_table:
+        raise ValueError(
+            "this is computed from the scores themselves and would show people's data; if these scores are public or "
+            "made up, say so: scores.as_public()"
+        )

@@ -1,0 +1,103 @@
+"""Noisy max: add noise to every score and release who is on top (SPEC 1, 5, 7).
+
+Exponential noise is permute-and-flip, the best known for a pure budget; Gumbel noise is the exponential mechanism.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shortlist._arrays import Floats, Indices
+from shortlist.mechanisms.base import Mechanism, checked_budget
+from shortlist.mechanisms.oneshot import OneshotTopK
+from shortlist.noise.entropy import Source
+from shortlist.noise.kinds import Noise
+from shortlist.noise.race import Work
+from shortlist.privacy import Guarantee, PureDP
+from shortlist.scores import Scores
+
+if TYPE_CHECKING:
+    from shortlist.laws.quality import Quality
+
+NAMES = {"exponential": "permute-and-flip", "gumbel": "exponential mechanism"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyMax(Mechanism):
+    """The candidate with the largest x_i + N_i, with independent noise N_i of scale R / epsilon.
+
+    Promise: epsilon-DP for every noise; with Gumbel noise also epsilon-bounded range. R is the range sensitivity
+    of the scores: it is one-shot top-k with k = 1.
+
+    Parameters
+    ----------
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`.
+    noise
+        `"exponential"`, `"gumbel"`, `"laplace"`, `"logistic"`, `"half-logistic"`, or custom noise.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
+    Examples
+    --------
+    >>> NoisyMax(epsilon=1.0).probabilities([3, 2, 0]).round(4).tolist()
+    [0.6303, 0.2807, 0.089]
+    """
+
+    epsilon: float | None = None
+    budget: Guarantee | None = None
+    noise: str | Noise = "exponential"
+    work: Work = "adaptive"
+
+    proof: ClassVar[str] = "docs/mechanisms/noisy-max.md#proof"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "budget", checked_budget(self.epsilon, self.budget))
+        object.__setattr__(self, "epsilon", self.guarantee.epsilon)
+
+    @property
+    def _top_one(self) -> OneshotTopK:
+        return OneshotTopK(k=1, budget=self.budget, noise=self.noise, work=self.work)
+
+    @property
+    def name(self) -> str:
+        noise = self.noise if isinstance(self.noise, str) else self.noise.name
+        return NAMES.get(noise, f"noisy max with {noise} noise")
+
+    @property
+    def guarantee(self) -> PureDP:
+        return self._top_one.guarantee
+
+    @property
+    def charge(self) -> Guarantee:
+        return self._top_one.charge
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        self._top_one._check(scores)
+
+    def _draw(self, scores: Scores, source: Source) -> list[int]:
+        return self._top_one._draw(scores, source)
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+        """The positions of independent winners, for study and audit of public scores."""
+        return self._top_one.release_many(scores, draws=draws, rng=rng, **question)[:, 0]
+
+    def probabilities(self, scores: object, **question: Any) -> Floats:
+        """P[candidate i wins], for every candidate: exact, and they sum to 1."""
+        from shortlist.laws.winner import winner_probabilities
+
+        positions, _, noise = self._top_one._race(scores, question)
+        return winner_probabilities(positions, noise)
+
+    def success_probability(self, scores: object, **question: Any) -> float:
+        """P[the winner has the largest score]: exact, to 1e-9."""
+        return self._top_one.success_probability(scores, **question)
+
+    def quality(self, scores: object, **question: Any) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the winner (SPEC 23): exact, to 1e-9."""
+        return self._top_one.quality(scores, **question)

@@ -1,0 +1,119 @@
+"""The answer: what came out, and the guarantee that was paid for it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING, Any, Self
+
+from shortlist._reading import FRAMES, FrameKind
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from shortlist.privacy import Guarantee
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Release:
+    """Released candidates. Everything in it is released: it may be shown to anybody.
+
+    `items` are labels, best first where `ordered`; otherwise they are a set, sorted by label so that their
+    order says nothing. `indices` are their positions in the scores. `guarantee` is the promise to one
+    `unit`; `charge` is what a ledger books for it, which may be finer.
+    """
+
+    items: list[Hashable]
+    indices: list[int]
+    ordered: bool
+    guarantee: Guarantee
+    charge: Guarantee
+    mechanism: str
+    why: str
+    unit: str
+    neighbours: str
+    secure: bool
+    frame: FrameKind | None = None
+
+    @property
+    def item(self) -> Hashable:
+        """The one winner's label."""
+        self._check_single("item", "items")
+        return self.items[0]
+
+    @property
+    def index(self) -> int:
+        """The one winner's position in the scores."""
+        self._check_single("index", "indices")
+        return self.indices[0]
+
+    def _check_single(self, one: str, many: str) -> None:
+        if len(self.items) != 1:
+            raise AttributeError(f"this release has {len(self.items)} items; read .{many} instead of .{one}")
+
+    def as_set(self) -> Self:
+        """The same items without their order, sorted by label."""
+        order = sorted(range(len(self.items)), key=_label_order(self.items))
+        return replace(
+            self, items=[self.items[i] for i in order], indices=[self.indices[i] for i in order], ordered=False
+        )
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The released table, column by column."""
+        ranks = {"rank": list(range(1, len(self.items) + 1))} if self.ordered else {}
+        return {**ranks, "item": list(self.items)}
+
+    def to_frame(self) -> Any:
+        """A data frame in the caller's own kind (pandas, polars or pyarrow)."""
+        import narwhals as nw
+
+        backend = self.frame or _installed_frame()
+        return nw.from_dict(self.columns(), backend=backend).to_native()
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the released items, and nothing else. Returns a matplotlib Axes."""
+        from shortlist.report.plots import plot_release
+
+        return plot_release(self, ax)
+
+    def _line(self) -> str:
+        """Guarantee, mechanism, unit of privacy, in one line."""
+        warning = "" if self.secure else "  [seeded randomness: for tests, not private]"
+        return f"{self.guarantee} for one {self.unit} ({self.neighbours}) by {self.mechanism}{warning}"
+
+    def __str__(self) -> str:
+        columns = {name: [name, *map(str, cells)] for name, cells in self.columns().items()}
+        widths = {name: max(map(len, cells)) for name, cells in columns.items()}
+        rows = zip(*([cell.ljust(widths[name]) for cell in cells] for name, cells in columns.items()), strict=True)
+        header, *body = ("  ".join(row).rstrip() for row in rows)
+        rule = "  ".join("-" * width for width in widths.values())
+        return "\n".join([header, rule, *body, "", self._line()])
+
+    def __repr__(self) -> str:
+        return f"<Release of {len(self.items)}: {self._line()}>"
+
+    def _repr_html_(self) -> str:
+        columns = self.columns()
+        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+        rows = zip(*columns.values(), strict=True)
+        body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{escape(self._line())}</p>"
+
+
+def _label_order(items: list[Hashable]) -> Any:
+    """A sort key over positions: by label, and where labels do not compare by their type and text."""
+    try:
+        sorted(items)  # type: ignore[type-var]
+    except TypeError:
+        return lambda i: (type(items[i]).__name__, str(items[i]))
+    return lambda i: items[i]
+
+
+def _installed_frame() -> FrameKind:
+    from importlib.util import find_spec
+
+    for library in FRAMES:
+        if find_spec(library):
+            return library
+    raise ImportError(f"a data frame needs one of {', '.join(FRAMES)}; install one, for example: pip install polars")

@@ -1,0 +1,40 @@
+"""Pictures with matplotlib. A picture of a release draws released things only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shortlist.release import Release
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+INK = "#1f2a37"
+ACCENT = "#0f766e"
+SOFT = "#94a3b8"
+
+
+def plot_release(release: Release, ax: Axes | None = None) -> Axes:
+    """The items as a list: numbered where the order was released, and with equal marks where it was not."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(6, 1.1 + 0.34 * len(release.items)), layout="constrained")
+    rows = range(len(release.items))
+    ax.scatter([0] * len(rows), rows, s=190 if release.ordered else 60, color=ACCENT, zorder=2)
+    for row, item in enumerate(release.items):
+        if release.ordered:
+            ax.text(0, row, str(row + 1), color="white", fontsize=8, ha="center", va="center_baseline", zorder=3)
+        ax.text(0.05, row, _short(str(item)), color=INK, fontsize=11, va="center_baseline")
+    ax.set(xlim=(-0.05, 1), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    kind = "in order, best first" if release.ordered else "a set: the order says nothing"
+    ax.set_title(f"{len(rows)} selected, {kind}", loc="left", color=INK, fontsize=12)
+    ax.set_xlabel(
+        f"{release.guarantee} for one {release.unit}, {release.mechanism}", loc="left", color=SOFT, fontsize=9
+    )
+    return ax
+
+
+def _short(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

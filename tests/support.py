@@ -1,0 +1,40 @@
+"""What the statistical tests share: a test with a stated significance, and its power on a wrong law."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import chi2
+
+SIGNIFICANCE = 1e-7
+"""A right law fails a seeded test with this chance, once, when the seed is chosen; afterwards never."""
+
+
+def p_value(counts, law) -> float:
+    """Pearson's chi-square, cells merged (smallest first) until each expects at least 8."""
+    counts, law = np.asarray(counts, float), np.asarray(law, float)
+    assert counts.shape == law.shape
+    assert abs(law.sum() - 1) < 1e-6
+    expected = law * counts.sum()
+    if (counts[expected == 0] > 0).any():
+        return 0.0
+    order = np.argsort(expected)
+    cell = np.minimum(np.floor(np.cumsum(expected[order]) / 8), 1e9)
+    large = expected[order] >= 8
+    cell[large] = 1e9 + np.arange(large.sum())
+    _, cell = np.unique(cell, return_inverse=True)
+    observed = np.bincount(cell, counts[order])
+    wanted = np.bincount(cell, expected[order])
+    keep = wanted > 0
+    statistic = ((observed - wanted)[keep] ** 2 / wanted[keep]).sum()
+    return float(chi2.sf(statistic, max(keep.sum() - 1, 1)))
+
+
+def assert_law(counts, law, *, wrong=None) -> None:
+    """The counts agree with the law, and (power) refute the wrong one."""
+    assert p_value(counts, law) > SIGNIFICANCE
+    if wrong is not None:
+        assert p_value(counts, wrong) < SIGNIFICANCE, "this test could not have failed"
+
+
+def histogram(winners, d: int):
+    return np.bincount(np.asarray(winners).ravel(), minlength=d)
