@@ -25,6 +25,8 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, FrameKind
         return values, None, None
     import narwhals as nw
 
+    if library == "pyarrow":
+        values = _as_chunked(values)
     try:
         series = nw.from_native(values, series_only=True)  # type: ignore[call-overload]
     except TypeError:
@@ -35,6 +37,13 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, FrameKind
     if library == "pandas" and not _counts_positions(values):
         labels = values.index.tolist()  # type: ignore[attr-defined]
     return series.to_numpy(), labels, library
+
+
+def _as_chunked(values: Any) -> Any:
+    """A plain arrow array as the chunked array that narwhals knows."""
+    import pyarrow as pa
+
+    return pa.chunked_array([values]) if isinstance(values, pa.Array) else values
 
 
 def _counts_positions(series: Any) -> bool:

@@ -19,8 +19,8 @@ ONE = "permute-and-flip"
 SEVERAL = "oneshot-exponential"
 
 WHY = {
-    ONE: "auto: of all selections of one winner under a pure budget, permute-and-flip errs least",
-    SEVERAL: "auto: of the one-shot lists under a pure budget, exponential noise errs least",
+    ONE: "auto: for one winner and a pure budget, permute-and-flip never errs more than the exponential mechanism",
+    SEVERAL: "auto: for a list and a pure budget, exponential noise needs the least epsilon of the one-shot kinds",
 }
 
 

@@ -209,10 +209,10 @@ def _range_sensitivity(sensitivity: object, monotone: bool, neighbours: Neighbou
 
 
 def _exact_sensitivity(value: object) -> Fraction:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | Fraction | Decimal | np.number):
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | Fraction | Decimal | np.integer | np.floating):
         raise TypeError("sensitivity must be a number or a pair of numbers, for example sensitivity=1.0")
     try:
-        exact = Fraction(value.item() if isinstance(value, np.number) else value)
+        exact = Fraction(value.item() if isinstance(value, np.integer | np.floating) else value)
     except (ValueError, TypeError, OverflowError):
         raise ValueError("sensitivity must be finite: the most that one person can move one score") from None
     if exact < 0:

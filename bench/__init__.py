@@ -1,0 +1,1 @@
+"""Ratios against numpy and against peers, each peer in an environment of its own: `make bench`."""

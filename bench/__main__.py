@@ -1,0 +1,50 @@
+"""`python -m bench [table ..]`: print the tables and put them into docs/performance.md."""
+
+from __future__ import annotations
+
+import platform
+import re
+import sys
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from bench import peers, race
+
+PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+TABLES = {**race.TABLES, **peers.TABLES}
+
+
+def machine() -> str:
+    """The processor and the versions, for the record."""
+    text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    model = re.search(r"model name\s*:\s*(.*)", text)
+    cores = text.count("processor\t") or "?"
+    return (
+        f"{model.group(1) if model else platform.machine()}, {cores} cores, Python {platform.python_version()}, "
+        f"numpy {np.__version__}, {date.today()}"
+    )
+
+
+def put(name: str, text: str) -> None:
+    """Replace the table of that name in the page, or add it."""
+    page = PAGE.read_text()
+    block = f"<!-- {name} -->\n{text}\n<!-- end {name} -->"
+    old = re.search(rf"<!-- {name} -->.*?<!-- end {name} -->", page, re.DOTALL)
+    PAGE.write_text(page.replace(old.group(), block) if old else f"{page.rstrip()}\n\n{block}\n")
+
+
+def main(names: list[str]) -> None:
+    for name in names or TABLES:
+        title = f"{TABLES[name].__doc__} ({machine()})"
+        print(f"\n{title}\n", flush=True)
+        lines = []
+        for line in TABLES[name]():
+            print(line, flush=True)
+            lines.append(line)
+        put(name, "\n".join([title, "", *lines]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

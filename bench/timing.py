@@ -1,0 +1,24 @@
+"""Interleaved timing: all contestants take turns, so that a busy moment of the machine hits them alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+
+
+def interleaved(contestants: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of each contestant in each round, after one round to warm up."""
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    for turn in range(rounds + 1):
+        for name, run in contestants.items():
+            start = perf_counter()
+            run()
+            if turn:
+                times[name].append(perf_counter() - start)
+    return times
+
+
+def ratio(times: dict[str, list[float]], name: str, base: str) -> str:
+    """Ratio of the minima, and of the medians in brackets."""
+    return f"{min(times[name]) / min(times[base]):.3g} ({median(times[name]) / median(times[base]):.3g})"

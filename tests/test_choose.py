@@ -1,0 +1,147 @@
+"""select and top_k: the public rule, names, and the release they give."""
+
+import matplotlib as mpl
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import shortlist as sl
+from shortlist import PureDP, Scores
+from shortlist.choose import METHODS
+
+mpl.use("Agg")
+PARTIES = {"oak": 4000, "elm": 100, "ash": 3000, "fir": 50}
+
+
+@pytest.fixture
+def scores():
+    return Scores(PARTIES, monotone=True, public=True, unit="voter")
+
+
+def test_select_releases_one_winner(scores):
+    release = sl.select(scores, epsilon=1.0)
+    assert release.item == "oak"
+    assert release.index == 0
+    assert release.items == ["oak"]
+    assert release.mechanism == "permute-and-flip"
+    assert release.why.startswith("auto")
+    assert release.guarantee == PureDP(epsilon=1.0)
+    assert release.secure
+
+
+def test_a_set_comes_back_sorted_by_label(scores):
+    release = sl.top_k(scores, k=2, epsilon=1.0)
+    assert release.items == ["ash", "oak"]
+    assert release.indices == [2, 0]
+    assert not release.ordered
+
+
+def test_an_order_is_released_when_asked_for(scores):
+    release = sl.top_k(scores, k=2, epsilon=1.0, ordered=True)
+    assert release.items == ["oak", "ash"]
+    assert release.ordered
+    assert release.as_set().items == ["ash", "oak"]
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+def test_every_method_is_found_by_its_name(scores, method):
+    release = sl.top_k(scores, k=1, epsilon=1.0, method=method)
+    assert release.items == ["oak"]
+    assert release.why == "named by the caller"
+
+
+def test_methods_for_one_winner_say_so(scores):
+    for method in ("permute-and-flip", "exponential"):
+        with pytest.raises(ValueError, match="one winner"):
+            sl.top_k(scores, k=2, epsilon=1.0, method=method)
+    with pytest.raises(ValueError, match="'oneshot-gumbel'"):
+        sl.top_k(scores, k=2, epsilon=1.0, method="best")
+
+
+def test_a_budget_is_needed_and_only_one(scores):
+    with pytest.raises(TypeError, match="epsilon"):
+        sl.select(scores)
+    with pytest.raises(TypeError, match="either"):
+        sl.select(scores, epsilon=1.0, budget=PureDP(2.0))
+    assert sl.select(scores, budget=PureDP(1.0)).guarantee == PureDP(1.0)
+
+
+def test_mixed_labels_still_have_an_order():
+    release = sl.top_k([9000, 8000, 1], k=2, epsilon=1.0, labels=["b", 3, None], public=True)
+    assert release.items == [3, "b"]
+
+
+def test_plain_positions_are_sorted_as_numbers():
+    values = [0] * 12
+    values[2] = values[10] = 10**6
+    assert sl.top_k(values, k=2, epsilon=1.0).items == [2, 10]
+
+
+def test_a_release_of_several_has_no_single_item(scores):
+    release = sl.top_k(scores, k=2, epsilon=1.0)
+    for name in ("item", "index"):
+        with pytest.raises(AttributeError, match="has 2 items"):
+            getattr(release, name)
+
+
+def test_a_release_prints_its_items_and_one_line(scores):
+    lines = str(sl.top_k(scores, k=2, epsilon=1.0)).splitlines()
+    assert lines[:4] == ["item", "----", "ash", "oak"]
+    assert lines[-1] == "PureDP(epsilon=1.0) for one voter (add-remove) by one-shot top-2 with exponential noise"
+    assert "4000" not in str(lines)
+    ordered = str(sl.top_k(scores, k=2, epsilon=1.0, ordered=True)).splitlines()
+    assert ordered[0] == "rank  item"
+    assert ordered[2] == "1     oak"
+
+
+def test_seeded_releases_are_marked(scores):
+    release = sl.top_k(scores, k=2, epsilon=1.0, rng=sl.testing.seeded(7))
+    assert not release.secure
+    assert "not private" in str(release)
+    assert "not private" in repr(release)
+
+
+def test_html_is_escaped():
+    release = sl.select([9000, 1], labels=["<script>", "b"], public=True, epsilon=1.0)
+    assert "&lt;script&gt;" in release._repr_html_()
+    assert "<script>" not in release._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (pd.Series(PARTIES), pd.DataFrame),
+        (pl.Series(list(PARTIES.values())), pl.DataFrame),
+        (pa.array(list(PARTIES.values())), pa.Table),
+        (PARTIES, pl.DataFrame),
+    ],
+)
+def test_the_frame_is_the_callers_own_kind(values, kind):
+    release = sl.top_k(values, k=2, epsilon=1.0, public=True, ordered=True)
+    frame = release.to_frame()
+    assert isinstance(frame, kind)
+    assert list(frame.columns if kind is not pa.Table else frame.column_names) == ["rank", "item"]
+    assert len(frame) == 2
+
+
+def test_without_any_frame_library_the_error_says_what_to_install(scores, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="pip install polars"):
+        sl.top_k(scores, k=2, epsilon=1.0).to_frame()
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_plot_draws_released_things_only(scores, ordered):
+    ax = sl.top_k(scores, k=2, epsilon=1.0, ordered=ordered).plot()
+    words = " ".join(text.get_text() for text in ax.texts)
+    assert "oak" in words
+    assert "elm" not in words
+    assert ("1" in words) == ordered
+    again = sl.select(scores, epsilon=1.0).plot(ax=ax)
+    assert again is ax
+
+
+def test_long_names_are_cut_in_a_picture():
+    ax = sl.select([9000, 1], labels=["x" * 200, "b"], public=True, epsilon=1.0).plot()
+    assert max(len(text.get_text()) for text in ax.texts) <= 60

@@ -1,0 +1,45 @@
+"""Every snippet of the README and the guide runs as written, and the README's output is the real one."""
+
+import re
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+import shortlist as sl
+
+mpl.use("Agg")
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(page, language):
+    """The fenced blocks of one language, in order."""
+    fences = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    return [text for name, text in fences if name == language]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_snippets_run_in_order(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    for source in blocks(page, "python"):
+        exec(compile(source, page.name, "exec"), namespace)
+
+
+def test_the_output_in_the_readme_is_the_real_one(capsys):
+    source = blocks(ROOT / "README.md", "python")[0]
+    shown = blocks(ROOT / "README.md", "")[1]
+    exec(compile(source, "README.md", "exec"), {})
+    assert capsys.readouterr().out.strip() == shown.strip()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_resolve(page):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        assert target.startswith("http") or (page.parent / target).exists(), target
+
+
+def test_the_names_a_user_types_are_there():
+    for name in sl.__all__:
+        assert getattr(sl, name) is not None
