@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types bench clean
+.PHONY: demo test lint types bench audit clean
 
 demo: .venv/installed
 	$(BIN)/shortlist demo
@@ -19,6 +19,9 @@ types: .venv/installed
 
 bench: .venv/installed
 	$(BIN)/python -m bench
+
+audit: .venv/installed
+	$(BIN)/pytest -n auto -m long
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv

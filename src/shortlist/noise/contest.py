@@ -52,7 +52,7 @@ class Contest:
                 result = np.ldexp(difference, exponent) * self._factor
             else:
                 result = np.ldexp(difference * self._factor, exponent)
-        return np.clip(result, -FAR, FAR)
+        return np.minimum(np.maximum(result, -FAR), FAR)
 
     def intervals(self, items: Values, words: Words, level: Indices | int) -> tuple[Floats, Floats]:
         """(low, high) around each finish. A candidate at -inf never finishes: both ends are -inf."""

@@ -62,11 +62,11 @@ def make_plan(
 
 def _by_level(starts: Indices, length: int, level: NDArray[np.int8], above: int) -> Iterator[Runs]:
     order = np.argsort(level, kind="stable")
-    ends = np.cumsum(np.bincount(level, minlength=LEVELS[-1] + 1))
-    for j in LEVELS[above < LEVELS]:
-        chosen = order[ends[j - 1] if j else 0 : ends[j]]
-        if len(chosen):
-            yield Runs(int(j), length, starts[chosen])
+    counts = np.bincount(level)
+    ends = np.cumsum(counts)
+    for j in np.flatnonzero(counts):
+        if j > above:
+            yield Runs(int(j), length, starts[order[ends[j] - counts[j] : ends[j]]])
 
 
 def block_size(d: int, k: int) -> int | None:
