@@ -1,5 +1,15 @@
 """Guarantees as values, their conversions, their composition and their calibration."""
 
-from shortlist.privacy.guarantees import ZCDP, ApproxDP, BoundedRange, GumbelDP, PureDP, RenyiDP
+from shortlist.privacy.guarantees import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    Composition,
+    Guarantee,
+    GumbelDP,
+    PureDP,
+    RenyiDP,
+    compose,
+)
 
-__all__ = ["ZCDP", "ApproxDP", "BoundedRange", "GumbelDP", "PureDP", "RenyiDP"]
+__all__ = ["ZCDP", "ApproxDP", "BoundedRange", "Composition", "Guarantee", "GumbelDP", "PureDP", "RenyiDP", "compose"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -37,6 +38,31 @@ def count(name: str, value: object) -> int:
         if found >= 1:
             return found
     raise ValueError(f"{name} must be a whole number of at least 1: write {name}=10, for example")
+
+
+def flag(name: str, value: object) -> bool:
+    """`value` as a truth value; a ValueError names the argument otherwise."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise ValueError(f"{name} must be True or False: write {name}=True, for example")
+
+
+def orders_with_costs(orders: object, epsilons: object) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Renyi orders, ascending, and their epsilons; one number each, or as many of the one as of the other."""
+    places, costs = _several(orders), _several(epsilons)
+    if not places or len(places) != len(costs):
+        raise ValueError("orders and epsilons must be equally many: write RenyiDP(orders=[2, 8], epsilons=[0.1, 0.3])")
+    found = sorted(
+        (number("orders", order, least=1.0, above=True), number("epsilons", cost))
+        for order, cost in zip(places, costs, strict=True)
+    )
+    if len({order for order, _ in found}) < len(found):
+        raise ValueError("orders must differ from one another: write each order once, with its least epsilon")
+    return tuple(order for order, _ in found), tuple(cost for _, cost in found)
+
+
+def _several(value: object) -> tuple[object, ...]:
+    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
 
 
 def up(exact: Fraction) -> float:
