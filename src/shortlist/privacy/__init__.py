@@ -1,5 +1,6 @@
 """Guarantees as values, their conversions, their composition and their calibration."""
 
+from shortlist.privacy.calibration import Budget, calibrate
 from shortlist.privacy.guarantees import (
     ZCDP,
     ApproxDP,
@@ -12,4 +13,16 @@ from shortlist.privacy.guarantees import (
     compose,
 )
 
-__all__ = ["ZCDP", "ApproxDP", "BoundedRange", "Composition", "Guarantee", "GumbelDP", "PureDP", "RenyiDP", "compose"]
+__all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "BoundedRange",
+    "Budget",
+    "Composition",
+    "Guarantee",
+    "GumbelDP",
+    "PureDP",
+    "RenyiDP",
+    "calibrate",
+    "compose",
+]

@@ -1,13 +1,14 @@
 """The one place where guarantees are composed.
 
-A list of charges fixed in advance, whatever the order in which they are made and however each is chosen after the results of
-those before it, has every bound that follows; the answer is the best of them.
+A list of charges fixed in advance, whatever the order in which they are made and however each is chosen
+after the results of those before it, has every bound that follows; the answer is the best of them.
 
 - *sum*: epsilons of pure guarantees add up, deltas of common thinnings are paid beside them.
 - *Renyi*: divergences add up at every order; the best order is taken at the end.
-- *product*: dominating pairs multiply. Guarantees that are a set of laws rather than one pair (bounded range, zCDP, Renyi) may be put
-  together as one pair that covers all their applications, if everything else is a product of pairs: the worst order makes
-  the pairs first, because the mean of a maximum is at least the maximum of the means (docs/accounting.md).
+- *product*: dominating pairs multiply. Guarantees that are a set of laws rather than one pair (bounded
+  range, zCDP, Renyi) may be put together as one pair that covers all their applications, if everything else
+  is a product of pairs: the worst order makes the pairs first, because the mean of a maximum is at least
+  the maximum of the means (docs/accounting.md).
 """
 
 from __future__ import annotations
@@ -21,8 +22,12 @@ import numpy as np
 from shortlist._arrays import Floats
 from shortlist.privacy.checks import sum_up
 from shortlist.privacy.convolution import convolve
+from shortlist.privacy.crossing import crossing
 from shortlist.privacy.curves import Curves, Pair, Profile, Renyi, symmetric
 from shortlist.privacy.renyi import renyi_delta, renyi_epsilon, renyi_profile
+
+CLOSE = 1e-11
+"""Relative width to which an epsilon is sought."""
 
 Charges: TypeAlias = Sequence[tuple[Curves, int]]
 
@@ -40,14 +45,19 @@ def rho_total(charges: Charges) -> float:
 def thinning_total(charges: Charges) -> float:
     """1 - prod (1 - delta): the mass of the joint thinning, rounded up."""
     kept = sum(times * math.log1p(-curves.delta) for curves, times in charges)
-    return min(sum_up([(curves.delta, times) for curves, times in charges]), -math.expm1(kept) * (1 + 1e-14), 1.0)
+    return min(
+        sum_up([(curves.delta, times) for curves, times in charges]), -math.expm1(kept) * (1 + 1e-14), 1.0
+    )
 
 
 def renyi_total(charges: Charges) -> Renyi:
     """The sum of the Renyi curves, rounded up."""
 
     def renyi(orders: Floats) -> Floats:
-        return np.sum([times * curves.renyi(orders) for curves, times in charges], axis=0) * (1 + 1e-15 * len(charges))
+        total = np.zeros(orders.shape)
+        for curves, times in charges:
+            total = total + times * curves.renyi(orders)
+        return total * (1 + 1e-15 * len(charges))
 
     return renyi
 
@@ -96,7 +106,8 @@ def epsilon_lower(charges: Charges, delta: float) -> float:
 def tradeoff_lower(charges: Charges, alpha: float) -> float:
     """The least type II error of any test of type I error `alpha` between neighbours, rounded down.
 
-    Each point (epsilon, delta) of the profile forbids all below two lines: 1 - delta - e^epsilon alpha and e^{-epsilon} (1 - delta - alpha).
+    Each point (epsilon, delta) of the profile forbids all below two lines: 1 - delta - e^epsilon alpha and
+    e^{-epsilon} (1 - delta - alpha).
     """
     small = max(alpha / 4, 1e-9)
     order = renyi_epsilon(renyi_total(charges), small)[1]
@@ -130,7 +141,7 @@ def plans(charges: Charges) -> list[list[Pair]]:
         others = [pair for charge in joint if charge is not chosen for pair in _pairs_of(charge)]
         curves, times = chosen
         if curves.blocks is not None:
-            found.append([*apart, *others, *curves.blocks(times)])
+            found.append([*apart, *others, curves.blocks(times)])
     return found
 
 
@@ -145,11 +156,15 @@ def _together(joint: Charges) -> Pair:
         return Pair(joint[0][0].profile, 1, joint[0][0].pure)
     thinning, pure = thinning_total(joint), pure_total(joint)
     half = renyi_profile(renyi_total(joint))
-    return Pair(symmetric(lambda x: np.where(x >= pure, thinning, np.minimum(thinning + half(x), 1.0))), 1, pure)
+    return Pair(
+        symmetric(lambda x: np.where(x >= pure, thinning, np.minimum(thinning + half(x), 1.0))), 1, pure
+    )
 
 
 def _upper_curves(charges: Charges, order: float, delta: float) -> list[Callable[[float], float]]:
-    """For each plan, delta as a function of epsilon: exact for a single pair, computed near `delta` for a product."""
+    """For each plan, delta as a function of epsilon: exact for a single pair, computed near `delta` for a
+    product.
+    """
     return [
         _value_of(plan[0].profile)
         if len(plan) == 1 and plan[0].times == 1
@@ -160,11 +175,13 @@ def _upper_curves(charges: Charges, order: float, delta: float) -> list[Callable
 
 def _lower_curve(charges: Charges, order: float, delta: float) -> Callable[[float], float]:
     """The same for laws that have these guarantees, from below."""
-    pairs = [Pair(profile, times, curves.pure) for curves, times in charges for profile in curves.witness(order)]
+    pairs = [
+        Pair(profile, times, curves.pure) for curves, times in charges for profile in curves.witness(order)
+    ]
     if len(pairs) == 1 and pairs[0].times == 1:
         exact = _value_of(pairs[0].profile)
         return lambda x: exact(x) * (1 - 1e-9)
-    return convolve(pairs, order - 1, _small(delta)).delta_lower
+    return convolve(pairs, order - 1, _small(delta), from_below=True).delta_lower
 
 
 def _value_of(profile: Profile) -> Callable[[float], float]:
@@ -176,17 +193,23 @@ def _small(delta: float) -> float:
     return max(delta * 1e-9, 1e-300)
 
 
-def _last_above(curve: Callable[[float], float], delta: float, ceiling: float, *, inside: bool = False) -> float:
-    """Where the falling `curve` crosses `delta`, at most `ceiling`: its far side, or its near side if `inside`."""
-    low, high = 0.0, 1.0
-    if curve(low) <= delta:
+def _last_above(
+    curve: Callable[[float], float], delta: float, ceiling: float, *, inside: bool = False
+) -> float:
+    """Where the falling `curve` crosses `delta`, at most `ceiling`: a point on its far side, or on its near
+    side if `inside`.
+    """
+
+    def excess(x: float) -> float:
+        return math.log(max(curve(x), 1e-320)) - math.log(delta)
+
+    low, high = (0.0, excess(0.0)), (1.0, excess(1.0))
+    if low[1] <= 0:
         return 0.0
-    while high < ceiling and curve(high) > delta:
-        low, high = high, 2 * high
-        if high > 1e6:
+    while high[1] > 0:
+        if high[0] >= min(ceiling, 1e6):
             return ceiling
-    high = min(high, ceiling)
-    while high - low > 1e-13 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if curve(middle) > delta else (low, middle)
-    return low if inside else high
+        farther = min(2 * high[0], ceiling)
+        low, high = high, (farther, excess(farther))
+    near, far = crossing(excess, low, high, CLOSE * high[0])
+    return near if inside else min(far, ceiling)

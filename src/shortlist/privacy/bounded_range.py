@@ -1,7 +1,8 @@
 """Bounded range: tight Renyi curve, one round, and many adaptive rounds (SPEC 0.1, 0.2).
 
-All losses of one epsilon-bounded-range round lie in a window [t - epsilon, t], 0 <= t <= epsilon; the extreme laws put mass on its two
-ends only, and the adversary chooses t, in every round anew and knowing the loss so far.
+All losses of one epsilon-bounded-range round lie in a window [t - epsilon, t], 0 <= t <= epsilon; the
+extreme laws put mass on its two ends only, and the adversary chooses t, in every round anew and knowing the
+loss so far.
 """
 
 from __future__ import annotations
@@ -15,32 +16,38 @@ from shortlist._arrays import Floats
 from shortlist.privacy.curves import ULP, Pair, Profile, symmetric, two_point, two_point_renyi
 
 LONGEST_BLOCK = 300
-"""Rounds followed exactly by the recursion; more are charged as a product of such blocks."""
+"""So many rounds at most are followed by the recursion; more are charged as a product of blocks."""
 
 
 def worst_window(epsilon: float, orders: Floats) -> Floats:
     """epsilon - t for the window [t - epsilon, t] of greatest Renyi divergence.
 
-    e^{epsilon - t} = a / (a-1) * (1 - e^{-(a-1) epsilon}) / (1 - e^{-a epsilon}), the stationary point of SPEC 0.1.
+    e^{epsilon - t} = a / (a-1) * (1 - e^{-(a-1) epsilon}) / (1 - e^{-a epsilon}), the stationary point
+    (SPEC 0.1).
     """
     less = orders - 1
-    return np.clip(
-        np.log1p(1 / less) + np.log(-np.expm1(-less * epsilon)) - np.log(-np.expm1(-orders * epsilon)), 0.0, epsilon
-    )
+    missing = np.exp(-less * epsilon) * math.expm1(-epsilon) / np.expm1(-orders * epsilon)
+    under: Floats = np.log1p(1 / less) + np.log1p(-np.minimum(missing, 1 - ULP))
+    return np.clip(under, 0.0, epsilon)
 
 
 def range_renyi(epsilon: float, orders: Floats) -> Floats:
-    """The greatest D_a of an epsilon-bounded-range law, rounded up; never above a epsilon^2 / 8 nor above epsilon."""
+    """The greatest D_a of an epsilon-bounded-range law, rounded up; never above a epsilon^2 / 8 nor above
+    epsilon.
+    """
     under = worst_window(epsilon, orders)
-    chance = np.expm1(-under) / math.expm1(-epsilon)
-    tight = two_point_renyi(np.clip(chance, 0.0, 1.0), epsilon - under, -under, orders)
-    return np.minimum(np.minimum(tight, orders * epsilon * epsilon / 8 * (1 + 4 * ULP)), epsilon)
+    chance = np.clip(np.expm1(-under) / math.expm1(-epsilon), 0.0, 1.0)
+    tight = two_point_renyi(chance, epsilon - under, -under, orders)
+    simple = np.minimum(orders * epsilon * epsilon / 8 * (1 + 4 * ULP), epsilon)
+    return np.where(orders * epsilon < 1e-3, simple, np.minimum(tight, simple))
 
 
 def one_round(epsilon: float) -> Profile:
-    """sup over windows of the two-point profile: (1 - e^{(x - epsilon)/2})^2 / (1 - e^{-epsilon}), at t = (x + epsilon)/2; rounded up.
+    """sup over windows of the two-point profile: (1 - e^{(x - epsilon)/2})^2 / (1 - e^{-epsilon}), at t =
+    (x + epsilon)/2; rounded up.
 
-    No single window attains it everywhere, but as a supremum of profiles it is itself the profile of a dominating pair.
+    No single window attains it everywhere, but as a supremum of profiles it is itself the profile of a
+    dominating pair.
     """
 
     def half(x: Floats) -> Floats:
@@ -50,21 +57,30 @@ def one_round(epsilon: float) -> Profile:
 
 
 def worst_law(epsilon: float, order: float) -> Profile:
-    """A law with bounded range epsilon: the one of greatest Renyi divergence at `order`."""
-    under = float(worst_window(epsilon, np.array([order]))[0])
-    under = min(max(under, epsilon * 1e-6), epsilon * (1 - 1e-6))
+    """A law with bounded range epsilon: about the one of greatest Renyi divergence at `order`, its losses
+    multiples of epsilon/16.
+    """
+    parts = round(16 * float(worst_window(epsilon, np.array([order]))[0]) / epsilon)
+    under = min(max(parts, 1), 15) * epsilon / 16
     return two_point(epsilon - under, -under)
 
 
-def blocks(epsilon: float, rounds: int) -> tuple[Pair, ...]:
-    """Pairs whose product dominates `rounds` adaptive rounds: consecutive rounds share the profile of the recursion."""
-    times, rest = divmod(rounds, LONGEST_BLOCK)
-    full = (Pair(many_rounds(epsilon, LONGEST_BLOCK), times, LONGEST_BLOCK * epsilon),) if times else ()
-    return (*full, Pair(many_rounds(epsilon, rest), 1, rest * epsilon)) if rest else full
+def blocks(epsilon: float, rounds: int) -> Pair:
+    """A pair whose power dominates `rounds` adaptive rounds: consecutive rounds in blocks that share the
+    profile of the recursion.
+
+    Where no block length divides `rounds`, the last block is rounded up.
+    """
+    length = min(range(LONGEST_BLOCK, 2 * LONGEST_BLOCK // 3, -1), key=lambda size: -(-rounds // size) * size)
+    length = min(length, rounds)
+    times = -(-rounds // length)
+    return Pair(many_rounds(epsilon, length), times, length * epsilon)
 
 
 def many_rounds(epsilon: float, rounds: int) -> Profile:
-    """The profile of `rounds` adaptive rounds, V_rounds of the recursion, between its grid points by chords in e^x; rounded up."""
+    """The profile of `rounds` adaptive rounds, V_rounds of the recursion, between its grid points by chords
+    in e^x; rounded up.
+    """
     if rounds == 1:
         return one_round(epsilon)
     step, values = _recursion(epsilon, rounds)
@@ -74,7 +90,8 @@ def many_rounds(epsilon: float, rounds: int) -> Profile:
         cell = np.minimum(place.astype(np.int64), len(values) - 2)
         share = np.expm1((place - cell) * step) / math.expm1(step)
         share = np.clip(share - 1e-9, 0.0, 1.0)
-        return values[cell] + share * (values[cell + 1] - values[cell])
+        chord: Floats = values[cell] + share * (values[cell + 1] - values[cell])
+        return chord
 
     return symmetric(half)
 
@@ -83,9 +100,10 @@ def many_rounds(epsilon: float, rounds: int) -> Profile:
 def _recursion(epsilon: float, rounds: int) -> tuple[float, Floats]:
     """Grid step and V(0), V(step), V(2 step), ... after `rounds` rounds; rounded up.
 
-    V_0(x) = (1 - e^x)_+ and V_j(x) = max_t A(t) V_{j-1}(x - t) + B(t) V_{j-1}(x - t + epsilon), with A(t) = P(loss = t) and
-    B(t) = P(loss = t - epsilon) = (e^t - 1) / (e^epsilon - 1). V is kept on a grid that divides epsilon. Beyond its top V is replaced by
-    its value there (V decreases); below zero it follows by symmetry (the mirror image of a window is a window).
+    V_0(x) = (1 - e^x)_+ and V_j(x) = max_t A(t) V_{j-1}(x - t) + B(t) V_{j-1}(x - t + epsilon), with A(t) =
+    P(loss = t) and B(t) = P(loss = t - epsilon) = (e^t - 1) / (e^epsilon - 1). V is kept on a grid that
+    divides epsilon. Beyond its top V is replaced by its value there (V decreases); below zero it follows by
+    symmetry (the mirror image of a window is a window).
     """
     reach = min(rounds * epsilon, rounds * epsilon**2 / 8 + 9 * epsilon * math.sqrt(rounds))
     cells = min(max(int(math.sqrt(WORK * epsilon / (rounds * reach))), 6), 256)
@@ -102,10 +120,11 @@ def _recursion(epsilon: float, rounds: int) -> tuple[float, Floats]:
 def _one_more(values: Floats, cells: int, epsilon: float) -> Floats:
     """V_j at 0, step, ..., top from V_{j-1} at -epsilon, ..., top + epsilon.
 
-    Between grid points V is replaced by its chord in e^x, which lies above it because V is convex in e^x. Let x - t be in the cell that starts
-    `back + 1` steps below x, and w = e^{x-t} relative to its start. Both values of V are then linear in w and B is r/w - 1 over
-    e^epsilon - 1, so the objective is constant - a w - b/w with a, b >= 0: its maximum over the cell is at sqrt(b/a), or at an end.
-    The maximum over t is exact for the chords; each round adds their error, of second order and upwards.
+    Between grid points V is replaced by its chord in e^x, which lies above it because V is convex in e^x.
+    Let x - t be in the cell that starts `back + 1` steps below x, and w = e^{x-t} relative to its start.
+    Both values of V are then linear in w and B is r/w - 1 over e^epsilon - 1, so the objective is constant
+    - a w - b/w with a, b >= 0: its maximum over the cell is at sqrt(b/a), or at an end. The maximum over t
+    is exact for the chords; each round adds their error, of second order and upwards.
     """
     step = epsilon / cells
     odds = 1 / math.expm1(epsilon)
@@ -126,7 +145,8 @@ def _one_more(values: Floats, cells: int, epsilon: float) -> Floats:
         low = np.clip((rise / w - 1) * odds, 0.0, 1.0)
         np.maximum(
             best,
-            (1 - low) * (starts[here] + slope[here] * (w - 1)) + low * (far_starts[here] + far_slope[here] * (w - 1)),
+            (1 - low) * (starts[here] + slope[here] * (w - 1))
+            + low * (far_starts[here] + far_slope[here] * (w - 1)),
             out=best,
         )
     return np.minimum(best * (1 + 64 * ULP), 1.0)

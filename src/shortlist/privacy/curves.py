@@ -1,9 +1,10 @@
 """What one guarantee says about itself: the curves from which everything else is computed.
 
-A *profile* is x -> sup_S P(S) - e^x Q(S), the hockey stick of a pair (P, Q), on the whole real line. As a function of y = e^x
-it is convex and falls from 1 to the mass that P puts where Q puts none. A pair *dominates* a mechanism when its profile is
-nowhere below the mechanism's, for both orders of every two neighbours; dominating pairs may be multiplied under adaptive
-composition (Zhu, Dong and Wang 2022, Theorem 10), and every convex upper bound of a profile belongs to some pair.
+A *profile* is x -> sup_S P(S) - e^x Q(S), the hockey stick of a pair (P, Q), on the whole real line. As a
+function of y = e^x it is convex and falls from 1 to the mass that P puts where Q puts none. A pair
+*dominates* a mechanism when its profile is nowhere below the mechanism's, for both orders of every two
+neighbours; dominating pairs may be multiplied under adaptive composition (Zhu, Dong and Wang 2022, Theorem
+10), and every convex upper bound of a profile belongs to some pair.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ ULP = 2.0**-52
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A dominating pair by its profile, applied `times` times; its finite losses are at most `bound` in size."""
+    """A dominating pair by its profile, applied `times` times; its finite losses are at most `bound` in
+    size.
+    """
 
     profile: Profile
     times: int = 1
@@ -39,14 +42,17 @@ class Curves:
     Parameters
     ----------
     profile : delta as a function of epsilon, on the whole line, rounded up. It includes `delta`.
-    renyi : Renyi divergence of the orders given, rounded up, of what is left after the common thinning of mass `delta`.
+    renyi : Renyi divergence of the orders given, rounded up, of what is left after the common thinning of
+        mass `delta`.
     pairs : pairs whose product dominates one application.
-    witness : for a Renyi order, pairs whose product some mechanism with this guarantee has: whence the lower bounds.
+    witness : for a Renyi order, pairs whose product some mechanism with this guarantee has: whence the
+        lower bounds.
     delta : mass of the common thinning (SPEC_UNKNOWN N1.1).
     pure : bound on the privacy loss of what is left, infinite if there is none.
     rho : zCDP of what is left, infinite if there is none.
-    joint : whether many applications are better charged by the sum of their Renyi curves than by the product of their pairs.
-    blocks : for a number of adaptive applications, pairs whose product dominates them all together.
+    joint : whether many applications are better charged by the sum of their Renyi curves than by the
+        product of their pairs.
+    blocks : for a number of adaptive applications, a pair whose power dominates them all together.
     why_not : why there is no pure, or no zCDP, guarantee.
     """
 
@@ -58,12 +64,14 @@ class Curves:
     pure: float = math.inf
     rho: float = math.inf
     joint: bool = False
-    blocks: Callable[[int], tuple[Pair, ...]] | None = None
+    blocks: Callable[[int], Pair] | None = None
     why_not: str = ""
 
 
 def whole(right: Profile, left: Profile) -> Profile:
-    """The profile that is `right` for x >= 0 and whose other order is `left` there: H_{-x}(P, Q) = 1 - e^{-x} + e^{-x} H_x(Q, P)."""
+    """The profile that is `right` for x >= 0 and whose other order is `left` there: H_{-x}(P, Q) = 1 -
+    e^{-x} + e^{-x} H_x(Q, P).
+    """
 
     def profile(x: Floats) -> Floats:
         ahead = x >= 0
@@ -118,7 +126,9 @@ def two_point_renyi(chance: Floats, high: Floats, low: Floats, orders: Floats) -
 
 
 def gaussian(rho: float) -> Profile:
-    """The Gaussian mechanism with D_a = a rho: Phi(s/2 - x/s) - e^x Phi(-s/2 - x/s), s^2 = 2 rho. Exact, not rounded."""
+    """The Gaussian mechanism with D_a = a rho: Phi(s/2 - x/s) - e^x Phi(-s/2 - x/s), s^2 = 2 rho. Exact,
+    not rounded.
+    """
     if rho == 0:
         return lambda x: -np.expm1(np.minimum(x, 0.0))
     shift = math.sqrt(2 * rho)

@@ -1,4 +1,6 @@
-"""The curves of each family of guarantees: its dominating pair, its Renyi divergence, and a law that attains them."""
+"""The curves of each family of guarantees: its dominating pair, its Renyi divergence, and a law that
+attains them.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,26 @@ import numpy as np
 from shortlist._arrays import Floats
 from shortlist.privacy import bounded_range, gumbel
 from shortlist.privacy.checks import up
-from shortlist.privacy.curves import Curves, Profile, Renyi, gaussian, symmetric, thinned, two_point, two_point_renyi
+from shortlist.privacy.curves import (
+    Curves,
+    Profile,
+    Renyi,
+    gaussian,
+    symmetric,
+    thinned,
+    two_point,
+    two_point_renyi,
+)
 from shortlist.privacy.renyi import renyi_profile
 
 
 def approx(epsilon: float, delta: float) -> Curves:
-    """(epsilon, delta)-DP, pure for delta = 0: with probability delta all is revealed, else randomised response.
+    """(epsilon, delta)-DP, pure for delta = 0: with probability delta all is revealed, else randomised
+    response.
 
-    That pair dominates (Kairouz, Oh and Viswanath 2015), and its first half is a thinning common to both sides. Renyi:
-    D_a = ln[(e^{a epsilon} + e^{(1-a) epsilon}) / (1 + e^epsilon)] / (a-1), at most a epsilon^2/2 and at most epsilon.
+    That pair dominates (Kairouz, Oh and Viswanath 2015), and its first half is a thinning common to both
+    sides. Renyi: D_a = ln[(e^{a epsilon} + e^{(1-a) epsilon}) / (1 + e^epsilon)] / (a-1), at most a
+    epsilon^2/2 and at most epsilon.
     """
     chance = np.array(1 / (1 + math.exp(-epsilon)))
 
@@ -41,13 +54,19 @@ def approx(epsilon: float, delta: float) -> Curves:
 
 
 def zcdp(rho: float, delta: float) -> Curves:
-    """D_a <= a rho for every order a after a common thinning of mass delta; the Gaussian mechanism has just that."""
+    """D_a <= a rho for every order a after a common thinning of mass delta; the Gaussian mechanism has just
+    that.
+    """
     law = thinned(delta, gaussian(rho))
-    return _by_renyi(lambda orders: orders * rho, law, delta, rho, "a zCDP bound leaves rare losses of any size")
+    return _by_renyi(
+        lambda orders: orders * rho, law, delta, rho, "a zCDP bound leaves rare losses of any size"
+    )
 
 
 def renyi(orders: tuple[float, ...], epsilons: tuple[float, ...]) -> Curves:
-    """D_a at the given orders; between them (a-1) D_a, convex and 0 at a = 1, is below its chord; beyond the last nothing is known."""
+    """D_a at the given orders; between them (a-1) D_a, convex and 0 at a = 1, is below its chord; beyond
+    the last nothing is known.
+    """
     falling = np.minimum.accumulate(np.array(epsilons)[::-1])[::-1]
     places = np.array([1.0, *orders])
     heights = np.array([0.0, *((np.array(orders) - 1) * falling)])
@@ -65,11 +84,15 @@ def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str
     """A guarantee known by its Renyi curve alone."""
     half = renyi_profile(curve)
     profile = symmetric(lambda x: np.minimum(delta + half(x), 1.0))
-    return Curves(profile, curve, (profile,), lambda order: (law,), delta, rho=rho, joint=True, why_not=why_not)
+    return Curves(
+        profile, curve, (profile,), lambda order: (law,), delta, rho=rho, joint=True, why_not=why_not
+    )
 
 
 def ranged(epsilon: float) -> Curves:
-    """epsilon-bounded range (SPEC 0.1, 0.2): epsilon^2/8-zCDP, and the tight curves of the module bounded_range."""
+    """epsilon-bounded range (SPEC 0.1, 0.2): epsilon^2/8-zCDP, and the tight curves of the module
+    bounded_range.
+    """
     profile = bounded_range.one_round(epsilon)
     return Curves(
         profile=profile,
@@ -84,7 +107,9 @@ def ranged(epsilon: float) -> Curves:
 
 
 def gumbel_values(mu: float, k: int, monotone: bool) -> Curves:
-    """k Gumbel values (SPEC 3, 4): one gamma clock if all scores move one way, two opposite ones if they need not."""
+    """k Gumbel values (SPEC 3, 4): one gamma clock if all scores move one way, two opposite ones if they
+    need not.
+    """
     ahead, behind = gumbel.forward(mu, k), gumbel.backward(mu, k)
 
     def curve(orders: Floats) -> Floats:

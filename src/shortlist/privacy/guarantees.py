@@ -1,8 +1,8 @@
 """What a release promises, as values.
 
-Every guarantee answers the same questions, from the curves it returns. Numbers are rounded so that they never understate the loss:
-epsilon, delta, rho and Renyi divergence up, trade-off down. `epsilon_bounds` and `delta_bounds` add the number that no accountant
-could go below.
+Every guarantee answers the same questions, from the curves it returns. Numbers are rounded so that they
+never understate the loss: epsilon, delta, rho and Renyi divergence up, trade-off down. `epsilon_bounds` and
+`delta_bounds` add the number that no accountant could go below.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class Guarantee(ABC):
         return accountant.epsilon_upper(self.curves(), number("delta", delta, below=1.0))
 
     def epsilon_bounds(self, delta: float) -> tuple[float, float]:
-        """(lower, upper): mechanisms with this guarantee exist that are not (lower, delta)-DP; all are (upper, delta)-DP."""
+        """(lower, upper): mechanisms with this guarantee exist that are not (lower, delta)-DP; all are
+        (upper, delta)-DP.
+        """
         upper = self.epsilon_at(delta)
         return min(accountant.epsilon_lower(self.curves(), float(delta)), upper), upper
 
@@ -53,7 +55,9 @@ class Guarantee(ABC):
         return accountant.delta_upper(self.curves(), number("epsilon", epsilon))
 
     def delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """(lower, upper): mechanisms with this guarantee exist that need more than lower; none needs more than upper."""
+        """(lower, upper): mechanisms with this guarantee exist that need more than lower; none needs more
+        than upper.
+        """
         upper = self.delta_at(epsilon)
         return min(accountant.delta_lower(self.curves(), float(epsilon)), upper), upper
 
@@ -61,11 +65,17 @@ class Guarantee(ABC):
         """Renyi divergence of order `alpha`, rounded up; infinite where it is not bounded."""
         order = number("alpha", alpha, least=1.0, above=True)
         charges = self.curves()
-        return math.inf if accountant.thinning_total(charges) else float(accountant.renyi_total(charges)(np.array([order]))[0])
+        return (
+            math.inf
+            if accountant.thinning_total(charges)
+            else float(accountant.renyi_total(charges)(np.array([order]))[0])
+        )
 
     def tradeoff(self, alpha: float) -> float:
         """The least type II error of any test between neighbours with type I error `alpha`, rounded down."""
-        return accountant.tradeoff_lower(self.curves(), number("alpha", alpha, below=math.nextafter(1.0, 2.0)))
+        return accountant.tradeoff_lower(
+            self.curves(), number("alpha", alpha, below=math.nextafter(1.0, 2.0))
+        )
 
     def as_pure(self) -> PureDP | None:
         """The pure guarantee that follows, epsilon rounded up, or None."""
@@ -89,7 +99,9 @@ class Guarantee(ABC):
         """
         epsilon = self.epsilon_at(delta)
         if math.isinf(epsilon):
-            raise ValueError(f"no epsilon is proved at delta={delta:g}: {self.why_not() or 'write a larger delta'}")
+            raise ValueError(
+                f"no epsilon is proved at delta={delta:g}: {self.why_not() or 'write a larger delta'}"
+            )
         return ApproxDP(epsilon, delta)
 
     def why_not(self) -> str:
@@ -97,7 +109,9 @@ class Guarantee(ABC):
         return "; ".join(dict.fromkeys(curves.why_not for curves, _ in self.curves() if curves.why_not))
 
     def compose(self, other: Guarantee) -> Guarantee:
-        """Both, made in any order, the second chosen after seeing the first; the kinds and their number fixed in advance."""
+        """Both, made in any order, the second chosen after seeing the first; the kinds and their number
+        fixed in advance.
+        """
         return compose(self, other)
 
     def repeat(self, n: int) -> Guarantee:
@@ -106,7 +120,9 @@ class Guarantee(ABC):
         return _compose((each, many * times) for each, many in self.charges)
 
     def to_dp_event(self) -> Any:
-        """This guarantee for dp-accounting (which must be installed): zCDP events, sound for every neighbouring relation there."""
+        """This guarantee for dp-accounting (which must be installed): zCDP events, sound for every
+        neighbouring relation there.
+        """
         from shortlist.privacy.events import dp_event
 
         return dp_event(self)
@@ -128,10 +144,12 @@ class PureDP(Guarantee):
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return ((families.approx(self.epsilon, 0.0), 1),)
 
-    def admits(self, guarantee: Guarantee) -> bool:
-        """Whether `guarantee` is within this budget."""
+    def excess(self, guarantee: Guarantee) -> float:
+        """ln(what `guarantee` needs / this budget): it fits if this is not positive; infinite if it has no
+        pure form.
+        """
         found = guarantee.as_pure()
-        return found is not None and found.epsilon <= self.epsilon
+        return math.inf if found is None else _log_ratio(found.epsilon, self.epsilon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +165,19 @@ class ApproxDP(Guarantee):
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return ((families.approx(self.epsilon, self.delta), 1),)
 
-    def admits(self, guarantee: Guarantee) -> bool:
-        """Whether `guarantee` is within this budget."""
-        return guarantee.delta_at(self.epsilon) <= self.delta
+    def excess(self, guarantee: Guarantee) -> float:
+        """ln(what `guarantee` needs / this budget), in epsilon or, if the budget has none, in delta: it
+        fits if this is not positive.
+        """
+        if self.epsilon:
+            return _log_ratio(guarantee.epsilon_at(self.delta), self.epsilon)
+        return _log_ratio(guarantee.delta_at(0.0), self.delta)
 
 
 @dataclass(frozen=True, slots=True)
 class ZCDP(Guarantee):
-    """rho-zCDP: Renyi divergence at most alpha rho at every order, after a common thinning of mass `delta` (SPEC_UNKNOWN N1.1).
+    """rho-zCDP: Renyi divergence at most alpha rho at every order, after a common thinning of mass `delta`
+    (SPEC_UNKNOWN N1.1).
 
     >>> ZCDP(0.125).repeat(4)
     ZCDP(rho=0.5, delta=0.0)
@@ -172,10 +195,12 @@ class ZCDP(Guarantee):
     def _sum(self, whole: Composition) -> Guarantee:
         return whole.as_zcdp() or whole
 
-    def admits(self, guarantee: Guarantee) -> bool:
-        """Whether `guarantee` is within this budget."""
+    def excess(self, guarantee: Guarantee) -> float:
+        """ln(what `guarantee` needs / this budget): it fits if this is not positive; infinite if it has no
+        zCDP form or too great a delta.
+        """
         found = guarantee.as_zcdp()
-        return found is not None and found.rho <= self.rho and found.delta <= self.delta
+        return math.inf if found is None or found.delta > self.delta else _log_ratio(found.rho, self.rho)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +242,10 @@ class BoundedRange(Guarantee):
 class GumbelDP(Guarantee):
     """k Gumbel values of shift mu = sensitivity / scale, with their indices, which come free (SPEC 3, 4).
 
-    With `monotone=True` all k move in one direction, that of the scores. Two such releases need not share theirs (counts and negated
-    counts do not), so `compose` and `repeat` assume nothing about it; if you know that they do, write GumbelDP(mu, k=their sum).
-    `monotone=False` is the two-clock promise: scores may move both ways.
+    With `monotone=True` all k move in one direction, that of the scores. Two such releases need not share
+    theirs (counts and negated counts do not), so `compose` and `repeat` assume nothing about it; if you
+    know that they do, write GumbelDP(mu, k=their sum). `monotone=False` is the two-clock promise: scores
+    may move both ways.
     """
 
     mu: float
@@ -227,7 +253,12 @@ class GumbelDP(Guarantee):
     monotone: bool = True
 
     def __post_init__(self) -> None:
-        _set(self, mu=number("mu", self.mu, above=True), k=count("k", self.k), monotone=flag("monotone", self.monotone))
+        _set(
+            self,
+            mu=number("mu", self.mu, above=True),
+            k=count("k", self.k),
+            monotone=flag("monotone", self.monotone),
+        )
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return ((families.gumbel_values(self.mu, self.k, self.monotone), 1),)
@@ -250,19 +281,23 @@ class Composition(Guarantee):
 def compose(*guarantees: Guarantee) -> Guarantee:
     """All of them together; the best of all sound routes answers (docs/accounting.md).
 
-    For charges whose kinds and numbers are fixed in advance. What is asked next may depend on earlier results, but not
-    which guarantee it has: for that use a ledger, which is a filter.
+    For charges whose kinds and numbers are fixed in advance. What is asked next may depend on earlier
+    results, but not which guarantee it has: for that use a ledger, which is a filter.
 
     >>> compose(BoundedRange(0.1), PureDP(0.2), BoundedRange(0.1)).charges
     ((BoundedRange(epsilon=0.1), 2), (PureDP(epsilon=0.2), 1))
     """
     if not guarantees:
-        raise ValueError("guarantees must not be empty: write compose(PureDP(0.5), BoundedRange(0.1)), for example")
+        raise ValueError(
+            "guarantees must not be empty: write compose(PureDP(0.5), BoundedRange(0.1)), for example"
+        )
     return _compose(charge for guarantee in guarantees for charge in guarantee.charges)
 
 
 def _compose(charges: Iterable[tuple[Guarantee, int]]) -> Guarantee:
-    """Equal guarantees are counted, not listed, so that the cost of an answer does not depend on how often each was charged."""
+    """Equal guarantees are counted, not listed, so that the cost of an answer does not depend on how often
+    each was charged.
+    """
     numbers: Counter[Guarantee] = Counter()
     for guarantee, times in charges:
         numbers[guarantee] += times
@@ -272,6 +307,13 @@ def _compose(charges: Iterable[tuple[Guarantee, int]]) -> Guarantee:
         return first
     whole = Composition(parts)
     return first._sum(whole) if len({type(part) for part, _ in parts}) == 1 else whole
+
+
+def _log_ratio(needed: float, budget: float) -> float:
+    """ln(needed / budget), exactly zero or below only if needed <= budget."""
+    if needed <= budget:
+        return math.log(needed / budget) if needed else -math.inf
+    return max(math.log(needed / budget), 5e-324) if budget else math.inf
 
 
 def _set(frozen: Guarantee, **fields: object) -> None:

@@ -1,14 +1,14 @@
 """Gumbel values: exact profiles (SPEC 3 and 4).
 
-In E = e^{value/scale} a Gumbel value is an exponential clock, and k of them make a gamma variable of shape k whose scale moves by
-e^mu between neighbours. The two orders of that pair have the profiles
+In E = e^{value/scale} a Gumbel value is an exponential clock, and k of them make a gamma variable of shape
+k whose scale moves by e^mu between neighbours. The two orders of that pair have the profiles
 
     forward(x)  = E[(1 - e^{-mu (k - N)})_+],  N ~ Poisson((mu k + x) / (e^mu - 1))
     backward(x) = E[(1 - e^{-mu (N - k)})_+],  N ~ Poisson((mu k - x) / (1 - e^{-mu})),   0 for x >= mu k
 
-which are the gamma tails of SPEC 3 written as sums of positive terms: put t = (mu k + x) / (1 - e^{-mu}) and expand
-Q(k, t e^{-mu}) - e^x Q(k, t) with Q(k, a) = sum_{i<k} e^{-a} a^i / i!; both factors e^{-a} agree up to e^{-mu k}. Nothing cancels, so
-a delta of 1e-200 is as accurate as one of 0.1.
+which are the gamma tails of SPEC 3 written as sums of positive terms: put t = (mu k + x) / (1 - e^{-mu})
+and expand Q(k, t e^{-mu}) - e^x Q(k, t) with Q(k, a) = sum_{i<k} e^{-a} a^i / i!; both factors e^{-a} agree
+up to e^{-mu k}. Nothing cancels, so a delta of 1e-200 is as accurate as one of 0.1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from shortlist._arrays import Floats
+from shortlist._arrays import Floats, Indices
 from shortlist.privacy.curves import ULP, Profile, symmetric, whole
 
 
@@ -44,11 +44,11 @@ def _behind(mu: float, k: int, x: Floats) -> Floats:
 
 
 def _width(k: int) -> int:
-    """How many Poisson terms to add one by one: beyond twelve deviations the bound for the rest is as good."""
+    """How many Poisson terms to add one by one: past twelve deviations a bound for the rest is as good."""
     return math.ceil(12 * math.sqrt(k)) + 60
 
 
-def _poisson_sum(counts: np.ndarray[tuple[int], np.dtype[np.int64]], rate: Floats, weights: Floats) -> Floats:
+def _poisson_sum(counts: Indices, rate: Floats, weights: Floats) -> Floats:
     """sum_i weights_i P(Poisson(rate) = i), every weight in [0, 1]; rounded up."""
     from scipy.special import gammaln
 
@@ -59,7 +59,8 @@ def _poisson_sum(counts: np.ndarray[tuple[int], np.dtype[np.int64]], rate: Float
         column = rows[block][:, None]
         found[block] = np.exp(counts * np.log(column) - column - shape) @ weights
     size = 1 + rows + counts[-1] * np.abs(np.log(rows)) + shape[-1]
-    return (found * (1 + 4 * ULP * size) + 5e-324).reshape(rate.shape)
+    rounded: Floats = found * (1 + 4 * ULP * size) + 5e-324
+    return rounded.reshape(rate.shape)
 
 
 def forward(mu: float, k: int) -> Profile:
@@ -73,16 +74,19 @@ def backward(mu: float, k: int) -> Profile:
 
 
 def either(mu: float, k: int) -> Profile:
-    """The least profile that covers both orders: the promise of k values moved in one common but unknown direction."""
+    """The least profile that covers both orders: the promise of k values moved in one common but unknown
+    direction.
+    """
     return symmetric(lambda x: np.maximum(_ahead(mu, k, x), _behind(mu, k, x)))
 
 
 def two_clock(mu: float, k: int, cells: int = 4000) -> Profile:
     """k values that may move both ways (SPEC 4): the product of `forward` and `backward`; rounded up.
 
-    The backward loss is mu k - (1 - e^{-mu}) G with G a gamma variable of shape k, so the profile is E[forward(x - mu k + (1 - e^{-mu}) G)].
-    In each cell of G the integrand, convex in e^{(1 - e^{-mu}) G}, is replaced by its chord, and the cell's two moments are gamma
-    tails: an upper bound whose relative error is of second order in the cells.
+    The backward loss is mu k - (1 - e^{-mu}) G with G a gamma variable of shape k, so the profile is
+    E[forward(x - mu k + (1 - e^{-mu}) G)]. In each cell of G the integrand, convex in e^{(1 - e^{-mu}) G},
+    is replaced by its chord, and the cell's two moments are gamma tails: an upper bound whose relative
+    error is of second order in the cells.
     """
 
     def at(x: float) -> float:

@@ -2,10 +2,11 @@
 
 For each order a > 1, a mechanism with D_a at most r is (epsilon, delta)-DP with
 
-    delta = e^{(a-1)(r - epsilon)} (1 - 1/a)^a / (a - 1),        epsilon = r + ln(1 - 1/a) - ln(a delta) / (a-1)
+    delta = e^{(a-1)(r - epsilon)} (1 - 1/a)^a / (a - 1),        epsilon = r + ln(1 - 1/a) - ln(a delta) /
+    (a-1)
 
-(Canonne, Kamath and Steinke 2020, Proposition 12: maximise (1 - e^{epsilon-l})_+ e^{-(a-1) l} over the loss l). Every order gives a
-sound number, so a coarse search costs tightness and never soundness.
+(Canonne, Kamath and Steinke 2020, Proposition 12: maximise (1 - e^{epsilon-l})_+ e^{-(a-1) l} over the loss
+l). Every order gives a sound number, so a coarse search costs tightness and never soundness.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def epsilon_from(divergence: Floats, less: Floats, delta: float) -> Floats:
 
 
 def _search(cost: Callable[[Floats], Floats]) -> tuple[float, float]:
-    """The least cost found over the orders 1 + less, and its `less`: a grid, then three times a finer one around the best."""
+    """The least cost found over the orders 1 + less, and its `less`: a grid, then three times a finer one
+    around the best.
+    """
     low, high = WIDEST
     for points in (257, 33, 33, 33):
         less = np.geomspace(low, high, points)
@@ -61,19 +64,20 @@ def renyi_epsilon(renyi: Renyi, delta: float) -> tuple[float, float]:
 
 
 def renyi_profile(renyi: Renyi) -> Profile:
-    """delta for each x >= 0: the best order for a single x, a fixed grid of orders for many. Not quite convex; its hull is a bound too."""
-    less = np.geomspace(1e-4, 1e7, 700)
-    divergence = renyi(1 + less)
-    usable = np.isfinite(divergence)
-    less, divergence = less[usable], divergence[usable]
+    """delta for each x >= 0: the best order for a single x, a fixed grid of orders for many. Not quite
+    convex; its hull is a bound too.
+    """
+    less = np.geomspace(1e-4, 1e7, 400)
+    fixed = log_delta(renyi(1 + less), less, 0.0)
+    usable = np.isfinite(fixed)
+    fixed, rates = fixed[usable], less[usable] * (1 - 8 * ULP)
 
     def half(x: Floats) -> Floats:
         if x.size == 1:
             return np.full(x.shape, renyi_delta(renyi, float(x.flat[0]))[0])
-        found = np.ones(x.shape)
-        for block in np.array_split(np.arange(x.size), max(1, x.size // 512)):
-            logs = log_delta(divergence, less, x.flat[block][:, None]).min(axis=1, initial=0.0)
-            found.flat[block] = np.exp(logs) * (1 + 4 * ULP)
-        return found
+        found = np.ones(x.size)
+        for block in np.array_split(np.arange(x.size), x.size // 512 + 1):
+            found[block] = np.exp((fixed - rates * x.flat[block][:, None]).min(axis=1, initial=0.0))
+        return found.reshape(x.shape) * (1 + 4 * ULP)
 
     return half
