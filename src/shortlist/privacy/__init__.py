@@ -1,5 +1,28 @@
-"""What a release promises, as values."""
+"""Guarantees as values, their conversions, their composition and their calibration."""
 
-from shortlist.privacy.guarantees import BoundedRange, Guarantee, PureDP
+from shortlist.privacy.calibration import Budget, calibrate
+from shortlist.privacy.guarantees import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    Composition,
+    Guarantee,
+    GumbelDP,
+    PureDP,
+    RenyiDP,
+    compose,
+)
 
-__all__ = ["BoundedRange", "Guarantee", "PureDP"]
+__all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "BoundedRange",
+    "Budget",
+    "Composition",
+    "Guarantee",
+    "GumbelDP",
+    "PureDP",
+    "RenyiDP",
+    "calibrate",
+    "compose",
+]

@@ -1,0 +1,61 @@
+"""The least noise that fits a budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+from shortlist.privacy.crossing import crossing
+from shortlist.privacy.guarantees import Guarantee
+
+
+class Budget(Protocol):
+    """PureDP, ZCDP and ApproxDP: guarantees that can say whether another one is within them."""
+
+    def excess(self, guarantee: Guarantee) -> float: ...
+
+
+def calibrate(guarantee_of: Callable[[float], Guarantee], budget: Budget) -> float:
+    """The largest parameter whose guarantee fits `budget`, by the tightest route; rounded down, so that
+    noise is rounded up.
+
+    Parameters
+    ----------
+    guarantee_of : from an epsilon per round, a mu, or any parameter that costs more the larger it is, to
+        what it promises.
+    budget : PureDP, ZCDP or ApproxDP.
+
+    Returns
+    -------
+    float
+        x with budget.excess(guarantee_of(x)) <= 0, checked; no number above x (1 + 1e-9) has it.
+
+    Raises
+    ------
+    ValueError
+        if no parameter fits, with the reason.
+
+    Examples
+    --------
+    >>> from shortlist.privacy import ApproxDP, GumbelDP
+    >>> scale = 1 / calibrate(lambda mu: GumbelDP(mu, k=10), ApproxDP(epsilon=1.0, delta=1e-5))
+    >>> round(scale, 4)
+    16.7012
+    """
+
+    def excess(log_x: float) -> float:
+        return min(max(budget.excess(guarantee_of(math.exp(log_x))), -50.0), 50.0)
+
+    start = (0.0, excess(0.0))
+    down = start[1] > 0
+    for _ in range(100):
+        step = min(abs(start[1]) + 0.01, 5.0)
+        next_x = start[0] - step if down else start[0] + step
+        end = (next_x, excess(next_x))
+        if (end[1] > 0) != down:
+            low, high = (end, start) if down else (start, end)
+            return math.exp(crossing(excess, low, high, 1e-10)[0])
+        start = end
+    reason = guarantee_of(1.0).why_not() or "its cost does not depend on the parameter"
+    raise ValueError(f"no parameter fits the budget {budget}: {reason}")

@@ -1,0 +1,256 @@
+"""Products of dominating pairs, by Fourier transform, with every error bounded.
+
+Each pair becomes a law on a grid of losses by *connecting the dots* (Doroshenko et al. 2022): its profile
+is replaced by chords in e^x between grid points, which lie above it because it is convex there; a chord's
+pair has its losses on the grid points alone. The laws are tilted by e^{tilt * loss} before they are
+transformed, so that the rounding errors of the transform are relative to the delta sought and not to one.
+What is cut off, wrapped around or rounded is bounded and added.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices
+from shortlist.privacy.curves import ULP, Pair, Profile
+
+POINTS = 2**16
+"""Grid points wanted in the window; the transform may be longer by what the alignment of the grid needs."""
+NODES = 4096
+"""At how many points at most one profile is evaluated."""
+PARTS = 16
+"""The grid divides the largest loss of the weightiest pair into a multiple of so many steps, if it divides
+it into that many.
+"""
+FAR = 40.0
+"""-ln of the tilted mass that may lie outside the transform's window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Atoms:
+    """One pair on the grid: `masses` at `places` * step, `infinite` where the loss is infinite."""
+
+    places: Indices
+    masses: Floats
+    infinite: float
+    times: int
+
+    def losses(self, step: float) -> Floats:
+        """Where the masses are."""
+        return self.places.astype(np.float64) * step
+
+    def log_moment(self, tilt: float, step: float) -> float:
+        """ln E[e^{tilt * loss}; finite] of all `times` together."""
+        exponents = tilt * self.losses(step)
+        top = float(exponents.max())
+        return self.times * (top + math.log(float(np.exp(exponents - top) @ self.masses)))
+
+    def tilted(self, tilt: float, step: float) -> Floats:
+        """The masses times e^{tilt * loss}, made to sum to one."""
+        exponents = tilt * self.losses(step)
+        weights: Floats = np.exp(exponents - exponents.max()) * self.masses
+        return weights / float(weights.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """The law of the total loss, tilted: P(loss = x) = e^{log_moment - tilt x} * masses(x), up to `noise`
+    in each mass.
+    """
+
+    losses: Floats
+    masses: Floats
+    noise: float
+    tilt: float
+    log_moment: float
+    infinite: float
+    cut: float
+    rounding: float
+    shift: float = 0.0
+    small: float = 0.0
+
+    def delta(self, epsilon: float) -> float:
+        """An upper bound on delta at `epsilon`."""
+        over, weights, scale = self._weights(epsilon)
+        finite = scale * (float(np.sum(weights * (self.masses[over] + self.noise))) + math.exp(-FAR))
+        return min(1.0, (finite + self.cut + self.infinite) * self.rounding)
+
+    def delta_lower(self, epsilon: float) -> float:
+        """A lower bound on delta at `epsilon` for the product of the pairs themselves.
+
+        Moving a loss to the grid adds an error e with E[e^{-e} | loss] = 1 inside a window as wide as the
+        gap, so its mean is at most width^2/8 and it is subgaussian (Hoeffding's lemma): but for a mass
+        `small`, all errors together are at most `shift`.
+        """
+        over, weights, scale = self._weights(epsilon + self.shift)
+        finite = scale * (
+            float(np.sum(weights * np.maximum(self.masses[over] - self.noise, 0.0))) - 2 * math.exp(-FAR)
+        )
+        return max(0.0, (finite + self.infinite - 2 * self.small) * (1 - 1e-4))
+
+    def _weights(self, epsilon: float) -> tuple[slice, Floats, float]:
+        """For losses x above `epsilon`, (1 - e^{epsilon - x}) e^{-tilt (x - epsilon)} down to e^{-FAR}; and
+        e^{log_moment - tilt epsilon}.
+        """
+        first, last = np.searchsorted(self.losses, [epsilon, epsilon + FAR / self.tilt])
+        over = slice(int(first), int(last))
+        excess = self.losses[over] - epsilon
+        exponent = min(self.log_moment - self.tilt * epsilon, 700.0)
+        return over, -np.expm1(-excess) * np.exp(-self.tilt * excess), math.exp(exponent)
+
+
+def reach(pair: Pair, small: float) -> float:
+    """A loss beyond which, on both sides, no more than about `small` of the pair is left: its bound, unless
+    that is far away.
+    """
+    x = np.geomspace(1e-9, 1e4, 600)
+    floor = float(pair.profile(np.array([1e9]))[0])
+    right = pair.profile(x) - floor <= small
+    left = pair.profile(-x) + np.expm1(-x) <= max(small, 1e-14)
+    found = float(x[int(np.argmax(right & left))]) if (right & left).any() else float(x[-1])
+    return pair.bound if pair.bound < PARTS * found else found
+
+
+def connect(pair: Pair, far: float, step: float) -> Atoms:
+    """The pair on the grid: chords of its profile between at most NODES grid points in [-far, far].
+
+    With v_j the profile at x_j and S_j = (v_{j+1} - v_j) / (e^{x_{j+1} - x_j} - 1), the chords' pair has P
+    mass S_j - e^{x_j - x_{j-1}} S_{j-1} at x_j and v at the last point where the loss is infinite. A point
+    whose mass is not clearly positive is left out: the chord over the gap is still above every convex
+    function below the v that are kept.
+    """
+    half = max(1, math.ceil(far / step * (1 - 1e-12)))
+    stride = max(1, math.ceil(2 * half / NODES))
+    inner = stride * np.arange(-(half // stride), half // stride + 1)
+    places = np.unique(np.concatenate([[-half], inner, [half]])).astype(np.int64)
+    values = np.minimum(pair.profile(places.astype(np.float64) * step), 1.0)
+    while True:
+        gaps = np.diff(places) * step
+        slopes = np.diff(values) / np.expm1(gaps)
+        masses = np.append(slopes, 0.0) - np.insert(slopes * np.exp(gaps), 0, values[0] - 1.0)
+        room = np.minimum(np.append(gaps, 1.0), np.insert(gaps, 0, 1.0))
+        keep = masses > 32 * ULP * values / np.minimum(room, 1.0)
+        if keep.all() or keep.sum() == 0:
+            break
+        places, values = places[keep], values[keep]
+    return Atoms(places, np.maximum(masses, 0.0), float(values[-1]), pair.times)
+
+
+def _spread(profile: Profile, x: Floats) -> float:
+    """How far at most a loss is moved to these points: the widest gap in which the profile is not its own
+    chord.
+
+    A convex function that meets its chord inside a gap is the chord: then it has no loss there to be moved.
+    """
+    gaps, values = np.diff(x), profile(x)
+    chord = values[:-1] + np.diff(values) * np.expm1(gaps / 2) / np.expm1(gaps)
+    curved = chord - profile(x[:-1] + gaps / 2) > 1e-12 * chord
+    return float(gaps[curved].max(initial=0.0))
+
+
+def convolve(pairs: Sequence[Pair], tilt: float, small: float, *, from_below: bool = False) -> Mixture:
+    """The total loss of all pairs. `small` is the mass that the tails cut off may have in all; it is added
+    to delta.
+
+    `from_below` prepares `delta_lower` too.
+
+    A first pass on coarse grids finds where the tilted total lies; a second computes it on one grid that
+    fits, and that divides the largest loss of the pair that matters most, whose atoms then need not be
+    moved at all.
+    """
+    count = sum(pair.times for pair in pairs)
+    fars = [reach(pair, small / count) for pair in pairs]
+    coarse = [(connect(pair, far, far / 500), far / 500) for pair, far in zip(pairs, fars, strict=True)]
+    moments = [_moments(atoms, tilt, step) for atoms, step in coarse]
+    centre = sum(mean for mean, _ in moments)
+    deviation = max(math.sqrt(sum(variance for _, variance in moments)), 1e-12)
+    half = _half_width(coarse, tilt, centre, deviation)
+    step = 2 * half / POINTS
+    anchor = fars[max(range(len(pairs)), key=lambda i: moments[i][1])]
+    if anchor > step:
+        parts = math.ceil(anchor / step)
+        step = anchor / (PARTS * math.ceil(parts / PARTS) if parts >= PARTS else parts)
+    length = 2 ** math.ceil(math.log2(2 * half / step))
+    laws = [connect(pair, far, step) for pair, far in zip(pairs, fars, strict=True)]
+    found = _transform(laws, min(tilt, 0.05 / step), step, length)
+    if not from_below:
+        return found
+    moved = sum(
+        law.times * _spread(pair.profile, law.losses(step)) ** 2
+        for law, pair in zip(laws, pairs, strict=True)
+    )
+    return replace(found, shift=moved / 8 + math.sqrt(moved * -math.log(small) / 2), small=small)
+
+
+def _moments(law: Atoms, tilt: float, step: float) -> tuple[float, float]:
+    """Mean and variance of the tilted loss, all `times` together."""
+    weights, losses = law.tilted(tilt, step), law.losses(step)
+    mean = float(weights @ losses)
+    return law.times * mean, law.times * float(weights @ (losses - mean) ** 2)
+
+
+def _half_width(laws: list[tuple[Atoms, float]], tilt: float, centre: float, deviation: float) -> float:
+    """How far from its centre the tilted total may be but for e^{-FAR}: Chernoff's bound, both sides."""
+
+    def log_moment(at: float) -> float:
+        return sum(law.log_moment(at, step) for law, step in laws)
+
+    here = log_moment(tilt)
+    return max(
+        min(
+            (log_moment(tilt + side * more) - here - side * more * centre + FAR) / more
+            for more in more_tilts(deviation)
+        )
+        for side in (-1, 1)
+    )
+
+
+def more_tilts(deviation: float) -> list[float]:
+    """Tilts to try in Chernoff's bound: about 9 / deviation is best for a bell."""
+    return [2.0**power / deviation for power in range(-3, 8)]
+
+
+def _transform(laws: list[Atoms], tilt: float, step: float, length: int) -> Mixture:
+    """The convolution, and bounds on what it misses.
+
+    Rounding: a transform errs by at most 8 u log2(length) in root mean square for masses that sum to one;
+    in a product of powers that error is multiplied by the derivative, and the mean over frequencies of
+    their product is bounded by Cauchy and Schwarz.
+    """
+    moments = [_moments(law, tilt, step) for law in laws]
+    first = round(sum(mean for mean, _ in moments) / step) - length // 2
+    product = np.ones(length // 2 + 1, dtype=np.complex128)
+    sizes = []
+    for law in laws:
+        line = np.zeros(length)
+        np.add.at(line, law.places % length, law.tilted(tilt, step))
+        spectrum = np.fft.rfft(line)
+        product *= spectrum**law.times
+        sizes.append(np.log(np.maximum(np.abs(spectrum), 1e-300)))
+    total = sum((law.times * size for law, size in zip(laws, sizes, strict=True)), np.zeros(1))
+    change = sum(
+        (law.times * np.exp(total - size) for law, size in zip(laws, sizes, strict=True)), np.zeros(1)
+    )
+    noise = 4 * ULP * math.log2(length) * (1 + math.sqrt(2 * float(np.mean(change**2))))
+    places = first + np.arange(length)
+    losses = places.astype(np.float64) * step
+    deviation = max(math.sqrt(sum(variance for _, variance in moments)), step)
+    top = float(losses[-1])
+    cut = min(
+        sum(law.log_moment(tilt + more, step) for law in laws) - (tilt + more) * top
+        for more in more_tilts(deviation)
+    )
+    return Mixture(
+        losses=losses,
+        masses=np.maximum(np.fft.irfft(product, length)[places % length], 0.0),
+        noise=noise,
+        tilt=tilt,
+        log_moment=sum(law.log_moment(tilt, step) for law in laws),
+        infinite=-math.expm1(sum(law.times * math.log1p(-law.infinite) for law in laws)),
+        cut=math.exp(min(cut, 0.0)),
+        rounding=1 + 1e-11 + 64 * ULP * sum(law.times for law in laws),
+    )

@@ -1,0 +1,142 @@
+"""What one guarantee says about itself: the curves from which everything else is computed.
+
+A *profile* is x -> sup_S P(S) - e^x Q(S), the hockey stick of a pair (P, Q), on the whole real line. As a
+function of y = e^x it is convex and falls from 1 to the mass that P puts where Q puts none. A pair
+*dominates* a mechanism when its profile is nowhere below the mechanism's, for both orders of every two
+neighbours; dominating pairs may be multiplied under adaptive composition (Zhu, Dong and Wang 2022, Theorem
+10), and every convex upper bound of a profile belongs to some pair.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from shortlist._arrays import Floats
+
+Profile: TypeAlias = Callable[[Floats], Floats]
+Renyi: TypeAlias = Callable[[Floats], Floats]
+
+ULP = 2.0**-52
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A dominating pair by its profile, applied `times` times; its finite losses are at most `bound` in
+    size.
+    """
+
+    profile: Profile
+    times: int = 1
+    bound: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Upper bounds for one application, and a law that attains or nearly attains them.
+
+    Parameters
+    ----------
+    profile : delta as a function of epsilon, on the whole line, rounded up. It includes `delta`.
+    renyi : Renyi divergence of the orders given, rounded up, of what is left after the common thinning of
+        mass `delta`.
+    pairs : pairs whose product dominates one application.
+    witness : for a Renyi order, pairs whose product some mechanism with this guarantee has: whence the
+        lower bounds.
+    delta : mass of the common thinning (SPEC_UNKNOWN N1.1).
+    pure : bound on the privacy loss of what is left, infinite if there is none.
+    rho : zCDP of what is left, infinite if there is none.
+    joint : whether many applications are better charged by the sum of their Renyi curves than by the
+        product of their pairs.
+    blocks : for a number of adaptive applications, a pair whose power dominates them all together.
+    why_not : why there is no pure, or no zCDP, guarantee.
+    """
+
+    profile: Profile
+    renyi: Renyi
+    pairs: tuple[Profile, ...]
+    witness: Callable[[float], tuple[Profile, ...]]
+    delta: float = 0.0
+    pure: float = math.inf
+    rho: float = math.inf
+    joint: bool = False
+    blocks: Callable[[int], Pair] | None = None
+    why_not: str = ""
+
+
+def whole(right: Profile, left: Profile) -> Profile:
+    """The profile that is `right` for x >= 0 and whose other order is `left` there: H_{-x}(P, Q) = 1 -
+    e^{-x} + e^{-x} H_x(Q, P).
+    """
+
+    def profile(x: Floats) -> Floats:
+        ahead = x >= 0
+        found = np.empty(x.shape)
+        found[ahead] = right(x[ahead])
+        below = x[~ahead]
+        found[~ahead] = -np.expm1(below) + np.exp(below) * left(-below)
+        return found
+
+    return profile
+
+
+def symmetric(half: Profile) -> Profile:
+    """The profile that is `half` for x >= 0, for both orders."""
+    return whole(half, half)
+
+
+def thinned(delta: float, rest_of: Profile) -> Profile:
+    """With probability `delta` everything is revealed: delta + (1 - delta) H; rounded up."""
+
+    def profile(x: Floats) -> Floats:
+        rest = rest_of(x)
+        return np.where(rest > 0, (delta + (1 - delta) * rest) * (1 + 2 * ULP), delta)
+
+    return profile if delta else rest_of
+
+
+def two_point(high: float, low: float) -> Profile:
+    """Losses `high` > 0 > `low` only: randomised response is `low = -high`. Rounded up.
+
+    P(high) = (1 - e^low) / (1 - e^{low - high}), for the Q masses must sum to one too.
+    """
+    chance = math.expm1(low) / math.expm1(low - high) * (1 + 4 * ULP)
+
+    def profile(x: Floats) -> Floats:
+        between = chance * -np.expm1(np.minimum(x - high, 0.0))
+        return np.where(x >= low, between, -np.expm1(np.minimum(x, low)))
+
+    return profile
+
+
+def two_point_renyi(chance: Floats, high: Floats, low: Floats, orders: Floats) -> Floats:
+    """ln E_P[e^{(a-1) L}] / (a-1) for P(L = high) = chance, otherwise L = low; rounded up."""
+    less = orders - 1
+    spread = less * (high - low)
+    moment = chance * np.expm1(np.minimum(less * high, 50.0)) + (1 - chance) * np.expm1(less * low)
+    with np.errstate(divide="ignore"):
+        near = np.log1p(np.maximum(moment, 0.0))
+        far = np.logaddexp(np.log(chance) + less * high, np.log1p(-chance) + less * low)
+    value = np.where(spread < 1.0, near, far)
+    return (value + 8 * ULP * (spread + np.abs(value) + less * np.maximum(high, -low))) / less
+
+
+def gaussian(rho: float) -> Profile:
+    """The Gaussian mechanism with D_a = a rho: Phi(s/2 - x/s) - e^x Phi(-s/2 - x/s), s^2 = 2 rho. Exact,
+    not rounded.
+    """
+    if rho == 0:
+        return lambda x: -np.expm1(np.minimum(x, 0.0))
+    shift = math.sqrt(2 * rho)
+
+    def profile(x: Floats) -> Floats:
+        from scipy.special import log_ndtr, ndtr
+
+        ratio = x + log_ndtr(-shift / 2 - x / shift) - log_ndtr(shift / 2 - x / shift)
+        return ndtr(shift / 2 - x / shift) * -np.expm1(np.minimum(ratio, 0.0))
+
+    return profile
