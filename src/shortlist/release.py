@@ -21,7 +21,8 @@ class Release:
 
     `items` are labels, best first where `ordered`; otherwise they are a set, sorted by label so that their
     order says nothing. `indices` are their positions in the scores. `guarantee` is the promise to one
-    `unit`; `charge` is what a ledger books for it, which may be finer.
+    `unit`; `charge` is what a ledger books for it, which may be finer. `values` are noisy scores where the
+    mechanism releases them, and `notes` say what they mean.
     """
 
     items: list[Hashable]
@@ -35,6 +36,9 @@ class Release:
     neighbours: str
     secure: bool
     frame: FrameKind | None = None
+    values: list[float] | None = None
+    soft_max: float | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def item(self) -> Hashable:
@@ -56,13 +60,18 @@ class Release:
         """The same items without their order, sorted by label."""
         order = sorted(range(len(self.items)), key=_label_order(self.items))
         return replace(
-            self, items=[self.items[i] for i in order], indices=[self.indices[i] for i in order], ordered=False
+            self,
+            items=[self.items[i] for i in order],
+            indices=[self.indices[i] for i in order],
+            values=self.values and [self.values[i] for i in order],
+            ordered=False,
         )
 
     def columns(self) -> dict[str, list[Any]]:
         """The released table, column by column."""
         ranks = {"rank": list(range(1, len(self.items) + 1))} if self.ordered else {}
-        return {**ranks, "item": list(self.items)}
+        values = {} if self.values is None else {"value": list(self.values)}
+        return {**ranks, "item": list(self.items), **values}
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind (pandas, polars or pyarrow)."""
@@ -83,12 +92,12 @@ class Release:
         return f"{self.guarantee} for one {self.unit} ({self.neighbours}) by {self.mechanism}{warning}"
 
     def __str__(self) -> str:
-        columns = {name: [name, *map(str, cells)] for name, cells in self.columns().items()}
+        columns = {name: [name, *map(_cell, cells)] for name, cells in self.columns().items()}
         widths = {name: max(map(len, cells)) for name, cells in columns.items()}
         rows = zip(*([cell.ljust(widths[name]) for cell in cells] for name, cells in columns.items()), strict=True)
         header, *body = ("  ".join(row).rstrip() for row in rows)
         rule = "  ".join("-" * width for width in widths.values())
-        return "\n".join([header, rule, *body, "", self._line()])
+        return "\n".join([header, rule, *body, "", self._line(), *self.notes])
 
     def __repr__(self) -> str:
         return f"<Release of {len(self.items)}: {self._line()}>"
@@ -97,8 +106,13 @@ class Release:
         columns = self.columns()
         head = "".join(f"<th>{escape(name)}</th>" for name in columns)
         rows = zip(*columns.values(), strict=True)
-        body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{escape(self._line())}</p>"
+        body = "".join("<tr>" + "".join(f"<td>{escape(_cell(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+        lines = "".join(f"<p>{escape(line)}</p>" for line in (self._line(), *self.notes))
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{lines}"
+
+
+def _cell(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _label_order(items: list[Hashable]) -> Any:

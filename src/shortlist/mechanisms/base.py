@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,9 +15,21 @@ import numpy as np
 from shortlist._arrays import Values
 from shortlist.noise.entropy import SECURE, Secure, Seeded, Source
 from shortlist.noise.kinds import Noise, noise_named
-from shortlist.privacy import Guarantee, PureDP
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.release import Release
 from shortlist.scores import Scores, as_scores
+
+Budget = PureDP | ZCDP | ApproxDP
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a mechanism drew: the positions of the winners, best first, and whatever is released beside them."""
+
+    indices: list[int]
+    values: list[float] | None = None
+    soft_max: float | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Mechanism(ABC):
@@ -52,8 +65,8 @@ class Mechanism(ABC):
         """Refuse a question that does not fit, from public facts alone."""
 
     @abstractmethod
-    def _draw(self, scores: Scores, source: Source) -> list[int]:
-        """The positions of the winners, best first."""
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        """One exact draw."""
 
     def release(self, scores: object, *, rng: Source | None = None, **question: Any) -> Release:
         """One exact draw.
@@ -68,10 +81,10 @@ class Mechanism(ABC):
         asked = as_scores(scores, **question)
         source = checked_source(rng)
         self._check(asked)
-        indices = self._draw(asked, source)
+        outcome = self._draw(asked, source)
         release = Release(
-            items=[asked.labels[i] for i in indices],
-            indices=indices,
+            items=[asked.labels[i] for i in outcome.indices],
+            indices=outcome.indices,
             ordered=self.ordered,
             guarantee=self.guarantee,
             charge=self.charge,
@@ -81,6 +94,9 @@ class Mechanism(ABC):
             neighbours=asked.neighbours,
             secure=source.secure,
             frame=asked.frame,
+            values=outcome.values,
+            soft_max=outcome.soft_max,
+            notes=outcome.notes,
         )
         return release if self.ordered else release.as_set()
 
@@ -93,15 +109,15 @@ def checked_source(rng: object) -> Source:
     raise TypeError("rng must be None (secure) or sl.testing.seeded(n) (tests only); other generators leak")
 
 
-def checked_budget(epsilon: float | None, budget: Guarantee | None) -> PureDP:
+def checked_budget(epsilon: float | None, budget: Guarantee | None) -> Budget:
     """`epsilon=` is short for `budget=PureDP(epsilon)`; one of them must be given, or both saying the same."""
     if epsilon is not None and budget in (None, PureDP(epsilon)):
         return PureDP(epsilon)
     if (epsilon is None) == (budget is None):
         raise TypeError("give either epsilon= or budget=, for example epsilon=1.0")
-    if isinstance(budget, PureDP):
-        return budget
-    raise TypeError("budget must be a guarantee this mechanism can keep, for example budget=PureDP(1.0)")
+    if not isinstance(budget, PureDP | ZCDP | ApproxDP):
+        raise TypeError("budget must be PureDP(..), ZCDP(..) or ApproxDP(..), for example budget=PureDP(1.0)")
+    return budget
 
 
 def checked_k(k: object) -> int:
