@@ -94,6 +94,54 @@ def test_mixed_labels_still_have_an_order():
     assert release.items == [3, "b"]
 
 
+class Shy:
+    """A label whose comparison fails and whose text is the same for all."""
+
+    def __lt__(self, other):
+        raise RuntimeError
+
+    def __repr__(self):
+        return "shy"
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[frozenset({i}) for i in range(6)], [Shy() for _ in range(6)], [(i % 2, float("nan")) for i in range(6)]],
+    ids=["partly ordered", "not ordered", "tuples of NaN"],
+)
+def test_the_order_of_a_set_never_depends_on_the_noise(labels):
+    """Sorting labels that are not totally ordered keeps part of the order it starts from: that must be the indices'."""
+    orders = {}
+    for seed in range(200):
+        release = sl.top_k([0] * 6, k=3, epsilon=1.0, labels=labels, public=True, rng=sl.testing.seeded(seed))
+        orders.setdefault(frozenset(release.indices), set()).add(tuple(release.indices))
+    assert len(orders) > 10
+    assert all(len(found) == 1 for found in orders.values())
+
+
+def test_labels_are_printed_in_full():
+    release = sl.top_k([9000, 9000, 1], k=2, epsilon=1.0, labels=[1000000.1, 1000000.2, 3.0], public=True)
+    assert "1000000.1" in str(release)
+    assert "1000000.2" in str(release)
+
+
+def test_flags_must_be_flags(scores):
+    for flag in ("ordered", "values"):
+        with pytest.raises(TypeError, match=flag):
+            sl.top_k(scores, k=2, epsilon=1.0, **{flag: "no"})
+    with pytest.raises(ValueError, match="not known"):
+        sl.top_k(scores, k=2, epsilon=1.0, method=["peeling"])
+
+
+def test_mixed_labels_make_a_frame_of_texts():
+    release = sl.top_k([9000, 8000, 1], k=2, epsilon=1.0, labels=["b", 3, None], public=True)
+    assert release.to_frame()["item"].to_list() == ["3", "b"]
+
+
+def test_releases_can_be_put_into_a_set(scores):
+    assert len({sl.select(scores, epsilon=1.0), sl.select(scores, epsilon=1.0)}) == 2
+
+
 def test_plain_positions_are_sorted_as_numbers():
     values = [0] * 12
     values[2] = values[10] = 10**6

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from shortlist._reading import checked_flag
 from shortlist.mechanisms import GumbelTopKValues, Mechanism, NoisyMax, OneshotTopK
 from shortlist.mechanisms.base import checked_budget, checked_k
 from shortlist.noise.entropy import Source
@@ -18,7 +19,7 @@ from shortlist.release import Release
 WHY = {
     "permute-and-flip": "for one winner and a pure budget it never errs more than the exponential mechanism",
     "exponential": "for one winner and a budget that is not pure, bounded range makes Gumbel noise the cheapest",
-    "oneshot-exponential": "for a list and a pure budget, exponential noise needs the least epsilon of the one-shot kinds",
+    "oneshot-exponential": "for a list and a pure budget, it needs the least epsilon of the one-shot kinds",
     "oneshot-gumbel": "for a list and a budget that is not pure, bounded range makes Gumbel noise the cheapest",
     "gumbel-values": "values under an (epsilon, delta) budget: the items come free with Gumbel values",
 }
@@ -123,10 +124,10 @@ def top_k(
     >>> sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True).items
     ['ada', 'bob']
     """
-    number = checked_k(k)
+    number, ordered, values = checked_k(k), checked_flag("ordered", ordered), checked_flag("values", values)
     paid = checked_budget(epsilon, budget)
     chosen = _automatic(number, paid, values) if method == "auto" else method
-    if chosen not in METHODS:
+    if not isinstance(chosen, str) or chosen not in METHODS:
         raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
     if values and chosen != "gumbel-values":
         raise ValueError(f'method={method!r} releases no values; write method="gumbel-values" or "auto"')

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from shortlist.privacy import Guarantee
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Release:
     """Released candidates. Everything in it is released: it may be shown to anybody.
 
@@ -58,7 +58,8 @@ class Release:
 
     def as_set(self) -> Self:
         """The same items without their order, sorted by label."""
-        order = sorted(range(len(self.items)), key=_label_order(self.items))
+        by_index = sorted(range(len(self.items)), key=self.indices.__getitem__)
+        order = sorted(by_index, key=_label_order(self.items))
         return replace(
             self,
             items=[self.items[i] for i in order],
@@ -78,7 +79,10 @@ class Release:
         import narwhals as nw
 
         backend = self.frame or _installed_frame()
-        return nw.from_dict(self.columns(), backend=backend).to_native()
+        columns = self.columns()
+        if len({type(item) for item in self.items}) > 1:
+            columns["item"] = [str(item) for item in self.items]  # a column has one type
+        return nw.from_dict(columns, backend=backend).to_native()
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the released items, and nothing else. Returns a matplotlib Axes."""
@@ -86,13 +90,18 @@ class Release:
 
         return plot_release(self, ax)
 
+    def _texts(self) -> dict[str, list[str]]:
+        """The table as a person reads it: values to six digits, everything else as it is."""
+        columns = self.columns()
+        return {name: [f"{cell:.6g}" if name == "value" else str(cell) for cell in columns[name]] for name in columns}
+
     def _line(self) -> str:
         """Guarantee, mechanism, unit of privacy, in one line."""
         warning = "" if self.secure else "  [seeded randomness: for tests, not private]"
         return f"{self.guarantee} for one {self.unit} ({self.neighbours}) by {self.mechanism}{warning}"
 
     def __str__(self) -> str:
-        columns = {name: [name, *map(_cell, cells)] for name, cells in self.columns().items()}
+        columns = {name: [name, *cells] for name, cells in self._texts().items()}
         widths = {name: max(map(len, cells)) for name, cells in columns.items()}
         rows = zip(*([cell.ljust(widths[name]) for cell in cells] for name, cells in columns.items()), strict=True)
         header, *body = ("  ".join(row).rstrip() for row in rows)
@@ -103,23 +112,23 @@ class Release:
         return f"<Release of {len(self.items)}: {self._line()}>"
 
     def _repr_html_(self) -> str:
-        columns = self.columns()
+        columns = self._texts()
         head = "".join(f"<th>{escape(name)}</th>" for name in columns)
         rows = zip(*columns.values(), strict=True)
-        body = "".join("<tr>" + "".join(f"<td>{escape(_cell(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         lines = "".join(f"<p>{escape(line)}</p>" for line in (self._line(), *self.notes))
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{lines}"
 
 
-def _cell(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
 def _label_order(items: list[Hashable]) -> Any:
-    """A sort key over positions: by label, and where labels do not compare by their type and text."""
+    """A sort key over positions: by label, and where labels do not compare by their type and text.
+
+    Labels may compare only partly (sets do). Whoever sorts starts from an order that says nothing, by index, so that
+    the result is a function of the set alone.
+    """
     try:
         sorted(items)  # type: ignore[type-var]
-    except TypeError:
+    except Exception:  # a label's own comparison may raise anything
         return lambda i: (type(items[i]).__name__, str(items[i]))
     return lambda i: items[i]
 

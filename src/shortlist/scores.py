@@ -81,7 +81,7 @@ class Scores:
         self._labels = checked_labels(own_labels if labels is None else labels, len(self._values))
         self._sensitivity = sensitivity
         self._monotone = checked_flag("monotone", monotone)
-        if neighbours not in ("add-remove", "replace"):
+        if not isinstance(neighbours, str) or neighbours not in ("add-remove", "replace"):
             raise ValueError('neighbours must be "add-remove" or "replace"')
         self._neighbours: Neighbours = neighbours
         if monotone and neighbours == "replace":
@@ -100,7 +100,9 @@ class Scores:
     @property
     def values(self) -> Values:
         """The scores themselves, read only. Private, unless the scores are public."""
-        return self._values
+        view = self._values.view()
+        view.flags.writeable = False
+        return view
 
     @property
     def labels(self) -> Sequence[Hashable]:

@@ -117,6 +117,13 @@ def test_the_soft_max_estimate_is_unbiased_and_the_plain_value_is_not():
     assert np.mean([release.soft_max for release in releases]) > 3 * gamma  # no winner's score
 
 
+def test_values_beyond_the_largest_float_are_infinite_and_raise_nothing():
+    m = GumbelTopKValues(k=1, budget=ApproxDP(1.0, 1e-6))
+    for seed in range(10):
+        release = m.release([1.79e308] * 2 + [-1e308], sensitivity=1e307, rng=sl.testing.seeded(seed))
+        assert release.soft_max is not None
+
+
 def test_values_of_integers_above_2_to_the_53_are_exact():
     m = GumbelTopKValues(k=1, budget=BUDGET)
     large = m.release(Scores([2**60 + 1, 0], monotone=True), rng=sl.testing.seeded(3)).values[0]

@@ -120,15 +120,30 @@ def checked_budget(epsilon: float | None, budget: Guarantee | None) -> Budget:
     return budget
 
 
+def store_budget(mechanism: Any) -> None:
+    """Keep a pure budget as `epsilon` and any other as `budget`, so that equal mechanisms are equal."""
+    budget = checked_budget(mechanism.epsilon, mechanism.budget)
+    object.__setattr__(mechanism, "epsilon", budget.epsilon if isinstance(budget, PureDP) else None)
+    object.__setattr__(mechanism, "budget", None if isinstance(budget, PureDP) else budget)
+
+
 def checked_k(k: object) -> int:
+    return _checked_whole("k", k, "k=10")
+
+
+def checked_draws(draws: object) -> int:
+    return _checked_whole("draws", draws, "draws=1000")
+
+
+def _checked_whole(name: str, value: object, example: str) -> int:
     try:
-        if isinstance(k, bool | np.bool_):
+        if isinstance(value, bool | np.bool_):
             raise TypeError
-        number = operator.index(k)  # type: ignore[arg-type]
+        number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError("k must be a whole number, for example k=10") from None
+        raise TypeError(f"{name} must be a whole number, for example {example}") from None
     if number < 1:
-        raise ValueError("k must be at least 1")
+        raise ValueError(f"{name} must be at least 1")
     return number
 
 
@@ -137,18 +152,8 @@ def checked_noise(noise: str | Noise) -> Noise:
 
 
 def checked_work(work: object) -> None:
-    if work not in ("adaptive", "fixed"):
+    if not isinstance(work, str) or work not in ("adaptive", "fixed"):
         raise ValueError('work must be "adaptive" (fast) or "fixed" (the same for all scores)')
-
-
-def checked_draws(draws: object) -> int:
-    try:
-        number = operator.index(draws)  # type: ignore[arg-type]
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise ValueError("draws must be a whole number of at least 1, for example draws=1000")
-    return number
 
 
 def check_known_candidates(scores: Scores, k: int) -> None:

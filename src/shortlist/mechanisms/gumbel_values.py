@@ -14,6 +14,7 @@ from typing import ClassVar
 from shortlist.mechanisms.base import Mechanism, Outcome, check_known_candidates, checked_k, checked_work
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import GUMBEL
+from shortlist.noise.lazy import rounded
 from shortlist.noise.race import Work, race
 from shortlist.privacy import ApproxDP, GumbelDP, calibrate
 from shortlist.scores import Scores
@@ -81,7 +82,7 @@ class GumbelTopKValues(Mechanism):
         scale = self.scale(scores)
         finish = race(scores.values, k=self.k, scale=scale, noise=GUMBEL, source=source, work=self.work)
         values = finish.values()
-        soft_max = float(Fraction(values[0]) - Fraction(EULER) * scale)
+        soft_max = values[0] - rounded(Fraction(EULER) * scale)
         return Outcome([int(i) for i in finish.indices], values, soft_max, (NOTE,))
 
 

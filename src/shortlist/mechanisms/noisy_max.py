@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shortlist._arrays import Floats, Indices
-from shortlist.mechanisms.base import Mechanism, Outcome
+from shortlist.mechanisms.base import Mechanism, Outcome, checked_noise, store_budget
 from shortlist.mechanisms.oneshot import OneshotTopK
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import Noise
@@ -54,17 +54,16 @@ class NoisyMax(Mechanism):
     proof: ClassVar[str] = "docs/mechanisms/noisy-max.md#proof"
 
     def __post_init__(self) -> None:
-        top_one = OneshotTopK(k=1, epsilon=self.epsilon, budget=self.budget, noise=self.noise, work=self.work)
-        object.__setattr__(self, "budget", top_one.budget)
-        object.__setattr__(self, "epsilon", top_one.epsilon)
+        store_budget(self)
+        self._top_one  # noqa: B018 (it checks the other arguments)
 
     @property
     def _top_one(self) -> OneshotTopK:
-        return OneshotTopK(k=1, budget=self.budget, noise=self.noise, work=self.work)
+        return OneshotTopK(k=1, epsilon=self.epsilon, budget=self.budget, noise=self.noise, work=self.work)
 
     @property
     def name(self) -> str:
-        noise = self.noise if isinstance(self.noise, str) else self.noise.name
+        noise = checked_noise(self.noise).name
         return NAMES.get(noise, f"noisy max with {noise} noise")
 
     @property

@@ -26,8 +26,9 @@ from shortlist.mechanisms.base import (
     checked_noise,
     checked_source,
     checked_work,
+    store_budget,
 )
-from shortlist.noise.contest import Contest
+from shortlist.noise.contest import Contest, kth_largest
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import Noise
 from shortlist.noise.race import Work, race, race_many
@@ -74,12 +75,13 @@ class OneshotTopK(Mechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        budget = checked_budget(self.epsilon, self.budget)
-        object.__setattr__(self, "budget", budget)
-        object.__setattr__(self, "epsilon", budget.epsilon if isinstance(budget, PureDP) else None)
+        store_budget(self)
         checked_work(self.work)
-        noise = checked_noise(self.noise)
-        if not (noise.bounded_range or isinstance(budget, PureDP)):
+        noise, budget = checked_noise(self.noise), self.guarantee
+        if isinstance(budget, PureDP):
+            if budget.epsilon / self.k == 0:
+                raise ValueError("epsilon is too small to be shared by k rounds; choose a larger epsilon")
+        elif not noise.bounded_range:
             raise ValueError(f'{noise.name} noise keeps pure budgets only; for {budget} write noise="gumbel"')
 
     @property
@@ -88,7 +90,7 @@ class OneshotTopK(Mechanism):
 
     @property
     def guarantee(self) -> Budget:
-        return checked_budget(None, self.budget)
+        return checked_budget(self.epsilon, self.budget)
 
     @property
     def charge(self) -> Guarantee:
@@ -160,8 +162,8 @@ class OneshotTopK(Mechanism):
         """(scores in noise units above the k-th largest, k, noise): what the exact laws are functions of."""
         asked = self._studied(scores, question)
         values, noise = asked.values, checked_noise(self.noise)
-        centre = np.partition(values, len(values) - self.k)[len(values) - self.k].item()
-        positions = Contest(values, self.k, self._scale(asked), noise, centre).positions(values)
+        contest = Contest(values, self.k, self._scale(asked), noise, kth_largest(values, self.k))
+        positions = contest.positions(values)
         return np.where(values == -np.inf, -np.inf, positions), self.k, noise
 
 
