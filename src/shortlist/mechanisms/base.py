@@ -64,6 +64,10 @@ class Mechanism(ABC):
     def _check(self, scores: Scores) -> None:
         """Refuse a question that does not fit, from public facts alone."""
 
+    def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
+        """(guarantee, charge) for this question, from public facts alone: those of the mechanism, or finer ones."""
+        return self.guarantee, self.charge
+
     @abstractmethod
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         """One exact draw."""
@@ -81,13 +85,14 @@ class Mechanism(ABC):
         asked = as_scores(scores, **question)
         source = checked_source(rng)
         self._check(asked)
+        guarantee, charge = self._terms(asked)
         outcome = self._draw(asked, source)
         release = Release(
             items=[asked.labels[i] for i in outcome.indices],
             indices=outcome.indices,
             ordered=self.ordered,
-            guarantee=self.guarantee,
-            charge=self.charge,
+            guarantee=guarantee,
+            charge=charge,
             mechanism=self.name,
             why="named by the caller",
             unit=asked.unit,
