@@ -22,7 +22,7 @@ class Release:
     `items` are labels, best first where `ordered`; otherwise they are a set, sorted by label so that their
     order says nothing. `indices` are their positions in the scores. `guarantee` is the promise to one
     `unit`; `charge` is what a ledger books for it, which may be finer. `values` are noisy scores where the
-    mechanism releases them, and `notes` say what they mean.
+    mechanism releases them, `used` is which way a mechanism with several went, and `notes` say what it all means.
     """
 
     items: list[Hashable]
@@ -38,6 +38,7 @@ class Release:
     frame: FrameKind | None = None
     values: list[float] | None = None
     soft_max: float | None = None
+    used: str | None = None
     notes: tuple[str, ...] = ()
 
     @property

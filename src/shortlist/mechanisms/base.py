@@ -29,6 +29,7 @@ class Outcome:
     indices: list[int]
     values: list[float] | None = None
     soft_max: float | None = None
+    used: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -101,6 +102,7 @@ class Mechanism(ABC):
             frame=asked.frame,
             values=outcome.values,
             soft_max=outcome.soft_max,
+            used=outcome.used,
             notes=outcome.notes,
         )
         return release if self.ordered else release.as_set()

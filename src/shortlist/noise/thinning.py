@@ -71,11 +71,11 @@ def first_arrival(envelope: Envelope, deadline: Lazy, stream: Stream) -> tuple[i
     slices = 0
     while True:
         start, end = 1 - Fraction(1, 1 << slices), 1 - Fraction(1, 2 << slices)
-        final = not _later(deadline, end)
+        final = not later(deadline, end)
         arrival = Arrival(start, envelope.total, slices + 1 - envelope.shift)
         while True:
             arrival.next(stream)
-            if _after(arrival, deadline) if final else _later(arrival, end):
+            if after(arrival, deadline) if final else later(arrival, end):
                 break
             proposal = envelope.propose(stream)
             thinning = _Thinning(proposal, arrival, 2 << slices)
@@ -86,7 +86,7 @@ def first_arrival(envelope: Envelope, deadline: Lazy, stream: Stream) -> tuple[i
         slices += 1
 
 
-def _later(time: Lazy, end: Fraction) -> bool:
+def later(time: Lazy, end: Fraction) -> bool:
     """Whether the time is after a rational one."""
     if time.low > float(end) * (1.0 + ERROR):
         return True
@@ -95,7 +95,7 @@ def _later(time: Lazy, end: Fraction) -> bool:
     return is_positive(lambda: time.ball() - ball(end), [time])
 
 
-def _after(one: Lazy, other: Lazy) -> bool:
+def after(one: Lazy, other: Lazy) -> bool:
     if one.low > other.high:
         return True
     if one.high < other.low:

@@ -87,9 +87,7 @@ class Mixture:
         `small`, all errors together are at most `shift`.
         """
         over, weights, scale = self._weights(epsilon + self.shift)
-        finite = scale * (
-            float(np.sum(weights * np.maximum(self.masses[over] - self.noise, 0.0))) - 2 * math.exp(-FAR)
-        )
+        finite = scale * (float(np.sum(weights * np.maximum(self.masses[over] - self.noise, 0.0))) - 2 * math.exp(-FAR))
         return max(0.0, (finite + self.infinite - 2 * self.small) * (1 - 1e-4))
 
     def _weights(self, epsilon: float) -> tuple[slice, Floats, float]:
@@ -179,10 +177,7 @@ def convolve(pairs: Sequence[Pair], tilt: float, small: float, *, from_below: bo
     found = _transform(laws, min(tilt, 0.05 / step), step, length)
     if not from_below:
         return found
-    moved = sum(
-        law.times * _spread(pair.profile, law.losses(step)) ** 2
-        for law, pair in zip(laws, pairs, strict=True)
-    )
+    moved = sum(law.times * _spread(pair.profile, law.losses(step)) ** 2 for law, pair in zip(laws, pairs, strict=True))
     return replace(found, shift=moved / 8 + math.sqrt(moved * -math.log(small) / 2), small=small)
 
 
@@ -232,17 +227,14 @@ def _transform(laws: list[Atoms], tilt: float, step: float, length: int) -> Mixt
         product *= spectrum**law.times
         sizes.append(np.log(np.maximum(np.abs(spectrum), 1e-300)))
     total = sum((law.times * size for law, size in zip(laws, sizes, strict=True)), np.zeros(1))
-    change = sum(
-        (law.times * np.exp(total - size) for law, size in zip(laws, sizes, strict=True)), np.zeros(1)
-    )
+    change = sum((law.times * np.exp(total - size) for law, size in zip(laws, sizes, strict=True)), np.zeros(1))
     noise = 4 * ULP * math.log2(length) * (1 + math.sqrt(2 * float(np.mean(change**2))))
     places = first + np.arange(length)
     losses = places.astype(np.float64) * step
     deviation = max(math.sqrt(sum(variance for _, variance in moments)), step)
     top = float(losses[-1])
     cut = min(
-        sum(law.log_moment(tilt + more, step) for law in laws) - (tilt + more) * top
-        for more in more_tilts(deviation)
+        sum(law.log_moment(tilt + more, step) for law in laws) - (tilt + more) * top for more in more_tilts(deviation)
     )
     return Mixture(
         losses=losses,

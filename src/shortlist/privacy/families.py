@@ -58,9 +58,7 @@ def zcdp(rho: float, delta: float) -> Curves:
     that.
     """
     law = thinned(delta, gaussian(rho))
-    return _by_renyi(
-        lambda orders: orders * rho, law, delta, rho, "a zCDP bound leaves rare losses of any size"
-    )
+    return _by_renyi(lambda orders: orders * rho, law, delta, rho, "a zCDP bound leaves rare losses of any size")
 
 
 def renyi(orders: tuple[float, ...], epsilons: tuple[float, ...]) -> Curves:
@@ -84,9 +82,7 @@ def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str
     """A guarantee known by its Renyi curve alone."""
     half = renyi_profile(curve)
     profile = symmetric(lambda x: np.minimum(delta + half(x), 1.0))
-    return Curves(
-        profile, curve, (profile,), lambda order: (law,), delta, rho=rho, joint=True, why_not=why_not
-    )
+    return Curves(profile, curve, (profile,), lambda order: (law,), delta, rho=rho, joint=True, why_not=why_not)
 
 
 def ranged(epsilon: float) -> Curves:
