@@ -12,7 +12,7 @@ from typing import Any
 from shortlist.mechanisms import Mechanism, NoisyMax, OneshotTopK
 from shortlist.mechanisms.base import checked_budget, checked_k
 from shortlist.noise.entropy import Source
-from shortlist.privacy import Guarantee
+from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
 
 ONE = "permute-and-flip"
@@ -56,6 +56,8 @@ def select(
     budget: Guarantee | None = None,
     method: str = "auto",
     rng: Source | None = None,
+    ledger: Ledger | None = None,
+    purpose: str = "",
     **question: Any,
 ) -> Release:
     """Release one winner.
@@ -68,6 +70,8 @@ def select(
         What it may cost: `epsilon=1.0` is short for `budget=PureDP(1.0)`.
     method
         A mechanism by name, or `"auto"`.
+    ledger, purpose
+        Where the charge is booked, durably, before the scores are looked at; and what for.
 
     Examples
     --------
@@ -75,7 +79,8 @@ def select(
     >>> sl.select([120, 3, 40], epsilon=1.0, monotone=True).index
     0
     """
-    return top_k(scores, 1, epsilon=epsilon, budget=budget, method=method, ordered=True, rng=rng, **question)
+    question = {"rng": rng, "ledger": ledger, "purpose": purpose, **question}
+    return top_k(scores, 1, epsilon=epsilon, budget=budget, method=method, ordered=True, **question)
 
 
 def top_k(
@@ -87,6 +92,8 @@ def top_k(
     method: str = "auto",
     ordered: bool = False,
     rng: Source | None = None,
+    ledger: Ledger | None = None,
+    purpose: str = "",
     **question: Any,
 ) -> Release:
     """Release the k best candidates: as a set, or best first with `ordered=True`.
@@ -103,6 +110,8 @@ def top_k(
         A mechanism by name, or `"auto"`.
     ordered
         Whether the order of the winners is released too.
+    ledger, purpose
+        Where the charge is booked, durably, before the scores are looked at; and what for.
 
     Examples
     --------
@@ -115,7 +124,7 @@ def top_k(
     if chosen not in METHODS:
         raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
     mechanism = METHODS[chosen](number, checked_budget(epsilon, budget))
-    release = mechanism.release(scores, rng=rng, **question)
+    release = mechanism.release(scores, rng=rng, ledger=ledger, purpose=purpose, **question)
     if not ordered:
         release = release.as_set()
     return replace(release, why=WHY[chosen]) if method == "auto" else release
