@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 import warnings
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -66,6 +66,7 @@ class Mechanism(ABC):
         """What of the charge this output has used, for mechanisms that are `refundable`."""
         return self.charge
 
+    @final
     def release(
         self,
         scores: object,

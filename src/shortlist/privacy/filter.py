@@ -7,6 +7,7 @@ ledger was made. The proofs stand in docs/ledger.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
@@ -144,7 +145,7 @@ def _cost_of_part(part: Guarantee, order: float | None) -> Amounts:
             curve = min(curve, Fraction(PureDP(part.epsilon).rdp(order)))
     else:
         divergence = part.rdp(order)
-        curve = Fraction(divergence) if divergence < float("inf") else None
+        curve = Fraction(divergence) if divergence < math.inf else None
     return Amounts(epsilon, curve, delta)
 
 
@@ -178,10 +179,16 @@ def refund_of(reserved: Amounts, kept: Amounts, currencies: Collection[Currency]
 
 def balance(amounts: Amounts, order: float | None, *, left: bool = False) -> Balance:
     """Amounts as floats: rounded up, or down for what is left."""
-    rounded = [None if one is None else -up(-one) if left else up(one) for one in (amounts.epsilon, amounts.curve)]
-    delta = -up(-amounts.delta) if left else up(amounts.delta)
-    rho, renyi = (rounded[1], None) if order is None else (None, rounded[1])
-    return Balance(rounded[0], rho, renyi, delta)
+
+    def rounded(exact: Fraction) -> float:
+        try:
+            return -up(-exact) if left else up(exact)
+        except OverflowError:
+            return math.inf
+
+    epsilon, curve = (None if one is None else rounded(one) for one in (amounts.epsilon, amounts.curve))
+    rho, renyi = (curve, None) if order is None else (None, curve)
+    return Balance(epsilon, rho, renyi, rounded(amounts.delta))
 
 
 def left_of(limits: Amounts, total: Amounts) -> Amounts:

@@ -16,7 +16,7 @@ import stat
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -91,7 +91,11 @@ class Entry:
 
     def chained(self, previous: str) -> str:
         """SHA-256 over the previous hash and this row without its own."""
-        return _digest([previous, *astuple(self)[:-1]])
+        return _digest([previous, *self.columns()[:-1]])
+
+    def columns(self) -> tuple[str | int | None, ...]:
+        """The row, in the order of the table."""
+        return tuple(getattr(self, name) for name in _NAMES)
 
 
 _NAMES = tuple(field.name for field in fields(Entry))
@@ -142,7 +146,15 @@ def damaged(path: str, how: str) -> LedgerError:
 
 
 def make(path: str, terms: Terms) -> None:
-    """Make the file, whole or not at all: built beside its place and then given its name, unless that is taken."""
+    """Make the file, whole or not at all: built beside its place and then given its name, unless that is taken.
+
+    A journal that an older file of that name left behind would be played into the new one, so it must go first.
+    """
+    for left in (f"{path}-journal", f"{path}-wal"):
+        if os.path.lexists(left) and not os.path.lexists(path):
+            raise LedgerError(
+                f"{left} was left by a ledger that is gone; put that ledger back, or remove this file too"
+            )
     beside = f"{path}.{secrets.token_hex(8)}.new"
     content = {**terms.as_json(), "made": now(), "version": version(), "id": secrets.token_hex(16)}
     with _turn, _clear_errors(path):
@@ -264,7 +276,7 @@ def append(db: sqlite3.Connection, before: State, amounts: Amounts, total: Amoun
     entry = Entry(number=before.number + 1, time=now(), version=version(), **said, **texts)
     head = entry.chained(before.head)
     marks = ", ".join("?" * len(_NAMES))
-    db.execute(f"INSERT INTO entries VALUES ({marks})", (*astuple(entry)[:-1], head))
+    db.execute(f"INSERT INTO entries VALUES ({marks})", (*entry.columns()[:-1], head))
     return State(entry.number, head, total)
 
 

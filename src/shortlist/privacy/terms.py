@@ -120,7 +120,7 @@ def _best_order(epsilon: float, delta: Fraction) -> float:
         gain = log_delta + log_less + (1 + less) * math.log1p(1 / less)
         return (epsilon + gain / less) / (1 + less)
 
-    low, high = -30.0, 60.0 - log_delta
+    low, high = -30.0, min(60.0 - log_delta, 700.0)
     golden = (math.sqrt(5) - 1) / 2
     for _ in range(80):
         first, second = high - golden * (high - low), low + golden * (high - low)
