@@ -122,6 +122,16 @@ def test_no_charge_can_add_to_the_budget(path, wrong):
         Ledger(path, budget=PureDP(1.0)).charge(PureDP(wrong))
 
 
+def test_a_forged_guarantee_gives_nothing_back(path):
+    ledger = Ledger(path, budget=ApproxDP(1.0, 1e-6))
+    for field in ("epsilon", "delta"):
+        forged = ApproxDP(0.5, 1e-8)
+        object.__setattr__(forged, field, -0.5)
+        with pytest.raises(ValueError, match="forged|cannot be counted|must be a number"):
+            ledger.charge(forged)
+    assert ledger.verify() == 0
+
+
 def test_what_is_left_can_be_asked_for_to_the_last_bit(path):
     ledger = Ledger(path, budget=PureDP(1.0))
     for _ in range(9):
@@ -131,7 +141,7 @@ def test_what_is_left_can_be_asked_for_to_the_last_bit(path):
     assert refused.value.remaining == ledger.remaining
     assert f"left epsilon {ledger.remaining.epsilon!r}" in str(refused.value)
     ledger.charge(PureDP(ledger.remaining.epsilon))
-    assert ledger.remaining.epsilon == 0.0
+    assert str(ledger.remaining) == "epsilon 0.0"
     with pytest.raises(BudgetExceeded):
         ledger.charge(PureDP(5e-324))
 

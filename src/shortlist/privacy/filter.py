@@ -126,6 +126,8 @@ def cost_of(guarantee: Guarantee, order: float | None) -> Amounts:
             total += times * _cost_of_part(part, order)
         except OverflowError:
             raise ValueError("the charge is too large for any ledger: ask for a smaller epsilon or rho") from None
+    if min(total.delta, total.epsilon or 0, total.curve or 0) < 0:
+        raise ValueError("a guarantee with negative numbers is forged: make it by its class")
     return total
 
 
@@ -182,7 +184,7 @@ def balance(amounts: Amounts, order: float | None, *, left: bool = False) -> Bal
 
     def rounded(exact: Fraction) -> float:
         try:
-            return -up(-exact) if left else up(exact)
+            return 0.0 - up(-exact) if left else up(exact)
         except OverflowError:
             return math.inf
 

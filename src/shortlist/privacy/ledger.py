@@ -58,12 +58,14 @@ class Ledger:
 
     Examples
     --------
-    >>> import os, tempfile
+    >>> import tempfile
     >>> from shortlist import PureDP
-    >>> with tempfile.TemporaryDirectory() as folder, Ledger(f"{folder}/year.db", budget=PureDP(3.0)) as ledger:
-    ...     ledger.charge(PureDP(0.5), purpose="weekly chart")
-    ...     ledger.spent, ledger.remaining
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger(f"{folder.name}/year.db", budget=PureDP(3.0))
+    >>> ledger.charge(PureDP(0.5), purpose="weekly chart")
+    >>> ledger.spent, ledger.remaining
     (Balance(epsilon=0.5, delta=0.0), Balance(epsilon=2.5, delta=0.0))
+    >>> folder.cleanup()
     """
 
     __slots__ = ("_origin", "_path", "_seen")
