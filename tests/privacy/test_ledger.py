@@ -127,7 +127,7 @@ def test_a_forged_guarantee_gives_nothing_back(path):
     for field in ("epsilon", "delta"):
         forged = ApproxDP(0.5, 1e-8)
         object.__setattr__(forged, field, -0.5)
-        with pytest.raises(ValueError, match="forged|cannot be counted|must be a number"):
+        with pytest.raises(ValueError, match=r"forged|cannot be counted|must be a number"):
             ledger.charge(forged)
     assert ledger.verify() == 0
 
