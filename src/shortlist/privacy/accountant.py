@@ -113,11 +113,13 @@ def tradeoff_lower(charges: Charges, alpha: float) -> float:
     order = renyi_epsilon(renyi_total(charges), small)[1]
     curves = _upper_curves(charges, order, small)
 
+    pure, thinning = pure_total(charges), thinning_total(charges)
+
     def line(x: float) -> float:
-        delta = min(1.0, *(curve(x) for curve in curves))
+        delta = thinning if x >= pure else min(1.0, *(curve(x) for curve in curves))
         return max(1 - delta - math.exp(x) * alpha, math.exp(-x) * (1 - delta - alpha)) - 1e-14
 
-    low, high = 0.0, max(min(epsilon_upper(charges, small / 1e3), 600.0), 1e-9)
+    low, high = 0.0, min(pure if math.isfinite(pure) else epsilon_upper(charges, small / 1e3), 600.0)
     best = 0.0
     for _ in range(12):
         points = np.linspace(low, high, 17)
@@ -153,7 +155,7 @@ def _pairs_of(charge: tuple[Curves, int]) -> list[Pair]:
 def _together(joint: Charges) -> Pair:
     """One pair for all applications of guarantees with Renyi curves."""
     if len(joint) == 1 and joint[0][1] == 1:
-        return Pair(joint[0][0].profile, 1, joint[0][0].pure)
+        return _pairs_of(joint[0])[0]
     thinning, pure = thinning_total(joint), pure_total(joint)
     half = renyi_profile(renyi_total(joint))
     return Pair(

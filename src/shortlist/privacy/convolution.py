@@ -20,8 +20,8 @@ from shortlist.privacy.curves import ULP, Pair, Profile
 
 POINTS = 2**16
 """Grid points wanted in the window; the transform may be longer by what the alignment of the grid needs."""
-NODES = 4096
-"""At how many points at most one profile is evaluated."""
+NODES = 2**14
+"""At how many points the profiles are evaluated, all together."""
 PARTS = 16
 """The grid divides the largest loss of the weightiest pair into a multiple of so many steps, if it divides
 it into that many.
@@ -80,12 +80,7 @@ class Mixture:
         return min(1.0, (finite + self.cut + self.infinite) * self.rounding)
 
     def delta_lower(self, epsilon: float) -> float:
-        """A lower bound on delta at `epsilon` for the product of the pairs themselves.
-
-        Moving a loss to the grid adds an error e with E[e^{-e} | loss] = 1 inside a window as wide as the
-        gap, so its mean is at most width^2/8 and it is subgaussian (Hoeffding's lemma): but for a mass
-        `small`, all errors together are at most `shift`.
-        """
+        """A lower bound on delta at `epsilon` for the product of the pairs themselves."""
         over, weights, scale = self._weights(epsilon + self.shift)
         finite = scale * (
             float(np.sum(weights * np.maximum(self.masses[over] - self.noise, 0.0))) - 2 * math.exp(-FAR)
@@ -112,11 +107,11 @@ def reach(pair: Pair, small: float) -> float:
     right = pair.profile(x) - floor <= small
     left = pair.profile(-x) + np.expm1(-x) <= max(small, 1e-14)
     found = float(x[int(np.argmax(right & left))]) if (right & left).any() else float(x[-1])
-    return pair.bound if pair.bound < PARTS * found else found
+    return max(pair.bound, 1e-9) if pair.bound < PARTS * found else found
 
 
-def connect(pair: Pair, far: float, step: float) -> Atoms:
-    """The pair on the grid: chords of its profile between at most NODES grid points in [-far, far].
+def connect(pair: Pair, far: float, step: float, nodes: int) -> Atoms:
+    """The pair on the grid: chords of its profile between about `nodes` grid points in [-far, far].
 
     With v_j the profile at x_j and S_j = (v_{j+1} - v_j) / (e^{x_{j+1} - x_j} - 1), the chords' pair has P
     mass S_j - e^{x_j - x_{j-1}} S_{j-1} at x_j and v at the last point where the loss is infinite. A point
@@ -124,7 +119,7 @@ def connect(pair: Pair, far: float, step: float) -> Atoms:
     function below the v that are kept.
     """
     half = max(1, math.ceil(far / step * (1 - 1e-12)))
-    stride = max(1, math.ceil(2 * half / NODES))
+    stride = max(1, math.ceil(2 * half / nodes))
     inner = stride * np.arange(-(half // stride), half // stride + 1)
     places = np.unique(np.concatenate([[-half], inner, [half]])).astype(np.int64)
     values = np.minimum(pair.profile(places.astype(np.float64) * step), 1.0)
@@ -133,23 +128,48 @@ def connect(pair: Pair, far: float, step: float) -> Atoms:
         slopes = np.diff(values) / np.expm1(gaps)
         masses = np.append(slopes, 0.0) - np.insert(slopes * np.exp(gaps), 0, values[0] - 1.0)
         room = np.minimum(np.append(gaps, 1.0), np.insert(gaps, 0, 1.0))
-        keep = masses > 32 * ULP * values / np.minimum(room, 1.0)
-        if keep.all() or keep.sum() == 0:
+        unclear = masses <= 32 * ULP * values / np.minimum(room, 1.0)
+        if not unclear.any() or places.size == 1:
             break
+        keep = ~unclear | (np.cumsum(unclear) % 2 == 0)
         places, values = places[keep], values[keep]
     return Atoms(places, np.maximum(masses, 0.0), float(values[-1]), pair.times)
 
 
-def _spread(profile: Profile, x: Floats) -> float:
-    """How far at most a loss is moved to these points: the widest gap in which the profile is not its own
-    chord.
+def _moved(profile: Profile, x: Floats) -> Floats:
+    """How far at most a loss is moved to end at each of these points: the wider gap beside it that holds
+    losses.
 
-    A convex function that meets its chord inside a gap is the chord: then it has no loss there to be moved.
+    None do where the profile is its own chord; a convex function that meets its chord inside a gap is the
+    chord.
     """
     gaps, values = np.diff(x), profile(x)
     chord = values[:-1] + np.diff(values) * np.expm1(gaps / 2) / np.expm1(gaps)
-    curved = chord - profile(x[:-1] + gaps / 2) > 1e-12 * chord
-    return float(gaps[curved].max(initial=0.0))
+    curved: Floats = np.where(chord - profile(x[:-1] + gaps / 2) > 1e-12 * chord, gaps, 0.0)
+    wider: Floats = np.maximum(np.append(curved, 0.0), np.insert(curved, 0, 0.0))
+    return wider
+
+
+def _shift(pairs: Sequence[Pair], laws: Sequence[Atoms], step: float, small: float) -> float:
+    """What all errors of moving losses to the grid do not exceed together, but for a mass `small`.
+
+    Moving a loss inside a gap of width w adds an error e with E[e^{-e} | loss] = 1 in a window of width w,
+    so that its mean is at most w^2/8 and E[e^{r e} | loss] <= e^{(r + r^2) w^2/8} (Hoeffding's lemma).
+    Chernoff's bound, the best r of many.
+    """
+    squares = [_moved(pair.profile, law.losses(step)) ** 2 / 8 for pair, law in zip(pairs, laws, strict=True)]
+
+    def bound(rate: float) -> float:
+        cost = -math.log(small)
+        for law, square in zip(laws, squares, strict=True):
+            growth = np.expm1(np.minimum((rate + rate**2) * square, 700.0))
+            cost += law.times * math.log1p(float(np.sum(law.masses * growth)))
+        return cost / rate
+
+    widest = max(float(square.max()) for square in squares)
+    return (
+        min(bound(float(rate)) for rate in np.geomspace(1e-3, 25 / math.sqrt(widest), 200)) if widest else 0.0
+    )
 
 
 def convolve(pairs: Sequence[Pair], tilt: float, small: float, *, from_below: bool = False) -> Mixture:
@@ -164,7 +184,7 @@ def convolve(pairs: Sequence[Pair], tilt: float, small: float, *, from_below: bo
     """
     count = sum(pair.times for pair in pairs)
     fars = [reach(pair, small / count) for pair in pairs]
-    coarse = [(connect(pair, far, far / 500), far / 500) for pair, far in zip(pairs, fars, strict=True)]
+    coarse = [(connect(pair, far, far / 500, 1000), far / 500) for pair, far in zip(pairs, fars, strict=True)]
     moments = [_moments(atoms, tilt, step) for atoms, step in coarse]
     centre = sum(mean for mean, _ in moments)
     deviation = max(math.sqrt(sum(variance for _, variance in moments)), 1e-12)
@@ -175,15 +195,12 @@ def convolve(pairs: Sequence[Pair], tilt: float, small: float, *, from_below: bo
         parts = math.ceil(anchor / step)
         step = anchor / (PARTS * math.ceil(parts / PARTS) if parts >= PARTS else parts)
     length = 2 ** math.ceil(math.log2(2 * half / step))
-    laws = [connect(pair, far, step) for pair, far in zip(pairs, fars, strict=True)]
+    nodes = max(NODES // len(pairs), 2048)
+    laws = [connect(pair, far, step, nodes) for pair, far in zip(pairs, fars, strict=True)]
     found = _transform(laws, min(tilt, 0.05 / step), step, length)
     if not from_below:
         return found
-    moved = sum(
-        law.times * _spread(pair.profile, law.losses(step)) ** 2
-        for law, pair in zip(laws, pairs, strict=True)
-    )
-    return replace(found, shift=moved / 8 + math.sqrt(moved * -math.log(small) / 2), small=small)
+    return replace(found, shift=_shift(pairs, laws, step, small), small=small)
 
 
 def _moments(law: Atoms, tilt: float, step: float) -> tuple[float, float]:

@@ -41,10 +41,9 @@ class Curves:
 
     Parameters
     ----------
-    profile : delta as a function of epsilon, on the whole line, rounded up. It includes `delta`.
     renyi : Renyi divergence of the orders given, rounded up, of what is left after the common thinning of
         mass `delta`.
-    pairs : pairs whose product dominates one application.
+    pairs : pairs, by their profiles on the whole line, whose product dominates one application; rounded up.
     witness : for a Renyi order, pairs whose product some mechanism with this guarantee has: whence the
         lower bounds.
     delta : mass of the common thinning (SPEC_UNKNOWN N1.1).
@@ -56,7 +55,6 @@ class Curves:
     why_not : why there is no pure, or no zCDP, guarantee.
     """
 
-    profile: Profile
     renyi: Renyi
     pairs: tuple[Profile, ...]
     witness: Callable[[float], tuple[Profile, ...]]

@@ -42,14 +42,15 @@ def approx(epsilon: float, delta: float) -> Curves:
     rho = up(Fraction(epsilon) ** 2 / 2)
     profile = thinned(delta, two_point(epsilon, -epsilon) if epsilon else gaussian(0.0))
     return Curves(
-        profile=profile,
         renyi=renyi,
         pairs=(profile,),
         witness=lambda order: (profile,),
         delta=delta,
         pure=epsilon,
         rho=rho,
-        why_not=f"with probability {delta:g} an (epsilon, delta) release may reveal everything",
+        why_not=f"with probability {delta:g} an (epsilon, delta) release may reveal everything"
+        if delta
+        else "",
     )
 
 
@@ -84,20 +85,16 @@ def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str
     """A guarantee known by its Renyi curve alone."""
     half = renyi_profile(curve)
     profile = symmetric(lambda x: np.minimum(delta + half(x), 1.0))
-    return Curves(
-        profile, curve, (profile,), lambda order: (law,), delta, rho=rho, joint=True, why_not=why_not
-    )
+    return Curves(curve, (profile,), lambda order: (law,), delta, rho=rho, joint=True, why_not=why_not)
 
 
 def ranged(epsilon: float) -> Curves:
     """epsilon-bounded range (SPEC 0.1, 0.2): epsilon^2/8-zCDP, and the tight curves of the module
     bounded_range.
     """
-    profile = bounded_range.one_round(epsilon)
     return Curves(
-        profile=profile,
         renyi=lambda orders: bounded_range.range_renyi(epsilon, orders),
-        pairs=(profile,),
+        pairs=(bounded_range.one_round(epsilon),),
         witness=lambda order: (bounded_range.worst_law(epsilon, order),),
         pure=epsilon,
         rho=up(Fraction(epsilon) ** 2 / 8),
@@ -116,11 +113,9 @@ def gumbel_values(mu: float, k: int, monotone: bool) -> Curves:
         join = np.maximum if monotone else np.add
         return k * join(gumbel.forward_renyi(mu, orders), gumbel.backward_renyi(mu, orders)) * (1 + 1e-15)
 
-    profile = gumbel.either(mu, k) if monotone else gumbel.two_clock(mu, k)
     return Curves(
-        profile=profile,
         renyi=curve,
-        pairs=(profile,) if monotone else (ahead, behind),
+        pairs=(gumbel.either(mu, k),) if monotone else (ahead, behind),
         witness=lambda order: (ahead,) if monotone else (ahead, behind),
         why_not=(
             "the loss of a Gumbel value has an exponential tail: its Renyi divergence is infinite from order "
