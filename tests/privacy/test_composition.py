@@ -62,6 +62,12 @@ def test_products_of_randomised_responses_are_exact(parts, epsilons):
         assert truth * (1 - 1e-9) <= upper <= truth * (1 + 2e-3)
 
 
+def test_a_million_randomised_responses_are_exact():
+    epsilon = PureDP(0.001).repeat(10**6).epsilon_at(1e-6)
+    assert exact_delta([(0.001, 0.0, 10**6)], epsilon) <= 1e-6
+    assert exact_delta([(0.001, 0.0, 10**6)], epsilon * (1 - 1e-5)) > 1e-6
+
+
 def test_a_delta_of_one_in_ten_to_the_forty_keeps_its_accuracy():
     parts = [(0.1, 0.0, 400)]
     total = PureDP(0.1).repeat(400)
@@ -124,6 +130,13 @@ def test_blocks_of_rounds_cover_the_rounds():
     whole = float(many_rounds(0.1, 40)(np.array([x]))[0])
     blocks = convolve([Pair(many_rounds(0.1, 20), 2, 2.0)], tilt=8.0, small=1e-15).delta(x)
     assert whole <= blocks <= whole * 1.1
+
+
+@pytest.mark.parametrize("tilt", [1e-6, 0.3, 3.0, 30.0, 300.0])
+def test_a_badly_chosen_tilt_costs_tightness_and_not_soundness(tilt):
+    product = convolve([Pair(two_point(0.1, -0.1), 100, 0.1)], tilt=tilt, small=1e-15)
+    for epsilon in (0.0, 0.5, 2.0, 5.0, 8.0):
+        assert product.delta(epsilon) >= exact_delta([(0.1, 0.0, 100)], epsilon) * (1 - 1e-12)
 
 
 def test_connected_dots_lie_above_the_profile():

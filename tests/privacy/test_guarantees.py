@@ -144,7 +144,7 @@ def test_a_guarantee_holds_at_its_own_parameters_exactly():
     assert ApproxDP(0.3, 1e-6).epsilon_at(1e-6) <= 0.3
     assert ApproxDP(0.3, 1e-6).epsilon_at(1e-7) == INF
     assert ZCDP(0.1).epsilon_at(0.0) == INF
-    assert ZCDP(0.0, delta=1e-6).delta_at(0.5) <= 1.1e-6 + 1e-9
+    assert ZCDP(0.0, delta=1e-6).delta_at(0.5) == 1e-6
     assert GumbelDP(0.1).epsilon_at(0.0) == INF
     assert PureDP(0.2).epsilon_at(0.9) == 0.0
     assert PureDP(0.5).delta_at(0.2) == pytest.approx(-math.expm1(-0.3) / (1 + math.exp(-0.5)), rel=1e-12)
@@ -219,3 +219,27 @@ def test_importing_privacy_does_not_import_scipy():
         "import sys, shortlist.privacy; sys.exit(any(name.split('.')[0] == 'scipy' for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "extreme",
+    [
+        PureDP(1e200).repeat(3),
+        PureDP(400.0).repeat(10_000),
+        compose(BoundedRange(900.0).repeat(2000), GumbelDP(0.03, k=500)),
+        GumbelDP(800.0, k=3).repeat(2),
+        compose(PureDP(1e-12), BoundedRange(1e-13), GumbelDP(1e-9)),
+        compose(ZCDP(0.0), PureDP(0.1)),
+        compose(ZCDP(1e9, delta=0.1), BoundedRange(0.01).repeat(10)),
+        compose(ApproxDP(0.0, 0.99), ApproxDP(3.0, 0.5)),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+@pytest.mark.filterwarnings("error")
+def test_extreme_parameters_are_answered(extreme):
+    for delta in (0.0, 1e-250, 1e-6, 0.9):
+        lower, upper = extreme.epsilon_bounds(delta)
+        assert 0 <= lower <= upper
+    for epsilon in (0.0, 1e-9, 1.0, 1e4):
+        below, above = extreme.delta_bounds(epsilon)
+        assert 0 <= below <= above <= 1

@@ -15,6 +15,8 @@ import numpy as np
 from shortlist._arrays import Floats
 from shortlist.privacy.curves import ULP, Pair, Profile, symmetric, two_point, two_point_renyi
 
+WIDEST = 30.0
+"""The recursion is not tried for windows wider than this: there is nothing to gain."""
 LONGEST_BLOCK = 300
 """So many rounds at most are followed by the recursion; more are charged as a product of blocks."""
 

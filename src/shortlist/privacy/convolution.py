@@ -53,7 +53,7 @@ class Atoms:
         """The masses times e^{tilt * loss}, made to sum to one."""
         exponents = tilt * self.losses(step)
         weights: Floats = np.exp(exponents - exponents.max()) * self.masses
-        return weights / float(weights.sum())
+        return weights / max(float(weights.sum()), 1e-300)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,9 @@ class Mixture:
     small: float = 0.0
 
     def delta(self, epsilon: float) -> float:
-        """An upper bound on delta at `epsilon`."""
+        """An upper bound on delta at `epsilon`; one where the window does not reach down to it."""
+        if self.losses.size and epsilon < self.losses[0]:
+            return 1.0
         over, weights, scale = self._weights(epsilon)
         finite = scale * (float(np.sum(weights * (self.masses[over] + self.noise))) + math.exp(-FAR))
         return min(1.0, (finite + self.cut + self.infinite) * self.rounding)
@@ -96,6 +98,10 @@ class Mixture:
         excess = self.losses[over] - epsilon
         exponent = min(self.log_moment - self.tilt * epsilon, 700.0)
         return over, -np.expm1(-excess) * np.exp(-self.tilt * excess), math.exp(exponent)
+
+
+EVERYTHING = Mixture(np.zeros(0), np.zeros(0), 0.0, 1.0, 0.0, infinite=1.0, cut=0.0, rounding=1.0, small=1.0)
+"""All is revealed, or nearly: delta is at most one, and nothing is said from below."""
 
 
 def reach(pair: Pair, small: float) -> float:
@@ -125,8 +131,8 @@ def connect(pair: Pair, far: float, step: float, nodes: int) -> Atoms:
     values = np.minimum(pair.profile(places.astype(np.float64) * step), 1.0)
     while True:
         gaps = np.diff(places) * step
-        slopes = np.diff(values) / np.expm1(gaps)
-        masses = np.append(slopes, 0.0) - np.insert(slopes * np.exp(gaps), 0, values[0] - 1.0)
+        slopes = np.diff(values) / np.expm1(np.minimum(gaps, 700.0))
+        masses = np.append(slopes, 0.0) - np.insert(np.diff(values) / -np.expm1(-gaps), 0, values[0] - 1.0)
         room = np.minimum(np.append(gaps, 1.0), np.insert(gaps, 0, 1.0))
         unclear = masses <= 32 * ULP * values / np.minimum(room, 1.0)
         if not unclear.any() or places.size == 1:
@@ -144,7 +150,7 @@ def _moved(profile: Profile, x: Floats) -> Floats:
     chord.
     """
     gaps, values = np.diff(x), profile(x)
-    chord = values[:-1] + np.diff(values) * np.expm1(gaps / 2) / np.expm1(gaps)
+    chord = values[:-1] + np.diff(values) / (1 + np.exp(np.minimum(gaps / 2, 700.0)))
     curved: Floats = np.where(chord - profile(x[:-1] + gaps / 2) > 1e-12 * chord, gaps, 0.0)
     wider: Floats = np.maximum(np.append(curved, 0.0), np.insert(curved, 0, 0.0))
     return wider
@@ -185,9 +191,11 @@ def convolve(pairs: Sequence[Pair], tilt: float, small: float, *, from_below: bo
     count = sum(pair.times for pair in pairs)
     fars = [reach(pair, small / count) for pair in pairs]
     coarse = [(connect(pair, far, far / 500, 1000), far / 500) for pair, far in zip(pairs, fars, strict=True)]
-    moments = [_moments(atoms, tilt, step) for atoms, step in coarse]
+    if not all(law.tilted(tilt, step).any() for law, step in coarse):
+        return EVERYTHING
+    moments = [_moments(law, tilt, step) for law, step in coarse]
     centre = sum(mean for mean, _ in moments)
-    deviation = max(math.sqrt(sum(variance for _, variance in moments)), 1e-12)
+    deviation = max(math.sqrt(sum(variance for _, variance in moments)), 1e-6 * max(fars))
     half = _half_width(coarse, tilt, centre, deviation)
     step = 2 * half / POINTS
     anchor = fars[max(range(len(pairs)), key=lambda i: moments[i][1])]

@@ -3,8 +3,8 @@
 A *profile* is x -> sup_S P(S) - e^x Q(S), the hockey stick of a pair (P, Q), on the whole real line. As a
 function of y = e^x it is convex and falls from 1 to the mass that P puts where Q puts none. A pair
 *dominates* a mechanism when its profile is nowhere below the mechanism's, for both orders of every two
-neighbours; dominating pairs may be multiplied under adaptive composition (Zhu, Dong and Wang 2022, Theorem
-10), and every convex upper bound of a profile belongs to some pair.
+neighbours; dominating pairs may be multiplied under adaptive composition (Zhu, Dong and Wang 2022), and
+every convex upper bound of a profile belongs to some pair.
 """
 
 from __future__ import annotations

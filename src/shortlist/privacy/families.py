@@ -5,6 +5,7 @@ attains them.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -59,9 +60,9 @@ def zcdp(rho: float, delta: float) -> Curves:
     that.
     """
     law = thinned(delta, gaussian(rho))
-    return _by_renyi(
-        lambda orders: orders * rho, law, delta, rho, "a zCDP bound leaves rare losses of any size"
-    )
+    why_not = "a zCDP bound leaves rare losses of any size"
+    found = _by_renyi(lambda orders: orders * rho, law, delta, rho, why_not)
+    return found if rho else replace(found, pairs=(law,), pure=0.0)
 
 
 def renyi(orders: tuple[float, ...], epsilons: tuple[float, ...]) -> Curves:
@@ -99,7 +100,9 @@ def ranged(epsilon: float) -> Curves:
         pure=epsilon,
         rho=up(Fraction(epsilon) ** 2 / 8),
         joint=True,
-        blocks=lambda times: bounded_range.blocks(epsilon, times),
+        blocks=(lambda times: bounded_range.blocks(epsilon, times))
+        if epsilon < bounded_range.WIDEST
+        else None,
     )
 
 

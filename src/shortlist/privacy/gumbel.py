@@ -25,7 +25,7 @@ def _ahead(mu: float, k: int, x: Floats) -> Floats:
     """forward(x) for x >= 0, rounded up: the terms i = k-1, k-2, ..., and a bound for those left out."""
     from scipy.special import gammaincc
 
-    rate = (k * mu + x) / math.expm1(mu)
+    rate = (k * mu + x) * math.exp(-mu) / -math.expm1(-mu)
     first = max(0, k - _width(k))
     total = _poisson_sum(np.arange(first, k), rate, -np.expm1(-mu * np.arange(k - first, 0, -1.0)))
     if first:

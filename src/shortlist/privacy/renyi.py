@@ -5,7 +5,7 @@ For each order a > 1, a mechanism with D_a at most r is (epsilon, delta)-DP with
     delta = e^{(a-1)(r - epsilon)} (1 - 1/a)^a / (a - 1),        epsilon = r + ln(1 - 1/a) - ln(a delta) /
     (a-1)
 
-(Canonne, Kamath and Steinke 2020, Proposition 12: maximise (1 - e^{epsilon-l})_+ e^{-(a-1) l} over the loss
+(Canonne, Kamath and Steinke 2020: maximise (1 - e^{epsilon-l})_+ e^{-(a-1) l} over the loss
 l). Every order gives a sound number, so a coarse search costs tightness and never soundness.
 """
 
