@@ -10,7 +10,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Composition, GumbelDP, PureDP, RenyiDP, compose
+from shortlist.privacy import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    Composition,
+    ExPost,
+    GumbelDP,
+    PureDP,
+    RenyiDP,
+    compose,
+)
 
 NAN, INF = float("nan"), float("inf")
 
@@ -127,6 +137,19 @@ def test_what_cannot_be_claimed_says_why():
     assert "exponential tail" in compose(PureDP(0.1), GumbelDP(0.5)).why_not()
     with pytest.raises(ValueError, match="no epsilon is proved at delta=1e-08"):
         ApproxDP(1.0, 1e-6).as_approx(1e-8)
+
+
+def test_the_cost_of_an_outcome_comes_back_in_pure_dp_alone():
+    seen = ExPost(epsilon=1.0, cost=0.3)
+    assert Fraction(seen.unused()) <= 1 - Fraction(0.3)
+    assert seen.unused() == pytest.approx(0.7)
+    assert seen.as_zcdp() == PureDP(1.0).as_zcdp()
+    assert seen.delta_at(0.5) == PureDP(1.0).delta_at(0.5)
+    for other in (ZCDP, ApproxDP, RenyiDP):
+        with pytest.raises(ValueError, match="PureDP only: other currencies average over outcomes"):
+            seen.unused(other)
+    with pytest.raises(ValueError, match="cost must be at most epsilon"):
+        ExPost(1.0, cost=1.1)
 
 
 def test_sums_are_rounded_up():

@@ -99,6 +99,10 @@ def test_gumbel_renyi_is_finite_only_below_its_limit():
     order = np.array([1.5])
     assert forward_renyi(0.5, order)[0] == pytest.approx(0.284191659, rel=1e-8)
     assert backward_renyi(0.5, order)[0] == pytest.approx(0.140806521, rel=1e-8)
+    assert GumbelDP(0.5, k=2).rdp(1.5) == pytest.approx(2 * 0.284191659, rel=1e-8)
+    assert GumbelDP(0.5, k=2, monotone=False).rdp(1.5) == pytest.approx(
+        2 * (0.284191659 + 0.140806521), rel=1e-8
+    )
     limit = 1 / -math.expm1(-0.5)
     assert limit == pytest.approx(2.5415, abs=1e-4)
     assert math.isfinite(GumbelDP(0.5).rdp(limit - 1e-3))

@@ -12,12 +12,13 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from shortlist.privacy import accountant, families
-from shortlist.privacy.checks import count, flag, number, orders_with_costs
+from shortlist.privacy.checks import count, flag, number, orders_with_costs, up
 from shortlist.privacy.curves import Curves
 
 
@@ -262,6 +263,43 @@ class GumbelDP(Guarantee):
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return ((families.gumbel_values(self.mu, self.k, self.monotone), 1),)
+
+
+@dataclass(frozen=True, slots=True)
+class ExPost(Guarantee):
+    """epsilon-DP before the outcome was seen; the outcome that came has log ratios of at most `cost` (SPEC
+    11).
+
+    It is charged as PureDP(epsilon) everywhere. A filter on the sum of epsilons, which had reserved
+    epsilon, may take back `unused`: there the log ratio of a transcript is at most the sum of its outcomes'
+    costs. No other currency may: zCDP, Renyi and (epsilon, delta) bounds average over outcomes, and the one
+    that came says nothing of the rest.
+    """
+
+    epsilon: float
+    cost: float
+
+    def __post_init__(self) -> None:
+        _set(self, epsilon=number("epsilon", self.epsilon, above=True), cost=number("cost", self.cost))
+        if self.cost > self.epsilon:
+            raise ValueError("cost must be at most epsilon: an outcome cannot cost more than the worst one")
+
+    def curves(self) -> tuple[tuple[Curves, int], ...]:
+        return ((families.approx(self.epsilon, 0.0), 1),)
+
+    def unused(self, currency: type[Guarantee] = PureDP) -> float:
+        """What a filter that adds up epsilons may take back, rounded down.
+
+        Raises
+        ------
+        ValueError
+            for any other currency, with the reason.
+        """
+        if currency is not PureDP:
+            raise ValueError(
+                "an unused epsilon comes back in PureDP only: other currencies average over outcomes"
+            )
+        return -up(Fraction(self.cost) - Fraction(self.epsilon))
 
 
 @dataclass(frozen=True, slots=True)
