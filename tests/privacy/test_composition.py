@@ -14,6 +14,7 @@ from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Composition, GumbelD
 from shortlist.privacy.bounded_range import many_rounds, one_round
 from shortlist.privacy.convolution import connect, convolve
 from shortlist.privacy.curves import Pair, two_point
+from shortlist.privacy.gumbel import forward
 
 KINDS = [
     PureDP(0.2),
@@ -130,6 +131,17 @@ def test_blocks_of_rounds_cover_the_rounds():
     whole = float(many_rounds(0.1, 40)(np.array([x]))[0])
     blocks = convolve([Pair(many_rounds(0.1, 20), 2, 2.0)], tilt=8.0, small=1e-15).delta(x)
     assert whole <= blocks <= whole * 1.1
+
+
+def test_many_smooth_losses_are_enclosed():
+    """A thousand single values in one direction are a thousand values at once, whose profile is exact."""
+    for rounds, mu in [(100_000, 0.002), (30, 0.1)]:
+        for epsilon in (0.5, 2.0):
+            truth = float(forward(mu, rounds)(np.array([epsilon]))[0])
+            lower, upper = GumbelDP(mu).repeat(rounds).delta_bounds(epsilon)
+            grid = convolve([Pair(forward(mu, 1), rounds)], tilt=5.0, small=1e-15)
+            assert 0.3 * truth < lower < truth < grid.delta(epsilon) < 1.01 * truth
+            assert truth < upper
 
 
 @pytest.mark.parametrize("tilt", [1e-6, 0.3, 3.0, 30.0, 300.0])

@@ -80,6 +80,11 @@ def test_gumbel_values_have_the_exact_profile(k, mu, epsilon, value):
     assert GumbelDP(mu, k).delta_at(epsilon) == pytest.approx(value, rel=1e-6)
 
 
+def test_very_many_values_reveal_everything():
+    for profile in (forward(3.0, 1000), backward(3.0, 1000)):
+        assert at(profile, 0.0) == pytest.approx(1.0, abs=1e-12)
+
+
 def test_one_gumbel_value_has_the_closed_form():
     for mu, epsilon in [(0.5, 0.5), (1.0, 1.0), (1e-3, 2e-3), (3.0, 0.1)]:
         closed = math.exp(epsilon) * math.expm1(mu) * math.exp((mu + epsilon) / math.expm1(-mu))
