@@ -96,8 +96,9 @@ def test_monotone_is_a_truth_value_and_alpha_a_probability():
     for bad in (-0.1, 1.1, NAN):
         with pytest.raises(ValueError, match="alpha must be a number"):
             PureDP(1.0).tradeoff(bad)
-    with pytest.raises(ValueError, match="guarantees must not be empty"):
-        compose()
+    for wrong in ((), (1.0,), (PureDP(1.0), "ZCDP")):
+        with pytest.raises(ValueError, match="guarantees must be one or more: write compose"):
+            compose(*wrong)
 
 
 def test_guarantees_are_values():

@@ -23,9 +23,7 @@ POINTS = 2**16
 NODES = 2**14
 """At how many points the profiles are evaluated, all together."""
 PARTS = 16
-"""The grid divides the largest loss of the weightiest pair into a multiple of so many steps, if it divides
-it into that many.
-"""
+"""The weightiest pair's largest loss is a multiple of so many steps, unless the grid is coarser than that."""
 FAR = 40.0
 """-ln of the tilted mass that may lie outside the transform's window."""
 
@@ -58,9 +56,7 @@ class Atoms:
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """The law of the total loss, tilted: P(loss = x) = e^{log_moment - tilt x} * masses(x), up to `noise`
-    in each mass.
-    """
+    """The total loss, tilted: P(loss = x) is e^{log_moment - tilt x} masses(x), each give or take `noise`."""
 
     losses: Floats
     masses: Floats
@@ -90,9 +86,7 @@ class Mixture:
         return max(0.0, (finite + self.infinite - 2 * self.small) * (1 - 1e-4))
 
     def _weights(self, epsilon: float) -> tuple[slice, Floats, float]:
-        """For losses x above `epsilon`, (1 - e^{epsilon - x}) e^{-tilt (x - epsilon)} down to e^{-FAR}; and
-        e^{log_moment - tilt epsilon}.
-        """
+        """(1 - e^{-d}) e^{-tilt d} for losses epsilon + d, d > 0; and e^{log_moment - tilt epsilon}."""
         first, last = np.searchsorted(self.losses, [epsilon, epsilon + FAR / self.tilt])
         over = slice(int(first), int(last))
         excess = self.losses[over] - epsilon
@@ -105,9 +99,7 @@ EVERYTHING = Mixture(np.zeros(0), np.zeros(0), 0.0, 1.0, 0.0, infinite=1.0, cut=
 
 
 def reach(pair: Pair, small: float) -> float:
-    """A loss beyond which, on both sides, no more than about `small` of the pair is left: its bound, unless
-    that is far away.
-    """
+    """A loss beyond which, on both sides, about `small` is left: the pair's bound unless that is far away."""
     x = np.geomspace(1e-9, 1e4, 600)
     floor = float(pair.profile(np.array([1e9]))[0])
     right = pair.profile(x) - floor <= small
@@ -143,8 +135,7 @@ def connect(pair: Pair, far: float, step: float, nodes: int) -> Atoms:
 
 
 def _moved(profile: Profile, x: Floats) -> Floats:
-    """How far at most a loss is moved to end at each of these points: the wider gap beside it that holds
-    losses.
+    """How far at most a loss is moved to end at each point: the wider gap beside it that holds losses.
 
     None do where the profile is its own chord; a convex function that meets its chord inside a gap is the
     chord.
@@ -179,8 +170,7 @@ def _shift(pairs: Sequence[Pair], laws: Sequence[Atoms], step: float, small: flo
 
 
 def convolve(pairs: Sequence[Pair], tilt: float, small: float, *, from_below: bool = False) -> Mixture:
-    """The total loss of all pairs. `small` is the mass that the tails cut off may have in all; it is added
-    to delta.
+    """The total loss of all pairs. The tails cut off may have the mass `small` in all; it is added to delta.
 
     `from_below` prepares `delta_lower` too.
 
@@ -201,7 +191,7 @@ def convolve(pairs: Sequence[Pair], tilt: float, small: float, *, from_below: bo
     anchor = fars[max(range(len(pairs)), key=lambda i: moments[i][1])]
     if anchor > step:
         parts = math.ceil(anchor / step)
-        step = anchor / (PARTS * math.ceil(parts / PARTS) if parts >= PARTS else parts)
+        step = anchor / (PARTS * math.ceil(parts / PARTS) if parts >= PARTS else parts) * (1 + 4 * ULP)
     length = 2 ** math.ceil(math.log2(2 * half / step))
     nodes = max(NODES // len(pairs), 2048)
     laws = [connect(pair, far, step, nodes) for pair, far in zip(pairs, fars, strict=True)]

@@ -26,9 +26,7 @@ ULP = 2.0**-52
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A dominating pair by its profile, applied `times` times; its finite losses are at most `bound` in
-    size.
-    """
+    """A dominating pair by its profile, `times` times; `bound` is on the size of its finite losses."""
 
     profile: Profile
     times: int = 1
@@ -67,9 +65,7 @@ class Curves:
 
 
 def whole(right: Profile, left: Profile) -> Profile:
-    """The profile that is `right` for x >= 0 and whose other order is `left` there: H_{-x}(P, Q) = 1 -
-    e^{-x} + e^{-x} H_x(Q, P).
-    """
+    """`right` for x >= 0 and, with `left` the other order's, H_{-x}(P, Q) = 1 - e^{-x} + e^{-x} H_x(Q, P)."""
 
     def profile(x: Floats) -> Floats:
         ahead = x >= 0
@@ -124,9 +120,7 @@ def two_point_renyi(chance: Floats, high: Floats, low: Floats, orders: Floats) -
 
 
 def gaussian(rho: float) -> Profile:
-    """The Gaussian mechanism with D_a = a rho: Phi(s/2 - x/s) - e^x Phi(-s/2 - x/s), s^2 = 2 rho. Exact,
-    not rounded.
-    """
+    """The Gaussian mechanism, D_a = a rho: Phi(s/2 - x/s) - e^x Phi(-s/2 - x/s), s^2 = 2 rho. Not rounded."""
     if rho == 0:
         return lambda x: -np.expm1(np.minimum(x, 0.0))
     shift = math.sqrt(2 * rho)

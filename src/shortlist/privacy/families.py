@@ -27,8 +27,7 @@ from shortlist.privacy.renyi import renyi_profile
 
 
 def approx(epsilon: float, delta: float) -> Curves:
-    """(epsilon, delta)-DP, pure for delta = 0: with probability delta all is revealed, else randomised
-    response.
+    """(epsilon, delta)-DP: all is revealed with probability delta, otherwise randomised response.
 
     That pair dominates (Kairouz, Oh and Viswanath 2015), and its first half is a thinning common to both
     sides. Renyi: D_a = ln[(e^{a epsilon} + e^{(1-a) epsilon}) / (1 + e^epsilon)] / (a-1), at most a
@@ -56,9 +55,7 @@ def approx(epsilon: float, delta: float) -> Curves:
 
 
 def zcdp(rho: float, delta: float) -> Curves:
-    """D_a <= a rho for every order a after a common thinning of mass delta; the Gaussian mechanism has just
-    that.
-    """
+    """D_a <= a rho at every order a after a common thinning of mass delta, as the Gaussian mechanism has."""
     law = thinned(delta, gaussian(rho))
     why_not = "a zCDP bound leaves rare losses of any size"
     found = _by_renyi(lambda orders: orders * rho, law, delta, rho, why_not)
@@ -66,9 +63,7 @@ def zcdp(rho: float, delta: float) -> Curves:
 
 
 def renyi(orders: tuple[float, ...], epsilons: tuple[float, ...]) -> Curves:
-    """D_a at the given orders; between them (a-1) D_a, convex and 0 at a = 1, is below its chord; beyond
-    the last nothing is known.
-    """
+    """D_a at the given orders; between them (a-1) D_a, convex and 0 at a = 1, is below its chord."""
     falling = np.minimum.accumulate(np.array(epsilons)[::-1])[::-1]
     places = np.array([1.0, *orders])
     heights = np.array([0.0, *((np.array(orders) - 1) * falling)])
@@ -90,9 +85,7 @@ def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str
 
 
 def ranged(epsilon: float) -> Curves:
-    """epsilon-bounded range (SPEC 0.1, 0.2): epsilon^2/8-zCDP, and the tight curves of the module
-    bounded_range.
-    """
+    """epsilon-bounded range (SPEC 0.1, 0.2): epsilon^2/8-zCDP, and tighter curves in `bounded_range`."""
     return Curves(
         renyi=lambda orders: bounded_range.range_renyi(epsilon, orders),
         pairs=(bounded_range.one_round(epsilon),),
@@ -107,9 +100,7 @@ def ranged(epsilon: float) -> Curves:
 
 
 def gumbel_values(mu: float, k: int, monotone: bool) -> Curves:
-    """k Gumbel values (SPEC 3, 4): one gamma clock if all scores move one way, two opposite ones if they
-    need not.
-    """
+    """k Gumbel values (SPEC 3, 4): one gamma clock if all scores move one way, else two that move apart."""
     ahead, behind = gumbel.forward(mu, k), gumbel.backward(mu, k)
 
     def curve(orders: Floats) -> Floats:

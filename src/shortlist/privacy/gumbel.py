@@ -77,9 +77,7 @@ def backward(mu: float, k: int) -> Profile:
 
 
 def either(mu: float, k: int) -> Profile:
-    """The least profile that covers both orders: the promise of k values moved in one common but unknown
-    direction.
-    """
+    """The least profile that covers both orders: k values moved in one direction, which is not known."""
     return symmetric(lambda x: np.maximum(_ahead(mu, k, x), _behind(mu, k, x)))
 
 
