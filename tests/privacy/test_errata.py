@@ -50,9 +50,7 @@ def gumbel_profile_holds(delta_of) -> bool:
 
 def test_corollary_1_of_the_gumbel_paper_has_a_wrong_exponent():
     def corollary(mu: float, epsilon: float) -> float:
-        return (math.exp(mu + epsilon) - math.exp(epsilon)) * math.exp(
-            (mu + epsilon) / math.expm1(mu + epsilon)
-        )
+        return (math.exp(mu + epsilon) - math.exp(epsilon)) * math.exp((mu + epsilon) / math.expm1(mu + epsilon))
 
     def theorem_3(mu: float, epsilon: float) -> float:
         return math.exp(mu + epsilon) - math.exp(epsilon)
@@ -92,9 +90,7 @@ def two_adaptive_rounds(epsilon: float, x: float) -> float:
 
 
 def covers_adaptive_rounds(delta_of) -> bool:
-    return all(
-        delta_of(1.0, 2, x) >= two_adaptive_rounds(1.0, x) * (1 - 1e-9) for x in (0.0, 0.25, 0.5, 0.75)
-    )
+    return all(delta_of(1.0, 2, x) >= two_adaptive_rounds(1.0, x) * (1 - 1e-9) for x in (0.0, 0.25, 0.5, 0.75))
 
 
 def test_nonadaptive_composition_does_not_bound_adaptive_rounds():

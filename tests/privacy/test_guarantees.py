@@ -210,9 +210,7 @@ def test_renyi_curves_keep_their_shape_at_every_scale(epsilon):
 def test_tiny_shifts_keep_their_accuracy(mu):
     """For small mu the closed form is mu e^{-1 - r} with r = epsilon / mu, to first order."""
     for ratio in (0.0, 1.0, 30.0):
-        assert GumbelDP(mu).delta_at(ratio * mu) == pytest.approx(
-            mu * math.exp(-1 - ratio), rel=20 * mu + 1e-6
-        )
+        assert GumbelDP(mu).delta_at(ratio * mu) == pytest.approx(mu * math.exp(-1 - ratio), rel=20 * mu + 1e-6)
 
 
 def test_tradeoff_curves():
@@ -223,12 +221,7 @@ def test_tradeoff_curves():
         assert PureDP(1.0).tradeoff(alpha) <= truth
     assert ApproxDP(1.0, 0.1).tradeoff(0.0) <= 0.9
     many = BoundedRange(0.1).repeat(100)
-    assert (
-        many.tradeoff(0.05)
-        < BoundedRange(0.1).repeat(50).tradeoff(0.05)
-        < BoundedRange(0.1).tradeoff(0.05)
-        < 0.95
-    )
+    assert many.tradeoff(0.05) < BoundedRange(0.1).repeat(50).tradeoff(0.05) < BoundedRange(0.1).tradeoff(0.05) < 0.95
 
 
 def test_the_readme_of_the_privacy_engineer_runs():
@@ -239,9 +232,7 @@ def test_the_readme_of_the_privacy_engineer_runs():
 
 
 def test_importing_privacy_does_not_import_scipy():
-    code = (
-        "import sys, shortlist.privacy; sys.exit(any(name.split('.')[0] == 'scipy' for name in sys.modules))"
-    )
+    code = "import sys, shortlist.privacy; sys.exit(any(name.split('.')[0] == 'scipy' for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -45,7 +45,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("guarantee", "epsilon", "sample"), CASES, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("guarantee", "epsilon", "sample"), CASES, ids=lambda value: "loss" if callable(value) else str(value)[:40]
+)
 def test_the_sampled_loss_lies_between_the_bounds(guarantee, epsilon, sample):
     found = estimate(sample(np.random.default_rng(3)), epsilon)
     lower, upper = guarantee.delta_bounds(epsilon)
@@ -62,7 +64,7 @@ def test_the_sampled_loss_lies_between_the_bounds(guarantee, epsilon, sample):
         (BoundedRange(0.2).repeat(20), 0.5, CASES[3][2]),
         (PureDP(0.2).repeat(18), 0.5, CASES[3][2]),
     ],
-    ids=lambda value: str(value)[:40],
+    ids=lambda value: "loss" if callable(value) else str(value)[:40],
 )
 def test_a_promise_that_is_too_good_is_found_out(guarantee, epsilon, sample):
     found = estimate(sample(np.random.default_rng(3)), epsilon)

@@ -45,9 +45,7 @@ def rho_total(charges: Charges) -> float:
 def thinning_total(charges: Charges) -> float:
     """1 - prod (1 - delta): the mass of the joint thinning, rounded up."""
     kept = sum(times * math.log1p(-curves.delta) for curves, times in charges)
-    return min(
-        sum_up([(curves.delta, times) for curves, times in charges]), -math.expm1(kept) * (1 + 1e-14), 1.0
-    )
+    return min(sum_up([(curves.delta, times) for curves, times in charges]), -math.expm1(kept) * (1 + 1e-14), 1.0)
 
 
 def renyi_total(charges: Charges) -> Renyi:
@@ -155,9 +153,7 @@ def _together(joint: Charges) -> Pair:
         return _pairs_of(joint[0])[0]
     thinning, pure = thinning_total(joint), pure_total(joint)
     half = renyi_profile(renyi_total(joint))
-    return Pair(
-        symmetric(lambda x: np.where(x >= pure, thinning, np.minimum(thinning + half(x), 1.0))), 1, pure
-    )
+    return Pair(symmetric(lambda x: np.where(x >= pure, thinning, np.minimum(thinning + half(x), 1.0))), 1, pure)
 
 
 def _upper_curves(charges: Charges, order: float, delta: float) -> list[Callable[[float], float]]:
@@ -172,9 +168,7 @@ def _upper_curves(charges: Charges, order: float, delta: float) -> list[Callable
 
 def _lower_curve(charges: Charges, order: float, delta: float) -> Callable[[float], float]:
     """The same for laws that have these guarantees, from below."""
-    pairs = [
-        Pair(profile, times, curves.pure) for curves, times in charges for profile in curves.witness(order)
-    ]
+    pairs = [Pair(profile, times, curves.pure) for curves, times in charges for profile in curves.witness(order)]
     if len(pairs) == 1 and pairs[0].times == 1:
         exact = _value_of(pairs[0].profile)
         return lambda x: exact(x) * (1 - 1e-9)
@@ -190,9 +184,7 @@ def _small(delta: float) -> float:
     return max(delta * 1e-9, 1e-300)
 
 
-def _last_above(
-    curve: Callable[[float], float], delta: float, ceiling: float, *, inside: bool = False
-) -> float:
+def _last_above(curve: Callable[[float], float], delta: float, ceiling: float, *, inside: bool = False) -> float:
     """Where the falling `curve` crosses `delta`, or `ceiling`: a point beyond, or before it if `inside`."""
 
     def excess(x: float) -> float:

@@ -139,8 +139,7 @@ def _one_more(values: Floats, cells: int, epsilon: float) -> Floats:
         low = np.clip((rise / w - 1) * odds, 0.0, 1.0)
         np.maximum(
             best,
-            (1 - low) * (starts[here] + slope[here] * (w - 1))
-            + low * (far_starts[here] + far_slope[here] * (w - 1)),
+            (1 - low) * (starts[here] + slope[here] * (w - 1)) + low * (far_starts[here] + far_slope[here] * (w - 1)),
             out=best,
         )
     return np.minimum(best * (1 + 64 * ULP), 1.0)

@@ -80,9 +80,7 @@ class Mixture:
     def delta_lower(self, epsilon: float) -> float:
         """A lower bound on delta at `epsilon` for the product of the pairs themselves."""
         over, weights, scale = self._weights(epsilon + self.shift)
-        finite = scale * (
-            float(np.sum(weights * np.maximum(self.masses[over] - self.noise, 0.0))) - 2 * math.exp(-FAR)
-        )
+        finite = scale * (float(np.sum(weights * np.maximum(self.masses[over] - self.noise, 0.0))) - 2 * math.exp(-FAR))
         return max(0.0, (finite + self.infinite - 2 * self.small) * (1 - 1e-4))
 
     def _weights(self, epsilon: float) -> tuple[slice, Floats, float]:
@@ -164,9 +162,7 @@ def _shift(pairs: Sequence[Pair], laws: Sequence[Atoms], step: float, small: flo
         return cost / rate
 
     widest = max(float(square.max()) for square in squares)
-    return (
-        min(bound(float(rate)) for rate in np.geomspace(1e-3, 25 / math.sqrt(widest), 200)) if widest else 0.0
-    )
+    return min(bound(float(rate)) for rate in np.geomspace(1e-3, 25 / math.sqrt(widest), 200)) if widest else 0.0
 
 
 def convolve(pairs: Sequence[Pair], tilt: float, small: float, *, from_below: bool = False) -> Mixture:
@@ -247,17 +243,14 @@ def _transform(laws: list[Atoms], tilt: float, step: float, length: int) -> Mixt
         product *= spectrum**law.times
         sizes.append(np.log(np.maximum(np.abs(spectrum), 1e-300)))
     total = sum((law.times * size for law, size in zip(laws, sizes, strict=True)), np.zeros(1))
-    change = sum(
-        (law.times * np.exp(total - size) for law, size in zip(laws, sizes, strict=True)), np.zeros(1)
-    )
+    change = sum((law.times * np.exp(total - size) for law, size in zip(laws, sizes, strict=True)), np.zeros(1))
     noise = 4 * ULP * math.log2(length) * (1 + math.sqrt(2 * float(np.mean(change**2))))
     places = first + np.arange(length)
     losses = places.astype(np.float64) * step
     deviation = max(math.sqrt(sum(variance for _, variance in moments)), step)
     top = float(losses[-1])
     cut = min(
-        sum(law.log_moment(tilt + more, step) for law in laws) - (tilt + more) * top
-        for more in more_tilts(deviation)
+        sum(law.log_moment(tilt + more, step) for law in laws) - (tilt + more) * top for more in more_tilts(deviation)
     )
     return Mixture(
         losses=losses,

@@ -48,9 +48,7 @@ def approx(epsilon: float, delta: float) -> Curves:
         delta=delta,
         pure=epsilon,
         rho=rho,
-        why_not=f"with probability {delta:g} an (epsilon, delta) release may reveal everything"
-        if delta
-        else "",
+        why_not=f"with probability {delta:g} an (epsilon, delta) release may reveal everything" if delta else "",
     )
 
 
@@ -93,9 +91,7 @@ def ranged(epsilon: float) -> Curves:
         pure=epsilon,
         rho=up(Fraction(epsilon) ** 2 / 8),
         joint=True,
-        blocks=(lambda times: bounded_range.blocks(epsilon, times))
-        if epsilon < bounded_range.WIDEST
-        else None,
+        blocks=(lambda times: bounded_range.blocks(epsilon, times)) if epsilon < bounded_range.WIDEST else None,
     )
 
 

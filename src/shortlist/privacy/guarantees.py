@@ -70,9 +70,7 @@ class Guarantee(ABC):
 
     def tradeoff(self, alpha: float) -> float:
         """The least type II error of any test between neighbours with type I error `alpha`, rounded down."""
-        return accountant.tradeoff_lower(
-            self.curves(), number("alpha", alpha, below=math.nextafter(1.0, 2.0))
-        )
+        return accountant.tradeoff_lower(self.curves(), number("alpha", alpha, below=math.nextafter(1.0, 2.0)))
 
     def as_pure(self) -> PureDP | None:
         """The pure guarantee that follows, epsilon rounded up, or None."""
@@ -96,9 +94,7 @@ class Guarantee(ABC):
         """
         epsilon = self.epsilon_at(delta)
         if math.isinf(epsilon):
-            raise ValueError(
-                f"no epsilon is proved at delta={delta:g}: {self.why_not() or 'write a larger delta'}"
-            )
+            raise ValueError(f"no epsilon is proved at delta={delta:g}: {self.why_not() or 'write a larger delta'}")
         return ApproxDP(epsilon, delta)
 
     def why_not(self) -> str:
@@ -281,9 +277,7 @@ class ExPost(Guarantee):
             for any other currency, with the reason.
         """
         if currency is not PureDP:
-            raise ValueError(
-                "an unused epsilon comes back in PureDP only: other currencies average over outcomes"
-            )
+            raise ValueError("an unused epsilon comes back in PureDP only: other currencies average over outcomes")
         return -up(Fraction(self.cost) - Fraction(self.epsilon))
 
 
@@ -311,9 +305,7 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     ((BoundedRange(epsilon=0.1), 2), (PureDP(epsilon=0.2), 1))
     """
     if not guarantees or not all(isinstance(each, Guarantee) for each in guarantees):
-        raise ValueError(
-            "guarantees must be one or more: write compose(PureDP(0.5), BoundedRange(0.1)), for example"
-        )
+        raise ValueError("guarantees must be one or more: write compose(PureDP(0.5), BoundedRange(0.1)), for example")
     return _compose(charge for guarantee in guarantees for charge in guarantee.charges)
 
 

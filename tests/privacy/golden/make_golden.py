@@ -93,9 +93,7 @@ def gumbel(k: int, mu: float, epsilon: float) -> mp.mpf:
 
     start = (k * mu + epsilon) / (1 - mp.exp(-mu))
     scale = mp.exp(mu)
-    return mp.quad(
-        excess, [start, start + scale, start + 4 * scale, start + 20 * scale, start + 80 * scale, mp.inf]
-    )
+    return mp.quad(excess, [start, start + scale, start + 4 * scale, start + 20 * scale, start + 80 * scale, mp.inf])
 
 
 def two_clock(k: int, mu: float, epsilon: float) -> mp.mpf:
