@@ -5,7 +5,6 @@ from __future__ import annotations
 import tracemalloc
 from fractions import Fraction
 from functools import partial
-from itertools import islice
 from time import perf_counter
 
 import numpy as np
@@ -17,7 +16,7 @@ from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.noise import skipping
 from shortlist.noise.entropy import SECURE
 from shortlist.noise.kinds import KINDS
-from shortlist.noise.race import races
+from shortlist.noise.race import prepare
 
 EPSILON = 0.1
 
@@ -84,14 +83,14 @@ def fallback_table(draws=30_000):
 
     skipping.Plan.reveal = counting
     try:
-        for name in (*SHAPES, "peak"):
+        for name in (*SHAPES, "peak", "periodic"):
             for d, k in ((20_000, 1), (20_000, 10)):
                 values, row = shape(name, d), []
                 for noise in KINDS.values():
                     revealed = 0
-                    every = races(values, k=k, scale=Fraction(10 * k), noise=noise, source=SECURE)
-                    for _ in islice(every, draws):
-                        pass
+                    run = prepare(values, k=k, scale=Fraction(10 * k), noise=noise)
+                    for _ in range(draws):
+                        run(SECURE)
                     row.append(f"{noise.name} {revealed}")
                 yield f"| {name} | {d:,} | {k} | {', '.join(row)} |"
     finally:

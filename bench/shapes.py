@@ -21,6 +21,8 @@ def shape(name: str, d: int) -> NDArray[np.int64] | NDArray[np.float64]:
         return zipf
     if name == "peak":
         return np.where(np.arange(d) == d // 3, 10**6, 0)
+    if name == "periodic":
+        return np.where(np.arange(d) % 4096 < 8, 60, 0)
     raise ValueError(name)
 
 

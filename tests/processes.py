@@ -8,6 +8,7 @@ import traceback
 from dataclasses import dataclass
 
 from shortlist.mechanisms import Mechanism
+from shortlist.mechanisms.base import Outcome
 from shortlist.privacy import Guarantee, PureDP
 
 
@@ -67,7 +68,7 @@ class Looking(Mechanism):
 
     def _draw(self, scores, source):
         os.write(self.pipe, b".")
-        return [0]
+        return Outcome([0])
 
 
 def release_until_killed(ledger, epsilon, pipe):

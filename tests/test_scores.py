@@ -1,5 +1,7 @@
 """Scores: what is accepted, what R is, and that no error shows a score."""
 
+import copy
+import pickle
 from decimal import Decimal
 from fractions import Fraction
 
@@ -43,7 +45,19 @@ def test_the_range_sensitivity_has_its_factor_two_only_where_due(question, wante
         ([float("-inf")] * 2, ValueError, "every score is -inf"),
         ([], ValueError, "empty"),
         (np.zeros((SECRET % 7, 2)), ValueError, "one-dimensional"),
-        (3, ValueError, "one-dimensional"),
+        (3, TypeError, "not a int"),
+        (None, TypeError, "not a NoneType"),
+        ({SECRET}, TypeError, "not a set"),
+        ("12", TypeError, "not a str"),
+        (iter([SECRET]), TypeError, "list_iterator"),
+        (np.float64(3), TypeError, "float64"),
+        (np.array(3), ValueError, "0-dimensional"),
+        (np.array([1, SECRET], object), TypeError, "integers or floats"),
+        (pd.Index([1, 2]), TypeError, "not a Index"),
+        (pl.Series([2**100], dtype=pl.Int128), TypeError, "integers or floats"),
+        (np.array([2**63 + SECRET], ">u8"), ValueError, "64 bits"),
+        ([np.int64(2**60 + 1), 0.5], ValueError, r"2\^53"),
+        ({"a": np.int64(2**60 + 1), "b": 1.0}, ValueError, r"2\^53"),
         ([[1, 2], [3]], ValueError, "one-dimensional"),
         ([1 + 2j], TypeError, "complex"),
         ([None, SECRET], TypeError, "integers or floats"),
@@ -88,7 +102,11 @@ def test_what_is_no_list_of_scores_has_its_own_error(values, error, message):
         ({"labels": ["a"]}, ValueError, "as many"),
         ({"labels": ["secret label", "secret label"]}, ValueError, "distinct"),
         ({"labels": [["x"], ["y"]]}, TypeError, "hashable"),
-        ({"labels": "ab"}, TypeError, "single string"),
+        ({"labels": "ab"}, TypeError, "one name per candidate"),
+        ({"labels": {"a", "b"}}, TypeError, "in the order"),
+        ({"labels": 5}, TypeError, "one name per candidate"),
+        ({"labels": [float("nan"), float("nan")]}, ValueError, "NaN"),
+        ({"neighbours": np.array(["replace"])}, ValueError, "add-remove"),
     ],
 )
 def test_what_does_not_describe_a_question_is_refused(question, error, message):
@@ -195,6 +213,21 @@ def test_plain_values_take_the_question_along_and_scores_do_not():
         as_scores(Scores([1, 2]), monotone=True)
     with pytest.raises(TypeError, match="already"):
         Scores(Scores([1]))
+
+
+def test_a_subclass_of_a_series_is_a_series():
+    class Mine(pd.Series):
+        pass
+
+    scores = Scores(Mine([1, 2], index=["a", "b"]))
+    assert not scores.public
+    assert list(scores.labels) == ["a", "b"]
+
+
+def test_copies_cannot_be_written_through_either():
+    for clone in (copy.deepcopy(Scores([1, 2])), pickle.loads(pickle.dumps(Scores([1, 2])))):
+        with pytest.raises(ValueError, match="read-only"):
+            clone.values[0] = 9
 
 
 def test_the_words_of_the_question_can_be_read_back():

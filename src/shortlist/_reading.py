@@ -12,6 +12,7 @@ import numpy as np
 
 from shortlist._arrays import Values
 
+NOT_NUMBERS = "scores must be integers or floats; convert them, for example with .astype(float)"
 FrameKind = Literal["polars", "pandas", "pyarrow"]
 FRAMES: tuple[FrameKind, ...] = ("polars", "pandas", "pyarrow")
 
@@ -20,7 +21,8 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, FrameKind
     """(numbers, their own labels, the kind of frame they came in)."""
     if isinstance(values, Mapping):
         return list(values.values()), list(values), None
-    library = next((kind for kind in FRAMES if type(values).__module__.partition(".")[0] == kind), None)
+    family = {kind.__module__.partition(".")[0] for kind in type(values).__mro__}
+    library = next((kind for kind in FRAMES if kind in family), None)
     if library is None:
         return values, None, None
     import narwhals as nw
@@ -30,13 +32,18 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, FrameKind
     try:
         series = nw.from_native(values, series_only=True)  # type: ignore[call-overload]
     except TypeError:
-        raise TypeError("scores must be one series, not a whole table; pick the column with the scores") from None
+        raise TypeError(
+            f"scores must be one series of numbers, not a {type(values).__name__}; pick the column with the scores"
+        ) from None
     if series.null_count():
         raise ValueError("scores must not be missing; fill the gaps or drop those candidates")
     labels = None
     if library == "pandas" and not _counts_positions(values):
         labels = values.index.tolist()  # type: ignore[attr-defined]
-    return series.to_numpy(), labels, library
+    try:
+        return series.to_numpy(), labels, library
+    except Exception:  # each library has its own
+        raise TypeError(NOT_NUMBERS) from None
 
 
 def _as_chunked(values: Any) -> Any:
@@ -55,6 +62,8 @@ def _counts_positions(series: Any) -> bool:
 def checked_values(values: object) -> Values:
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError("scores must not be masked; fill the gaps or drop those candidates")
+    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
+        raise TypeError(f"scores must be a list, an array, a series or a mapping, not a {type(values).__name__}")
     try:
         array = np.asarray(values)
     except ValueError:
@@ -65,22 +74,20 @@ def checked_values(values: object) -> Values:
         raise ValueError("scores must not be empty: there is nothing to choose from")
     if array.dtype.kind == "c":
         raise TypeError("scores must be real numbers, not complex ones; take the part that ranks the candidates")
-    if array.dtype.kind == "O" and all(isinstance(value, int) for value in array):
+    if array.dtype.kind == "O" and all(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in array[:1]):
         raise ValueError("integer scores must fit into 64 bits; subtract a public constant or divide by one")
     if array.dtype.kind not in "biuf":
-        raise TypeError("scores must be integers or floats; convert them, for example with .astype(float)")
-    if array.dtype.kind == "f":
-        array = _checked_floats(array, values)
-    elif array.dtype.kind == "b":
-        array = array.view(np.uint8)
-    elif array.dtype == np.uint64:
-        if array.max() > np.uint64(2**63 - 1):
-            raise ValueError("integer scores must fit into 64 bits with a sign; subtract a public constant")
-        array = array.view(np.int64)
+        raise TypeError(NOT_NUMBERS)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    array = array.view()
-    array.flags.writeable = False
+    if array.dtype.kind == "f":
+        return _checked_floats(array, values)
+    if array.dtype.kind == "b":
+        return array.view(np.uint8)
+    if array.dtype == np.uint64:
+        if array.max() > np.uint64(2**63 - 1):
+            raise ValueError("integer scores must fit into 64 bits with a sign; subtract a public constant")
+        return array.view(np.int64)
     return array
 
 
@@ -88,7 +95,7 @@ def _checked_floats(array: Values, given: object) -> Values:
     if array.dtype.itemsize > 8:
         raise TypeError("scores must be floats of at most 64 bits; convert them with .astype(float)")
     if not isinstance(given, np.ndarray) and any(
-        isinstance(value, int) and abs(value) > 2**53
+        isinstance(value, int | np.integer) and abs(int(value)) > 2**53
         for value in given  # type: ignore[attr-defined]
     ):
         raise ValueError("integers above 2^53 and floats do not mix exactly; give all scores as integers")
@@ -105,9 +112,9 @@ def _checked_floats(array: Values, given: object) -> Values:
 def checked_labels(labels: Iterable[Hashable] | None, d: int) -> Sequence[Hashable] | None:
     if labels is None:
         return None
-    if isinstance(labels, str | bytes):
-        raise TypeError("labels must be one name per candidate, not a single string")
-    to_list = getattr(labels, "tolist", None) or getattr(labels, "to_list", None) or getattr(labels, "to_pylist", None)
+    if isinstance(labels, str | bytes | set | frozenset) or not isinstance(labels, Iterable):
+        raise TypeError("labels must be a list with one name per candidate, in the order of the scores")
+    to_list = next((getattr(labels, way) for way in ("tolist", "to_list", "to_pylist") if hasattr(labels, way)), None)
     names = tuple(to_list() if to_list else labels)
     if len(names) != d:
         raise ValueError("labels must be as many as the scores: one name per candidate")
@@ -115,8 +122,8 @@ def checked_labels(labels: Iterable[Hashable] | None, d: int) -> Sequence[Hashab
         distinct = len(set(names))
     except TypeError:
         raise TypeError("labels must be hashable, such as strings, numbers or tuples") from None
-    if distinct != d:
-        raise ValueError("labels must be distinct: add up the scores of a candidate that occurs twice")
+    if distinct != d or any(name != name for name in names):  # NaN differs from itself
+        raise ValueError("labels must be distinct: add up the scores of a candidate that occurs twice, and name NaN")
     return names
 
 

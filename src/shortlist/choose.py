@@ -9,18 +9,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from shortlist.mechanisms import Mechanism, NoisyMax, OneshotTopK
+from shortlist._reading import checked_flag
+from shortlist.mechanisms import GumbelTopKValues, Mechanism, NoisyMax, OneshotTopK
 from shortlist.mechanisms.base import checked_budget, checked_k
 from shortlist.noise.entropy import Source
-from shortlist.privacy import Guarantee, Ledger
+from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.release import Release
 
-ONE = "permute-and-flip"
-SEVERAL = "oneshot-exponential"
-
 WHY = {
-    ONE: "auto: for one winner and a pure budget, permute-and-flip never errs more than the exponential mechanism",
-    SEVERAL: "auto: for a list and a pure budget, exponential noise needs the least epsilon of the one-shot kinds",
+    "permute-and-flip": "for one winner and a pure budget it never errs more than the exponential mechanism",
+    "exponential": "for one winner and a budget that is not pure, bounded range makes Gumbel noise the cheapest",
+    "oneshot-exponential": "for a list and a pure budget, it needs the least epsilon of the one-shot kinds",
+    "oneshot-gumbel": "for a list and a budget that is not pure, bounded range makes Gumbel noise the cheapest",
+    "gumbel-values": "values under an (epsilon, delta) budget: the items come free with Gumbel values",
 }
 
 
@@ -46,7 +47,17 @@ METHODS: dict[str, Callable[[int, Guarantee], Mechanism]] = {
     "oneshot-laplace": _oneshot("laplace"),
     "oneshot-logistic": _oneshot("logistic"),
     "oneshot-half-logistic": _oneshot("half-logistic"),
+    "gumbel-values": lambda k, budget: GumbelTopKValues(k=k, budget=budget),  # type: ignore[arg-type]
 }
+
+
+def _automatic(k: int, budget: Guarantee, values: bool) -> str:
+    """The public rule."""
+    if values:
+        return "gumbel-values"
+    if isinstance(budget, PureDP):
+        return "permute-and-flip" if k == 1 else "oneshot-exponential"
+    return "exponential" if k == 1 else "oneshot-gumbel"
 
 
 def select(
@@ -91,6 +102,7 @@ def top_k(
     budget: Guarantee | None = None,
     method: str = "auto",
     ordered: bool = False,
+    values: bool = False,
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
@@ -110,6 +122,8 @@ def top_k(
         A mechanism by name, or `"auto"`.
     ordered
         Whether the order of the winners is released too.
+    values
+        Whether noisy values are released too; that needs `budget=ApproxDP(epsilon, delta)`.
     ledger, purpose
         Where the charge is booked, durably, before the scores are looked at; and what for.
 
@@ -119,12 +133,14 @@ def top_k(
     >>> sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True).items
     ['ada', 'bob']
     """
-    number = checked_k(k)
-    chosen = (ONE if number == 1 else SEVERAL) if method == "auto" else method
-    if chosen not in METHODS:
+    number, ordered, values = checked_k(k), checked_flag("ordered", ordered), checked_flag("values", values)
+    paid = checked_budget(epsilon, budget)
+    chosen = _automatic(number, paid, values) if method == "auto" else method
+    if not isinstance(chosen, str) or chosen not in METHODS:
         raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
-    mechanism = METHODS[chosen](number, checked_budget(epsilon, budget))
-    release = mechanism.release(scores, rng=rng, ledger=ledger, purpose=purpose, **question)
-    if not ordered:
+    if values and chosen != "gumbel-values":
+        raise ValueError(f'method={method!r} releases no values; write method="gumbel-values" or "auto"')
+    release = METHODS[chosen](number, paid).release(scores, rng=rng, ledger=ledger, purpose=purpose, **question)
+    if not (ordered or values):
         release = release.as_set()
-    return replace(release, why=WHY[chosen]) if method == "auto" else release
+    return replace(release, why=f"auto: {WHY[chosen]}") if method == "auto" else release

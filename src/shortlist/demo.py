@@ -12,10 +12,10 @@ from shortlist.noise.entropy import Seeded
 from shortlist.release import Release
 from shortlist.scores import Scores
 
-NAMES = (
-    "Amara Beatriz Chidi Dalia Emre Freya Goran Hana Idris Jolana Kofi Leila Milos Noor Oskar Priya Quentin Rosa "
-    "Santiago Tomoko Uma Viktor Wanda Ximena Yusuf Zofia"
-).split()
+NAMES = [
+    *("Amara", "Beatriz", "Chidi", "Dalia", "Emre", "Freya", "Goran", "Hana", "Idris", "Jolana", "Kofi", "Leila"),
+    *("Milos", "Noor", "Oskar", "Priya", "Quentin", "Rosa", "Santiago", "Tomoko", "Uma", "Viktor", "Wanda", "Yusuf"),
+]
 VOTERS = 2000
 
 

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from shortlist.privacy import Guarantee
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Release:
     """Released candidates. Everything in it is released: it may be shown to anybody.
 
     `items` are labels, best first where `ordered`; otherwise they are a set, sorted by label so that their
     order says nothing. `indices` are their positions in the scores. `guarantee` is the promise to one
-    `unit`; `charge` is what a ledger books for it, which may be finer.
+    `unit`; `charge` is what a ledger books for it, which may be finer. `values` are noisy scores where the
+    mechanism releases them, and `notes` say what they mean.
     """
 
     items: list[Hashable]
@@ -35,6 +36,9 @@ class Release:
     neighbours: str
     secure: bool
     frame: FrameKind | None = None
+    values: list[float] | None = None
+    soft_max: float | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def item(self) -> Hashable:
@@ -54,22 +58,31 @@ class Release:
 
     def as_set(self) -> Self:
         """The same items without their order, sorted by label."""
-        order = sorted(range(len(self.items)), key=_label_order(self.items))
+        by_index = sorted(range(len(self.items)), key=self.indices.__getitem__)
+        order = sorted(by_index, key=_label_order(self.items))
         return replace(
-            self, items=[self.items[i] for i in order], indices=[self.indices[i] for i in order], ordered=False
+            self,
+            items=[self.items[i] for i in order],
+            indices=[self.indices[i] for i in order],
+            values=self.values and [self.values[i] for i in order],
+            ordered=False,
         )
 
     def columns(self) -> dict[str, list[Any]]:
         """The released table, column by column."""
         ranks = {"rank": list(range(1, len(self.items) + 1))} if self.ordered else {}
-        return {**ranks, "item": list(self.items)}
+        values = {} if self.values is None else {"value": list(self.values)}
+        return {**ranks, "item": list(self.items), **values}
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind (pandas, polars or pyarrow)."""
         import narwhals as nw
 
         backend = self.frame or _installed_frame()
-        return nw.from_dict(self.columns(), backend=backend).to_native()
+        columns = self.columns()
+        if len({type(item) for item in self.items}) > 1:
+            columns["item"] = [str(item) for item in self.items]  # a column has one type
+        return nw.from_dict(columns, backend=backend).to_native()
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the released items, and nothing else. Returns a matplotlib Axes."""
@@ -77,35 +90,45 @@ class Release:
 
         return plot_release(self, ax)
 
+    def _texts(self) -> dict[str, list[str]]:
+        """The table as a person reads it: values to six digits, everything else as it is."""
+        columns = self.columns()
+        return {name: [f"{cell:.6g}" if name == "value" else str(cell) for cell in columns[name]] for name in columns}
+
     def _line(self) -> str:
         """Guarantee, mechanism, unit of privacy, in one line."""
         warning = "" if self.secure else "  [seeded randomness: for tests, not private]"
         return f"{self.guarantee} for one {self.unit} ({self.neighbours}) by {self.mechanism}{warning}"
 
     def __str__(self) -> str:
-        columns = {name: [name, *map(str, cells)] for name, cells in self.columns().items()}
+        columns = {name: [name, *cells] for name, cells in self._texts().items()}
         widths = {name: max(map(len, cells)) for name, cells in columns.items()}
         rows = zip(*([cell.ljust(widths[name]) for cell in cells] for name, cells in columns.items()), strict=True)
         header, *body = ("  ".join(row).rstrip() for row in rows)
         rule = "  ".join("-" * width for width in widths.values())
-        return "\n".join([header, rule, *body, "", self._line()])
+        return "\n".join([header, rule, *body, "", self._line(), *self.notes])
 
     def __repr__(self) -> str:
         return f"<Release of {len(self.items)}: {self._line()}>"
 
     def _repr_html_(self) -> str:
-        columns = self.columns()
+        columns = self._texts()
         head = "".join(f"<th>{escape(name)}</th>" for name in columns)
         rows = zip(*columns.values(), strict=True)
-        body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{escape(self._line())}</p>"
+        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        lines = "".join(f"<p>{escape(line)}</p>" for line in (self._line(), *self.notes))
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{lines}"
 
 
 def _label_order(items: list[Hashable]) -> Any:
-    """A sort key over positions: by label, and where labels do not compare by their type and text."""
+    """A sort key over positions: by label, and where labels do not compare by their type and text.
+
+    Labels may compare only partly (sets do). Whoever sorts starts from an order that says nothing, by index, so that
+    the result is a function of the set alone.
+    """
     try:
         sorted(items)  # type: ignore[type-var]
-    except TypeError:
+    except Exception:  # a label's own comparison may raise anything
         return lambda i: (type(items[i]).__name__, str(items[i]))
     return lambda i: items[i]
 

@@ -57,7 +57,7 @@ class Scores:
     """
 
     __slots__ = (
-        "_frame", "_from_table", "_labels", "_monotone", "_neighbours", "_public", "_range", "_sensitivity",
+        "_frame", "_from_table", "_labels", "_largest", "_monotone", "_neighbours", "_public", "_range", "_sensitivity",
         "_unit", "_values",
     )  # fmt: skip
 
@@ -81,7 +81,7 @@ class Scores:
         self._labels = checked_labels(own_labels if labels is None else labels, len(self._values))
         self._sensitivity = sensitivity
         self._monotone = checked_flag("monotone", monotone)
-        if neighbours not in ("add-remove", "replace"):
+        if not isinstance(neighbours, str) or neighbours not in ("add-remove", "replace"):
             raise ValueError('neighbours must be "add-remove" or "replace"')
         self._neighbours: Neighbours = neighbours
         if monotone and neighbours == "replace":
@@ -89,7 +89,7 @@ class Scores:
                 'monotone=True does not hold with neighbours="replace": replacing a person can raise one score '
                 'and lower another. Write monotone=False, or neighbours="add-remove" if that is what you protect'
             )
-        self._range = _range_sensitivity(sensitivity, monotone, neighbours)
+        self._largest, self._range = _exact_sensitivities(sensitivity, monotone, neighbours)
         plain = self._labels is None and self._frame is None
         self._public = plain if public is None else checked_flag("public", public)
         if not isinstance(unit, str) or not unit:
@@ -100,7 +100,9 @@ class Scores:
     @property
     def values(self) -> Values:
         """The scores themselves, read only. Private, unless the scores are public."""
-        return self._values
+        view = self._values.view()
+        view.flags.writeable = False
+        return view
 
     @property
     def labels(self) -> Sequence[Hashable]:
@@ -136,6 +138,11 @@ class Scores:
     def range_sensitivity(self) -> Fraction:
         """R: the most by which one person can move one score *against* another (SPEC 0). Exact."""
         return self._range
+
+    @property
+    def largest_sensitivity(self) -> Fraction:
+        """Delta: the most by which one person can move any one score, in either direction. Exact."""
+        return self._largest
 
     @property
     def frame(self) -> FrameKind | None:
@@ -184,11 +191,12 @@ def as_scores(scores: object, **question: Any) -> Scores:
     return scores
 
 
-def _range_sensitivity(sensitivity: object, monotone: bool, neighbours: Neighbours) -> Fraction:
-    """R = max over i, j of |(x_i - x'_i) - (x_j - x'_j)|: the one place that knows when a factor 2 is due.
+def _exact_sensitivities(sensitivity: object, monotone: bool, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
+    """(Delta, R): the most one person moves one score, and one score against another.
 
-    One number Delta: R = Delta if all scores move the same way, 2 Delta otherwise. A pair (down, up): adding a
-    person moves every score within [-down, up], so R = down + up, or the larger of the two if monotone.
+    R = max over i, j of |(x_i - x'_i) - (x_j - x'_j)|; here, and only here, it is decided when a factor 2 is due.
+    One number Delta: R = Delta if all scores move the same way, 2 Delta otherwise. A pair (down, up): adding a person
+    moves every score within [-down, up], so R = down + up, or the larger of the two if monotone.
     """
     if isinstance(sensitivity, tuple | list):
         if len(sensitivity) != 2:
@@ -199,17 +207,20 @@ def _range_sensitivity(sensitivity: object, monotone: bool, neighbours: Neighbou
                 "that replacing a person can move one score"
             )
         down, up = (_exact_sensitivity(one) for one in sensitivity)
-        result = max(down, up) if monotone else down + up
+        both_ways = down + up
     else:
-        delta = _exact_sensitivity(sensitivity)
-        result = delta if monotone else 2 * delta
-    if result == 0:
+        down = up = _exact_sensitivity(sensitivity)
+        both_ways = 2 * up
+    largest = max(down, up)
+    if largest == 0:
         raise ValueError("sensitivity must be positive: if nobody can move a score, nothing is private here")
-    return result
+    return largest, largest if monotone else both_ways
 
 
 def _exact_sensitivity(value: object) -> Fraction:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | Fraction | Decimal | np.integer | np.floating):
+    if isinstance(value, bool | np.bool_) or not isinstance(
+        value, int | float | Fraction | Decimal | np.integer | np.floating
+    ):
         raise TypeError("sensitivity must be a number or a pair of numbers, for example sensitivity=1.0")
     try:
         exact = Fraction(value.item() if isinstance(value, np.integer | np.floating) else value)

@@ -137,6 +137,7 @@ def test_mechanisms_are_values():
     m = OneshotTopK(k=3, epsilon=0.5)
     assert m == copy.deepcopy(m) == pickle.loads(pickle.dumps(m))
     assert dataclasses.replace(m, k=4).k == 4
+    assert dataclasses.replace(m, epsilon=2.0) == OneshotTopK(k=3, budget=PureDP(2.0))
     assert hash(m) == hash(OneshotTopK(k=3, epsilon=0.5))
     with pytest.raises(dataclasses.FrozenInstanceError):
         m.k = 9
@@ -163,6 +164,8 @@ def test_an_epsilon_that_is_no_budget_is_refused(epsilon):
         ({"k": True}, "whole number"),
         ({"k": 2, "noise": "gauss"}, "'gumbel'"),
         ({"k": 2, "work": "slow"}, "work"),
+        ({"k": 2, "work": ["fixed"]}, "work"),
+        ({"k": 2, "epsilon": 5e-324}, "too small"),
         ({"k": 2, "budget": PureDP(2.0)}, "either"),
         ({"k": 2, "budget": 1.0, "epsilon": None}, "budget"),
     ],
@@ -186,8 +189,9 @@ def test_questions_that_do_not_fit_are_refused_from_public_facts():
         m.release(Scores([1, 2, 3]), sensitivity=2)
     with pytest.raises(ValueError, match="draws"):
         m.release_many([1, 2, 3], draws=0)
-    with pytest.raises(ValueError, match="draws"):
-        m.release_many([1, 2, 3], draws="many")
+    for draws in ("many", True, 2.0):
+        with pytest.raises(TypeError, match="draws"):
+            m.release_many([1, 2, 3], draws=draws)
 
 
 @pytest.mark.parametrize("ask", ["probabilities", "success_probability", "quality"])
@@ -208,6 +212,7 @@ def test_custom_noise_releases_sets_only():
     assert not release.ordered
     assert release.indices == [1, 2]
     assert (np.diff(m.release_many([1, 2, 3, 4], draws=300, rng=sl.testing.seeded(1))) > 0).all()
+    assert NoisyMax(epsilon=1.0, noise=CUSTOM).name == "noisy max with custom noise"
     assert NoisyMax(epsilon=1.0, noise=CUSTOM).probabilities([0, 3]).sum() == pytest.approx(1, abs=1e-9)
 
 

@@ -79,7 +79,7 @@ def numbers(positions, seed=5):
     """Noisy scores with their exact noise, as a table of lazily drawn numbers."""
     words = Seeded(seed).words(len(positions))
     made = [
-        NoisyScore(i, Fraction(p), Draw(GUMBEL, int(w), 64, Seeded(i)))
+        NoisyScore(Fraction(p), Draw(GUMBEL, int(w), 64, Seeded(i)))
         for i, (p, w) in enumerate(zip(positions, words, strict=True))
     ]
     with ctx.workprec(100):

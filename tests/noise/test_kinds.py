@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -91,7 +92,7 @@ def encloses(noise, q, error, word, level):
 def violations(noise):
     words = hard_words()
     found = 0
-    for level in (0, 4, 17, 40):
+    for level in (0, 1, 2, 4, 17, 40):
         q, error = noise.quantile(words, level)
         for one, e, word in zip(q.tolist(), error.tolist(), words.tolist(), strict=True):
             if math.isfinite(e):
@@ -173,6 +174,11 @@ def test_numpy_logarithms_are_far_better_than_assumed():
             for x, y in zip(points.tolist(), function(points).tolist(), strict=True):
                 error = abs(arb(fmpq(*y.as_integer_ratio())) - exact(arb(fmpq(*x.as_integer_ratio()))))
                 assert error <= (abs(y) + 2.0**-1000) * RELATIVE_ERROR / 256
+
+
+@named
+def test_named_noises_can_be_pickled(noise):
+    assert pickle.loads(pickle.dumps(noise)) == noise
 
 
 def test_an_unknown_noise_is_refused_with_the_names():

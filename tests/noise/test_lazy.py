@@ -57,8 +57,8 @@ def test_refining_keeps_every_bit():
 def test_two_draws_that_agree_on_many_bits_are_told_apart_by_the_next_ones(noise):
     """128 common bits; then one continues lower, so its noise is larger."""
     for lower, higher in [(0, 1), (7, 2**63)]:
-        a = NoisyScore(0, Fraction(1, 3), Draw(noise, 2**62, 64, Script(9, lower)))
-        b = NoisyScore(1, Fraction(1, 3), Draw(noise, 2**62, 64, Script(9, higher)))
+        a = NoisyScore(Fraction(1, 3), Draw(noise, 2**62, 64, Script(9, lower)))
+        b = NoisyScore(Fraction(1, 3), Draw(noise, 2**62, 64, Script(9, higher)))
         assert compare(a, b) == 1
         assert compare(b, a) == -1
         assert a.draw.bits >= 192

@@ -32,6 +32,16 @@ def test_what_would_break_the_guarantee_is_refused(knots, slopes, message):
         piecewise_noise(knots, slopes)
 
 
+@pytest.mark.parametrize("name", ["gumbel", 3])
+def test_a_custom_noise_needs_a_name_of_its_own(name):
+    with pytest.raises(ValueError, match="name"):
+        piecewise_noise([0], [-1], name=name)
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert piecewise_noise([np.float32(0.5)], [np.float64(-1)]).kinks == (0.5,)
+
+
 def test_a_slope_of_minus_one_is_exponential_noise():
     again = piecewise_noise([0], [-1])
     x = np.linspace(-3, 30, 200)

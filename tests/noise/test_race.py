@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from shortlist.noise import contest, skipping
 from shortlist.noise import race as module
-from shortlist.noise import skipping
 from shortlist.noise.entropy import Seeded
 from shortlist.noise.kinds import KINDS
+from shortlist.noise.lazy import compare
 from shortlist.noise.piecewise import piecewise_noise
 from shortlist.noise.plan import make_plan
 from shortlist.noise.race import race, race_many, skip_race
@@ -297,6 +298,26 @@ def test_equal_positions_give_equal_draws_for_integers_and_floats(noise):
     wanted = race(values, k=7, scale=Fraction(1), noise=noise, source=Seeded(11)).indices
     for same in (values.astype(float), values.astype(np.int16), values + 10**15, values.astype(np.float32)):
         assert np.array_equal(race(same, k=7, scale=Fraction(1), noise=noise, source=Seeded(11)).indices, wanted)
+
+
+@every
+def test_an_outlier_does_not_send_the_crowd_to_exact_arithmetic(noise, monkeypatch):
+    """Centred on the k-th largest score, only the outlier itself is far away and rounded coarsely."""
+    compared = []
+    monkeypatch.setattr(contest, "compare", lambda a, b: compared.append(1) or compare(a, b))
+    values = np.full(3000, 5.0)
+    values[0] = 1e30
+    race(values, k=3, scale=Fraction(1), noise=noise, source=Seeded(1))
+    race_many(values, k=3, scale=Fraction(1), noise=noise, source=Seeded(1), draws=3)
+    assert len(compared) < 10
+
+
+def test_the_callers_floating_point_settings_do_not_matter():
+    for values in (np.array([1.7e308, -1.7e308, 5e-324]), np.zeros(9000), np.full(9000, 1.7e308)):
+        with np.errstate(all="raise"):
+            for noise in KINDS.values():
+                race(values, k=1, scale=Fraction(1), noise=noise, source=Seeded(1))
+                race_many(values, k=1, scale=Fraction(1), noise=noise, source=Seeded(1), draws=2)
 
 
 @every

@@ -11,7 +11,7 @@ from shortlist.noise.contest import Contest
 from shortlist.noise.entropy import SECURE, Seeded
 from shortlist.noise.kinds import KINDS
 from shortlist.noise.plan import OPEN, SMALL, block_size, choose_threshold, levels, make_plan
-from shortlist.noise.race import race, races
+from shortlist.noise.race import prepare, race
 from shortlist.noise.skipping import CHUNK, LEVELS, Hits, successes
 
 from ..support import assert_law
@@ -186,7 +186,7 @@ class Counting:
 
 
 @named
-@pytest.mark.parametrize("shape", ["zipf", "uniform", "tied", "up", "down", "peak"])
+@pytest.mark.parametrize("shape", ["zipf", "uniform", "tied", "up", "down", "peak", "periodic"])
 def test_a_million_candidates_need_fewer_than_100_000_random_words(noise, shape):
     d = 10**6
     zipf = (1e6 / np.arange(1, d + 1) ** 0.8).astype(np.int64)
@@ -197,6 +197,7 @@ def test_a_million_candidates_need_fewer_than_100_000_random_words(noise, shape)
         "up": zipf[::-1],
         "down": zipf,
         "peak": np.where(np.arange(d) == 4711, 1e6, 0.0),
+        "periodic": np.where(np.arange(d) % 4096 < 8, 60, 0),
     }[shape]
     for k in (1, 100):
         source = Counting()
@@ -206,7 +207,7 @@ def test_a_million_candidates_need_fewer_than_100_000_random_words(noise, shape)
 
 def test_races_prepare_once_and_draw_independently():
     values = np.zeros(20_000, np.int64)
-    every = races(values, k=1, scale=Fraction(1), noise=KINDS["gumbel"], source=Seeded(5))
-    winners = [int(next(every).indices[0]) for _ in range(50)]
+    run, source = prepare(values, k=1, scale=Fraction(1), noise=KINDS["gumbel"]), Seeded(5)
+    winners = [int(run(source).indices[0]) for _ in range(50)]
     assert len(set(winners)) > 45
     assert isinstance(make_plan(values, 1, Fraction(1), KINDS["gumbel"], 64).draw(Seeded(1)), Hits)

@@ -8,8 +8,9 @@ import pytest
 
 import shortlist as sl
 from shortlist import BudgetExceeded, Ledger, Scores, mechanisms
-from shortlist.mechanisms import Mechanism, NoisyMax, OneshotTopK
-from shortlist.privacy import ZCDP, ApproxDP, Balance, BoundedRange, GumbelDP, LedgerError, PureDP, compose
+from shortlist.mechanisms import GumbelTopKValues, Mechanism, NoisyMax, OneshotTopK
+from shortlist.mechanisms.base import Outcome
+from shortlist.privacy import ZCDP, ApproxDP, Balance, BoundedRange, ExPost, GumbelDP, LedgerError, PureDP, compose
 
 from ..processes import Looking
 
@@ -209,11 +210,11 @@ class Rounds(Looking):
     def refundable(self):
         return self.proved
 
-    def _kept(self, indices):
+    def _kept(self, outcome):
         return BoundedRange(self.epsilon)
 
     def _draw(self, scores, source):
-        return [0]
+        return Outcome([0])
 
 
 def test_a_pure_refund_survives(path):
@@ -249,6 +250,29 @@ def test_a_delta_is_never_refunded(path):
     ledger.reserve(worst, refundable=("pure", "zcdp")).refund(BoundedRange(0.5))
     assert ledger.spent.delta == 2e-7
     assert ledger.verify() == 4
+
+
+def test_an_outcome_of_small_cost_is_refunded_in_the_pure_currency_alone(path):
+    ledger = Ledger(path, budget=ApproxDP(5.0, 1e-6))
+    ledger.reserve(ExPost(1.0, 0.0), refundable=("pure", "zcdp")).refund(ExPost(1.0, cost=0.25))
+    assert ledger.spent == Balance(0.25, 0.5, None, 0.0)
+    ledger.reserve(PureDP(1.0), refundable=("pure",)).refund(ExPost(1.0, cost=0.0))
+    assert ledger.spent == Balance(0.25, 1.0, None, 0.0)
+
+
+@pytest.mark.parametrize("noise", ["gumbel", "exponential"])
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 0.7, 1.0])
+def test_a_release_never_costs_more_than_its_budget(path, noise, epsilon):
+    for k in (1, 3, 7, 10):
+        ledger = Ledger(path.with_name(f"{k}.db"), budget=PureDP(epsilon))
+        OneshotTopK(k=k, epsilon=epsilon, noise=noise).release(list(range(20)), ledger=ledger)
+
+
+def test_gumbel_values_are_booked_as_their_own_pair(path):
+    ledger = Ledger(path, budget=ApproxDP(3.0, 1e-6))
+    sl.top_k([9, 1, 3], 2, budget=ApproxDP(1.0, 1e-7), values=True, monotone=True, ledger=ledger)
+    assert (ledger.spent.epsilon, ledger.spent.delta) == (1.0, 1e-7)
+    assert ledger.entries()[0].mechanism == repr(GumbelTopKValues(k=2, budget=ApproxDP(1.0, 1e-7)))
 
 
 def test_a_refund_is_given_once_and_never_more_than_was_reserved(path):

@@ -1,7 +1,8 @@
 """Every mechanism, one file each."""
 
 from shortlist.mechanisms.base import Mechanism
+from shortlist.mechanisms.gumbel_values import GumbelTopKValues
 from shortlist.mechanisms.noisy_max import NoisyMax
 from shortlist.mechanisms.oneshot import OneshotTopK
 
-__all__ = ["Mechanism", "NoisyMax", "OneshotTopK"]
+__all__ = ["GumbelTopKValues", "Mechanism", "NoisyMax", "OneshotTopK"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -15,10 +16,22 @@ import numpy as np
 from shortlist._arrays import Values
 from shortlist.noise.entropy import SECURE, Secure, Seeded, Source
 from shortlist.noise.kinds import Noise, noise_named
-from shortlist.privacy import Guarantee, Ledger, LedgerError, PureDP
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, LedgerError, PureDP
 from shortlist.privacy.filter import Currency
 from shortlist.release import Release
 from shortlist.scores import Scores, as_scores
+
+Budget = PureDP | ZCDP | ApproxDP
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a mechanism drew: the positions of the winners, best first, and whatever is released beside them."""
+
+    indices: list[int]
+    values: list[float] | None = None
+    soft_max: float | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Mechanism(ABC):
@@ -59,10 +72,10 @@ class Mechanism(ABC):
         """Refuse a question that does not fit, from public facts alone."""
 
     @abstractmethod
-    def _draw(self, scores: Scores, source: Source) -> list[int]:
-        """The positions of the winners, best first."""
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        """One exact draw."""
 
-    def _kept(self, indices: list[int]) -> Guarantee:
+    def _kept(self, outcome: Outcome) -> Guarantee:
         """What of the charge this output has used, for mechanisms that are `refundable`."""
         return self.charge
 
@@ -102,15 +115,15 @@ class Mechanism(ABC):
             reservation = ledger.reserve(
                 self.charge, refundable=self.refundable, purpose=purpose, mechanism=repr(self), unit=unit
             )
-        indices = self._draw(asked, source)
+        outcome = self._draw(asked, source)
         if reservation is not None and self.refundable:
             try:
-                reservation.refund(self._kept(indices))
+                reservation.refund(self._kept(outcome))
             except LedgerError as error:
                 warnings.warn(f"the release stands, its refund is lost: {error}", stacklevel=2)
         release = Release(
-            items=[asked.labels[i] for i in indices],
-            indices=indices,
+            items=[asked.labels[i] for i in outcome.indices],
+            indices=outcome.indices,
             ordered=self.ordered,
             guarantee=self.guarantee,
             charge=self.charge,
@@ -120,6 +133,9 @@ class Mechanism(ABC):
             neighbours=asked.neighbours,
             secure=source.secure,
             frame=asked.frame,
+            values=outcome.values,
+            soft_max=outcome.soft_max,
+            notes=outcome.notes,
         )
         return release if self.ordered else release.as_set()
 
@@ -137,26 +153,41 @@ def checked_source(rng: object) -> Source:
     raise TypeError("rng must be None (secure) or sl.testing.seeded(n) (tests only); other generators leak")
 
 
-def checked_budget(epsilon: float | None, budget: Guarantee | None) -> PureDP:
+def checked_budget(epsilon: float | None, budget: Guarantee | None) -> Budget:
     """`epsilon=` is short for `budget=PureDP(epsilon)`; one of them must be given, or both saying the same."""
     if epsilon is not None and budget in (None, PureDP(epsilon)):
         return PureDP(epsilon)
     if (epsilon is None) == (budget is None):
         raise TypeError("give either epsilon= or budget=, for example epsilon=1.0")
-    if isinstance(budget, PureDP):
-        return budget
-    raise TypeError("budget must be a guarantee this mechanism can keep, for example budget=PureDP(1.0)")
+    if not isinstance(budget, PureDP | ZCDP | ApproxDP):
+        raise TypeError("budget must be PureDP(..), ZCDP(..) or ApproxDP(..), for example budget=PureDP(1.0)")
+    return budget
+
+
+def store_budget(mechanism: Any) -> None:
+    """Keep a pure budget as `epsilon` and any other as `budget`, so that equal mechanisms are equal."""
+    budget = checked_budget(mechanism.epsilon, mechanism.budget)
+    object.__setattr__(mechanism, "epsilon", budget.epsilon if isinstance(budget, PureDP) else None)
+    object.__setattr__(mechanism, "budget", None if isinstance(budget, PureDP) else budget)
 
 
 def checked_k(k: object) -> int:
+    return _checked_whole("k", k, "k=10")
+
+
+def checked_draws(draws: object) -> int:
+    return _checked_whole("draws", draws, "draws=1000")
+
+
+def _checked_whole(name: str, value: object, example: str) -> int:
     try:
-        if isinstance(k, bool | np.bool_):
+        if isinstance(value, bool | np.bool_):
             raise TypeError
-        number = operator.index(k)  # type: ignore[arg-type]
+        number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError("k must be a whole number, for example k=10") from None
+        raise TypeError(f"{name} must be a whole number, for example {example}") from None
     if number < 1:
-        raise ValueError("k must be at least 1")
+        raise ValueError(f"{name} must be at least 1")
     return number
 
 
@@ -165,18 +196,8 @@ def checked_noise(noise: str | Noise) -> Noise:
 
 
 def checked_work(work: object) -> None:
-    if work not in ("adaptive", "fixed"):
+    if not isinstance(work, str) or work not in ("adaptive", "fixed"):
         raise ValueError('work must be "adaptive" (fast) or "fixed" (the same for all scores)')
-
-
-def checked_draws(draws: object) -> int:
-    try:
-        number = operator.index(draws)  # type: ignore[arg-type]
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise ValueError("draws must be a whole number of at least 1, for example draws=1000")
-    return number
 
 
 def check_known_candidates(scores: Scores, k: int) -> None:

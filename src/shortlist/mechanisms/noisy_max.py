@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shortlist._arrays import Floats, Indices
-from shortlist.mechanisms.base import Mechanism, checked_budget
+from shortlist.mechanisms.base import Mechanism, Outcome, checked_noise, store_budget
 from shortlist.mechanisms.oneshot import OneshotTopK
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import Noise
 from shortlist.noise.race import Work
-from shortlist.privacy import Guarantee, PureDP
+from shortlist.privacy import Guarantee
 from shortlist.scores import Scores
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ class NoisyMax(Mechanism):
     Parameters
     ----------
     epsilon, budget
-        `epsilon=1.0` is short for `budget=PureDP(1.0)`.
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; Gumbel noise also takes `ZCDP(rho)` and
+        `ApproxDP(epsilon, delta)`.
     noise
         `"exponential"`, `"gumbel"`, `"laplace"`, `"logistic"`, `"half-logistic"`, or custom noise.
     work
@@ -53,20 +54,20 @@ class NoisyMax(Mechanism):
     proof: ClassVar[str] = "docs/mechanisms/noisy-max.md#proof"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "budget", checked_budget(self.epsilon, self.budget))
-        object.__setattr__(self, "epsilon", self.guarantee.epsilon)
+        store_budget(self)
+        self._top_one  # noqa: B018 (it checks the other arguments)
 
     @property
     def _top_one(self) -> OneshotTopK:
-        return OneshotTopK(k=1, budget=self.budget, noise=self.noise, work=self.work)
+        return OneshotTopK(k=1, epsilon=self.epsilon, budget=self.budget, noise=self.noise, work=self.work)
 
     @property
     def name(self) -> str:
-        noise = self.noise if isinstance(self.noise, str) else self.noise.name
+        noise = checked_noise(self.noise).name
         return NAMES.get(noise, f"noisy max with {noise} noise")
 
     @property
-    def guarantee(self) -> PureDP:
+    def guarantee(self) -> Guarantee:
         return self._top_one.guarantee
 
     @property
@@ -80,7 +81,7 @@ class NoisyMax(Mechanism):
     def _check(self, scores: Scores) -> None:
         self._top_one._check(scores)
 
-    def _draw(self, scores: Scores, source: Source) -> list[int]:
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
         return self._top_one._draw(scores, source)
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:

@@ -5,15 +5,19 @@ With Gumbel noise this has the law of k rounds of the exponential mechanism with
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.mechanisms.base import (
+    Budget,
     Mechanism,
+    Outcome,
     check_known_candidates,
     check_studied,
     checked_budget,
@@ -22,12 +26,13 @@ from shortlist.mechanisms.base import (
     checked_noise,
     checked_source,
     checked_work,
+    store_budget,
 )
-from shortlist.noise.contest import Contest
+from shortlist.noise.contest import Contest, kth_largest
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import Noise
 from shortlist.noise.race import Work, race, race_many
-from shortlist.privacy import BoundedRange, Guarantee, PureDP
+from shortlist.privacy import BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.scores import Scores, as_scores
 
 if TYPE_CHECKING:
@@ -36,17 +41,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneshotTopK(Mechanism):
-    """The k largest of x_i + N_i, with independent noise N_i of scale k R / epsilon.
+    """The k largest of x_i + N_i, with independent noise N_i of scale R / e, e = epsilon / k for a pure budget.
 
     Promise: epsilon-DP for the ordered list, for every named noise; under custom noise (`piecewise_noise`) only
-    the set is released. R is the range sensitivity of the scores.
+    the set is released. With Gumbel noise the list is k rounds of e-bounded range, and e is the largest that fits
+    a zCDP or (epsilon, delta) budget by the tightest sound accountant. R is the range sensitivity of the scores.
 
     Parameters
     ----------
     k
         How many items.
     epsilon, budget
-        `epsilon=1.0` is short for `budget=PureDP(1.0)`.
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; Gumbel noise also takes `ZCDP(rho)` and
+        `ApproxDP(epsilon, delta)`.
     noise
         `"gumbel"`, `"exponential"`, `"laplace"`, `"logistic"`, `"half-logistic"`, or custom noise.
     work
@@ -68,37 +75,42 @@ class OneshotTopK(Mechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        object.__setattr__(self, "budget", checked_budget(self.epsilon, self.budget))
-        object.__setattr__(self, "epsilon", self.guarantee.epsilon)
-        checked_noise(self.noise)
+        store_budget(self)
         checked_work(self.work)
+        noise, budget = checked_noise(self.noise), self.guarantee
+        if isinstance(budget, PureDP):
+            if budget.epsilon / self.k == 0:
+                raise ValueError("epsilon is too small to be shared by k rounds; choose a larger epsilon")
+        elif not noise.bounded_range:
+            raise ValueError(f'{noise.name} noise keeps pure budgets only; for {budget} write noise="gumbel"')
 
     @property
     def name(self) -> str:
         return f"one-shot top-{self.k} with {checked_noise(self.noise).name} noise"
 
     @property
-    def guarantee(self) -> PureDP:
-        return checked_budget(None, self.budget)
+    def guarantee(self) -> Budget:
+        return checked_budget(self.epsilon, self.budget)
 
     @property
     def charge(self) -> Guarantee:
-        """One round of Gumbel noise has bounded range, which is more than pure DP says."""
-        bounded = checked_noise(self.noise).bounded_range and self.k == 1
-        return BoundedRange(self.guarantee.epsilon) if bounded else self.guarantee
+        """With Gumbel noise k rounds of bounded range, which says more than the budget; otherwise the budget."""
+        if not checked_noise(self.noise).bounded_range:
+            return self.guarantee
+        return BoundedRange(epsilon_of_a_round(self.k, self.guarantee)).repeat(self.k)
 
     @property
     def ordered(self) -> bool:
         return checked_noise(self.noise).releases_order
 
     def _scale(self, scores: Scores) -> Fraction:
-        """k R / epsilon, exactly."""
-        return self.k * scores.range_sensitivity / Fraction(self.guarantee.epsilon)
+        """R / e, exactly."""
+        return scores.range_sensitivity / Fraction(epsilon_of_a_round(self.k, self.guarantee))
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
 
-    def _draw(self, scores: Scores, source: Source) -> list[int]:
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
         finish = race(
             scores.values,
             k=self.k,
@@ -107,7 +119,7 @@ class OneshotTopK(Mechanism):
             source=source,
             work=self.work,
         )
-        return [int(i) for i in finish.indices]
+        return Outcome([int(i) for i in finish.indices])
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
@@ -150,6 +162,15 @@ class OneshotTopK(Mechanism):
         """(scores in noise units above the k-th largest, k, noise): what the exact laws are functions of."""
         asked = self._studied(scores, question)
         values, noise = asked.values, checked_noise(self.noise)
-        centre = np.partition(values, len(values) - self.k)[len(values) - self.k].item()
-        positions = Contest(values, self.k, self._scale(asked), noise, centre).positions(values)
+        contest = Contest(values, self.k, self._scale(asked), noise, kth_largest(values, self.k))
+        positions = contest.positions(values)
         return np.where(values == -np.inf, -np.inf, positions), self.k, noise
+
+
+@lru_cache
+def epsilon_of_a_round(k: int, budget: Budget) -> float:
+    """e, rounded down: epsilon / k for a pure budget, otherwise the largest of which k rounds fit the budget."""
+    if not isinstance(budget, PureDP):
+        return calibrate(lambda e: BoundedRange(e).repeat(k), budget)
+    e = budget.epsilon / k
+    return e if k * Fraction(e) <= Fraction(budget.epsilon) else math.nextafter(e, 0.0)

@@ -44,7 +44,7 @@ class Contest:
         object.__setattr__(self, "_factor", float(1 / (self.scale * Fraction(2) ** exponent)))  # in [1/4, 1]
 
     def positions(self, items: Values) -> Floats:
-        """(items - centre) / scale, within ROUNDING of the exact value and clamped to +-FAR."""
+        """(items - centre) / scale, to a relative error of ROUNDING or an absolute one of 1e-300, clamped to +-FAR."""
         difference, doublings = _subtract(items, self.centre)
         exponent = doublings + self._exponent
         with np.errstate(over="ignore", under="ignore"):
@@ -71,7 +71,7 @@ class Contest:
     def noisy_score(self, index: int, word: int, level: int, source: Source) -> NoisyScore:
         """The same finish as an exact, lazily drawn number."""
         position = (Fraction(self.values[index].item()) - Fraction(self.centre)) / self.scale
-        return NoisyScore(index, position, Draw(self.noise, word, 64 + level, source))
+        return NoisyScore(position, Draw(self.noise, word, 64 + level, source))
 
 
 def _subtract(items: Values, centre: int | float) -> tuple[Floats, Indices | int]:
@@ -90,6 +90,12 @@ def _subtract(items: Values, centre: int | float) -> tuple[Floats, Indices | int
     if not lost.any():
         return exact.astype(np.float64), 0
     return np.where(lost, whole.astype(np.float64) - float(centre), exact.astype(np.float64)), 0
+
+
+def kth_largest(values: Values, k: int) -> int | float:
+    """The centre that keeps rounding harmless: a score far above it can then win only by itself."""
+    kth: int | float = (values.max() if k == 1 else np.partition(values, len(values) - k)[len(values) - k]).item()
+    return kth
 
 
 def ranking(low: Floats, high: Floats, k: int, exact: Callable[[int], NoisyScore]) -> Indices:

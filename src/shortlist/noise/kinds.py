@@ -56,7 +56,7 @@ class Noise:
     """Where the law is not smooth: quadrature cuts there."""
     bounded_range: bool = False
     """Whether a noisy maximum under this noise is a bounded-range mechanism (SPEC 1, 7)."""
-    releases_order: bool = True
+    releases_order: bool = False
     """Whether the order of the winners may be released (SPEC 6)."""
 
     def __repr__(self) -> str:
@@ -142,13 +142,22 @@ def _half_logistic_log_density(x: Floats) -> Floats:
     return _only_above_zero(x, LN2 + _logistic_log_density(x), -np.inf)
 
 
-def _tail(offset: float) -> Callable[[Floats], Floats]:
-    """S(x) <= e^(offset - x), as a bound on -ln S."""
+# What skipping may rely on: lower bounds on -ln S(x)
 
-    def decay(x: Floats) -> Floats:
-        return x - offset
 
-    return decay
+def _plain_tail(x: Floats) -> Floats:
+    """S(x) <= e^-x: exponential, Gumbel, logistic."""
+    return x
+
+
+def _half_tail(x: Floats) -> Floats:
+    """S(x) <= e^-x / 2: Laplace."""
+    return x + LN2
+
+
+def _double_tail(x: Floats) -> Floats:
+    """S(x) <= 2 e^-x, and not e^-x: half-logistic."""
+    return x - LN2
 
 
 # Quantiles in floats, with an error bound
@@ -166,7 +175,7 @@ def _log_complement(words: Words, level: Indices | int) -> tuple[Floats, Floats]
     v = words.astype(np.float64)
     u = np.ldexp(v, -64 - np.asarray(level))
     w = np.maximum((~words).astype(np.float64), 0.5)
-    upper = u >= 0.5
+    upper = (np.asarray(level) == 0) & (words >= np.uint64(1 << 63))
     log = np.where(upper, np.log(w) - 64 * LN2, np.log1p(-np.minimum(u, 0.5)))
     hidden = np.where(upper, 2.0 / w, 2.0 * u * (1.0 / np.maximum(v, 0.5) + RELATIVE_ERROR))
     return log, _unless_extreme(words, hidden + RELATIVE_ERROR * np.abs(log))
@@ -220,35 +229,35 @@ def dyadic(v: int, bits: int) -> arb:
     return arb(fmpq(v, 1 << bits))
 
 
-def _end(sign: int) -> arb:
+def infinite(sign: int) -> arb:
     from flint import arb
 
-    return arb("inf") if sign > 0 else arb("-inf") if sign < 0 else arb(0)
+    return arb("inf") if sign > 0 else arb("-inf")
 
 
 def _exponential_exact(v: int, bits: int) -> arb:
-    return -dyadic(v, bits).log() if v else _end(+1)
+    return -dyadic(v, bits).log() if v else infinite(+1)
 
 
 def _gumbel_exact(v: int, bits: int) -> arb:
     rest = (1 << bits) - v
-    return -(-dyadic(rest, bits).log()).log() if v and rest else _end(1 if rest else -1)
+    return -(-dyadic(rest, bits).log()).log() if v and rest else infinite(1 if rest else -1)
 
 
 def _laplace_exact(v: int, bits: int) -> arb:
     rest = (1 << bits) - v
     if v and rest:
         return -dyadic(2 * v, bits).log() if v <= rest else dyadic(2 * rest, bits).log()
-    return _end(1 if rest else -1)
+    return infinite(1 if rest else -1)
 
 
 def _logistic_exact(v: int, bits: int) -> arb:
     rest = (1 << bits) - v
-    return (dyadic(rest, bits) / dyadic(v, bits)).log() if v and rest else _end(1 if rest else -1)
+    return (dyadic(rest, bits) / dyadic(v, bits)).log() if v and rest else infinite(1 if rest else -1)
 
 
 def _half_logistic_exact(v: int, bits: int) -> arb:
-    return (dyadic((2 << bits) - v, bits) / dyadic(v, bits)).log() if v else _end(+1)
+    return (dyadic((2 << bits) - v, bits) / dyadic(v, bits)).log() if v else infinite(+1)
 
 
 EXPONENTIAL = Noise(
@@ -256,49 +265,54 @@ EXPONENTIAL = Noise(
     _exponential_log_survival,
     _exponential_log_cdf,
     _exponential_log_density,
-    _tail(0.0),
+    _plain_tail,
     _exponential_quantile,
     _exponential_exact,
     kinks=(0.0,),
+    releases_order=True,
 )
 GUMBEL = Noise(
     "gumbel",
     _gumbel_log_survival,
     _gumbel_log_cdf,
     _gumbel_log_density,
-    _tail(0.0),
+    _plain_tail,
     _gumbel_quantile,
     _gumbel_exact,
     bounded_range=True,
+    releases_order=True,
 )
 LAPLACE = Noise(
     "laplace",
     _laplace_log_survival,
     _laplace_log_cdf,
     _laplace_log_density,
-    _tail(-LN2),
+    _half_tail,
     _laplace_quantile,
     _laplace_exact,
     kinks=(0.0,),
+    releases_order=True,
 )
 LOGISTIC = Noise(
     "logistic",
     _logistic_log_survival,
     _logistic_log_cdf,
     _logistic_log_density,
-    _tail(0.0),
+    _plain_tail,
     _logistic_quantile,
     _logistic_exact,
+    releases_order=True,
 )
 HALF_LOGISTIC = Noise(
     "half-logistic",
     _half_logistic_log_survival,
     _half_logistic_log_cdf,
     _half_logistic_log_density,
-    _tail(LN2),
+    _double_tail,
     _half_logistic_quantile,
     _half_logistic_exact,
     kinks=(0.0,),
+    releases_order=True,
 )
 
 KINDS = {kind.name: kind for kind in (EXPONENTIAL, GUMBEL, LAPLACE, LOGISTIC, HALF_LOGISTIC)}

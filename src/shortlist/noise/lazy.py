@@ -44,12 +44,11 @@ class Draw:
 
 
 class NoisyScore:
-    """A candidate in the race: its index, its exact position (score - centre) / scale, and its noise."""
+    """A candidate in the race: its exact position (score - centre) / scale, and its noise."""
 
-    __slots__ = ("draw", "index", "position")
+    __slots__ = ("draw", "position")
 
-    def __init__(self, index: int, position: Fraction, draw: Draw) -> None:
-        self.index = index
+    def __init__(self, position: Fraction, draw: Draw) -> None:
         self.position = position
         self.draw = draw
 
@@ -96,12 +95,17 @@ def nearest_float(offset: Fraction, terms: Sequence[Term]) -> float:
 
 
 def _to_float(exact: arb) -> float:
-    """A ball of radius zero, rounded to the nearest float (to an infinity beyond the largest)."""
+    """A ball of radius zero, rounded to the nearest float."""
     mantissa, exponent = (int(part) for part in exact.man_exp())
+    return rounded(mantissa * Fraction(2) ** exponent)
+
+
+def rounded(exact: Fraction) -> float:
+    """The nearest float, which beyond the largest one is an infinity."""
     try:
-        return float(mantissa * Fraction(2) ** exponent)
+        return float(exact)
     except OverflowError:
-        return math.inf if mantissa > 0 else -math.inf
+        return math.inf if exact > 0 else -math.inf
 
 
 def compare(a: NoisyScore, b: NoisyScore) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Words
-from shortlist.noise.kinds import RELATIVE_ERROR, Noise, dyadic, log_uniform
+from shortlist.noise.kinds import KINDS, RELATIVE_ERROR, Noise, dyadic, infinite, log_uniform
 from shortlist.noise.lazy import ball
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def piecewise_noise(
     >>> piecewise_noise([0], [-1], name="exponential again")
     <noise exponential again>
     """
+    if not isinstance(name, str) or name in KINDS:
+        raise ValueError("name must be a word of its own, not that of a named noise")
     at = _rationals("knots", knots)
     slope = _rationals("slopes", slopes)
     if not at or len(at) != len(slope):
@@ -64,7 +66,7 @@ def piecewise_noise(
 
 def _rationals(name: str, values: Sequence[int | float | Fraction]) -> list[Fraction]:
     try:
-        return [Fraction(value) for value in values]
+        return [Fraction(value.item() if isinstance(value, np.generic) else value) for value in values]
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be finite rational numbers, for example [0, Fraction(1, 2)]") from None
 
@@ -119,7 +121,7 @@ def _kind(name: str, pieces: tuple[Piece, ...]) -> Noise:
         from flint import arb
 
         if v == 0:
-            return arb("inf")
+            return infinite(+1)
         log = dyadic(v, bits).log()
         for piece in reversed(steep[1:]):
             if log <= ball(piece[2]):
@@ -137,5 +139,4 @@ def _kind(name: str, pieces: tuple[Piece, ...]) -> Noise:
         quantile,
         exact_quantile,
         kinks=tuple(map(float, start)),
-        releases_order=False,
     )

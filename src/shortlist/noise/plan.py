@@ -97,15 +97,15 @@ def levels(noise: Noise, heights: Floats, threshold: float) -> NDArray[np.int8]:
 def choose_threshold(contest: Contest, heights: Floats) -> float:
     """The highest threshold that, by what is known, more than enough candidates will pass.
 
-    Known are the block maxima (a sure lower bound on how many pass) and a strided sample of the scores,
-    counted half. Heights and thresholds lie on one grid of half units, heights rounded down to it.
+    Known are the block maxima (a sure lower bound on how many pass) and a fixed sample of the scores, counted half.
+    Heights and thresholds lie on one grid of half units, heights rounded down to it.
     """
     values, k, noise = contest.values, contest.k, contest.noise
     enough = k + 5 * math.sqrt(k) + 8
-    stride = max(1, len(values) // 2048)
-    sample = contest.positions(values[: len(values) // 8 * 8].reshape(-1, 8)[::stride].ravel())
-    by_blocks, by_sample = _histogram(heights), _histogram(sample) * (0.5 * stride)
-    if (by_sample @ _WEIGHT) ** 2 < 16 * stride * (by_sample @ _WEIGHT**2):
+    sample = contest.positions(values[_scattered(len(values))])
+    each = len(values) / len(sample)
+    by_blocks, by_sample = _histogram(heights), _histogram(sample) * (0.5 * each)
+    if (by_sample @ _WEIGHT) ** 2 < 16 * each * (by_sample @ _WEIGHT**2):
         by_sample[:] = 0  # a few large scores dominate the sample: it says nothing about the rest
     surely_passed, chance = _passing(noise, k)
     passing = np.maximum(np.convolve(by_blocks, chance, "valid"), np.convolve(by_sample, chance, "valid"))
@@ -115,6 +115,13 @@ def choose_threshold(contest: Contest, heights: Floats) -> float:
 
 _GRID = np.arange(-100, 91) / 2
 _WEIGHT = np.exp(np.minimum(np.arange(-100, 101) / 2, 0))
+
+
+@lru_cache(maxsize=4)
+def _scattered(d: int) -> Indices:
+    """Some 2,048 positions, eight neighbours at a time, spread by the golden ratio: no period of the data fits it."""
+    starts = np.arange(256) * 0.6180339887498949 % 1 * (d - 7)
+    return (starts.astype(np.int64)[:, None] + np.arange(8)).ravel()
 
 
 @lru_cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Literal
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values, Words
-from shortlist.noise.contest import Contest, ranking
+from shortlist.noise.contest import Contest, kth_largest, ranking
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import Noise
 from shortlist.noise.lazy import NoisyScore, nearest_float
@@ -85,23 +85,27 @@ class _Runners:
 
 def race(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, work: Work = "adaptive") -> Finish:
     """The k largest of values + scale * noise, best first. At least k values must be above -inf."""
-    return next(races(values, k=k, scale=scale, noise=noise, source=source, work=work))
+    return prepare(values, k=k, scale=scale, noise=noise, work=work)(source)
 
 
-def races(
-    values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, work: Work = "adaptive"
-) -> Iterator[Finish]:
-    """Independent races, for ever: what depends on the scores alone is prepared once."""
+@np.errstate(all="ignore")
+def prepare(
+    values: Values, *, k: int, scale: Fraction, noise: Noise, work: Work = "adaptive"
+) -> Callable[[Source], Finish]:
+    """Whatever depends on the scores alone, done once: a race that can be run again and again."""
     block = block_size(len(values), k) if work == "adaptive" and len(values) >= SKIP_FROM else None
     if block is None:
-        contest = Contest(values, k, scale, noise, values.max().item())
-        while True:
-            yield _best(contest, _everyone(len(values), source)).finish(contest, source)
-    plan = make_plan(values, k, scale, noise, block)
-    while True:
-        yield skip_race(plan, source)
+        return partial(full_race, Contest(values, k, scale, noise, kth_largest(values, k)))
+    return partial(skip_race, make_plan(values, k, scale, noise, block))
 
 
+@np.errstate(all="ignore")
+def full_race(contest: Contest, source: Source) -> Finish:
+    """One race in which every candidate draws."""
+    return _best(contest, _everyone(len(contest.values), source)).finish(contest, source)
+
+
+@np.errstate(all="ignore")
 def skip_race(plan: Plan, source: Source) -> Finish:
     """One race by skipping."""
     contest = plan.contest
@@ -113,15 +117,16 @@ def skip_race(plan: Plan, source: Source) -> Finish:
     return _best(contest, plan.reveal(hits, source)).finish(contest, source)
 
 
+@np.errstate(all="ignore")
 def race_many(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, draws: int) -> Indices:
     """The winners of that many independent races, one row each, best first."""
     winners = np.empty((draws, k), np.int64)
     if len(values) >= SKIP_FROM:
-        every = races(values, k=k, scale=scale, noise=noise, source=source)
+        run = prepare(values, k=k, scale=scale, noise=noise)
         for row in range(draws):
-            winners[row] = next(every).indices
+            winners[row] = run(source).indices
         return winners
-    contest = Contest(values, k, scale, noise, values.max().item())
+    contest = Contest(values, k, scale, noise, kth_largest(values, k))
     rows = max(1, CHUNK // len(values))
     for start in range(0, draws, rows):
         count = min(rows, draws - start)

@@ -73,8 +73,8 @@ class Plan:
         d = len(self.contest.values)
         tested = np.empty(d, np.int8)
         for runs in self.runs:
-            for start in runs.starts:
-                tested[start : start + runs.length] = runs.level
+            for offset in range(runs.length):
+                tested[runs.starts + offset] = runs.level
         order = np.argsort(hits.index)
         found = hits.index[order]
         for start in range(0, d, CHUNK):

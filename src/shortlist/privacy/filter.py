@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Literal, Self
 
 from shortlist.privacy.checks import up
-from shortlist.privacy.guarantees import ApproxDP, Guarantee, PureDP
+from shortlist.privacy.guarantees import ApproxDP, ExPost, Guarantee, PureDP
 
 Currency = Literal["pure", "zcdp"]
 CURRENCIES: tuple[Currency, ...] = ("pure", "zcdp")
@@ -116,16 +116,13 @@ def cost_of(guarantee: Guarantee, order: float | None) -> Amounts:
     Raises
     ------
     TypeError, ValueError
-        if it is no guarantee, or a number is too large to be added up.
+        if it is no guarantee, or a forged one.
     """
     if not isinstance(guarantee, Guarantee):
         raise TypeError("guarantee must be a guarantee: write ledger.charge(PureDP(0.5)), for example")
     total = ZERO
     for part, times in guarantee.charges:
-        try:
-            total += times * _cost_of_part(part, order)
-        except OverflowError:
-            raise ValueError("the charge is too large for any ledger: ask for a smaller epsilon or rho") from None
+        total += times * _cost_of_part(part, order)
     if min(total.delta, total.epsilon or 0, total.curve or 0) < 0:
         raise ValueError("a guarantee with negative numbers is forged: make it by its class")
     return total
@@ -149,6 +146,11 @@ def _cost_of_part(part: Guarantee, order: float | None) -> Amounts:
         divergence = part.rdp(order)
         curve = Fraction(divergence) if divergence < math.inf else None
     return Amounts(epsilon, curve, delta)
+
+
+def kept_of(kept: Guarantee, order: float | None) -> Amounts:
+    """What a reservation keeps: of an `ExPost` outcome its realised cost, in rule (a) alone; else the whole cost."""
+    return Amounts(Fraction(kept.cost), None, Fraction(0)) if isinstance(kept, ExPost) else cost_of(kept, order)
 
 
 def fits(limits: Amounts, total: Amounts) -> bool:
@@ -183,10 +185,7 @@ def balance(amounts: Amounts, order: float | None, *, left: bool = False) -> Bal
     """Amounts as floats: rounded up, or down for what is left."""
 
     def rounded(exact: Fraction) -> float:
-        try:
-            return 0.0 - up(-exact) if left else up(exact)
-        except OverflowError:
-            return math.inf
+        return 0.0 - up(-exact) if left else up(exact)
 
     epsilon, curve = (None if one is None else rounded(one) for one in (amounts.epsilon, amounts.curve))
     rho, renyi = (curve, None) if order is None else (None, curve)

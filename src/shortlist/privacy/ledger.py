@@ -18,6 +18,7 @@ from shortlist.privacy.filter import (
     cost_of,
     fits,
     has_form,
+    kept_of,
     left_of,
     refund_of,
 )
@@ -203,7 +204,7 @@ class Ledger:
     def _give_back(self, reservation: Reservation, kept: Guarantee) -> None:
         """Book the refund of a reservation, once."""
         limits = self.terms.limits
-        spent = cost_of(kept, self.terms.order).where(limits)
+        spent = kept_of(kept, self.terms.order).where(limits)
         refund = refund_of(reservation.cost, spent, reservation.refundable)
         if not (refund.epsilon or refund.curve):
             return
@@ -265,7 +266,8 @@ class Reservation:
     def refund(self, kept: Guarantee) -> None:
         """Give back what is booked beyond `kept`, in the currencies where that is proved; once.
 
-        `kept` must follow from the released output alone, by a rule fixed before the call.
+        `kept` must follow from the released output alone, by a rule fixed before the call. `ExPost(epsilon, cost)`
+        keeps `cost` of an epsilon, in the pure currency alone.
 
         Raises
         ------
