@@ -10,9 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 
-def number(
-    name: str, value: object, *, least: float = 0.0, above: bool = False, below: float = math.inf
-) -> float:
+def number(name: str, value: object, *, least: float = 0.0, above: bool = False, below: float = math.inf) -> float:
     """`value` as a float in [least, below), or in (least, below) if `above`; never NaN, never infinite.
 
     Raises
@@ -53,9 +51,7 @@ def orders_with_costs(orders: object, epsilons: object) -> tuple[tuple[float, ..
     """Renyi orders, ascending, and their epsilons; one number each, or as many of the one as of the other."""
     places, costs = _several(orders), _several(epsilons)
     if not places or len(places) != len(costs):
-        raise ValueError(
-            "orders and epsilons must be equally many: write RenyiDP(orders=[2, 8], epsilons=[0.1, 0.3])"
-        )
+        raise ValueError("orders and epsilons must be equally many: write RenyiDP(orders=[2, 8], epsilons=[0.1, 0.3])")
     found = sorted(
         (number("orders", order, least=1.0, above=True), number("epsilons", cost))
         for order, cost in zip(places, costs, strict=True)
@@ -71,7 +67,10 @@ def _several(value: object) -> tuple[object, ...]:
 
 def up(exact: Fraction) -> float:
     """The least float that is not below `exact`."""
-    nearest = float(exact)
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 

@@ -31,8 +31,6 @@ def dp_event(guarantee: Guarantee) -> Any:
     for part, times in guarantee.charges:
         found = part.as_zcdp()
         if found is None or found.delta:
-            raise ValueError(
-                f"dp-accounting has no event for {part}: {part.why_not() or 'its delta cannot be said'}"
-            )
+            raise ValueError(f"dp-accounting has no event for {part}: {part.why_not() or 'its delta cannot be said'}")
         composed.append(events.SelfComposedDpEvent(events.ZCDpEvent(rho=found.rho), times))
     return events.ComposedDpEvent(composed)
