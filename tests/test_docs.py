@@ -1,5 +1,6 @@
 """Every snippet of the README and the guide runs as written, and the README's output is the real one."""
 
+import doctest
 import re
 from pathlib import Path
 
@@ -24,7 +25,9 @@ def test_snippets_run_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {}
     for source in blocks(page, "python"):
-        exec(compile(source, page.name, "exec"), namespace)
+        if not source.startswith(">>>"):
+            exec(compile(source, page.name, "exec"), namespace)
+    assert doctest.testfile(str(page), module_relative=False).failed == 0
 
 
 def test_the_output_in_the_readme_is_the_real_one(capsys):

@@ -74,12 +74,15 @@ def test_releases_are_sets_sorted_by_label():
 
 
 @pytest.mark.parametrize("noise", ["gumbel", "exponential"])
-def test_all_candidates_cost_nothing_and_say_so(noise):
+def test_all_candidates_cost_nothing_and_say_so(noise, tmp_path):
     release = CanonicalTopK(k=3, epsilon=1.0, noise=noise).release([5, 1, 3])
     assert release.indices == [0, 1, 2]
     assert release.guarantee == release.charge == NOTHING
     assert "nothing spent" in str(release)
     assert NOTHING.epsilon_at(0.0) == 0.0
+    ledger = sl.Ledger(tmp_path / "budget.db", budget=PureDP(1.0))
+    CanonicalTopK(k=3, epsilon=9.0, noise=noise).release([5, 1, 3], ledger=ledger)
+    assert ledger.spent.epsilon == 0
     some = CanonicalTopK(k=2, epsilon=1.0, noise=noise)
     assert some.release([5.0, -np.inf, 3.0]).indices == [0, 2]
     assert some.release_many([5.0, -np.inf, 3.0], draws=2).tolist() == [[0, 2], [0, 2]]

@@ -288,6 +288,17 @@ def test_a_coin_of_zero_and_a_vanishing_hazard_go_on_to_arb():
     arrival.next(one_by_one(2**64 - 1))
     thinned = thinning._Thinning(proposal, arrival, 2)
     assert thinned.log_bounds()[0] == -math.inf
+    thinned.refine()
+    assert thinned.bits == 128
+
+
+def test_a_top_set_of_vanishing_share_is_drawn_bit_by_bit():
+    """Beside a mass of e^1226 the top k has weight 1 in the envelope and counts 2^shift of it: those bits must be 0."""
+    scores = np.concatenate([np.full(400, 1.0), 1.0 - 0.001 * np.arange(1, 3001)])
+    envelope = prepare_subsets(ranked(scores, 400, Fraction(1), Fraction(9, 10), gap_aware=True), GUMBEL).envelope
+    assert envelope.shift < -1000
+    assert gumbel_class(envelope, one_by_one(*[0] * (1 - envelope.shift // 64 + 1))) is None
+    assert gumbel_class(envelope, one_by_one(0, 0, 5)) is not None
 
 
 def test_candidates_at_minus_infinity_and_ties_are_ranked_in_the_callers_order():

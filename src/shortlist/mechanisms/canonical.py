@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from shortlist._arrays import Indices
+from shortlist._arrays import Floats, Indices
+from shortlist.laws.quality import Quality
 from shortlist.mechanisms.base import (
     Budget,
     Mechanism,
@@ -35,6 +37,9 @@ from shortlist.privacy import ApproxDP, BoundedRange, Guarantee, PureDP
 from shortlist.scores import Scores, as_scores
 
 Loss = Literal["gap-aware", "paper"]
+
+MOST_SETS = 100_000
+PERFECT = Quality(1.0, 1.0, 1.0, 1.0)
 
 NOTHING = ApproxDP(0.0, 0.0)
 """What it costs to release all candidates, who are public: the output does not depend on anybody."""
@@ -86,10 +91,9 @@ class CanonicalTopK(Mechanism):
         _checked_gamma(self.gamma)
         if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper"):
             raise ValueError('loss must be "gap-aware" (the better one) or "paper"')
-        if not isinstance(self.guarantee, PureDP) and not self._kind.bounded_range:
-            raise ValueError(
-                f'{self._kind.name} noise keeps pure budgets only; for {self.guarantee} write noise="gumbel"'
-            )
+        kind, budget = self._kind, self.guarantee
+        if not isinstance(budget, PureDP) and not kind.bounded_range:
+            raise ValueError(f'{kind.name} noise keeps pure budgets only; for {budget} write noise="gumbel"')
 
     @property
     def _kind(self) -> Noise:
@@ -138,6 +142,70 @@ class CanonicalTopK(Mechanism):
         if self.k == _choosable(asked):
             return np.tile(np.flatnonzero(asked.values > -np.inf), (number, 1))
         return prepare_subsets(self._ranking(asked), self._kind).draw_many(source, number)
+
+    def probabilities(self, scores: object, **question: Any) -> dict[tuple[int, ...], float]:
+        """P[each set of k candidates], by their positions: exact, to 1e-12, where there are at most 100,000 sets."""
+        from shortlist.laws.winner import winner_probabilities
+
+        asked = self._studied(scores, question)
+        d = _choosable(asked)
+        if math.comb(d, self.k) > MOST_SETS:
+            raise ValueError(
+                f"there are more than {MOST_SETS:,} sets; ask for quality or inclusion_probabilities instead"
+            )
+        if d == self.k:
+            return {tuple(np.flatnonzero(asked.values > -np.inf).tolist()): 1.0}
+        ranking = self._ranking(asked)
+        sets = list(combinations(range(d), self.k))
+        chances = winner_probabilities(np.array([-float(ranking.loss_of(ranks)) for ranks in sets]), self._kind)
+        named = [tuple(sorted(ranking.order[list(ranks)].tolist())) for ranks in sets]
+        return dict(sorted(zip(named, chances.tolist(), strict=True)))
+
+    def success_bounds(self, scores: object, **question: Any) -> tuple[float, float]:
+        """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
+        from shortlist.laws.canonical import success_bounds
+
+        asked = self._studied(scores, question)
+        return (1.0, 1.0) if self.k == _choosable(asked) else success_bounds(self._ranking(asked), self._summed)
+
+    def success_probability(self, scores: object, **question: Any) -> float:
+        """P[the released set is a true top k], ties counting as equal: the middle of `success_bounds`."""
+        return sum(self.success_bounds(scores, **question)) / 2
+
+    def quality(self, scores: object, **question: Any) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the released set (SPEC 23): exact, to 1e-8."""
+        from shortlist.laws.canonical import quality
+
+        asked = self._studied(scores, question)
+        return PERFECT if self.k == _choosable(asked) else quality(self._ranking(asked), self._summed)
+
+    def number_correct(self, scores: object, **question: Any) -> Floats:
+        """P[c of the released items score at least as the k-th best], c = 0..k: exact, to 1e-8."""
+        from shortlist.laws.canonical import number_correct
+
+        asked = self._studied(scores, question)
+        if self.k == _choosable(asked):
+            return np.append(np.zeros(self.k), 1.0)
+        return number_correct(self._ranking(asked), self._summed)
+
+    def inclusion_probabilities(self, scores: object, **question: Any) -> Floats:
+        """P[candidate i is released], for every candidate: exact, to 1e-8."""
+        from shortlist.laws.canonical import inclusion_probabilities
+
+        asked = self._studied(scores, question)
+        if self.k == _choosable(asked):
+            return (asked.values > -np.inf).astype(np.float64)
+        return inclusion_probabilities(self._ranking(asked), self._summed, len(asked))
+
+    @property
+    def _summed(self) -> Noise:
+        """The noise, if the law of its winner is known in closed form."""
+        if self._kind not in (GUMBEL, EXPONENTIAL):
+            raise ValueError(
+                f"exact utility is known for gumbel and exponential noise, not for {self._kind.name}; where there are "
+                "few sets, .probabilities lists them all"
+            )
+        return self._kind
 
     def _studied(self, scores: object, question: dict[str, Any]) -> Scores:
         asked = as_scores(scores, **question)

@@ -54,6 +54,11 @@ class Ranking:
         inside = Fraction(self.scores[self.k - 1].item()) - Fraction(self.scores[last].item())
         return self.outer * outside + self.inner * inside
 
+    def loss_of(self, ranks: tuple[int, ...]) -> Fraction:
+        """The loss of the subset of these ranks (from 0, increasing), exactly."""
+        held = next((n for n, rank in enumerate(ranks) if n != rank), self.k)
+        return Fraction(0) if held == self.k else self.loss(self.k - 1 - held, ranks[-1])
+
     @property
     def _anchor(self) -> np.generic:
         anchor: np.generic = self.scores[self.k if self.gap_aware else self.k - 1]

@@ -110,12 +110,13 @@ def tradeoff_lower(charges: Charges, alpha: float) -> float:
     small = max(alpha / 4, 1e-9)
     order = renyi_epsilon(renyi_total(charges), small)[1]
     curves = _upper_curves(charges, order, small)
+    pure, thinning = pure_total(charges), thinning_total(charges)
 
     def line(x: float) -> float:
-        delta = min(1.0, *(curve(x) for curve in curves))
+        delta = thinning if x >= pure else min(1.0, *(curve(x) for curve in curves))
         return max(1 - delta - math.exp(x) * alpha, math.exp(-x) * (1 - delta - alpha)) - 1e-14
 
-    low, high = 0.0, max(min(epsilon_upper(charges, small / 1e3), 600.0), 1e-9)
+    low, high = 0.0, min(pure if math.isfinite(pure) else epsilon_upper(charges, small / 1e3), 600.0)
     best = 0.0
     for _ in range(12):
         points = np.linspace(low, high, 17)
@@ -133,13 +134,11 @@ def plans(charges: Charges) -> list[list[Pair]]:
     if not joint:
         return [apart]
     found = [[*apart, _together(joint)]]
-    in_blocks = [charge for charge in joint if charge[0].blocks is not None]
+    in_blocks = [(charge, charge[0].blocks) for charge in joint if charge[0].blocks is not None]
     if in_blocks:
-        chosen = max(in_blocks, key=lambda charge: charge[1] * charge[0].pure ** 2)
+        chosen, blocks = max(in_blocks, key=lambda item: item[0][1] * item[0][0].pure ** 2)
         others = [pair for charge in joint if charge is not chosen for pair in _pairs_of(charge)]
-        curves, times = chosen
-        if curves.blocks is not None:
-            found.append([*apart, *others, curves.blocks(times)])
+        found.append([*apart, *others, blocks(chosen[1])])
     return found
 
 
@@ -151,16 +150,14 @@ def _pairs_of(charge: tuple[Curves, int]) -> list[Pair]:
 def _together(joint: Charges) -> Pair:
     """One pair for all applications of guarantees with Renyi curves."""
     if len(joint) == 1 and joint[0][1] == 1:
-        return Pair(joint[0][0].profile, 1, joint[0][0].pure)
+        return _pairs_of(joint[0])[0]
     thinning, pure = thinning_total(joint), pure_total(joint)
     half = renyi_profile(renyi_total(joint))
     return Pair(symmetric(lambda x: np.where(x >= pure, thinning, np.minimum(thinning + half(x), 1.0))), 1, pure)
 
 
 def _upper_curves(charges: Charges, order: float, delta: float) -> list[Callable[[float], float]]:
-    """For each plan, delta as a function of epsilon: exact for a single pair, computed near `delta` for a
-    product.
-    """
+    """For each plan, delta as a function of epsilon: exact for one pair, sharp near `delta` for a product."""
     return [
         _value_of(plan[0].profile)
         if len(plan) == 1 and plan[0].times == 1
@@ -188,9 +185,7 @@ def _small(delta: float) -> float:
 
 
 def _last_above(curve: Callable[[float], float], delta: float, ceiling: float, *, inside: bool = False) -> float:
-    """Where the falling `curve` crosses `delta`, at most `ceiling`: a point on its far side, or on its near
-    side if `inside`.
-    """
+    """Where the falling `curve` crosses `delta`, or `ceiling`: a point beyond, or before it if `inside`."""
 
     def excess(x: float) -> float:
         return math.log(max(curve(x), 1e-320)) - math.log(delta)

@@ -15,6 +15,8 @@ import numpy as np
 from shortlist._arrays import Floats
 from shortlist.privacy.curves import ULP, Pair, Profile, symmetric, two_point, two_point_renyi
 
+WIDEST = 30.0
+"""The recursion is not tried for windows wider than this: there is nothing to gain."""
 LONGEST_BLOCK = 300
 """So many rounds at most are followed by the recursion; more are charged as a product of blocks."""
 
@@ -32,9 +34,7 @@ def worst_window(epsilon: float, orders: Floats) -> Floats:
 
 
 def range_renyi(epsilon: float, orders: Floats) -> Floats:
-    """The greatest D_a of an epsilon-bounded-range law, rounded up; never above a epsilon^2 / 8 nor above
-    epsilon.
-    """
+    """The greatest D_a under bounded range epsilon, at most min(a epsilon^2/8, epsilon); rounded up."""
     under = worst_window(epsilon, orders)
     chance = np.clip(np.expm1(-under) / math.expm1(-epsilon), 0.0, 1.0)
     tight = two_point_renyi(chance, epsilon - under, -under, orders)
@@ -43,11 +43,10 @@ def range_renyi(epsilon: float, orders: Floats) -> Floats:
 
 
 def one_round(epsilon: float) -> Profile:
-    """sup over windows of the two-point profile: (1 - e^{(x - epsilon)/2})^2 / (1 - e^{-epsilon}), at t =
-    (x + epsilon)/2; rounded up.
+    """The best window for each x, t = (x + epsilon)/2: (1 - e^{(x-epsilon)/2})^2 / (1 - e^{-epsilon}).
 
     No single window attains it everywhere, but as a supremum of profiles it is itself the profile of a
-    dominating pair.
+    dominating pair. Rounded up.
     """
 
     def half(x: Floats) -> Floats:
@@ -57,17 +56,14 @@ def one_round(epsilon: float) -> Profile:
 
 
 def worst_law(epsilon: float, order: float) -> Profile:
-    """A law with bounded range epsilon: about the one of greatest Renyi divergence at `order`, its losses
-    multiples of epsilon/16.
-    """
+    """Nearly the law of greatest D_order under bounded range epsilon; losses are multiples of epsilon/16."""
     parts = round(16 * float(worst_window(epsilon, np.array([order]))[0]) / epsilon)
     under = min(max(parts, 1), 15) * epsilon / 16
     return two_point(epsilon - under, -under)
 
 
 def blocks(epsilon: float, rounds: int) -> Pair:
-    """A pair whose power dominates `rounds` adaptive rounds: consecutive rounds in blocks that share the
-    profile of the recursion.
+    """A pair whose power dominates `rounds` adaptive rounds: blocks, each with the recursion's profile.
 
     Where no block length divides `rounds`, the last block is rounded up.
     """
@@ -78,9 +74,7 @@ def blocks(epsilon: float, rounds: int) -> Pair:
 
 
 def many_rounds(epsilon: float, rounds: int) -> Profile:
-    """The profile of `rounds` adaptive rounds, V_rounds of the recursion, between its grid points by chords
-    in e^x; rounded up.
-    """
+    """V_rounds of the recursion, by chords in e^x between its grid points; rounded up."""
     if rounds == 1:
         return one_round(epsilon)
     step, values = _recursion(epsilon, rounds)

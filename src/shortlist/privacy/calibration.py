@@ -17,8 +17,7 @@ class Budget(Protocol):
 
 
 def calibrate(guarantee_of: Callable[[float], Guarantee], budget: Budget) -> float:
-    """The largest parameter whose guarantee fits `budget`, by the tightest route; rounded down, so that
-    noise is rounded up.
+    """The largest parameter whose guarantee fits `budget`; rounded down, so that noise is rounded up.
 
     Parameters
     ----------

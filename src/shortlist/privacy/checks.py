@@ -67,7 +67,10 @@ def _several(value: object) -> tuple[object, ...]:
 
 def up(exact: Fraction) -> float:
     """The least float that is not below `exact`."""
-    nearest = float(exact)
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 

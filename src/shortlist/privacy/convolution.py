@@ -20,12 +20,10 @@ from shortlist.privacy.curves import ULP, Pair, Profile
 
 POINTS = 2**16
 """Grid points wanted in the window; the transform may be longer by what the alignment of the grid needs."""
-NODES = 4096
-"""At how many points at most one profile is evaluated."""
+NODES = 2**14
+"""At how many points the profiles are evaluated, all together."""
 PARTS = 16
-"""The grid divides the largest loss of the weightiest pair into a multiple of so many steps, if it divides
-it into that many.
-"""
+"""The weightiest pair's largest loss is a multiple of so many steps, unless the grid is coarser than that."""
 FAR = 40.0
 """-ln of the tilted mass that may lie outside the transform's window."""
 
@@ -53,14 +51,12 @@ class Atoms:
         """The masses times e^{tilt * loss}, made to sum to one."""
         exponents = tilt * self.losses(step)
         weights: Floats = np.exp(exponents - exponents.max()) * self.masses
-        return weights / float(weights.sum())
+        return weights / max(float(weights.sum()), 1e-300)
 
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """The law of the total loss, tilted: P(loss = x) = e^{log_moment - tilt x} * masses(x), up to `noise`
-    in each mass.
-    """
+    """The total loss, tilted: P(loss = x) is e^{log_moment - tilt x} masses(x), each give or take `noise`."""
 
     losses: Floats
     masses: Floats
@@ -74,26 +70,21 @@ class Mixture:
     small: float = 0.0
 
     def delta(self, epsilon: float) -> float:
-        """An upper bound on delta at `epsilon`."""
+        """An upper bound on delta at `epsilon`; one where the window does not reach down to it."""
+        if self.losses.size and epsilon < self.losses[0]:
+            return 1.0
         over, weights, scale = self._weights(epsilon)
         finite = scale * (float(np.sum(weights * (self.masses[over] + self.noise))) + math.exp(-FAR))
         return min(1.0, (finite + self.cut + self.infinite) * self.rounding)
 
     def delta_lower(self, epsilon: float) -> float:
-        """A lower bound on delta at `epsilon` for the product of the pairs themselves.
-
-        Moving a loss to the grid adds an error e with E[e^{-e} | loss] = 1 inside a window as wide as the
-        gap, so its mean is at most width^2/8 and it is subgaussian (Hoeffding's lemma): but for a mass
-        `small`, all errors together are at most `shift`.
-        """
+        """A lower bound on delta at `epsilon` for the product of the pairs themselves."""
         over, weights, scale = self._weights(epsilon + self.shift)
         finite = scale * (float(np.sum(weights * np.maximum(self.masses[over] - self.noise, 0.0))) - 2 * math.exp(-FAR))
         return max(0.0, (finite + self.infinite - 2 * self.small) * (1 - 1e-4))
 
     def _weights(self, epsilon: float) -> tuple[slice, Floats, float]:
-        """For losses x above `epsilon`, (1 - e^{epsilon - x}) e^{-tilt (x - epsilon)} down to e^{-FAR}; and
-        e^{log_moment - tilt epsilon}.
-        """
+        """(1 - e^{-d}) e^{-tilt d} for losses epsilon + d, d > 0; and e^{log_moment - tilt epsilon}."""
         first, last = np.searchsorted(self.losses, [epsilon, epsilon + FAR / self.tilt])
         over = slice(int(first), int(last))
         excess = self.losses[over] - epsilon
@@ -101,20 +92,22 @@ class Mixture:
         return over, -np.expm1(-excess) * np.exp(-self.tilt * excess), math.exp(exponent)
 
 
+EVERYTHING = Mixture(np.zeros(0), np.zeros(0), 0.0, 1.0, 0.0, infinite=1.0, cut=0.0, rounding=1.0, small=1.0)
+"""All is revealed, or nearly: delta is at most one, and nothing is said from below."""
+
+
 def reach(pair: Pair, small: float) -> float:
-    """A loss beyond which, on both sides, no more than about `small` of the pair is left: its bound, unless
-    that is far away.
-    """
+    """A loss beyond which, on both sides, about `small` is left: the pair's bound unless that is far away."""
     x = np.geomspace(1e-9, 1e4, 600)
     floor = float(pair.profile(np.array([1e9]))[0])
     right = pair.profile(x) - floor <= small
     left = pair.profile(-x) + np.expm1(-x) <= max(small, 1e-14)
     found = float(x[int(np.argmax(right & left))]) if (right & left).any() else float(x[-1])
-    return pair.bound if pair.bound < PARTS * found else found
+    return max(pair.bound, 1e-9) if pair.bound < PARTS * found else found
 
 
-def connect(pair: Pair, far: float, step: float) -> Atoms:
-    """The pair on the grid: chords of its profile between at most NODES grid points in [-far, far].
+def connect(pair: Pair, far: float, step: float, nodes: int) -> Atoms:
+    """The pair on the grid: chords of its profile between about `nodes` grid points in [-far, far].
 
     With v_j the profile at x_j and S_j = (v_{j+1} - v_j) / (e^{x_{j+1} - x_j} - 1), the chords' pair has P
     mass S_j - e^{x_j - x_{j-1}} S_{j-1} at x_j and v at the last point where the loss is infinite. A point
@@ -122,37 +115,58 @@ def connect(pair: Pair, far: float, step: float) -> Atoms:
     function below the v that are kept.
     """
     half = max(1, math.ceil(far / step * (1 - 1e-12)))
-    stride = max(1, math.ceil(2 * half / NODES))
+    stride = max(1, math.ceil(2 * half / nodes))
     inner = stride * np.arange(-(half // stride), half // stride + 1)
     places = np.unique(np.concatenate([[-half], inner, [half]])).astype(np.int64)
     values = np.minimum(pair.profile(places.astype(np.float64) * step), 1.0)
     while True:
         gaps = np.diff(places) * step
-        slopes = np.diff(values) / np.expm1(gaps)
-        masses = np.append(slopes, 0.0) - np.insert(slopes * np.exp(gaps), 0, values[0] - 1.0)
+        slopes = np.diff(values) / np.expm1(np.minimum(gaps, 700.0))
+        masses = np.append(slopes, 0.0) - np.insert(np.diff(values) / -np.expm1(-gaps), 0, values[0] - 1.0)
         room = np.minimum(np.append(gaps, 1.0), np.insert(gaps, 0, 1.0))
-        keep = masses > 32 * ULP * values / np.minimum(room, 1.0)
-        if keep.all() or keep.sum() == 0:
+        unclear = masses <= 32 * ULP * values / np.minimum(room, 1.0)
+        if not unclear.any() or places.size == 1:
             break
+        keep = ~unclear | (np.cumsum(unclear) % 2 == 0)
         places, values = places[keep], values[keep]
     return Atoms(places, np.maximum(masses, 0.0), float(values[-1]), pair.times)
 
 
-def _spread(profile: Profile, x: Floats) -> float:
-    """How far at most a loss is moved to these points: the widest gap in which the profile is not its own
-    chord.
+def _moved(profile: Profile, x: Floats) -> Floats:
+    """How far at most a loss is moved to end at each point: the wider gap beside it that holds losses.
 
-    A convex function that meets its chord inside a gap is the chord: then it has no loss there to be moved.
+    None do where the profile is its own chord; a convex function that meets its chord inside a gap is the
+    chord.
     """
     gaps, values = np.diff(x), profile(x)
-    chord = values[:-1] + np.diff(values) * np.expm1(gaps / 2) / np.expm1(gaps)
-    curved = chord - profile(x[:-1] + gaps / 2) > 1e-12 * chord
-    return float(gaps[curved].max(initial=0.0))
+    chord = values[:-1] + np.diff(values) / (1 + np.exp(np.minimum(gaps / 2, 700.0)))
+    curved: Floats = np.where(chord - profile(x[:-1] + gaps / 2) > 1e-12 * chord, gaps, 0.0)
+    wider: Floats = np.maximum(np.append(curved, 0.0), np.insert(curved, 0, 0.0))
+    return wider
+
+
+def _shift(pairs: Sequence[Pair], laws: Sequence[Atoms], step: float, small: float) -> float:
+    """What all errors of moving losses to the grid do not exceed together, but for a mass `small`.
+
+    Moving a loss inside a gap of width w adds an error e with E[e^{-e} | loss] = 1 in a window of width w,
+    so that its mean is at most w^2/8 and E[e^{r e} | loss] <= e^{(r + r^2) w^2/8} (Hoeffding's lemma).
+    Chernoff's bound, the best r of many.
+    """
+    squares = [_moved(pair.profile, law.losses(step)) ** 2 / 8 for pair, law in zip(pairs, laws, strict=True)]
+
+    def bound(rate: float) -> float:
+        cost = -math.log(small)
+        for law, square in zip(laws, squares, strict=True):
+            growth = np.expm1(np.minimum((rate + rate**2) * square, 700.0))
+            cost += law.times * math.log1p(float(np.sum(law.masses * growth)))
+        return cost / rate
+
+    widest = max(float(square.max()) for square in squares)
+    return min(bound(float(rate)) for rate in np.geomspace(1e-3, 25 / math.sqrt(widest), 200)) if widest else 0.0
 
 
 def convolve(pairs: Sequence[Pair], tilt: float, small: float, *, from_below: bool = False) -> Mixture:
-    """The total loss of all pairs. `small` is the mass that the tails cut off may have in all; it is added
-    to delta.
+    """The total loss of all pairs. The tails cut off may have the mass `small` in all; it is added to delta.
 
     `from_below` prepares `delta_lower` too.
 
@@ -162,23 +176,25 @@ def convolve(pairs: Sequence[Pair], tilt: float, small: float, *, from_below: bo
     """
     count = sum(pair.times for pair in pairs)
     fars = [reach(pair, small / count) for pair in pairs]
-    coarse = [(connect(pair, far, far / 500), far / 500) for pair, far in zip(pairs, fars, strict=True)]
-    moments = [_moments(atoms, tilt, step) for atoms, step in coarse]
+    coarse = [(connect(pair, far, far / 500, 1000), far / 500) for pair, far in zip(pairs, fars, strict=True)]
+    if not all(law.tilted(tilt, step).any() for law, step in coarse):
+        return EVERYTHING
+    moments = [_moments(law, tilt, step) for law, step in coarse]
     centre = sum(mean for mean, _ in moments)
-    deviation = max(math.sqrt(sum(variance for _, variance in moments)), 1e-12)
+    deviation = max(math.sqrt(sum(variance for _, variance in moments)), 1e-6 * max(fars))
     half = _half_width(coarse, tilt, centre, deviation)
     step = 2 * half / POINTS
     anchor = fars[max(range(len(pairs)), key=lambda i: moments[i][1])]
     if anchor > step:
         parts = math.ceil(anchor / step)
-        step = anchor / (PARTS * math.ceil(parts / PARTS) if parts >= PARTS else parts)
+        step = anchor / (PARTS * math.ceil(parts / PARTS) if parts >= PARTS else parts) * (1 + 4 * ULP)
     length = 2 ** math.ceil(math.log2(2 * half / step))
-    laws = [connect(pair, far, step) for pair, far in zip(pairs, fars, strict=True)]
+    nodes = max(NODES // len(pairs), 2048)
+    laws = [connect(pair, far, step, nodes) for pair, far in zip(pairs, fars, strict=True)]
     found = _transform(laws, min(tilt, 0.05 / step), step, length)
     if not from_below:
         return found
-    moved = sum(law.times * _spread(pair.profile, law.losses(step)) ** 2 for law, pair in zip(laws, pairs, strict=True))
-    return replace(found, shift=moved / 8 + math.sqrt(moved * -math.log(small) / 2), small=small)
+    return replace(found, shift=_shift(pairs, laws, step, small), small=small)
 
 
 def _moments(law: Atoms, tilt: float, step: float) -> tuple[float, float]:

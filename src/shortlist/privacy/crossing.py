@@ -12,13 +12,16 @@ def crossing(
     both were tried.
 
     `start` and `end` are (x, function(x)), start below end, one value positive and the other not. False
-    position, and the end that stays put counts half (Illinois), so that both ends move.
+    position, and the end that stays put counts half (Illinois), so that both ends move; every fourth try
+    halves, for functions that are flat on one side.
     """
     (low, at_low), (high, at_high) = start, end
     positive_low = at_low > 0
     moved_low = moved_high = False
+    tries = 0
     while high - low > close:
-        share = at_low / (at_low - at_high)
+        tries += 1
+        share = at_low / (at_low - at_high) if tries % 4 else 0.5
         middle = min(max(low + (high - low) * share, low + close / 3), high - close / 3)
         value = function(middle)
         if (value > 0) == positive_low:

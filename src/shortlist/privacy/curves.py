@@ -3,8 +3,8 @@
 A *profile* is x -> sup_S P(S) - e^x Q(S), the hockey stick of a pair (P, Q), on the whole real line. As a
 function of y = e^x it is convex and falls from 1 to the mass that P puts where Q puts none. A pair
 *dominates* a mechanism when its profile is nowhere below the mechanism's, for both orders of every two
-neighbours; dominating pairs may be multiplied under adaptive composition (Zhu, Dong and Wang 2022, Theorem
-10), and every convex upper bound of a profile belongs to some pair.
+neighbours; dominating pairs may be multiplied under adaptive composition (Zhu, Dong and Wang 2022), and
+every convex upper bound of a profile belongs to some pair.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ ULP = 2.0**-52
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A dominating pair by its profile, applied `times` times; its finite losses are at most `bound` in
-    size.
-    """
+    """A dominating pair by its profile, `times` times; `bound` is on the size of its finite losses."""
 
     profile: Profile
     times: int = 1
@@ -41,10 +39,9 @@ class Curves:
 
     Parameters
     ----------
-    profile : delta as a function of epsilon, on the whole line, rounded up. It includes `delta`.
     renyi : Renyi divergence of the orders given, rounded up, of what is left after the common thinning of
         mass `delta`.
-    pairs : pairs whose product dominates one application.
+    pairs : pairs, by their profiles on the whole line, whose product dominates one application; rounded up.
     witness : for a Renyi order, pairs whose product some mechanism with this guarantee has: whence the
         lower bounds.
     delta : mass of the common thinning (SPEC_UNKNOWN N1.1).
@@ -56,7 +53,6 @@ class Curves:
     why_not : why there is no pure, or no zCDP, guarantee.
     """
 
-    profile: Profile
     renyi: Renyi
     pairs: tuple[Profile, ...]
     witness: Callable[[float], tuple[Profile, ...]]
@@ -69,9 +65,7 @@ class Curves:
 
 
 def whole(right: Profile, left: Profile) -> Profile:
-    """The profile that is `right` for x >= 0 and whose other order is `left` there: H_{-x}(P, Q) = 1 -
-    e^{-x} + e^{-x} H_x(Q, P).
-    """
+    """`right` for x >= 0 and, with `left` the other order's, H_{-x}(P, Q) = 1 - e^{-x} + e^{-x} H_x(Q, P)."""
 
     def profile(x: Floats) -> Floats:
         ahead = x >= 0
@@ -126,9 +120,7 @@ def two_point_renyi(chance: Floats, high: Floats, low: Floats, orders: Floats) -
 
 
 def gaussian(rho: float) -> Profile:
-    """The Gaussian mechanism with D_a = a rho: Phi(s/2 - x/s) - e^x Phi(-s/2 - x/s), s^2 = 2 rho. Exact,
-    not rounded.
-    """
+    """The Gaussian mechanism, D_a = a rho: Phi(s/2 - x/s) - e^x Phi(-s/2 - x/s), s^2 = 2 rho. Not rounded."""
     if rho == 0:
         return lambda x: -np.expm1(np.minimum(x, 0.0))
     shift = math.sqrt(2 * rho)

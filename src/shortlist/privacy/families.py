@@ -5,6 +5,7 @@ attains them.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -26,8 +27,7 @@ from shortlist.privacy.renyi import renyi_profile
 
 
 def approx(epsilon: float, delta: float) -> Curves:
-    """(epsilon, delta)-DP, pure for delta = 0: with probability delta all is revealed, else randomised
-    response.
+    """(epsilon, delta)-DP: all is revealed with probability delta, otherwise randomised response.
 
     That pair dominates (Kairouz, Oh and Viswanath 2015), and its first half is a thinning common to both
     sides. Renyi: D_a = ln[(e^{a epsilon} + e^{(1-a) epsilon}) / (1 + e^epsilon)] / (a-1), at most a
@@ -42,29 +42,26 @@ def approx(epsilon: float, delta: float) -> Curves:
     rho = up(Fraction(epsilon) ** 2 / 2)
     profile = thinned(delta, two_point(epsilon, -epsilon) if epsilon else gaussian(0.0))
     return Curves(
-        profile=profile,
         renyi=renyi,
         pairs=(profile,),
         witness=lambda order: (profile,),
         delta=delta,
         pure=epsilon,
         rho=rho,
-        why_not=f"with probability {delta:g} an (epsilon, delta) release may reveal everything",
+        why_not=f"with probability {delta:g} an (epsilon, delta) release may reveal everything" if delta else "",
     )
 
 
 def zcdp(rho: float, delta: float) -> Curves:
-    """D_a <= a rho for every order a after a common thinning of mass delta; the Gaussian mechanism has just
-    that.
-    """
+    """D_a <= a rho at every order a after a common thinning of mass delta, as the Gaussian mechanism has."""
     law = thinned(delta, gaussian(rho))
-    return _by_renyi(lambda orders: orders * rho, law, delta, rho, "a zCDP bound leaves rare losses of any size")
+    why_not = "a zCDP bound leaves rare losses of any size"
+    found = _by_renyi(lambda orders: orders * rho, law, delta, rho, why_not)
+    return found if rho else replace(found, pairs=(law,), pure=0.0)
 
 
 def renyi(orders: tuple[float, ...], epsilons: tuple[float, ...]) -> Curves:
-    """D_a at the given orders; between them (a-1) D_a, convex and 0 at a = 1, is below its chord; beyond
-    the last nothing is known.
-    """
+    """D_a at the given orders; between them (a-1) D_a, convex and 0 at a = 1, is below its chord."""
     falling = np.minimum.accumulate(np.array(epsilons)[::-1])[::-1]
     places = np.array([1.0, *orders])
     heights = np.array([0.0, *((np.array(orders) - 1) * falling)])
@@ -82,41 +79,33 @@ def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str
     """A guarantee known by its Renyi curve alone."""
     half = renyi_profile(curve)
     profile = symmetric(lambda x: np.minimum(delta + half(x), 1.0))
-    return Curves(profile, curve, (profile,), lambda order: (law,), delta, rho=rho, joint=True, why_not=why_not)
+    return Curves(curve, (profile,), lambda order: (law,), delta, rho=rho, joint=True, why_not=why_not)
 
 
 def ranged(epsilon: float) -> Curves:
-    """epsilon-bounded range (SPEC 0.1, 0.2): epsilon^2/8-zCDP, and the tight curves of the module
-    bounded_range.
-    """
-    profile = bounded_range.one_round(epsilon)
+    """epsilon-bounded range (SPEC 0.1, 0.2): epsilon^2/8-zCDP, and tighter curves in `bounded_range`."""
     return Curves(
-        profile=profile,
         renyi=lambda orders: bounded_range.range_renyi(epsilon, orders),
-        pairs=(profile,),
+        pairs=(bounded_range.one_round(epsilon),),
         witness=lambda order: (bounded_range.worst_law(epsilon, order),),
         pure=epsilon,
         rho=up(Fraction(epsilon) ** 2 / 8),
         joint=True,
-        blocks=lambda times: bounded_range.blocks(epsilon, times),
+        blocks=(lambda times: bounded_range.blocks(epsilon, times)) if epsilon < bounded_range.WIDEST else None,
     )
 
 
 def gumbel_values(mu: float, k: int, monotone: bool) -> Curves:
-    """k Gumbel values (SPEC 3, 4): one gamma clock if all scores move one way, two opposite ones if they
-    need not.
-    """
+    """k Gumbel values (SPEC 3, 4): one gamma clock if all scores move one way, else two that move apart."""
     ahead, behind = gumbel.forward(mu, k), gumbel.backward(mu, k)
 
     def curve(orders: Floats) -> Floats:
         join = np.maximum if monotone else np.add
         return k * join(gumbel.forward_renyi(mu, orders), gumbel.backward_renyi(mu, orders)) * (1 + 1e-15)
 
-    profile = gumbel.either(mu, k) if monotone else gumbel.two_clock(mu, k)
     return Curves(
-        profile=profile,
         renyi=curve,
-        pairs=(profile,) if monotone else (ahead, behind),
+        pairs=(gumbel.either(mu, k),) if monotone else (ahead, behind),
         witness=lambda order: (ahead,) if monotone else (ahead, behind),
         why_not=(
             "the loss of a Gumbel value has an exponential tail: its Renyi divergence is infinite from order "

@@ -12,12 +12,13 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from shortlist.privacy import accountant, families
-from shortlist.privacy.checks import count, flag, number, orders_with_costs
+from shortlist.privacy.checks import count, flag, number, orders_with_costs, up
 from shortlist.privacy.curves import Curves
 
 
@@ -44,9 +45,7 @@ class Guarantee(ABC):
         return accountant.epsilon_upper(self.curves(), number("delta", delta, below=1.0))
 
     def epsilon_bounds(self, delta: float) -> tuple[float, float]:
-        """(lower, upper): mechanisms with this guarantee exist that are not (lower, delta)-DP; all are
-        (upper, delta)-DP.
-        """
+        """(lower, upper): some mechanism with this guarantee needs more than lower, none more than upper."""
         upper = self.epsilon_at(delta)
         return min(accountant.epsilon_lower(self.curves(), float(delta)), upper), upper
 
@@ -55,9 +54,7 @@ class Guarantee(ABC):
         return accountant.delta_upper(self.curves(), number("epsilon", epsilon))
 
     def delta_bounds(self, epsilon: float) -> tuple[float, float]:
-        """(lower, upper): mechanisms with this guarantee exist that need more than lower; none needs more
-        than upper.
-        """
+        """(lower, upper): some mechanism with this guarantee needs more than lower, none more than upper."""
         upper = self.delta_at(epsilon)
         return min(accountant.delta_lower(self.curves(), float(epsilon)), upper), upper
 
@@ -105,9 +102,7 @@ class Guarantee(ABC):
         return "; ".join(dict.fromkeys(curves.why_not for curves, _ in self.curves() if curves.why_not))
 
     def compose(self, other: Guarantee) -> Guarantee:
-        """Both, made in any order, the second chosen after seeing the first; the kinds and their number
-        fixed in advance.
-        """
+        """Both, in any order, the later one asked after seeing the earlier; which two is fixed in advance."""
         return compose(self, other)
 
     def repeat(self, n: int) -> Guarantee:
@@ -116,9 +111,7 @@ class Guarantee(ABC):
         return _compose((each, many * times) for each, many in self.charges)
 
     def to_dp_event(self) -> Any:
-        """This guarantee for dp-accounting (which must be installed): zCDP events, sound for every
-        neighbouring relation there.
-        """
+        """This guarantee for dp-accounting: zCDP events, sound under all of its neighbouring relations."""
         from shortlist.privacy.events import dp_event
 
         return dp_event(self)
@@ -141,9 +134,7 @@ class PureDP(Guarantee):
         return ((families.approx(self.epsilon, 0.0), 1),)
 
     def excess(self, guarantee: Guarantee) -> float:
-        """ln(what `guarantee` needs / this budget): it fits if this is not positive; infinite if it has no
-        pure form.
-        """
+        """ln(its epsilon / this one): `guarantee` fits if not positive; infinite if it is not pure."""
         found = guarantee.as_pure()
         return math.inf if found is None else _log_ratio(found.epsilon, self.epsilon)
 
@@ -162,9 +153,7 @@ class ApproxDP(Guarantee):
         return ((families.approx(self.epsilon, self.delta), 1),)
 
     def excess(self, guarantee: Guarantee) -> float:
-        """ln(what `guarantee` needs / this budget), in epsilon or, if the budget has none, in delta: it
-        fits if this is not positive.
-        """
+        """ln(its epsilon / this one), of the deltas if this is 0: `guarantee` fits if not positive."""
         if self.epsilon:
             return _log_ratio(guarantee.epsilon_at(self.delta), self.epsilon)
         return _log_ratio(guarantee.delta_at(0.0), self.delta)
@@ -172,8 +161,7 @@ class ApproxDP(Guarantee):
 
 @dataclass(frozen=True, slots=True)
 class ZCDP(Guarantee):
-    """rho-zCDP: Renyi divergence at most alpha rho at every order, after a common thinning of mass `delta`
-    (SPEC_UNKNOWN N1.1).
+    """rho-zCDP, D_alpha <= alpha rho, after a common thinning of mass `delta` (SPEC_UNKNOWN N1.1).
 
     >>> ZCDP(0.125).repeat(4)
     ZCDP(rho=0.5, delta=0.0)
@@ -192,9 +180,7 @@ class ZCDP(Guarantee):
         return whole.as_zcdp() or whole
 
     def excess(self, guarantee: Guarantee) -> float:
-        """ln(what `guarantee` needs / this budget): it fits if this is not positive; infinite if it has no
-        zCDP form or too great a delta.
-        """
+        """ln(its rho / this one): `guarantee` fits if not positive; infinite if not zCDP with this delta."""
         found = guarantee.as_zcdp()
         return math.inf if found is None or found.delta > self.delta else _log_ratio(found.rho, self.rho)
 
@@ -261,6 +247,41 @@ class GumbelDP(Guarantee):
 
 
 @dataclass(frozen=True, slots=True)
+class ExPost(Guarantee):
+    """epsilon-DP before the outcome was seen; the outcome that came has log ratios of at most `cost` (SPEC
+    11).
+
+    It is charged as PureDP(epsilon) everywhere. A filter on the sum of epsilons, which had reserved
+    epsilon, may take back `unused`: there the log ratio of a transcript is at most the sum of its outcomes'
+    costs. No other currency may: zCDP, Renyi and (epsilon, delta) bounds average over outcomes, and the one
+    that came says nothing of the rest.
+    """
+
+    epsilon: float
+    cost: float
+
+    def __post_init__(self) -> None:
+        _set(self, epsilon=number("epsilon", self.epsilon, above=True), cost=number("cost", self.cost))
+        if self.cost > self.epsilon:
+            raise ValueError("cost must be at most epsilon: an outcome cannot cost more than the worst one")
+
+    def curves(self) -> tuple[tuple[Curves, int], ...]:
+        return ((families.approx(self.epsilon, 0.0), 1),)
+
+    def unused(self, currency: type[Guarantee] = PureDP) -> float:
+        """What a filter that adds up epsilons may take back, rounded down.
+
+        Raises
+        ------
+        ValueError
+            for any other currency, with the reason.
+        """
+        if currency is not PureDP:
+            raise ValueError("an unused epsilon comes back in PureDP only: other currencies average over outcomes")
+        return -up(Fraction(self.cost) - Fraction(self.epsilon))
+
+
+@dataclass(frozen=True, slots=True)
 class Composition(Guarantee):
     """Several charges together, their kinds and numbers fixed in advance. Made by `compose` and `repeat`."""
 
@@ -283,15 +304,13 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     >>> compose(BoundedRange(0.1), PureDP(0.2), BoundedRange(0.1)).charges
     ((BoundedRange(epsilon=0.1), 2), (PureDP(epsilon=0.2), 1))
     """
-    if not guarantees:
-        raise ValueError("guarantees must not be empty: write compose(PureDP(0.5), BoundedRange(0.1)), for example")
+    if not guarantees or not all(isinstance(each, Guarantee) for each in guarantees):
+        raise ValueError("guarantees must be one or more: write compose(PureDP(0.5), BoundedRange(0.1)), for example")
     return _compose(charge for guarantee in guarantees for charge in guarantee.charges)
 
 
 def _compose(charges: Iterable[tuple[Guarantee, int]]) -> Guarantee:
-    """Equal guarantees are counted, not listed, so that the cost of an answer does not depend on how often
-    each was charged.
-    """
+    """Equal guarantees are counted, not listed: the work does not depend on how often each was charged."""
     numbers: Counter[Guarantee] = Counter()
     for guarantee, times in charges:
         numbers[guarantee] += times

@@ -5,7 +5,7 @@ For each order a > 1, a mechanism with D_a at most r is (epsilon, delta)-DP with
     delta = e^{(a-1)(r - epsilon)} (1 - 1/a)^a / (a - 1),        epsilon = r + ln(1 - 1/a) - ln(a delta) /
     (a-1)
 
-(Canonne, Kamath and Steinke 2020, Proposition 12: maximise (1 - e^{epsilon-l})_+ e^{-(a-1) l} over the loss
+(Canonne, Kamath and Steinke 2020: maximise (1 - e^{epsilon-l})_+ e^{-(a-1) l} over the loss
 l). Every order gives a sound number, so a coarse search costs tightness and never soundness.
 """
 
@@ -39,9 +39,7 @@ def epsilon_from(divergence: Floats, less: Floats, delta: float) -> Floats:
 
 
 def _search(cost: Callable[[Floats], Floats]) -> tuple[float, float]:
-    """The least cost found over the orders 1 + less, and its `less`: a grid, then three times a finer one
-    around the best.
-    """
+    """The least cost over the orders 1 + less, and its `less`: a grid, then finer ones around the best."""
     low, high = WIDEST
     for points in (257, 33, 33, 33):
         less = np.geomspace(low, high, points)
@@ -64,9 +62,7 @@ def renyi_epsilon(renyi: Renyi, delta: float) -> tuple[float, float]:
 
 
 def renyi_profile(renyi: Renyi) -> Profile:
-    """delta for each x >= 0: the best order for a single x, a fixed grid of orders for many. Not quite
-    convex; its hull is a bound too.
-    """
+    """delta at x >= 0: the best order for a single x, a grid of orders for many. Its hull is a bound too."""
     less = np.geomspace(1e-4, 1e7, 400)
     fixed = log_delta(renyi(1 + less), less, 0.0)
     usable = np.isfinite(fixed)

@@ -1,0 +1,60 @@
+"""The least noise that fits: it fits, and hardly any less would."""
+
+from __future__ import annotations
+
+import pytest
+
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, GumbelDP, PureDP, calibrate, compose
+
+FAMILIES = {
+    "one selection": BoundedRange,
+    "five rounds": lambda each: BoundedRange(each).repeat(5),
+    "five hundred rounds": lambda each: BoundedRange(each).repeat(500),
+    "permute and flip": PureDP,
+    "with a delta of its own": lambda each: compose(BoundedRange(each), ApproxDP(0.0, 1e-7)),
+    "values": lambda mu: GumbelDP(mu, k=4),
+    "values both ways": lambda mu: GumbelDP(mu, k=4, monotone=False),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("budget", [ApproxDP(1.0, 1e-6), ApproxDP(0.05, 1e-3), ApproxDP(0.0, 0.01)], ids=str)
+def test_the_parameter_fits_and_a_little_more_does_not(family, budget):
+    make = FAMILIES[family]
+    found = calibrate(make, budget)
+    assert budget.excess(make(found)) <= 0
+    assert budget.excess(make(found * 1.001)) > 0
+    assert make(found).delta_at(budget.epsilon) <= budget.delta * (1 + 1e-4)
+
+
+def test_zcdp_and_pure_budgets_have_closed_forms():
+    assert calibrate(lambda each: BoundedRange(each).repeat(10), ZCDP(0.1)) == pytest.approx(
+        (0.8 / 10) ** 0.5, rel=1e-9
+    )
+    assert calibrate(lambda each: PureDP(each).repeat(10), ZCDP(0.1)) == pytest.approx((0.2 / 10) ** 0.5, rel=1e-9)
+    assert calibrate(lambda each: BoundedRange(each).repeat(10), PureDP(1.0)) == pytest.approx(0.1, rel=1e-9)
+    found = calibrate(lambda each: BoundedRange(each).repeat(3), PureDP(1.0))
+    assert BoundedRange(found).repeat(3).as_pure().epsilon <= 1.0
+
+
+@pytest.mark.parametrize(("epsilon", "scale"), [(0.5, 30.903), (1, 16.701), (2, 9.122), (4, 5.087), (8, 2.934)])
+def test_ten_gumbel_values_need_this_scale(epsilon, scale):
+    mu = calibrate(lambda each: GumbelDP(each, k=10), ApproxDP(epsilon, 1e-5))
+    assert round(1 / mu, 3) == scale
+
+
+def test_a_gumbel_value_is_refused_by_zcdp_and_pure_budgets_with_the_reason():
+    for budget in (ZCDP(0.1), PureDP(1.0)):
+        with pytest.raises(ValueError, match=r"no parameter fits the budget .*exponential tail.*ApproxDP"):
+            calibrate(GumbelDP, budget)
+
+
+def test_a_delta_that_the_budget_does_not_have_is_refused():
+    with pytest.raises(ValueError, match="may reveal everything"):
+        calibrate(lambda each: ApproxDP(each, 1e-6), ZCDP(0.1))
+    assert calibrate(lambda each: ApproxDP(each, 1e-6), ZCDP(0.1, delta=1e-6)) == pytest.approx(0.2**0.5, rel=1e-9)
+
+
+def test_a_cost_that_does_not_depend_on_the_parameter_is_refused():
+    with pytest.raises(ValueError, match="does not depend on the parameter"):
+        calibrate(lambda each: PureDP(2.0), PureDP(1.0))
