@@ -8,6 +8,8 @@ import pytest
 
 import shortlist as sl
 from shortlist import PureDP, Scores
+from shortlist.laws.canonical import cuts_of, quality_of
+from shortlist.laws.guarded import guarded_chances
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
 from shortlist.mechanisms.guarded import junk_from, rho_of, share_of
 from shortlist.noise import guard as module
@@ -98,6 +100,51 @@ def test_the_weight_of_the_junk_is_bracketed():
 def test_the_weight_of_the_junk_on_real_data(shared_data, name, k, epsilon, v):
     run = GuardedTopK(k=k, epsilon=epsilon)._prepared(Scores(np.load(shared_data / f"{name}.npy"), monotone=True))
     assert run.guard.low - 1e-7 <= v <= run.guard.high + 1e-7
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "epsilon", "a", "wanted"),
+    [  # SPEC_GUARD G5: P(f), P(set and right), recall of the race branch
+        ("NETFLIX.n17770", 10, 0.002, 1 / 8, (0.1553333, 0.82149724, 0.84171006)),
+        ("MEDCOST.n4096", 10, 1.0, 1 / 8, (0.98548439, 3.8075e-7, 0.0014830517)),
+        ("PATENT.n4096", 100, 0.3, 1 / 20, (3.4147875e-6, 0.71075302, 0.99403171)),
+        ("INCOME.n4096", 100, 0.005, 1 / 20, (0.12815498, 0.87152131, 0.87184085)),
+    ],
+)
+def test_utility_on_real_data_is_that_of_the_spec(shared_data, name, k, epsilon, a, wanted):
+    run = GuardedTopK(k=k, epsilon=epsilon)._prepared(Scores(np.load(shared_data / f"{name}.npy"), monotone=True))
+    ranking, v = run.guard.race.ranking, (run.guard.low + run.guard.high) / 2
+    law, guard = guarded_chances(ranking.classes(), v, a, cuts_of(ranking))
+    found = quality_of(ranking, law)
+    np.testing.assert_allclose((guard, found.top, found.recall), wanted, rtol=1e-6, atol=2e-8)
+
+
+@pytest.mark.parametrize("k", [3, 4, 5, 6])
+def test_utility_matches_draws_on_both_sides_of_the_mirror(k):
+    x = np.array([5, 4, 3, 3, 2, 1, 0, 0, 0])
+    m, kth = GuardedTopK(k=k, epsilon=1.5), np.sort(x)[-k]
+    rows = m.release_many(x, monotone=True, draws=4000, rng=sl.testing.seeded(8))
+    found = m.quality(x, monotone=True)
+    right = sum(sorted(x[row]) == sorted(np.sort(x)[-k:]) for row in rows)
+    assert_law([right, 4000 - right], [found.top, 1 - found.top], wrong=[found.top + 0.06, 0.94 - found.top])
+    assert (x[rows] >= kth).mean() == pytest.approx(found.recall, abs=0.03)
+    assert m.success_probability(x, monotone=True) == found.top
+
+
+def test_utility_matches_the_enumeration():
+    """Ten sets of five candidates with their guard, by quadrature of its own."""
+    law = guarded_law(X, 2, 0.8, 0.25, 2, JUNK)
+    guard = small_guard(Fraction(1, 4), 2)
+    chances, fallback = guarded_chances(guard.race.ranking.classes(), (guard.low + guard.high) / 2, 0.25, (1,))
+    assert fallback == pytest.approx(law[None], abs=1e-8)
+    assert np.exp(chances.top) == pytest.approx(law[0, 1], abs=1e-8)
+
+
+def test_without_a_guard_utility_is_that_of_canonical():
+    m = GuardedTopK(k=2, epsilon=1.0)
+    assert m.quality([5, 4, 1, 0, 0]) == CanonicalTopK(k=2, epsilon=1.0).quality([5, 4, 1, 0, 0])
+    assert m.guard_probability([5, 4, 1, 0, 0]) == 0.0
+    assert 0 < GuardedTopK(k=3, epsilon=1.0).guard_probability([5, 4, 1, 0, 0, 0, 0, 0]) < 1
 
 
 def test_the_junk_is_every_class_that_expects_too_many_wrong_items():

@@ -257,11 +257,11 @@ def test_late_deadlines_go_through_many_slices():
 
 def test_times_that_floats_cannot_tell_apart_are_told_apart():
     half = Fraction(1, 2)
-    assert thinning._later(Uniform(one_by_one(1 << 63, 5)), half)
-    assert not thinning._later(Uniform(one_by_one((1 << 63) - 1, 5)), half)
+    assert thinning.later(Uniform(one_by_one(1 << 63, 5)), half)
+    assert not thinning.later(Uniform(one_by_one((1 << 63) - 1, 5)), half)
     one, other = Uniform(one_by_one(77, 9)), Uniform(one_by_one(77, 8))
-    assert thinning._after(one, other)
-    assert not thinning._after(Uniform(one_by_one(77, 8)), Uniform(one_by_one(77, 9)))
+    assert thinning.after(one, other)
+    assert not thinning.after(Uniform(one_by_one(77, 8)), Uniform(one_by_one(77, 9)))
 
 
 def test_an_arrival_encloses_its_time():

@@ -38,9 +38,19 @@ def success_bounds(ranking: Ranking, noise: Noise) -> tuple[float, float]:
 
 def quality(ranking: Ranking, noise: Noise) -> Quality:
     """P[top], P[great], P[good] and the expected recall."""
+    return quality_of(ranking, chances(ranking.classes(), noise, cuts_of(ranking)))
+
+
+def cuts_of(ranking: Ranking) -> tuple[int, ...]:
+    """Where the law must be cut for `quality_of`: at the end of a tie, and at the ranks of great and good."""
+    k = ranking.k
+    return _tied(ranking)[1], great_ranks(k)[1] - k, good_ranks(k)[1] - k
+
+
+def quality_of(ranking: Ranking, law: Chances) -> Quality:
+    """The same for a given law of the class that wins, which may leave some chance to no class at all."""
     k, (inside, outside) = ranking.k, _tied(ranking)
     great, good = great_ranks(k), good_ranks(k)
-    law = chances(ranking.classes(), noise, (outside, great[1] - k, good[1] - k))
     i, first, chance, top = law.i, law.cells.first, np.exp(law.cell), math.exp(law.top)
 
     def within(head: int, reach: int) -> float:

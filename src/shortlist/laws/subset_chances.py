@@ -66,8 +66,8 @@ def chances(classes: Classes, noise: Noise, cuts: tuple[int, ...] = ()) -> Chanc
     total = float(np.logaddexp(0.0, log_sum(mass)))
     top, cell = -total, mass - total
     if noise is not GUMBEL:
-        end, survival = _survival(mass, loss, _gauss()[0])
-        top, cell = _integral(end, survival, _gauss()[1]), mass + _thinned(loss, end, survival, *_gauss())
+        end, survival = survival_of(mass, loss, _gauss()[0])
+        top, cell = log_integral(end, survival, _gauss()[1]), mass + thinned(loss, end, survival, *_gauss())
     gap = float(np.exp(cells.upper - total).sum() - np.exp(cells.lower - total).sum()) + math.exp(left_out - total)
     whole = math.exp(top) + float(np.exp(cell).sum())
     return Chances(classes, cells, cell, top, abs(1.0 - whole) + gap + ROUNDING * (32.0 + total))
@@ -83,10 +83,10 @@ def top_bounds(classes: Classes, noise: Noise) -> tuple[float, float]:
     most = classes.rise[cells.row] + classes.fall[cells.last]
     # the classes left out are so rare that p s is below 1e-15 for them: twice their mass bounds their hazard
     masses, losses = np.append(cells.upper, left_out + math.log(2.0)), np.append(least, math.inf)
-    end, survival = _survival(masses, losses, _gauss()[0])
-    lower = _integral(end, survival, _gauss()[1])
-    end, survival = _survival(cells.lower, most, _radau()[0])
-    return _widened(lower, _integral(end, survival, _radau()[1]))
+    end, survival = survival_of(masses, losses, _gauss()[0])
+    lower = log_integral(end, survival, _gauss()[1])
+    end, survival = survival_of(cells.lower, most, _radau()[0])
+    return _widened(lower, log_integral(end, survival, _radau()[1]))
 
 
 def _widened(lower: float, upper: float) -> tuple[float, float]:
@@ -121,7 +121,7 @@ def _radau() -> tuple[Floats, Floats]:
     return (node + 1.0) / 2.0, weight / 2.0
 
 
-def _survival(mass: Floats, loss: Floats, node: Floats) -> tuple[float, Floats]:
+def survival_of(mass: Floats, loss: Floats, node: Floats) -> tuple[float, Floats]:
     """(ln b, ln G at the nodes of [0, b]), b where the integrals end, from masses in logarithms and losses.
 
     ``N ln(1 - p s) = -mass s r(p s)`` with r(y) = -ln(1 - y) / y, which is 1 at 0.
@@ -141,12 +141,12 @@ def _survival(mass: Floats, loss: Floats, node: Floats) -> tuple[float, Floats]:
     return end, -hazard
 
 
-def _integral(end: float, survival: Floats, weight: Floats) -> float:
+def log_integral(end: float, survival: Floats, weight: Floats) -> float:
     """ln Int_0^b G ds"""
     return end + log_sum(survival + np.log(weight))
 
 
-def _thinned(loss: Floats, end: float, survival: Floats, node: Floats, weight: Floats) -> Floats:
+def thinned(loss: Floats, end: float, survival: Floats, node: Floats, weight: Floats) -> Floats:
     """ln Int_0^b (1 - s) G(s) / (1 - e^-loss s) ds for each loss."""
     s = node * math.exp(end)
     factor = weight * np.exp(survival) * (1.0 - s)

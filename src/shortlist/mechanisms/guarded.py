@@ -8,9 +8,9 @@ wins, it is canonical top-k at the full epsilon; if the guard wins, one-shot top
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from shortlist.mechanisms.base import (
     store_budget,
 )
 from shortlist.mechanisms.canonical import CanonicalTopK
+from shortlist.noise.contest import Contest
 from shortlist.noise.entropy import Source
 from shortlist.noise.guard import Guard, guarded
 from shortlist.noise.kinds import EXPONENTIAL
@@ -36,6 +37,10 @@ from shortlist.noise.ranking import ranked
 from shortlist.noise.subsets import prepare_subsets
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.scores import Scores, as_scores
+
+if TYPE_CHECKING:
+    from shortlist.laws.quality import Quality
+    from shortlist.laws.subset_chances import Chances
 
 TAU = Fraction(2)
 
@@ -98,19 +103,38 @@ class GuardedTopK(Mechanism):
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         run = self._prepared(scores)
         if run is None:
-            return self._canonical._draw(scores, source)
+            return replace(self._canonical._draw(scores, source), used="canonical")
         picked, used = run.draw(source)
         return Outcome(picked.tolist(), used=used)
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
         """The positions of independent draws, one sorted row each, for study and audit of public scores."""
-        asked = as_scores(scores, **question)
-        check_studied(asked)
-        self._check(asked)
-        run, source = self._prepared(asked), checked_source(rng)
+        asked, source = self._studied(scores, question), checked_source(rng)
+        run = self._prepared(asked)
         if run is None:
             return self._canonical.release_many(asked, draws=draws, rng=rng)
         return np.array([np.sort(run.draw(source)[0]) for _ in range(checked_draws(draws))])
+
+    def success_probability(self, scores: object, **question: Any) -> float:
+        """P[the released set is a true top k], ties counting as equal: exact, to 1e-8."""
+        return self.quality(scores, **question).top
+
+    def quality(self, scores: object, **question: Any) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the released set (SPEC 23): exact, to 1e-8."""
+        asked = self._studied(scores, question)
+        run = self._prepared(asked)
+        return self._canonical.quality(asked) if run is None else run.quality(self.k)
+
+    def guard_probability(self, scores: object, **question: Any) -> float:
+        """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
+        run = self._prepared(self._studied(scores, question))
+        return 0.0 if run is None else run.chances(())[1]
+
+    def _studied(self, scores: object, question: dict[str, Any]) -> Scores:
+        asked = as_scores(scores, **question)
+        check_studied(asked)
+        self._check(asked)
+        return asked
 
     def _prepared(self, scores: Scores) -> GuardedRace | None:
         """Whatever depends on the scores alone, done once; None if there is no guard, which is public."""
@@ -152,6 +176,28 @@ class GuardedRace:
         picked = np.zeros(len(self.chosen), np.bool_)
         picked[found] = True
         return self.chosen[~picked if self.mirrored else picked], used
+
+    def chances(self, cuts: tuple[int, ...]) -> tuple[Chances, float]:
+        """(the law of the class of the drawn set, the chance of the guard)."""
+        from shortlist.laws.guarded import guarded_chances
+
+        v = (self.guard.low + self.guard.high) / 2
+        return guarded_chances(self.guard.race.envelope.classes, v, float(self.guard.a), cuts)
+
+    def quality(self, k: int) -> Quality:
+        """The quality of the k items kept: the race by its classes, and one-shot if the guard wins."""
+        from shortlist.laws.canonical import cuts_of, quality_of
+        from shortlist.laws.guarded import fallback_quality, guarded_chances, mirrored_quality, mixed
+
+        ranking = self.guard.race.ranking
+        positions = Contest(self.kept, 1, self.scale, EXPONENTIAL, self.kept.max().item()).positions(self.kept)
+        if self.mirrored:  # the same sets, seen from the winners: their classes are these with i and j exchanged
+            ranking = ranked(_negated(self.kept), k, 2 * ranking.inner, Fraction(1, 2), gap_aware=True)
+            v = (self.guard.low + self.guard.high) / 2
+            law, guard = guarded_chances(ranking.classes(), v, float(self.guard.a), cuts_of(ranking))
+            return mixed(quality_of(ranking, law), guard, mirrored_quality(positions, len(self.kept) - k))
+        law, guard = self.chances(cuts_of(ranking))
+        return mixed(quality_of(ranking, law), guard, fallback_quality(positions, k))
 
 
 def share_of(k: int, d: int) -> Fraction:
