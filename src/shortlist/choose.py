@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from shortlist._reading import checked_flag
-from shortlist.mechanisms import GumbelTopKValues, Mechanism, NoisyMax, OneshotTopK
+from shortlist.mechanisms import GumbelTopKValues, JointTopK, Mechanism, NoisyMax, OneshotTopK
 from shortlist.mechanisms.base import checked_budget, checked_k
 from shortlist.noise.entropy import Source
 from shortlist.privacy import Guarantee, PureDP
@@ -47,6 +47,7 @@ METHODS: dict[str, Callable[[int, Guarantee], Mechanism]] = {
     "oneshot-laplace": _oneshot("laplace"),
     "oneshot-logistic": _oneshot("logistic"),
     "oneshot-half-logistic": _oneshot("half-logistic"),
+    "joint": lambda k, budget: JointTopK(k=k, budget=budget),
     "gumbel-values": lambda k, budget: GumbelTopKValues(k=k, budget=budget),  # type: ignore[arg-type]
 }
 

@@ -2,7 +2,8 @@
 
 from shortlist.mechanisms.base import Mechanism
 from shortlist.mechanisms.gumbel_values import GumbelTopKValues
+from shortlist.mechanisms.joint import JointTopK
 from shortlist.mechanisms.noisy_max import NoisyMax
 from shortlist.mechanisms.oneshot import OneshotTopK
 
-__all__ = ["GumbelTopKValues", "Mechanism", "NoisyMax", "OneshotTopK"]
+__all__ = ["GumbelTopKValues", "JointTopK", "Mechanism", "NoisyMax", "OneshotTopK"]
