@@ -2,9 +2,9 @@
 
 With ranks 0, 1, .. by decreasing score, a sequence of k distinct ranks has the loss max_i (x_i - x_{s_i}). It loses at
 most t iff each s_i is one of the n_i(t) = #{j : x_j >= x_i - t} best ranks; these sets are nested, so
-N(t) = prod_i (n_i(t) - i) sequences do. Since e^-u = Int_u^inf e^-t dt, drawing a sequence with probability proportional to e^-loss is drawing a
-level t with density proportional to N(t) e^-t, then one of the N(t) sequences uniformly: positive terms only, whatever
-their size. N is a step function; its steps are the *rungs*.
+N(t) = prod_i (n_i(t) - i) sequences do. Since e^-u = Int_u^inf e^-t dt, drawing a sequence with probability
+proportional to e^-loss is drawing a level t with density proportional to N(t) e^-t, then one of the N(t) sequences
+uniformly: positive terms only, whatever their size. N is a step function; its steps are the *rungs*.
 """
 
 from __future__ import annotations
