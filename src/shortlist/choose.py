@@ -13,7 +13,7 @@ from shortlist._reading import checked_flag
 from shortlist.mechanisms import GumbelTopKValues, JointTopK, Mechanism, NoisyMax, OneshotTopK
 from shortlist.mechanisms.base import checked_budget, checked_k
 from shortlist.noise.entropy import Source
-from shortlist.privacy import Guarantee, PureDP
+from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.release import Release
 
 WHY = {
@@ -68,6 +68,8 @@ def select(
     budget: Guarantee | None = None,
     method: str = "auto",
     rng: Source | None = None,
+    ledger: Ledger | None = None,
+    purpose: str = "",
     **question: Any,
 ) -> Release:
     """Release one winner.
@@ -80,6 +82,8 @@ def select(
         What it may cost: `epsilon=1.0` is short for `budget=PureDP(1.0)`.
     method
         A mechanism by name, or `"auto"`.
+    ledger, purpose
+        Where the charge is booked, durably, before the scores are looked at; and what for.
 
     Examples
     --------
@@ -87,7 +91,8 @@ def select(
     >>> sl.select([120, 3, 40], epsilon=1.0, monotone=True).index
     0
     """
-    return top_k(scores, 1, epsilon=epsilon, budget=budget, method=method, ordered=True, rng=rng, **question)
+    question = {"rng": rng, "ledger": ledger, "purpose": purpose, **question}
+    return top_k(scores, 1, epsilon=epsilon, budget=budget, method=method, ordered=True, **question)
 
 
 def top_k(
@@ -100,6 +105,8 @@ def top_k(
     ordered: bool = False,
     values: bool = False,
     rng: Source | None = None,
+    ledger: Ledger | None = None,
+    purpose: str = "",
     **question: Any,
 ) -> Release:
     """Release the k best candidates: as a set, or best first with `ordered=True`.
@@ -118,6 +125,8 @@ def top_k(
         Whether the order of the winners is released too.
     values
         Whether noisy values are released too; that needs `budget=ApproxDP(epsilon, delta)`.
+    ledger, purpose
+        Where the charge is booked, durably, before the scores are looked at; and what for.
 
     Examples
     --------
@@ -132,7 +141,7 @@ def top_k(
         raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
     if values and chosen != "gumbel-values":
         raise ValueError(f'method={method!r} releases no values; write method="gumbel-values" or "auto"')
-    release = METHODS[chosen](number, paid).release(scores, rng=rng, **question)
+    release = METHODS[chosen](number, paid).release(scores, rng=rng, ledger=ledger, purpose=purpose, **question)
     if not (ordered or values):
         release = release.as_set()
     return replace(release, why=f"auto: {WHY[chosen]}") if method == "auto" else release

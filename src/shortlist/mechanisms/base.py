@@ -6,16 +6,18 @@ A mechanism says how it draws (`_draw`); the way from scores to a release is her
 from __future__ import annotations
 
 import operator
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from shortlist._arrays import Values
 from shortlist.noise.entropy import SECURE, Secure, Seeded, Source
 from shortlist.noise.kinds import Noise, noise_named
-from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, LedgerError, PureDP
+from shortlist.privacy.filter import Currency
 from shortlist.release import Release
 from shortlist.scores import Scores, as_scores
 
@@ -56,6 +58,11 @@ class Mechanism(ABC):
         return self.guarantee
 
     @property
+    def refundable(self) -> tuple[Currency, ...]:
+        """The currencies in which a ledger may give back what an output shows unused: where that is proved."""
+        return ()
+
+    @property
     @abstractmethod
     def ordered(self) -> bool:
         """Whether the order of the released items is part of the release."""
@@ -68,7 +75,20 @@ class Mechanism(ABC):
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         """One exact draw."""
 
-    def release(self, scores: object, *, rng: Source | None = None, **question: Any) -> Release:
+    def _kept(self, outcome: Outcome) -> Guarantee:
+        """What of the charge this output has used, for mechanisms that are `refundable`."""
+        return self.charge
+
+    @final
+    def release(
+        self,
+        scores: object,
+        *,
+        rng: Source | None = None,
+        ledger: Ledger | None = None,
+        purpose: str = "",
+        **question: Any,
+    ) -> Release:
         """One exact draw.
 
         Parameters
@@ -77,11 +97,30 @@ class Mechanism(ABC):
             `Scores`, or plain values with `sensitivity=` and `monotone=` (and the other words of `Scores`).
         rng
             None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
+        ledger, purpose
+            Where the charge is booked, durably, before the scores are looked at; and what for.
+
+        Raises
+        ------
+        BudgetExceeded
+            if the ledger has no room: nothing is booked and nothing looked at.
         """
         asked = as_scores(scores, **question)
         source = checked_source(rng)
+        check_ledger(ledger)
         self._check(asked)
+        reservation = None
+        if ledger is not None:
+            unit = f"{asked.unit} ({asked.neighbours})"
+            reservation = ledger.reserve(
+                self.charge, refundable=self.refundable, purpose=purpose, mechanism=repr(self), unit=unit
+            )
         outcome = self._draw(asked, source)
+        if reservation is not None and self.refundable:
+            try:
+                reservation.refund(self._kept(outcome))
+            except LedgerError as error:
+                warnings.warn(f"the release stands, its refund is lost: {error}", stacklevel=2)
         release = Release(
             items=[asked.labels[i] for i in outcome.indices],
             indices=outcome.indices,
@@ -99,6 +138,11 @@ class Mechanism(ABC):
             notes=outcome.notes,
         )
         return release if self.ordered else release.as_set()
+
+
+def check_ledger(ledger: object) -> None:
+    if not isinstance(ledger, Ledger | None):
+        raise TypeError('ledger must be a Ledger: write ledger=Ledger("budget.db")')
 
 
 def checked_source(rng: object) -> Source:
