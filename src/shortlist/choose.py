@@ -10,7 +10,15 @@ from dataclasses import replace
 from typing import Any
 
 from shortlist._reading import checked_flag
-from shortlist.mechanisms import CanonicalTopK, GumbelTopKValues, Mechanism, NoisyMax, OneshotTopK
+from shortlist.mechanisms import (
+    CanonicalTopK,
+    GuardedTopK,
+    GumbelTopKValues,
+    JointTopK,
+    Mechanism,
+    NoisyMax,
+    OneshotTopK,
+)
 from shortlist.mechanisms.base import checked_budget, checked_k
 from shortlist.noise.entropy import Source
 from shortlist.privacy import Guarantee, Ledger, PureDP
@@ -21,6 +29,8 @@ WHY = {
     "exponential": "for one winner and a budget that is not pure, bounded range makes Gumbel noise the cheapest",
     "oneshot-exponential": "for a list and a pure budget, it needs the least epsilon of the one-shot kinds",
     "oneshot-gumbel": "for a list and a budget that is not pure, bounded range makes Gumbel noise the cheapest",
+    "guarded": "for a set and a pure budget: canonical top-k, which needs the least epsilon, guarded from collapse",
+    "canonical": "for a set and a budget that is not pure, canonical top-k with Gumbel noise needs the least",
     "gumbel-values": "values under an (epsilon, delta) budget: the items come free with Gumbel values",
 }
 
@@ -48,17 +58,22 @@ METHODS: dict[str, Callable[[int, Guarantee], Mechanism]] = {
     "oneshot-logistic": _oneshot("logistic"),
     "oneshot-half-logistic": _oneshot("half-logistic"),
     "canonical": lambda k, budget: CanonicalTopK(k=k, budget=budget),
+    "guarded": lambda k, budget: GuardedTopK(k=k, budget=budget),
+    "joint": lambda k, budget: JointTopK(k=k, budget=budget),
     "gumbel-values": lambda k, budget: GumbelTopKValues(k=k, budget=budget),  # type: ignore[arg-type]
 }
 
 
-def _automatic(k: int, budget: Guarantee, values: bool) -> str:
+def _automatic(k: int, budget: Guarantee, ordered: bool, values: bool) -> str:
     """The public rule."""
     if values:
         return "gumbel-values"
-    if isinstance(budget, PureDP):
-        return "permute-and-flip" if k == 1 else "oneshot-exponential"
-    return "exponential" if k == 1 else "oneshot-gumbel"
+    pure = isinstance(budget, PureDP)
+    if k == 1:
+        return "permute-and-flip" if pure else "exponential"
+    if ordered:
+        return "oneshot-exponential" if pure else "oneshot-gumbel"
+    return "guarded" if pure else "canonical"
 
 
 def select(
@@ -136,7 +151,7 @@ def top_k(
     """
     number, ordered, values = checked_k(k), checked_flag("ordered", ordered), checked_flag("values", values)
     paid = checked_budget(epsilon, budget)
-    chosen = _automatic(number, paid, values) if method == "auto" else method
+    chosen = _automatic(number, paid, ordered, values) if method == "auto" else method
     if not isinstance(chosen, str) or chosen not in METHODS:
         raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
     if values and chosen != "gumbel-values":

@@ -41,6 +41,12 @@ def least_failure(epsilon: Floats | float, log_sets: Floats, steps: Floats) -> F
     return result
 
 
+def most_success(counts: Values, k: int, epsilon: float) -> float:
+    """The most that P[a true top k] can be for any epsilon-DP mechanism on such counts; rounded up."""
+    log_sets, steps = _look_alikes(np.sort(counts.astype(np.int64))[::-1], k)
+    return 1.0 - float(least_failure(epsilon, log_sets, steps).max(initial=0.0))
+
+
 def least_epsilon(counts: Values, k: int, success: float) -> float:
     """An epsilon up to which no epsilon-DP mechanism returns a true top k with that probability; rounded down.
 
