@@ -47,9 +47,16 @@ def cuts_of(ranking: Ranking) -> tuple[int, ...]:
     return _tied(ranking)[1], great_ranks(k)[1] - k, good_ranks(k)[1] - k
 
 
+def right_of(ranking: Ranking, law: Chances) -> float:
+    """P[the set is a true top k]: all right sets have the loss of the top k, hence its chance."""
+    inside, outside = _tied(ranking)
+    sets = float(log_choose(np.array([inside]), np.array([outside]))[0])
+    return math.exp(min(sets + law.top, 0.0))
+
+
 def quality_of(ranking: Ranking, law: Chances) -> Quality:
     """The same for a given law of the class that wins, which may leave some chance to no class at all."""
-    k, (inside, outside) = ranking.k, _tied(ranking)
+    k, outside = ranking.k, _tied(ranking)[1]
     great, good = great_ranks(k), good_ranks(k)
     i, first, chance, top = law.i, law.cells.first, np.exp(law.cell), math.exp(law.top)
 
@@ -58,9 +65,8 @@ def quality_of(ranking: Ranking, law: Chances) -> Quality:
 
     some_wrong = k - 1 - i + (i + outside) * _share(law)
     correct = np.where(first < outside, k, some_wrong)
-    sets = float(log_choose(np.array([inside]), np.array([outside]))[0])
     recall = min(1.0, top + float(chance @ correct) / k)
-    return Quality(math.exp(min(sets + law.top, 0.0)), within(*great), within(*good), recall)
+    return Quality(right_of(ranking, law), within(*great), within(*good), recall)
 
 
 def number_correct(ranking: Ranking, noise: Noise) -> Floats:

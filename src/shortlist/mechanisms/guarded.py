@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from shortlist._arrays import Indices, Values
+from shortlist._arrays import Floats, Indices, Values
 from shortlist.mechanisms.base import (
     Budget,
     Mechanism,
@@ -117,7 +117,9 @@ class GuardedTopK(Mechanism):
 
     def success_probability(self, scores: object, **question: Any) -> float:
         """P[the released set is a true top k], ties counting as equal: exact, to 1e-8."""
-        return self.quality(scores, **question).top
+        asked = self._studied(scores, question)
+        run = self._prepared(asked)
+        return self._canonical.success_probability(asked) if run is None else run.success()
 
     def quality(self, scores: object, **question: Any) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the released set (SPEC 23): exact, to 1e-8."""
@@ -184,13 +186,26 @@ class GuardedRace:
         v = (self.guard.low + self.guard.high) / 2
         return guarded_chances(self.guard.race.envelope.classes, v, float(self.guard.a), cuts)
 
+    def success(self) -> float:
+        """P[the set is right]: it is right for the winners iff it is for the losers."""
+        from shortlist.laws.canonical import right_of
+        from shortlist.laws.oneshot import right_probability
+
+        ranking = self.guard.race.ranking
+        law, guard = self.chances(())
+        return right_of(ranking, law) + guard * right_probability(self._positions(), ranking.k, EXPONENTIAL)
+
+    def _positions(self) -> Floats:
+        """The scores in units of one-shot's noise."""
+        return Contest(self.kept, 1, self.scale, EXPONENTIAL, self.kept.max().item()).positions(self.kept)
+
     def quality(self, k: int) -> Quality:
         """The quality of the k items kept: the race by its classes, and one-shot if the guard wins."""
         from shortlist.laws.canonical import cuts_of, quality_of
         from shortlist.laws.guarded import fallback_quality, guarded_chances, mirrored_quality, mixed
 
         ranking = self.guard.race.ranking
-        positions = Contest(self.kept, 1, self.scale, EXPONENTIAL, self.kept.max().item()).positions(self.kept)
+        positions = self._positions()
         if self.mirrored:  # the same sets, seen from the winners: their classes are these with i and j exchanged
             ranking = ranked(_negated(self.kept), k, 2 * ranking.inner, Fraction(1, 2), gap_aware=True)
             v = (self.guard.low + self.guard.high) / 2
