@@ -39,6 +39,9 @@ from shortlist.scores import Scores, as_scores
 Loss = Literal["gap-aware", "paper"]
 
 MOST_SETS = 100_000
+MOST_CLASSES = 1 << 26
+"""k (d - k) at most, for noise under which every class is drawn."""
+
 PERFECT = Quality(1.0, 1.0, 1.0, 1.0)
 
 NOTHING = ApproxDP(0.0, 0.0)
@@ -121,6 +124,12 @@ class CanonicalTopK(Mechanism):
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
+        if (
+            self._kind not in (GUMBEL, EXPONENTIAL)
+            and self.gamma != 1
+            and self.k * (len(scores) - self.k) > MOST_CLASSES
+        ):
+            raise ValueError(f'{self._kind.name} noise would take hours here; write noise="exponential" or "gumbel"')
 
     def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
         return (NOTHING, NOTHING) if self.k == _choosable(scores) else (self.guarantee, self.charge)

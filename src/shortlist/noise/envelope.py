@@ -65,7 +65,7 @@ class Proposal:
         """factor N e^-loss"""
         from flint import arb
 
-        cell = arb(_stick(self.i, self.last) - _stick(self.i, self.first - 1))
+        cell = arb(stick(self.i, self.last) - stick(self.i, self.first - 1))
         return cell * self.weight() * ball(self.factor)
 
     def weight(self) -> arb:
@@ -176,8 +176,8 @@ def position(i: int, first: int, last: int, stream: Stream) -> int:
 
 
 def _exact_position(i: int, first: int, last: int, word: int, stream: Stream) -> int:
-    start, bits = _stick(i, first - 1), 64
-    size = _stick(i, last) - start
+    start, bits = stick(i, first - 1), 64
+    size = stick(i, last) - start
     while True:
         low = _least(i, first, last, start, size * word, bits)
         if low == _least(i, first, last, start, size * (word + 1) - 1, bits):
@@ -190,14 +190,14 @@ def _least(i: int, first: int, last: int, start: fmpz, target: fmpz, bits: int) 
     """The least j with target < 2^bits (C(i + j + 1, i + 1) - C(i + first, i + 1))."""
     while first < last:
         middle = (first + last) // 2
-        if target < (_stick(i, middle) - start) << bits:
+        if target < (stick(i, middle) - start) << bits:
             last = middle
         else:
             first = middle + 1
     return first
 
 
-def _stick(i: int, j: int) -> fmpz:
+def stick(i: int, j: int) -> fmpz:
     """sum_{l = 0 .. j} C(i + l, i) = C(i + j + 1, i + 1), exactly."""
     from flint import fmpz
 
