@@ -164,7 +164,7 @@ def test_draws_have_the_law_of_all_subsets(case, noise):
 
 def test_a_wrong_law_would_be_noticed():
     law = law_of(CASES[0], GUMBEL)
-    rows = race_of(CASES[0], EXPONENTIAL).draw_many(Seeded(11), 4000)
+    rows = race_of(CASES[0], EXPONENTIAL).draw_many(Seeded(11), 9000)
     assert_law(counted(rows, law), list(law_of(CASES[0], EXPONENTIAL).values()), wrong=list(law.values()))
 
 
