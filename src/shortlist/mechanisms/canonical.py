@@ -31,6 +31,7 @@ from shortlist.mechanisms.base import (
 from shortlist.mechanisms.oneshot import epsilon_of_a_round
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import EXPONENTIAL, GUMBEL, Noise
+from shortlist.noise.lazy import rounded
 from shortlist.noise.ranking import Ranking, ranked
 from shortlist.noise.subsets import prepare_subsets
 from shortlist.privacy import ApproxDP, BoundedRange, Guarantee, PureDP
@@ -166,7 +167,7 @@ class CanonicalTopK(Mechanism):
             return {tuple(np.flatnonzero(asked.values > -np.inf).tolist()): 1.0}
         ranking = self._ranking(asked)
         sets = list(combinations(range(d), self.k))
-        chances = winner_probabilities(np.array([-float(ranking.loss_of(ranks)) for ranks in sets]), self._kind)
+        chances = winner_probabilities(np.array([-rounded(ranking.loss_of(ranks)) for ranks in sets]), self._kind)
         named = [tuple(sorted(ranking.order[list(ranks)].tolist())) for ranks in sets]
         return dict(sorted(zip(named, chances.tolist(), strict=True)))
 
