@@ -19,7 +19,10 @@ def number(name: str, value: object, *, least: float = 0.0, above: bool = False,
         names the argument, the numbers it may be, and one to write instead.
     """
     if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
-        found = float(value)
+        try:
+            found = float(value)
+        except OverflowError:  # a whole number beyond all floats
+            found = math.inf
         if (found > least if above else found >= least) and found < below:
             return found
     bound = "greater than" if above else "at least"
@@ -35,9 +38,9 @@ def count(name: str, value: object) -> int:
             found = operator.index(value)  # type: ignore[arg-type]
         except TypeError:
             found = 0
-        if found >= 1:
+        if 1 <= found <= 2**53:
             return found
-    raise ValueError(f"{name} must be a whole number of at least 1: write {name}=10, for example")
+    raise ValueError(f"{name} must be a whole number from 1 to 2^53: write {name}=10, for example")
 
 
 def flag(name: str, value: object) -> bool:
