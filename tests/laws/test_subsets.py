@@ -8,7 +8,7 @@ import pytest
 from flint import arb, ctx
 
 from shortlist.laws.binomials import ULPS, log_choose, log_run
-from shortlist.laws.subsets import Classes, cover, halved, join, log_sum, rows, settle, spread
+from shortlist.laws.subsets import Classes, cover, join, log_sum, quartered, rows, settle, spread
 
 
 def exact_log(number):
@@ -96,9 +96,11 @@ def test_sums_over_an_up_set_of_classes_serve_the_guard():
 
 
 def test_cuts_are_where_runs_of_equal_scores_begin():
-    classes = Classes(np.arange(1), np.zeros(1), np.array([0.0, 1, 1, 1, 1, 2]))
-    two = halved(classes, rows(classes))
-    assert sorted(zip(two.first.tolist(), two.last.tolist(), strict=True)) == [(0, 0), (1, 5)]
-    late = Classes(np.arange(1), np.zeros(1), np.array([0.0, 0, 0, 0, 1, 2]))
-    two = halved(late, rows(late))
-    assert sorted(zip(two.first.tolist(), two.last.tolist(), strict=True)) == [(0, 3), (4, 5)]
+    for fall, ends in (
+        ([0.0, 1, 1, 1, 1, 2], [(0, 0), (1, 4), (5, 5)]),
+        ([0.0, 0, 0, 0, 1, 2], [(0, 3), (4, 4), (5, 5)]),
+        ([0.0, 1, 2, 3, 4, 5], [(0, 0), (1, 2), (3, 3), (4, 5)]),
+    ):
+        classes = Classes(np.arange(1), np.zeros(1), np.array(fall))
+        parts = quartered(classes, rows(classes))
+        assert sorted(zip(parts.first.tolist(), parts.last.tolist(), strict=True)) == ends

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import pickle
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,6 +121,12 @@ def test_shift_permutation_and_scale_change_nothing_but_the_names(noise):
 def test_extreme_scores_are_drawn(values, noise):
     release = CanonicalTopK(k=2, epsilon=1.0, noise=noise).release(values)
     assert len(release.indices) == 2
+    assert sum(CanonicalTopK(k=2, epsilon=1.0, noise=noise).probabilities(values).values()) == pytest.approx(1)
+
+
+def test_the_proof_link_leads_to_a_heading():
+    page, _, heading = CanonicalTopK.proof.partition("#")
+    assert f"## {heading.capitalize()}" in (Path(__file__).parents[2] / page).read_text()
 
 
 def test_mechanisms_are_values():

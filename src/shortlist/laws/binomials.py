@@ -8,6 +8,7 @@ units in the last place of the *result*; a difference of three log-factorials wo
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -17,6 +18,7 @@ ULPS = 2.0**-46
 """`log_choose` is off by at most ULPS (2 + its value): 64 units in the last place, where four or five occur."""
 
 _SERIES_FROM = 32
+_TABLED = 1 << 16
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -27,21 +29,19 @@ def _series(x: Floats) -> Floats:
     return result
 
 
-def _small_remainders() -> Floats:
-    """r(1), .., r(31) by r(x) = r(x + 1) + (x + 1/2) ln(1 + 1/x) - 1."""
-    table = np.empty(_SERIES_FROM + 1)
-    table[_SERIES_FROM] = _series(np.array([float(_SERIES_FROM)]))[0]
+def _remainder(x: Indices) -> Floats:
+    if x.max(initial=0) < _TABLED:
+        return _table()[x]
+    return np.where(x < _SERIES_FROM, _table()[np.minimum(x, _SERIES_FROM)], _series(np.maximum(x, _SERIES_FROM) * 1.0))
+
+
+@cache
+def _table() -> Floats:
+    """r(1), r(2), .., by r(x) = r(x + 1) + (x + 1/2) ln(1 + 1/x) - 1 where the series will not do; r(0) is not used."""
+    table = _series(np.maximum(np.arange(_TABLED), _SERIES_FROM) * 1.0)
     for x in range(_SERIES_FROM - 1, 0, -1):
         table[x] = table[x + 1] + ((x + 0.5) * math.log1p(1.0 / x) - 1.0)
-    table[0] = 0.0
     return table
-
-
-_SMALL = _small_remainders()
-
-
-def _remainder(x: Indices) -> Floats:
-    return np.where(x < _SERIES_FROM, _SMALL[np.minimum(x, _SERIES_FROM)], _series(np.maximum(x, _SERIES_FROM) * 1.0))
 
 
 def log_choose(i: Indices, j: Indices) -> Floats:
@@ -60,15 +60,18 @@ def log_run(i: Indices, first: Indices, last: Indices) -> tuple[Floats, Floats]:
     """(lower, upper) bounds on ln sum_{j = first .. last} C(i + j, i), for 0 <= first <= last.
 
     The sum is C(i + last + 1, i + 1) - C(i + first, i + 1) (the hockey stick). Where the two are too close for floats,
-    it is also between the number of terms times the first and times the last term.
+    it is also between the number of terms times the first and times the last term; these are
+    C(i + j, i) = C(i + j, i + 1) (i + 1) / j and C(i + j + 1, i + 1) (i + 1) / (i + j + 1).
     """
-    whole = log_choose(i + 1, last)
-    before = np.where(first > 0, log_choose(i + 1, np.maximum(first - 1, 0)), -np.inf)
+    whole, before = log_choose(i + 1, last), log_choose(i + 1, np.maximum(first - 1, 0))
+    x, y = i + 1.0, np.maximum(first, 1) * 1.0
+    lowest = np.where(first > 0, before + np.log(x / y), 0.0)
+    highest = whole - np.log((last + x) / x)
+    before = np.where(first > 0, before, -np.inf)
     slack = ULPS * (4.0 + 2.0 * whole)
     with np.errstate(divide="ignore"):
         share = -np.expm1(np.minimum(before - whole, 0.0))
         stick = whole + np.log(share)
         error = np.where(slack < 0.25 * share, slack * (1.0 + 2.0 / np.maximum(share, 1e-300)), np.inf)
     terms = np.log((last - first + 1) * 1.0)
-    lowest, highest = terms + log_choose(i, first), terms + log_choose(i, last)
-    return np.maximum(stick - error, lowest - slack), np.minimum(stick + error, highest + slack)
+    return np.maximum(stick - error, terms + lowest - slack), np.minimum(stick + error, terms + highest + slack)

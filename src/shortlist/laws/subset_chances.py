@@ -65,7 +65,7 @@ def chances(classes: Classes, noise: Noise, cuts: tuple[int, ...] = ()) -> Chanc
     loss = classes.rise[cells.row] + 0.5 * (classes.fall[cells.first] + classes.fall[cells.last])
     total = float(np.logaddexp(0.0, log_sum(mass)))
     top, cell = -total, mass - total
-    if noise is not GUMBEL:
+    if noise != GUMBEL:
         end, survival = survival_of(mass, loss, _gauss()[0])
         top, cell = log_integral(end, survival, _gauss()[1]), mass + thinned(loss, end, survival, *_gauss())
     gap = float(np.exp(cells.upper - total).sum() - np.exp(cells.lower - total).sum()) + math.exp(left_out - total)
@@ -77,7 +77,7 @@ def top_bounds(classes: Classes, noise: Noise) -> tuple[float, float]:
     """(lower, upper) bounds on ln P[the top k wins, as one subset]: certified."""
     cells, left_out = covered(classes, ())
     heavy, light = log_sum(np.append(cells.upper, left_out)), log_sum(cells.lower)
-    if noise is GUMBEL:
+    if noise == GUMBEL:
         return _widened(-float(np.logaddexp(0.0, heavy)), -float(np.logaddexp(0.0, light)))
     least = classes.rise[cells.row] + classes.fall[cells.first]
     most = classes.rise[cells.row] + classes.fall[cells.last]

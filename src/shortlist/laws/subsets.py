@@ -102,7 +102,7 @@ def cover(classes: Classes, start: Cells, *, outside: float, width: float) -> tu
         kept.append(active.where(finished))
         dropped.append(active.where(negligible))
         found = float(np.logaddexp(found, log_sum(kept[-1].lower)))
-        active = halved(classes, active.where(~(negligible | finished)))
+        active = quartered(classes, active.where(~(negligible | finished)))
     return join(kept), join(dropped)
 
 
@@ -117,13 +117,21 @@ def settle(classes: Classes, cells: Cells, *, outside: float, tolerance: float) 
         done.append(active.where(~rough))
         if not rough.any():
             return join(done)
-        active = halved(classes, active.where(rough))
+        active = quartered(classes, active.where(rough))
 
 
-def halved(classes: Classes, cells: Cells) -> Cells:
-    """Each cell cut in two, where a run of equal losses begins; they must vary in loss."""
-    middle = classes.fall[(cells.first + cells.last + 1) // 2]
-    cut = np.searchsorted(classes.fall, middle, side="left")
-    cut = np.where(cut > cells.first, cut, np.searchsorted(classes.fall, middle, side="right"))
-    row = np.concatenate([cells.row, cells.row])
-    return bounded(classes, row, np.concatenate([cells.first, cut]), np.concatenate([cut - 1, cells.last]))
+def quartered(classes: Classes, cells: Cells) -> Cells:
+    """Each cell cut in two, and each part again if its loss varies still."""
+    row, first, last = _halved(classes.fall, cells.row, cells.first, cells.last)
+    varies = classes.fall[first] < classes.fall[last]
+    again = _halved(classes.fall, row[varies], first[varies], last[varies])
+    uniform = (part[~varies] for part in (row, first, last))
+    return bounded(classes, *(np.concatenate(parts) for parts in zip(again, uniform, strict=True)))
+
+
+def _halved(fall: Floats, row: Indices, first: Indices, last: Indices) -> tuple[Indices, Indices, Indices]:
+    """Each cell cut in two where a run of equal losses begins; they must vary in loss."""
+    middle = fall[(first + last + 1) // 2]
+    cut = np.searchsorted(fall, middle, side="left")
+    cut = np.where(cut > first, cut, np.searchsorted(fall, middle, side="right"))
+    return np.concatenate([row, row]), np.concatenate([first, cut]), np.concatenate([cut - 1, last])

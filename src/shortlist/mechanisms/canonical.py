@@ -31,6 +31,7 @@ from shortlist.mechanisms.base import (
 from shortlist.mechanisms.oneshot import epsilon_of_a_round
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import EXPONENTIAL, GUMBEL, Noise
+from shortlist.noise.lazy import rounded
 from shortlist.noise.ranking import Ranking, ranked
 from shortlist.noise.subsets import prepare_subsets
 from shortlist.privacy import ApproxDP, BoundedRange, Guarantee, PureDP
@@ -39,6 +40,9 @@ from shortlist.scores import Scores, as_scores
 Loss = Literal["gap-aware", "paper"]
 
 MOST_SETS = 100_000
+MOST_CLASSES = 1 << 26
+"""k (d - k) at most, for noise under which every class is drawn."""
+
 PERFECT = Quality(1.0, 1.0, 1.0, 1.0)
 
 NOTHING = ApproxDP(0.0, 0.0)
@@ -121,6 +125,12 @@ class CanonicalTopK(Mechanism):
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
+        if (
+            self._kind not in (GUMBEL, EXPONENTIAL)
+            and self.gamma != 1
+            and self.k * (len(scores) - self.k) > MOST_CLASSES
+        ):
+            raise ValueError(f'{self._kind.name} noise would take hours here; write noise="exponential" or "gumbel"')
 
     def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
         return (NOTHING, NOTHING) if self.k == _choosable(scores) else (self.guarantee, self.charge)
@@ -157,7 +167,7 @@ class CanonicalTopK(Mechanism):
             return {tuple(np.flatnonzero(asked.values > -np.inf).tolist()): 1.0}
         ranking = self._ranking(asked)
         sets = list(combinations(range(d), self.k))
-        chances = winner_probabilities(np.array([-float(ranking.loss_of(ranks)) for ranks in sets]), self._kind)
+        chances = winner_probabilities(np.array([-rounded(ranking.loss_of(ranks)) for ranks in sets]), self._kind)
         named = [tuple(sorted(ranking.order[list(ranks)].tolist())) for ranks in sets]
         return dict(sorted(zip(named, chances.tolist(), strict=True)))
 

@@ -34,6 +34,11 @@ class Ranking:
     """(1 - g) epsilon / R, for the best score outside."""
     gap_aware: bool
 
+    @property
+    def merges(self) -> bool:
+        """Whether g = 1, so that the classes of `merged` will do."""
+        return not self.outer
+
     def classes(self) -> Classes:
         """The losses of all classes in floats, to a relative error of 2^-50 each part."""
         top, rest = self.scores[: self.k], self.scores[self.k :]

@@ -114,9 +114,9 @@ class Uniform:
 
     __slots__ = ("_stream", "bits", "value")
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, word: int | None = None) -> None:
         self._stream = stream
-        self.value = stream.word()
+        self.value = stream.word() if word is None else word
         self.bits = 64
 
     @property
