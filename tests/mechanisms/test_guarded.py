@@ -14,9 +14,7 @@ from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
 from shortlist.mechanisms.guarded import junk_from, rho_of, share_of
 from shortlist.noise import guard as module
 from shortlist.noise.guard import guarded, log_junk
-from shortlist.noise.kinds import EXPONENTIAL
 from shortlist.noise.ranking import ranked
-from shortlist.noise.subsets import prepare_subsets
 from shortlist.privacy import ZCDP
 
 from ..exact.subsets import guarded_law, junk_mass
@@ -32,7 +30,7 @@ ORACLES = {  # SPEC_GUARD G5, exponential: P(f) and the sets 01, 03, 04, 12, 14
 
 def small_guard(a, tau, x=X, k=2, rate=Fraction(4, 5), rho=Fraction(1, 2)):
     ranking = ranked(np.array(x), k, rate, Fraction(1, 2), gap_aware=True)
-    return guarded(prepare_subsets(ranking, EXPONENTIAL), Fraction(a), Fraction(tau), junk_from(k, len(x), rho))
+    return guarded(ranking, Fraction(a), Fraction(tau), junk_from(k, len(x), rho))
 
 
 @pytest.mark.parametrize(("a", "tau"), list(ORACLES))
@@ -63,7 +61,7 @@ def test_draws_with_the_weight_of_the_junk_in_doubt_follow_the_law(monkeypatch):
     """Float bounds on v that are two nats apart: the exact sum decides."""
     law = guarded_law(X, 2, 0.8, 0.25, 2, JUNK)
     guard = small_guard(Fraction(1, 4), 2)
-    loose = module.Guard(guard.race, guard.a, guard.tau, guard.first, guard.low - 1, guard.high + 1)
+    loose = module.Guard(guard.ranking, guard.envelope, guard.a, guard.tau, guard.first, guard.low - 1, guard.high + 1)
     exact = []
     monkeypatch.setattr(module.Guard, "exact", lambda self, f=module.Guard.exact: exact.append(1) or f(self))
     wrong = guarded_law(X, 2, 0.8, 0.25, 4, JUNK)
@@ -113,7 +111,7 @@ def test_the_weight_of_the_junk_on_real_data(shared_data, name, k, epsilon, v):
 )
 def test_utility_on_real_data_is_that_of_the_spec(shared_data, name, k, epsilon, a, wanted):
     run = GuardedTopK(k=k, epsilon=epsilon)._prepared(Scores(np.load(shared_data / f"{name}.npy"), monotone=True))
-    ranking, v = run.guard.race.ranking, (run.guard.low + run.guard.high) / 2
+    ranking, v = run.guard.ranking, (run.guard.low + run.guard.high) / 2
     law, guard = guarded_chances(ranking.classes(), v, a, cuts_of(ranking))
     found = quality_of(ranking, law)
     np.testing.assert_allclose((guard, found.top, found.recall), wanted, rtol=1e-6, atol=2e-8)
@@ -135,7 +133,7 @@ def test_utility_matches_the_enumeration():
     """Ten sets of five candidates with their guard, by quadrature of its own."""
     law = guarded_law(X, 2, 0.8, 0.25, 2, JUNK)
     guard = small_guard(Fraction(1, 4), 2)
-    chances, fallback = guarded_chances(guard.race.ranking.classes(), (guard.low + guard.high) / 2, 0.25, (1,))
+    chances, fallback = guarded_chances(guard.ranking.classes(), (guard.low + guard.high) / 2, 0.25, (1,))
     assert fallback == pytest.approx(law[None], abs=1e-8)
     assert np.exp(chances.top) == pytest.approx(law[0, 1], abs=1e-8)
 
@@ -292,7 +290,7 @@ def test_budgets_that_are_not_pure_are_refused():
 
 
 def test_bounds_on_the_junk_are_as_tight_as_asked():
-    classes = small_guard(Fraction(1, 4), 2, x=list(range(60, 0, -1)), k=10).race.envelope.classes
+    classes = small_guard(Fraction(1, 4), 2, x=list(range(60, 0, -1)), k=10).envelope.classes
     first = junk_from(10, 60, Fraction(2, 5))
     for tolerance in (1e-2, 1e-9):
         low, high = log_junk(classes, first, tolerance)

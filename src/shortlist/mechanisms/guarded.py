@@ -34,7 +34,6 @@ from shortlist.noise.guard import Guard, guarded
 from shortlist.noise.kinds import EXPONENTIAL
 from shortlist.noise.race import race
 from shortlist.noise.ranking import ranked
-from shortlist.noise.subsets import prepare_subsets
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.scores import Scores, as_scores
 
@@ -152,7 +151,7 @@ class GuardedTopK(Mechanism):
         rate = Fraction(self.guarantee.epsilon) / scores.range_sensitivity  # type: ignore[union-attr]
         ranking = ranked(kept, k, rate, Fraction(1, 2), gap_aware=True)
         a = share_of(k, len(chosen))
-        guard = guarded(prepare_subsets(ranking, EXPONENTIAL), a, TAU, junk)
+        guard = guarded(ranking, a, TAU, junk)
         return GuardedRace(chosen, kept, guard, k / ((1 - a) * rate), mirrored)
 
 
@@ -171,7 +170,7 @@ class GuardedRace:
 
     def draw(self, source: Source) -> tuple[Indices, str]:
         """(the set, in no order that says anything; which way it went)."""
-        found, k = self.guard.draw(source), self.guard.race.ranking.k
+        found, k = self.guard.draw(source), self.guard.ranking.k
         used = "one-shot" if found is None else "canonical"
         if found is None:
             found = race(self.kept, k=k, scale=self.scale, noise=EXPONENTIAL, source=source).indices
@@ -184,14 +183,14 @@ class GuardedRace:
         from shortlist.laws.guarded import guarded_chances
 
         v = (self.guard.low + self.guard.high) / 2
-        return guarded_chances(self.guard.race.envelope.classes, v, float(self.guard.a), cuts)
+        return guarded_chances(self.guard.envelope.classes, v, float(self.guard.a), cuts)
 
     def success(self) -> float:
         """P[the set is right]: it is right for the winners iff it is for the losers."""
         from shortlist.laws.canonical import right_of
         from shortlist.laws.oneshot import right_probability
 
-        ranking = self.guard.race.ranking
+        ranking = self.guard.ranking
         law, guard = self.chances(())
         return right_of(ranking, law) + guard * right_probability(self._positions(), ranking.k, EXPONENTIAL)
 
@@ -204,7 +203,7 @@ class GuardedRace:
         from shortlist.laws.canonical import cuts_of, quality_of
         from shortlist.laws.guarded import fallback_quality, guarded_chances, mirrored_quality, mixed
 
-        ranking = self.guard.race.ranking
+        ranking = self.guard.ranking
         positions = self._positions()
         if self.mirrored:  # the same sets, seen from the winners: their classes are these with i and j exchanged
             ranking = ranked(_negated(self.kept), k, 2 * ranking.inner, Fraction(1, 2), gap_aware=True)

@@ -18,9 +18,10 @@ import numpy as np
 from shortlist._arrays import Indices
 from shortlist.laws.subsets import Classes, cover, join, log_sum, rows, settle
 from shortlist.noise.entropy import Source
-from shortlist.noise.envelope import ERROR, stick
+from shortlist.noise.envelope import ERROR, Envelope, stick
 from shortlist.noise.lazy import ball
-from shortlist.noise.subsets import SubsetRace
+from shortlist.noise.ranking import Ranking
+from shortlist.noise.subsets import envelope_of, members
 from shortlist.noise.thinning import after, first_arrival
 from shortlist.noise.uniforms import Stream, Uniform
 
@@ -35,7 +36,8 @@ TOLERANCE = 1e-7
 class Guard:
     """A guard of rate a, tau nats above the mass of the junk classes: row i from j = first[i] on."""
 
-    race: SubsetRace
+    ranking: Ranking
+    envelope: Envelope
     a: Fraction
     tau: Fraction
     first: Indices
@@ -49,16 +51,16 @@ class Guard:
         stream = Stream(source)
         top, guard = Uniform(stream), GuardArrival(self, Uniform(stream))
         guarded = after(top, guard)
-        found = first_arrival(self.race.envelope, guard if guarded else top, stream)
+        found = first_arrival(self.envelope, guard if guarded else top, stream)
         if found is None and guarded:
             return None
-        return self.race.ranking.order[self.race.members(found, stream)]
+        return self.ranking.order[members(self.ranking, found, stream)]
 
     def exact(self) -> arb:
         """v at the working precision: every junk class summed."""
         from flint import arb
 
-        loss, k = self.race.ranking.loss, self.race.ranking.k
+        loss, k = self.ranking.loss, self.ranking.k
         mass = sum((size * (-ball(loss(i, k + j))).exp() for i, j, size in self._runs()), arb(0))
         return ball(self.tau) + mass.log()
 
@@ -66,7 +68,7 @@ class Guard:
         """(i, j, size) of the junk, classes of equal loss together, j the first of them."""
         from flint import arb
 
-        fall = self.race.envelope.classes.fall
+        fall = self.envelope.classes.fall
         starts = np.flatnonzero(np.append(True, fall[1:] != fall[:-1]))
         ends = np.append(starts[1:], len(fall)) - 1
         for i, least in enumerate(self.first.tolist()):
@@ -76,12 +78,14 @@ class Guard:
                     yield i, begin, arb(stick(i, end) - stick(i, begin - 1))
 
 
-def guarded(race: SubsetRace, a: Fraction, tau: Fraction, first: Indices) -> Guard:
-    """The race with its guard; `first` says from which j on row i is junk, and some class must be."""
-    classes = race.envelope.classes
-    low, high = log_junk(classes, first)
+def guarded(ranking: Ranking, a: Fraction, tau: Fraction, first: Indices) -> Guard:
+    """The race of all k-subsets with its guard; `first` says from which j on row i is junk, and some class must be."""
+    envelope = envelope_of(ranking)
+    low, high = log_junk(envelope.classes, first)
     shift = float(tau)
-    return Guard(race, a, tau, first, low + shift - ERROR * (1 + abs(low)), high + shift + ERROR * (1 + abs(high)))
+    return Guard(
+        ranking, envelope, a, tau, first, low + shift - ERROR * (1 + abs(low)), high + shift + ERROR * (1 + abs(high))
+    )
 
 
 @np.errstate(all="ignore")
