@@ -131,13 +131,10 @@ def survival_of(mass: Floats, loss: Floats, node: Floats) -> tuple[float, Floats
     for start in range(0, len(mass), CHUNK):
         some = slice(start, start + CHUNK)
         share, weight = np.exp(mass[some] + end), np.exp(end - loss[some])
-        if weight.max(initial=0.0) < SMALL:
-            hazard += node * share.sum() + 0.5 * node**2 * (share @ weight)
-            continue
-        for n, x in enumerate(node):
-            y = weight * x
-            small = y < SMALL
-            hazard[n] += x * float(share @ np.where(small, 1.0 + 0.5 * y, -np.log1p(-y) / np.where(small, 1.0, y)))
+        small = weight < SMALL
+        hazard += node * share[small].sum() + 0.5 * node**2 * (share[small] @ weight[small])
+        share, weight = share[~small] / weight[~small], weight[~small]
+        hazard -= np.array([share @ np.log1p(-weight * x) for x in node])
     return end, -hazard
 
 
