@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from shortlist._reading import checked_flag
-from shortlist.mechanisms import GumbelTopKValues, Mechanism, NoisyMax, OneshotTopK
+from shortlist.mechanisms import GumbelTopKValues, MeasuredTopK, Mechanism, NoisyMax, OneshotTopK, TopKWithGaps
 from shortlist.mechanisms.base import checked_budget, checked_k
 from shortlist.noise.entropy import Source
 from shortlist.privacy import Guarantee, PureDP
@@ -22,6 +22,7 @@ WHY = {
     "oneshot-exponential": "for a list and a pure budget, it needs the least epsilon of the one-shot kinds",
     "oneshot-gumbel": "for a list and a budget that is not pure, bounded range makes Gumbel noise the cheapest",
     "gumbel-values": "values under an (epsilon, delta) budget: the items come free with Gumbel values",
+    "gaps": "gaps come free with a list under a pure budget, and sharpen what is measured afterwards",
 }
 
 
@@ -48,11 +49,18 @@ METHODS: dict[str, Callable[[int, Guarantee], Mechanism]] = {
     "oneshot-logistic": _oneshot("logistic"),
     "oneshot-half-logistic": _oneshot("half-logistic"),
     "gumbel-values": lambda k, budget: GumbelTopKValues(k=k, budget=budget),  # type: ignore[arg-type]
+    "gaps": lambda k, budget: TopKWithGaps(k=k, budget=budget),
+}
+WITH_VALUES: dict[str, Callable[[int, Guarantee], Mechanism]] = {
+    "gumbel-values": METHODS["gumbel-values"],
+    "gaps": lambda k, budget: MeasuredTopK(k=k, budget=budget),
 }
 
 
-def _automatic(k: int, budget: Guarantee, values: bool) -> str:
+def _automatic(k: int, budget: Guarantee, values: bool, gaps: bool) -> str:
     """The public rule."""
+    if gaps or (values and isinstance(budget, PureDP)):
+        return "gaps"
     if values:
         return "gumbel-values"
     if isinstance(budget, PureDP):
@@ -98,6 +106,7 @@ def top_k(
     method: str = "auto",
     ordered: bool = False,
     values: bool = False,
+    gaps: bool = False,
     rng: Source | None = None,
     **question: Any,
 ) -> Release:
@@ -116,7 +125,10 @@ def top_k(
     ordered
         Whether the order of the winners is released too.
     values
-        Whether noisy values are released too; that needs `budget=ApproxDP(epsilon, delta)`.
+        Whether noisy values are released too. A pure budget selects with one half and measures with the other
+        (`MeasuredTopK`); `ApproxDP(epsilon, delta)` releases Gumbel values. Either comes in order.
+    gaps
+        Whether the lead of each winner over the next is released too, in order; that needs a pure budget.
 
     Examples
     --------
@@ -124,14 +136,16 @@ def top_k(
     >>> sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True).items
     ['ada', 'bob']
     """
-    number, ordered, values = checked_k(k), checked_flag("ordered", ordered), checked_flag("values", values)
-    paid = checked_budget(epsilon, budget)
-    chosen = _automatic(number, paid, values) if method == "auto" else method
+    number, paid = checked_k(k), checked_budget(epsilon, budget)
+    ordered, values, gaps = checked_flag("ordered", ordered), checked_flag("values", values), checked_flag("gaps", gaps)
+    chosen = _automatic(number, paid, values, gaps) if method == "auto" else method
     if not isinstance(chosen, str) or chosen not in METHODS:
         raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
-    if values and chosen != "gumbel-values":
-        raise ValueError(f'method={method!r} releases no values; write method="gumbel-values" or "auto"')
-    release = METHODS[chosen](number, paid).release(scores, rng=rng, **question)
-    if not (ordered or values):
+    if values and chosen not in WITH_VALUES:
+        raise ValueError(f'method={method!r} releases no values; write method="auto", "gumbel-values" or "gaps"')
+    if gaps and chosen != "gaps":
+        raise ValueError(f'method={method!r} releases no gaps; write method="auto" or "gaps"')
+    release = (WITH_VALUES if values else METHODS)[chosen](number, paid).release(scores, rng=rng, **question)
+    if not (ordered or values or chosen == "gaps"):
         release = release.as_set()
     return replace(release, why=f"auto: {WHY[chosen]}") if method == "auto" else release

@@ -1,8 +1,18 @@
 """Every mechanism, one file each."""
 
 from shortlist.mechanisms.base import Mechanism
+from shortlist.mechanisms.exponential_gap import ExponentialWithGap
+from shortlist.mechanisms.gaps import MeasuredTopK, TopKWithGaps
 from shortlist.mechanisms.gumbel_values import GumbelTopKValues
 from shortlist.mechanisms.noisy_max import NoisyMax
 from shortlist.mechanisms.oneshot import OneshotTopK
 
-__all__ = ["GumbelTopKValues", "Mechanism", "NoisyMax", "OneshotTopK"]
+__all__ = [
+    "ExponentialWithGap",
+    "GumbelTopKValues",
+    "MeasuredTopK",
+    "Mechanism",
+    "NoisyMax",
+    "OneshotTopK",
+    "TopKWithGaps",
+]

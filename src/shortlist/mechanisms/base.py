@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shortlist._arrays import Values
+from shortlist.estimates import ChainedGaps, ThresholdGaps
 from shortlist.noise.entropy import SECURE, Secure, Seeded, Source
 from shortlist.noise.kinds import Noise, noise_named
-from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.privacy import ZCDP, ApproxDP, ExPost, Guarantee, PureDP
 from shortlist.release import Release
 from shortlist.scores import Scores, as_scores
 
@@ -30,6 +31,12 @@ class Outcome:
     values: list[float] | None = None
     soft_max: float | None = None
     notes: tuple[str, ...] = ()
+    gaps: list[float] | None = None
+    p_value: float | None = None
+    stopped: bool | None = None
+    kept: ExPost | None = None
+    """What this very outcome cost, where a ledger that reserved the charge may take back the rest (SPEC 11)."""
+    evidence: ChainedGaps | ThresholdGaps | None = None
 
 
 class Mechanism(ABC):
@@ -97,6 +104,11 @@ class Mechanism(ABC):
             values=outcome.values,
             soft_max=outcome.soft_max,
             notes=outcome.notes,
+            gaps=outcome.gaps,
+            p_value=outcome.p_value,
+            stopped=outcome.stopped,
+            kept=outcome.kept,
+            evidence=outcome.evidence,
         )
         return release if self.ordered else release.as_set()
 
@@ -125,6 +137,13 @@ def store_budget(mechanism: Any) -> None:
     budget = checked_budget(mechanism.epsilon, mechanism.budget)
     object.__setattr__(mechanism, "epsilon", budget.epsilon if isinstance(budget, PureDP) else None)
     object.__setattr__(mechanism, "budget", None if isinstance(budget, PureDP) else budget)
+
+
+def checked_pure(mechanism: str, budget: Guarantee) -> PureDP:
+    """A pure budget, or the reason why no other is possible."""
+    if not isinstance(budget, PureDP):
+        raise TypeError(f"{mechanism} keeps pure budgets only (a gap has no bounded range); write epsilon=1.0")
+    return budget
 
 
 def checked_k(k: object) -> int:
