@@ -87,7 +87,9 @@ class GapLaw:
         """The unbiased estimate of the score, were the question fixed beforehand."""
         if self.noise != "geometric":
             return self.threshold + gap
-        return self.threshold + gap + self.centre - (_mean(self.query_rate) - _mean(self.threshold_rate))
+        return (
+            self.threshold + gap + self.centre - (geometric_mean(self.query_rate) - geometric_mean(self.threshold_rate))
+        )
 
     def combine(self, gap: float, measurement: float, variance: float) -> float:
         """The inverse-variance combination of the estimate with a later measurement."""
@@ -143,14 +145,14 @@ def checked_measurements(measurements: Iterable[float], k: int) -> list[float]:
     return found
 
 
-def _mean(rate: float) -> float:
+def geometric_mean(rate: float) -> float:
     """The mean of floor(Exp(rate)) = geometric noise on {0, 1, ..}: (1 - p) / p with p = 1 - e^-rate."""
     return math.exp(-rate) / -math.expm1(-rate)
 
 
 def _variance(noise: GapNoise, rate: float) -> float:
     if noise == "geometric":
-        return _mean(rate) * (1 + _mean(rate))
+        return geometric_mean(rate) * (1 + geometric_mean(rate))
     return (2 if noise == "laplace" else 1) * (1 / rate) * (1 / rate)
 
 

@@ -5,6 +5,7 @@ A mechanism says how it draws (`_draw`); the way from scores to a release is her
 
 from __future__ import annotations
 
+import math
 import operator
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -67,6 +68,10 @@ class Mechanism(ABC):
     def ordered(self) -> bool:
         """Whether the order of the released items is part of the release."""
 
+    def _asked(self, scores: object, question: dict[str, Any]) -> Scores:
+        """The question, from what the caller passed."""
+        return as_scores(scores, **question)
+
     @abstractmethod
     def _check(self, scores: Scores) -> None:
         """Refuse a question that does not fit, from public facts alone."""
@@ -85,7 +90,7 @@ class Mechanism(ABC):
         rng
             None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
         """
-        asked = as_scores(scores, **question)
+        asked = self._asked(scores, question)
         source = checked_source(rng)
         self._check(asked)
         outcome = self._draw(asked, source)
@@ -164,6 +169,16 @@ def _checked_whole(name: str, value: object, example: str) -> int:
     if number < 1:
         raise ValueError(f"{name} must be at least 1")
     return number
+
+
+def checked_threshold(threshold: object) -> int | float:
+    """A finite number, exactly as given."""
+    value = threshold.item() if isinstance(threshold, np.generic) else threshold
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError("threshold must be a number, for example threshold=100")
+    if not -(2**63) <= value < 2**63 if isinstance(value, int) else not math.isfinite(value):
+        raise ValueError("threshold must be finite, and a whole one must fit into 64 bits; write threshold=100")
+    return value
 
 
 def checked_noise(noise: str | Noise) -> Noise:
