@@ -4,15 +4,23 @@ from shortlist.mechanisms.base import Mechanism
 from shortlist.mechanisms.exponential_gap import ExponentialWithGap
 from shortlist.mechanisms.gaps import MeasuredTopK, TopKWithGaps
 from shortlist.mechanisms.gumbel_values import GumbelTopKValues
+from shortlist.mechanisms.hybrids import HybridSparseVector, HybridTopK
 from shortlist.mechanisms.noisy_max import NoisyMax
 from shortlist.mechanisms.oneshot import OneshotTopK
+from shortlist.mechanisms.sparse_vector import SparseVector
+from shortlist.mechanisms.stream import Answer, Stream
 
 __all__ = [
+    "Answer",
     "ExponentialWithGap",
     "GumbelTopKValues",
+    "HybridSparseVector",
+    "HybridTopK",
     "MeasuredTopK",
     "Mechanism",
     "NoisyMax",
     "OneshotTopK",
+    "SparseVector",
+    "Stream",
     "TopKWithGaps",
 ]

@@ -129,8 +129,8 @@ def _scaled(noise: Floats, error: Floats, scale: Fraction) -> tuple[Floats, Floa
     return middle - room, middle + room
 
 
-FIRST_CHUNK = 1 << 12
-GROWTH = 8
+FIRST_CHUNK = 1 << 15
+GROWTH = 64
 BLOCK = 1024
 
 
