@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import peers, race
+from bench import gaps, peers, race
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
-TABLES = {**race.TABLES, **peers.TABLES}
+TABLES = {**race.TABLES, **gaps.TABLES, **peers.TABLES}
 
 
 def machine() -> str:

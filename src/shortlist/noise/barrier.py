@@ -129,9 +129,10 @@ def _scaled(noise: Floats, error: Floats, scale: Fraction) -> tuple[Floats, Floa
     return middle - room, middle + room
 
 
+BLOCK = 4096
 FIRST_CHUNK = 1 << 15
+LARGEST_CHUNK = 1 << 22
 GROWTH = 64
-BLOCK = 1024
 
 
 def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator[tuple[int, int, Draw]]:
@@ -140,43 +141,47 @@ def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator
     The same law as asking one after the other, by skipping: whoever is far below the line draws nothing. Chunks grow,
     so that an early stop is cheap. A question at -inf never passes.
     """
+    origin = _origin(values, barrier.threshold)
+    lines = [barrier.bounds(origin, test, test.scale) for test in tests]
     start, size = 0, FIRST_CHUNK
     while start < len(values):
-        for index, number, draw in _passing(values[start : start + size], barrier, tests):
-            yield start + index, number, draw
-        start, size = start + size, size * GROWTH
+        chunk = values[start : start + size]
+        whole = len(chunk) // BLOCK
+        peaks: Values = chunk[: whole * BLOCK].reshape(whole, BLOCK).max(axis=1)
+        contests = [Contest(chunk, 1, test.scale, test.noise, origin) for test in tests]
+        found = [_candidates(*one, peaks, barrier.source) for one in zip(contests, lines, strict=True)]
+        last = -1
+        for index, number, bits, level, sure in sorted(_numbered(found)):
+            if index == last:
+                continue  # it passed an earlier test
+            draw = Draw(tests[number].noise, bits, 64 + level, barrier.source)
+            if sure or barrier.passes(chunk[index].item(), tests[number], draw):
+                last = index
+                yield start + index, number, draw
+        start, size = start + size, min(size * GROWTH, LARGEST_CHUNK)
 
 
-def _passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator[tuple[int, int, Draw]]:
-    whole = len(values) // BLOCK
-    peaks: Values = values[: whole * BLOCK].reshape(whole, BLOCK).max(axis=1)
-    found = [_candidates(values, peaks, barrier, test) for test in tests]
-    order = sorted(((one[0], number, place) for number, some in enumerate(found) for place, one in enumerate(some)))
-    last = -1
-    for index, number, place in order:
-        if index == last:
-            continue  # it passed an earlier test
-        _, bits, level, sure = found[number][place]
-        draw = Draw(tests[number].noise, bits, 64 + level, barrier.source)
-        if sure or barrier.passes(values[index].item(), tests[number], draw):
-            last = index
-            yield index, number, draw
+Candidate = tuple[int, int, int, bool]
+"""Index, word, level, and whether it surely passes."""
 
 
 @np.errstate(all="ignore")
-def _candidates(values: Values, peaks: Values, barrier: Barrier, test: Test) -> list[tuple[int, int, int, bool]]:
-    """(index, word, level, whether it surely passes) of all that may pass."""
-    origin = _origin(values, barrier.threshold)
-    contest = Contest(values, 1, test.scale, test.noise, origin)
-    lowest, highest = barrier.bounds(origin, test, test.scale)
+def _candidates(contest: Contest, line: tuple[float, float], peaks: Values, source: Source) -> list[Candidate]:
+    """All that may reach the line, whose noisy position is known to lie between two floats."""
+    lowest, highest = line
     plan = lay_out(contest, contest.positions(peaks), BLOCK, min(max(lowest, -FAR), FAR))
-    hits = plan.draw(barrier.source)
-    low, high = contest.intervals(values[hits.index], hits.words, hits.level)
-    may = np.flatnonzero((high >= lowest) & (values[hits.index] > -np.inf))
-    sure = low[may] > highest
-    return list(
-        zip(hits.index[may].tolist(), hits.words[may].tolist(), hits.level[may].tolist(), sure.tolist(), strict=True)
-    )
+    hits = plan.draw(source)
+    values = contest.values[hits.index]
+    low, high = contest.intervals(values, hits.words, hits.level)
+    may = np.flatnonzero((high >= lowest) & (values > -np.inf))
+    columns = (hits.index[may], hits.words[may], hits.level[may], low[may] > highest)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _numbered(found: list[list[Candidate]]) -> Iterator[tuple[int, int, int, int, bool]]:
+    for number, some in enumerate(found):
+        for index, bits, level, sure in some:
+            yield index, number, bits, level, sure
 
 
 def _origin(values: Values, threshold: int | float) -> int | float:
