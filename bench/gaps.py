@@ -77,9 +77,8 @@ def f_measure(found, above):
 
 def left_after(m, release, k):
     """The share of epsilon that is left after the first k answers "above"; None if there were fewer."""
-    costs = {branch.law: branch.cost for branch in m.rules.branches}
-    spent = [costs[law] for law in release.evidence.laws[:k]]
-    return float(1 - (m.rules.first + sum(spent)) / m.rules.epsilon) if len(spent) == k else None
+    spent = [answer.cost for answer in release.answers[:k]]
+    return 1 - (float(m.rules.first) + sum(spent)) / m.epsilon if len(spent) == k else None
 
 
 def adaptive_table(runs=300, items=1657):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from shortlist.privacy.checks import number
 
 GapNoise = Literal["exponential", "laplace", "geometric"]
+BranchName = Literal["top", "middle"]
 
 CAVEAT = (
     "the confidence is that of a question fixed beforehand, reported or not; given that it was reported above, the "
@@ -133,6 +134,39 @@ class ThresholdGaps:
     def lower_bound(self, gaps: list[float], confidence: float) -> list[LowerBound]:
         """One bound for each gap: each holds with that confidence, all together with less."""
         return [law.lower_bound(gap, confidence) for law, gap in zip(self.laws, gaps, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer. `gap` (above only) is by how much, noise included; `cost` is what this answer cost, rounded up."""
+
+    above: bool
+    gap: float | None
+    cost: float
+    branch: BranchName | Literal["below"]
+    _law: GapLaw | None = field(default=None, repr=False)
+
+    def lower_bound(self, confidence: float) -> LowerBound:
+        """A lower confidence bound on the true answer; read its caveat."""
+        law, gap = self._above()
+        return law.lower_bound(gap, confidence)
+
+    def refine(self, measurement: float, *, variance: float) -> float:
+        """The gap's estimate combined with a later unbiased measurement, weighted by inverse variances.
+
+        Costs nothing. It knows the noise and not the selection: given that the answer was "above", the gap's part is
+        biased upwards.
+        """
+        law, gap = self._above()
+        return law.combine(gap, measurement, number("variance", variance, above=True))
+
+    def _above(self) -> tuple[GapLaw, float]:
+        if self._law is None or self.gap is None:
+            raise AttributeError('an answer "below" has no gap: nothing more is known of it')
+        return self._law, self.gap
+
+
+BELOW = Answer(above=False, gap=None, cost=0.0, branch="below")
 
 
 def checked_measurements(measurements: Iterable[float], k: int) -> list[float]:

@@ -12,7 +12,7 @@ from shortlist._reading import FRAMES, FrameKind
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from shortlist.estimates import ChainedGaps, LowerBound, ThresholdGaps
+    from shortlist.estimates import Answer, ChainedGaps, LowerBound, ThresholdGaps
     from shortlist.privacy import ExPost, Guarantee
 
 
@@ -24,8 +24,8 @@ class Release:
     order says nothing. `indices` are their positions in the scores. `guarantee` is the promise to one
     `unit`; `charge` is what a ledger books for it, which may be finer. `values` are noisy scores where the
     mechanism releases them, `gaps` are differences of noisy scores (one for each item), and `notes` say what they
-    mean. `kept` is what this very outcome cost, where that may be less than the guarantee; `stopped` tells whether a
-    threshold (or a limit of the mechanism) ended the list.
+    mean. `answers` are the answers "above" of a sparse vector. `kept` is what this very outcome cost, where that may be
+    less than the guarantee; `stopped` tells whether a threshold (or a limit of the mechanism) ended the list.
     """
 
     items: list[Hashable]
@@ -43,6 +43,7 @@ class Release:
     soft_max: float | None = None
     notes: tuple[str, ...] = ()
     gaps: list[float] | None = None
+    answers: list[Answer] | None = None
     p_value: float | None = None
     stopped: bool | None = None
     kept: ExPost | None = None
@@ -117,6 +118,7 @@ class Release:
             values=self.values and [self.values[i] for i in order],
             ordered=False,
             gaps=None,
+            answers=None,
             evidence=None,
         )
 

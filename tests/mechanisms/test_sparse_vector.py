@@ -14,7 +14,8 @@ import pytest
 
 import shortlist as sl
 from shortlist import PureDP, Scores
-from shortlist.mechanisms import Answer, SparseVector
+from shortlist.estimates import Answer
+from shortlist.mechanisms import SparseVector
 from shortlist.noise import barrier
 from shortlist.privacy import ZCDP, ApproxDP, ExPost
 
@@ -295,6 +296,8 @@ def test_a_batch_release_carries_items_gaps_and_cost():
     release = m.release([9000, -9000, 8000], unit="house")
     assert release.indices == [0, 2]
     assert release.gaps == pytest.approx([8900, 7900], abs=300)
+    assert [(a.above, a.gap, a.branch) for a in release.answers] == [(True, gap, "middle") for gap in release.gaps]
+    assert [a.lower_bound(0.9) for a in release.answers] == release.lower_bound(0.9)
     assert release.stopped is False
     assert release.guarantee == release.charge == PureDP(1.0)
     assert release.cost == pytest.approx(float(m.rules.first + 2 * m.rules.each))

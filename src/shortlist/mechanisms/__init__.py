@@ -8,10 +8,9 @@ from shortlist.mechanisms.hybrids import HybridSparseVector, HybridTopK
 from shortlist.mechanisms.noisy_max import NoisyMax
 from shortlist.mechanisms.oneshot import OneshotTopK
 from shortlist.mechanisms.sparse_vector import SparseVector
-from shortlist.mechanisms.stream import Answer, Stream
+from shortlist.mechanisms.stream import Stream
 
 __all__ = [
-    "Answer",
     "ExponentialWithGap",
     "GumbelTopKValues",
     "HybridSparseVector",

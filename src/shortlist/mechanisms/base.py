@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shortlist._arrays import Values
-from shortlist.estimates import ChainedGaps, ThresholdGaps
+from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps
 from shortlist.noise.entropy import SECURE, Secure, Seeded, Source
 from shortlist.noise.kinds import Noise, noise_named
 from shortlist.privacy import ZCDP, ApproxDP, ExPost, Guarantee, PureDP
@@ -33,6 +33,7 @@ class Outcome:
     soft_max: float | None = None
     notes: tuple[str, ...] = ()
     gaps: list[float] | None = None
+    answers: list[Answer] | None = None
     p_value: float | None = None
     stopped: bool | None = None
     kept: ExPost | None = None
@@ -110,6 +111,7 @@ class Mechanism(ABC):
             soft_max=outcome.soft_max,
             notes=outcome.notes,
             gaps=outcome.gaps,
+            answers=outcome.answers,
             p_value=outcome.p_value,
             stopped=outcome.stopped,
             kept=outcome.kept,

@@ -165,11 +165,11 @@ class SparseVector(Mechanism):
         """The law of `stream` over the same values, without drawing for those far below the threshold."""
         rules, values = self.rules, scores.values
         barrier = Barrier(rules.threshold, rules.threshold_scale, rules.noise, source, whole=rules.whole)
-        indices, gaps, laws, spent = [], [], [], Fraction(0)
+        indices, answers, laws, spent = [], [], [], Fraction(0)
         for index, place, draw in passing(values, barrier, [branch.test for branch in rules.branches]):
             branch = rules.branches[place]
             indices.append(index)
-            gaps.append(barrier.gap(values[index].item(), branch.test, draw))
+            answers.append(branch.answer(barrier.gap(values[index].item(), branch.test, draw)))
             laws.append(branch.law)
             spent += branch.cost
             if rules.stops(spent):
@@ -177,7 +177,8 @@ class SparseVector(Mechanism):
         return Outcome(
             indices,
             notes=(NOTE,),
-            gaps=gaps,
+            gaps=[answer.gap for answer in answers if answer.gap is not None],
+            answers=answers,
             stopped=rules.stops(spent),
             kept=ex_post(rules.epsilon, rules.first + spent),
             evidence=ThresholdGaps(tuple(laws)),

@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from threading import Lock
-from typing import Literal, NoReturn, Self
+from typing import NoReturn, Self
 
 import numpy as np
 
-from shortlist.estimates import GapLaw, LowerBound
+from shortlist.estimates import BELOW, Answer, BranchName, GapLaw
 from shortlist.noise.barrier import Barrier, Questions, Test
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import Noise
 from shortlist.privacy import ExPost
-from shortlist.privacy.checks import number, up
-
-BranchName = Literal["top", "middle"]
+from shortlist.privacy.checks import up
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +28,10 @@ class Branch:
     test: Test
     cost: Fraction
     law: GapLaw
+
+    def answer(self, gap: float) -> Answer:
+        """The answer "above" by this test."""
+        return Answer(True, gap, up(self.cost), self.name, self.law)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,39 +50,6 @@ class Rules:
     def stops(self, spent: Fraction) -> bool:
         """Whether another answer "above" might not be paid for, after `spent` on those given."""
         return self.first + spent + self.each > self.epsilon
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One answer. `gap` (above only) is by how much, noise included; `cost` is what this answer cost, rounded up."""
-
-    above: bool
-    gap: float | None
-    cost: float
-    branch: BranchName | Literal["below"]
-    _law: GapLaw | None = field(default=None, repr=False)
-
-    def lower_bound(self, confidence: float) -> LowerBound:
-        """A lower confidence bound on the true answer; read its caveat."""
-        law, gap = self._above()
-        return law.lower_bound(gap, confidence)
-
-    def refine(self, measurement: float, *, variance: float) -> float:
-        """The gap's estimate combined with a later unbiased measurement, weighted by inverse variances.
-
-        Costs nothing. It knows the noise and not the selection: given that the answer was "above", the gap's part is
-        biased upwards.
-        """
-        law, gap = self._above()
-        return law.combine(gap, measurement, number("variance", variance, above=True))
-
-    def _above(self) -> tuple[GapLaw, float]:
-        if self._law is None or self.gap is None:
-            raise AttributeError('an answer "below" has no gap: nothing more is known of it')
-        return self._law, self.gap
-
-
-BELOW = Answer(above=False, gap=None, cost=0.0, branch="below")
 
 
 class _Process:
@@ -161,7 +130,7 @@ class Stream:
         for branch, questions in self._questions:
             draw = questions.ask(value)
             if draw is not None:
-                answer = Answer(True, barrier.gap(value, branch.test, draw), up(branch.cost), branch.name, branch.law)
+                answer = branch.answer(barrier.gap(value, branch.test, draw))
                 if self._rules.stops(self._charge(branch.cost)):
                     self.close()
                 return answer
