@@ -181,7 +181,7 @@ def checked_measurements(measurements: Iterable[float], k: int) -> list[float]:
 
 def geometric_mean(rate: float) -> float:
     """The mean of floor(Exp(rate)) = geometric noise on {0, 1, ..}: (1 - p) / p with p = 1 - e^-rate."""
-    return math.exp(-rate) / -math.expm1(-rate)
+    return math.exp(-rate) / -math.expm1(-rate) if rate > 0 else math.inf
 
 
 def _variance(noise: GapNoise, rate: float) -> float:

@@ -221,7 +221,9 @@ def test_one_candidate_has_no_gap():
         ExponentialWithGap(budget=ZCDP(0.5))
     with pytest.raises(ValueError, match="epsilon"):
         ExponentialWithGap(epsilon=0.0)
-    assert "p_value" in str(ExponentialWithGap(epsilon=1.0).release([3, 1]))
+    release = ExponentialWithGap(epsilon=1.0).release([3, 1])
+    assert "p_value" in str(release)
+    assert release.guarantee == release.charge == PureDP(1.0)  # no bounded range
 
 
 def test_a_tiny_budget_is_split_without_rounding_up():

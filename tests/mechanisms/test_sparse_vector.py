@@ -280,6 +280,21 @@ def test_bad_arguments_are_refused_by_name(wrong, error, words):
         sv(**wrong)
 
 
+@pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
+@pytest.mark.parametrize("adaptive", [False, True], ids=["plain", "adaptive"])
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-310, 1e-200, 1e200, 1.7e308])
+def test_extreme_budgets_are_kept_or_refused(noise, adaptive, epsilon):
+    if noise == "geometric" and epsilon < 1:
+        with pytest.raises(ValueError, match="too small"):
+            sv(noise=noise, adaptive=adaptive, epsilon=epsilon)
+        return
+    m = sv(noise=noise, adaptive=adaptive, epsilon=epsilon)
+    assert m.release([1, 2**62, 3]).cost <= epsilon
+    stream = m.stream([1, 2**62, 3])
+    assert len(list(stream)) <= 3
+    assert stream.cost <= epsilon
+
+
 def test_scores_must_say_the_same_as_the_mechanism():
     with pytest.raises(ValueError, match="differ"):
         sv().release(Scores([1, 2]))

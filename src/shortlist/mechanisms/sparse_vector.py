@@ -96,6 +96,7 @@ class SparseVector(Mechanism):
             raise TypeError("geometric noise is for whole numbers: write a whole threshold, such as threshold=100")
         if self.theta is not None:
             number("theta", self.theta, above=True, below=1.0)
+        self.rules  # noqa: B018 (it checks that the numbers are not too extreme)
 
     @property
     def name(self) -> str:
@@ -194,6 +195,8 @@ def centre_and_cut(noise: GapNoise, below: Fraction, scale: Fraction, deviations
     """The difference of the noises' means and so many deviations of the question's; whole for geometric noise."""
     if noise == "geometric":
         mean, other = (geometric_mean(rounded(1 / one)) for one in (scale, below))
+        if not mean * mean + other < math.inf:
+            raise ValueError("epsilon is too small for geometric noise of a size that floats can hold")
         return Fraction(round(mean - other)), Fraction(math.ceil(deviations * math.sqrt(mean * (1 + mean))))
     if noise == "laplace":
         return Fraction(0), deviations * Fraction(math.sqrt(2)) * scale
