@@ -131,8 +131,8 @@ def _scaled(noise: Floats, error: Floats, scale: Fraction) -> tuple[Floats, Floa
 
 BLOCK = 4096
 FIRST_CHUNK = 1 << 15
-LARGEST_CHUNK = 1 << 22
-GROWTH = 64
+LARGEST_CHUNK = 1 << 23
+GROWTH = 256
 
 
 def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator[tuple[int, int, Draw]]:
