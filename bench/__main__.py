@@ -1,4 +1,4 @@
-"""`python -m bench [table ..]`: print the tables and put them into docs/performance.md."""
+"""`python -m bench [table ..]`: print the tables and put them into the page that shows them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import gaps, peers, race
+from bench import gaps, ledger, peers, race
 
-PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
-TABLES = {**race.TABLES, **gaps.TABLES, **peers.TABLES}
+DOCS = Path(__file__).parents[1] / "docs"
+TABLES = {**race.TABLES, **gaps.TABLES, **peers.TABLES, **ledger.TABLES}
 
 
 def machine() -> str:
@@ -28,11 +28,16 @@ def machine() -> str:
 
 
 def put(name: str, text: str) -> None:
-    """Replace the table of that name in the page, or add it."""
-    page = PAGE.read_text()
+    """Replace the table of that name where it stands in the docs, or add it to docs/performance.md."""
     block = f"<!-- {name} -->\n{text}\n<!-- end {name} -->"
-    old = re.search(rf"<!-- {name} -->.*?<!-- end {name} -->", page, re.DOTALL)
-    PAGE.write_text(page.replace(old.group(), block) if old else f"{page.rstrip()}\n\n{block}\n")
+    for place in sorted(DOCS.rglob("*.md")):
+        page = place.read_text()
+        old = re.search(rf"<!-- {name} -->.*?<!-- end {name} -->", page, re.DOTALL)
+        if old:
+            place.write_text(page.replace(old.group(), block))
+            return
+    page = DOCS / "performance.md"
+    page.write_text(f"{page.read_text().rstrip()}\n\n{block}\n")
 
 
 def main(names: list[str]) -> None:

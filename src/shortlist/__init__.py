@@ -8,8 +8,19 @@
 
 from shortlist import testing
 from shortlist.choose import select, top_k
-from shortlist.privacy import ZCDP, ApproxDP, PureDP
+from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP
 from shortlist.release import Release
 from shortlist.scores import Scores
 
-__all__ = ["ZCDP", "ApproxDP", "PureDP", "Release", "Scores", "select", "testing", "top_k"]
+__all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "BudgetExceeded",
+    "Ledger",
+    "PureDP",
+    "Release",
+    "Scores",
+    "select",
+    "testing",
+    "top_k",
+]

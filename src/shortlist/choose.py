@@ -13,7 +13,7 @@ from shortlist._reading import checked_flag
 from shortlist.mechanisms import GumbelTopKValues, MeasuredTopK, Mechanism, NoisyMax, OneshotTopK, TopKWithGaps
 from shortlist.mechanisms.base import checked_budget, checked_k
 from shortlist.noise.entropy import Source
-from shortlist.privacy import Guarantee, PureDP
+from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.release import Release
 
 WHY = {
@@ -75,6 +75,8 @@ def select(
     budget: Guarantee | None = None,
     method: str = "auto",
     rng: Source | None = None,
+    ledger: Ledger | None = None,
+    purpose: str = "",
     **question: Any,
 ) -> Release:
     """Release one winner.
@@ -87,6 +89,8 @@ def select(
         What it may cost: `epsilon=1.0` is short for `budget=PureDP(1.0)`.
     method
         A mechanism by name, or `"auto"`.
+    ledger, purpose
+        Where the charge is booked, durably, before the scores are looked at; and what for.
 
     Examples
     --------
@@ -94,7 +98,8 @@ def select(
     >>> sl.select([120, 3, 40], epsilon=1.0, monotone=True).index
     0
     """
-    return top_k(scores, 1, epsilon=epsilon, budget=budget, method=method, ordered=True, rng=rng, **question)
+    question = {"rng": rng, "ledger": ledger, "purpose": purpose, **question}
+    return top_k(scores, 1, epsilon=epsilon, budget=budget, method=method, ordered=True, **question)
 
 
 def top_k(
@@ -108,6 +113,8 @@ def top_k(
     values: bool = False,
     gaps: bool = False,
     rng: Source | None = None,
+    ledger: Ledger | None = None,
+    purpose: str = "",
     **question: Any,
 ) -> Release:
     """Release the k best candidates: as a set, or best first with `ordered=True`.
@@ -129,6 +136,8 @@ def top_k(
         (`MeasuredTopK`); `ApproxDP(epsilon, delta)` releases Gumbel values. Either comes in order.
     gaps
         Whether the lead of each winner over the next is released too, in order; that needs a pure budget.
+    ledger, purpose
+        Where the charge is booked, durably, before the scores are looked at; and what for.
 
     Examples
     --------
@@ -145,7 +154,8 @@ def top_k(
         raise ValueError(f'method={method!r} releases no values; write method="auto", "gumbel-values" or "gaps"')
     if gaps and chosen != "gaps":
         raise ValueError(f'method={method!r} releases no gaps; write method="auto" or "gaps"')
-    release = (WITH_VALUES if values else METHODS)[chosen](number, paid).release(scores, rng=rng, **question)
+    mechanism = (WITH_VALUES if values else METHODS)[chosen](number, paid)
+    release = mechanism.release(scores, rng=rng, ledger=ledger, purpose=purpose, **question)
     if not (ordered or values or chosen == "gaps"):
         release = release.as_set()
     return replace(release, why=f"auto: {WHY[chosen]}") if method == "auto" else release

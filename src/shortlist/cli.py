@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import typer
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+from shortlist.commands import ledger
+from shortlist.privacy import BudgetExceeded, LedgerError
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app.add_typer(ledger.app, name="ledger")
 
 
 @app.callback()
@@ -21,5 +27,19 @@ def demo() -> None:
 
 
 def main() -> None:
-    """The entry point of the `shortlist` command."""
-    app()
+    """The entry point of the `shortlist` command: 1 for bad input, 2 for bad usage, 3 for an exceeded budget."""
+    try:
+        app()
+    except BudgetExceeded as error:
+        sys.exit(_fail(error, 3))
+    except (LedgerError, ValueError, TypeError, OSError) as error:
+        sys.exit(_fail(error, 1))
+
+
+def _fail(error: Exception, code: int) -> int:
+    typer.echo(f"shortlist: {error}", err=True)
+    return code
+
+
+if __name__ == "__main__":
+    main()

@@ -22,6 +22,8 @@ from shortlist.noise.piecewise import piecewise_noise
 from tests.laws import by_force
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
+every_shape = pytest.mark.parametrize("noise", [EXPONENTIAL, GUMBEL, LAPLACE], ids=repr)
+"""A law that starts at a kink, a smooth one, and one with a kink in the middle."""
 
 SMALL = [
     [5.0, 4.0, 4.0, 1.0, 0.0],
@@ -38,13 +40,13 @@ def scores(d, spread=1.0, seed=0, ties=False):
 @every_noise
 @pytest.mark.parametrize("s", SMALL, ids=str)
 def test_every_law_agrees_with_one_integral_per_set(s, noise):
-    for k in range(1, len(s)):
+    for k in (1, 2, len(s) - 1):
         sets = by_force.set_probabilities(s, k, noise.name)
         x = np.array(s)
         assert right_probability(x, k, noise) == pytest.approx(by_force.right(sets, s, k), abs=1e-12)
         np.testing.assert_allclose(number_correct(x, k, noise), by_force.correct(sets, s, k), atol=1e-12)
         np.testing.assert_allclose(inclusion_probabilities(x, k, noise), by_force.inclusion(sets, len(s)), atol=1e-12)
-        for head, reach in [(1, k), (1, k + 1), (k, len(s) + 3)]:
+        for head, reach in [(1, k), (1, k + 1)]:
             expected = by_force.within(sets, s, head, reach)
             assert within_ranks(x, k, head, reach, noise) == pytest.approx(expected, abs=1e-12)
 
@@ -66,9 +68,9 @@ def test_gumbel_inclusions_agree_with_plackett_luce(k):
     np.testing.assert_allclose(inclusion_probabilities(s, k, GUMBEL), expected, atol=1e-13)
 
 
-@every_noise
+@every_shape
 @pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize(("d", "k", "spread"), [(2, 1, 1.0), (300, 30, 0.01), (300, 30, 3.0), (300, 299, 3.0)])
+@pytest.mark.parametrize(("d", "k", "spread"), [(2, 1, 1.0), (300, 30, 0.01), (300, 299, 3.0)])
 def test_masses_add_up(d, k, spread, ties, noise):
     s = scores(d, spread, seed=2, ties=ties)
     law, included = number_correct(s, k, noise), inclusion_probabilities(s, k, noise)
@@ -80,8 +82,8 @@ def test_masses_add_up(d, k, spread, ties, noise):
     assert law @ np.arange(k + 1) == pytest.approx(included[correct].sum(), abs=k * 1e-11)
 
 
-@every_noise
-@pytest.mark.parametrize("spread", [0.1, 1.0, 10.0])
+@every_shape
+@pytest.mark.parametrize("spread", [0.1, 3.0])
 def test_right_is_all_correct_when_no_tie_crosses_rank_k(spread, noise):
     s = scores(120, spread, seed=3)
     for k in (1, 40):
@@ -143,10 +145,10 @@ def test_laws_are_equivariant_under_permutation_and_invariant_under_shifts(noise
     assert quality(s[order], 9, noise) == quality(s, 9, noise) == quality(s + 512.0, 9, noise)
 
 
-@every_noise
-@pytest.mark.parametrize("k", [3, 60])
+@every_shape
+@pytest.mark.parametrize("k", [3, 30])
 def test_many_items_by_cells_agree_with_each_item_by_itself(k, noise, monkeypatch):
-    s = np.random.default_rng(9).exponential(size=500)
+    s = np.random.default_rng(9).exponential(size=300)
     laws = [number_correct, inclusion_probabilities, great_good, right_probability]
     by_cells = [law(s, k, noise) for law in laws]
     monkeypatch.setattr("shortlist.laws.crowd.FULL_CELL", np.inf)
@@ -154,8 +156,8 @@ def test_many_items_by_cells_agree_with_each_item_by_itself(k, noise, monkeypatc
         np.testing.assert_allclose(value, law(s, k, noise), rtol=1e-9, atol=1e-13)
 
 
-@every_noise
-@pytest.mark.parametrize("spread", [10.0, 1e5])
+@every_shape
+@pytest.mark.parametrize("spread", [1e-3, 10.0])
 def test_100000_distinct_scores_and_a_hundred_winners(spread, noise):
     s = scores(100_000, spread, seed=10)
     law = number_correct(s, 100, noise)
@@ -191,9 +193,10 @@ def test_items_at_minus_infinity_change_nothing(noise):
 
 
 @every_noise
-def test_a_cluster_beside_a_far_item_has_two_scales(noise):
-    """The best loser is the far item, or with chance about e^-20 the least of a thousand."""
-    s = np.concatenate([np.zeros(1000), [-20.0]])
+@pytest.mark.parametrize("gap", [0.01, 20.0])
+def test_a_cluster_beside_another_item_has_two_scales(gap, noise):
+    """The best loser is the single item, or (far away: with chance about e^-20) the least of a thousand."""
+    s = np.concatenate([np.zeros(1000), [-gap]])
     law = number_correct(s, 1000, noise)
     assert law.sum() == pytest.approx(1, abs=1e-11)
     assert law[1000] == pytest.approx(right_probability(s, 1000, noise), abs=1e-11)

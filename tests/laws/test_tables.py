@@ -123,7 +123,7 @@ def test_real_counts_agree_with_u10(data, k, epsilon, name, printed):
 
 
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize(("k", "epsilon"), [(10, 0.002), (100, 0.1), (1000, 1.0), (1000, 100.0)])
+@pytest.mark.parametrize(("k", "epsilon"), [(10, 0.002), (100, 0.1), (1000, 1.0)])
 def test_meters_read_zero_on_netflix(k, epsilon, name):
     s, noise = epsilon / k * counts("NETFLIX.n17770"), noise_named(name)
     law, included = number_correct(s, k, noise), inclusion_probabilities(s, k, noise)

@@ -22,7 +22,7 @@ def coefficient(number, size, share_of_180_degrees):
     tilted = tilt(crowd, LOGISTIC, np.array([0.0]), number)
     angles = 2 * np.pi * np.arange(size // 2 + 1) / size
     shares = np.where(angles == 0, 1.0, np.where(angles == np.pi, share_of_180_degrees, 2.0)) / size
-    terms = spectrum(tilted, crowd.totals, -float(number), angles).product * shares
+    terms = spectrum(tilted, crowd.weights, -float(number), angles).product * shares
     return float(np.exp(tilted.log_scale(crowd, number))[0] * terms.real.sum())
 
 

@@ -74,7 +74,7 @@ def test_equal_scores_win_equally_often(d, noise):
 
 
 @every_noise
-@pytest.mark.parametrize("spread", [1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("spread", [1e-3, 1e3])
 def test_probabilities_sum_to_one_for_100000_distinct_scores(spread, noise):
     s = spread * np.random.default_rng(3).normal(size=100_000)
     law = winners(s, noise)

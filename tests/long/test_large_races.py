@@ -12,7 +12,7 @@ from shortlist.noise.race import race_many
 
 from ..support import assert_law, histogram
 
-D, DRAWS, SCALE = 20_000, 20_000, 4
+D, DRAWS, SCALE = 20_000, 1_000_000, 4
 SHAPES = {
     "peak": np.where(np.arange(D) == 12_345, 44, 0),
     "spiky": np.where(np.arange(D) % 1000 == 7, 20 + np.arange(D) // 1000, (np.arange(D) * 7919) % 12),

@@ -139,8 +139,8 @@ def with_one_above(tilted: Tilted, seen: Spectrum, angles: Floats, factor: Float
         _real_sum(first, seen.real, seen.imaginary),
         _real_sum(second, seen.real**2 - seen.imaginary**2, 2.0 * seen.real * seen.imaginary),
     )
-    for sites, turn in ((seen.below, np.ones_like(angles) + 0j), (seen.above, np.exp(-1j * angles))):
-        direction = np.exp(1j * angles) if sites is seen.below else np.exp(-1j * angles)
+    forth, back = np.exp(1j * angles), np.exp(-1j * angles)
+    for sites, turn, direction in ((seen.below, np.ones_like(forth), forth), (seen.above, back, back)):
         powers = np.vander(1.0 - direction, _TERMS, increasing=True)
         once = ((first * turn) @ powers).real
         twice = ((second * turn**2) @ powers).real * np.arange(1, _TERMS + 1)

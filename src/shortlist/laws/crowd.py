@@ -8,13 +8,14 @@ noise has a kink. Equal scores are one value with a multiplicity. Beyond that, s
   Lagrange polynomials: ``sum_i h(s_i) = sum_t W_t h(t)`` up to the error of interpolating h in the cell.
 
 No cell reaches a place s = z - kink: cells next to such a place are as wide as they are far from it. A cell is
-replaced only if it holds many items of each group it holds at all, because h may be the logarithm of a
-characteristic function, whose zeros come near the real line unless many items share the cell.
+replaced only if it holds many items, because h may be the logarithm of a characteristic function, whose zeros come
+near the real line; what many items share is negligible there.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,29 +26,27 @@ NEGLIGIBLE = 1e-18
 """Items whose chances to matter sum to less than this are decided without being looked at."""
 
 FULL_CELL = 64.0
-"""Items of one group that a cell must hold to be replaced: their variance V is then at least 15 where it counts,
-so characteristic functions are below e^-30 at the angles whose logarithms interpolate badly."""
+"""Items that a cell must hold to be replaced: their variance is then at least 15 where it counts, so that their
+characteristic function is below e^-30 at the angles where its logarithm interpolates badly."""
 
 _FARTHEST = 200
 """Cells are laid this many noise units around the levels; what lies beyond is kept item by item."""
 
 _STEPS = np.concatenate([2.0 ** np.arange(-20, 0), np.arange(1.0, _FARTHEST)])
+"""Distances from the nearest place s = z - kink at which one cell ends and the next begins."""
+
+Levels: TypeAlias = tuple[float, float]
+"""From one level to another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """Values in increasing order; ``weights[value, group]`` items of each group at each of them; and
-    ``sure[group]`` items more, above every level in question."""
+    """Values in increasing order, the weight of each (how many items it stands for), and the number of ``sure``
+    items, which are above every level in question."""
 
     values: Floats
     weights: Floats
-    sure: Floats
-
-    @property
-    def totals(self) -> Floats:
-        """The weight of each value, all groups together."""
-        result: Floats = self.weights.sum(axis=1)
-        return result
+    sure: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,28 +71,26 @@ class Gathering:
         return result
 
 
-def crowd_of(values: Floats, *groups: Floats) -> Crowd:
-    """The crowd of these increasing distinct values with the given multiplicities in each group."""
-    weights = np.stack(groups, axis=1).astype(np.float64)
-    held = weights.any(axis=1)
-    return Crowd(values[held], weights[held], np.zeros(weights.shape[1]))
+def crowd_of(values: Floats, counts: Floats) -> Crowd:
+    """The crowd of these increasing distinct values, as far as there are items at them."""
+    return Crowd(values[counts > 0], counts[counts > 0])
 
 
 def rounded(crowd: Crowd, *, up: bool) -> Crowd:
-    """The crowd in one group, its values rounded to quarters, or beyond 64 to 8 bits: few values are left.
+    """The crowd with its values rounded to quarters, or beyond 64 to 8 bits: few of them are left.
 
     Rounding up can only raise noisy scores, rounding down only lower them.
     """
     _, octaves = np.frexp(crowd.values / 64.0)
     step = np.ldexp(0.25, np.maximum(octaves, 0))
     values, place = np.unique((np.ceil if up else np.floor)(crowd.values / step) * step, return_inverse=True)
-    weights = np.bincount(place, crowd.totals, minlength=values.size).astype(np.float64)
-    return Crowd(values, weights[:, None], crowd.sure.sum(keepdims=True))
+    weights = np.bincount(place, crowd.weights, minlength=values.size).astype(np.float64)
+    return Crowd(values, weights, crowd.sure)
 
 
 def gather(
     crowd: Crowd,
-    levels: tuple[float, float],
+    levels: Levels,
     noise: Noise,
     refinement: int,
     *,
@@ -116,7 +113,7 @@ def gather(
     celled = np.arange(cell.size) + (first - before)[cell]
     middle, half = (start + stop) / 2, (stop - start) / 2
     points, lagrange = _lagrange((values[celled] - middle[cell]) / half[cell], order)
-    carried = [np.add.reduceat(lagrange * group[celled, None], before, axis=0).ravel() for group in weights.T]
+    carried = np.add.reduceat(lagrange * weights[celled, None], before, axis=0)
 
     kept = np.delete(np.arange(values.size), celled)
     sites = np.concatenate([values[kept], (middle[:, None] + half[:, None] * points).ravel()])
@@ -126,8 +123,8 @@ def gather(
     return Gathering(
         Crowd(
             sites[in_order],
-            np.concatenate([weights[kept], np.stack(carried, axis=1)])[in_order],
-            crowd.sure + crowd.weights[high:].sum(axis=0),
+            np.concatenate([weights[kept], carried.ravel()])[in_order],
+            crowd.sure + float(crowd.weights[high:].sum()),
         ),
         _size=crowd.values.size,
         _sure=slice(high, None),
@@ -139,11 +136,9 @@ def gather(
     )
 
 
-def _undecided(
-    crowd: Crowd, levels: tuple[float, float], noise: Noise, drop_below: bool, count_above: bool
-) -> tuple[int, int]:
+def _undecided(crowd: Crowd, levels: Levels, noise: Noise, drop_below: bool, count_above: bool) -> tuple[int, int]:
     """The slice of values that may fall on either side of some level."""
-    weights = np.abs(crowd.totals)
+    weights = np.abs(crowd.weights)
     low, high = 0, crowd.values.size
     if drop_below:
         exceed = np.cumsum(weights * np.exp(noise.log_survival(levels[0] - crowd.values)))
@@ -155,7 +150,7 @@ def _undecided(
 
 
 def _cells(
-    values: Floats, weights: Floats, levels: tuple[float, float], noise: Noise, order: int
+    values: Floats, weights: Floats, levels: Levels, noise: Noise, order: int
 ) -> tuple[Floats, Floats, Indices, Indices]:
     """The cells worth replacing: their ends, and the slice of values in each."""
     if values.size <= 2 * order:
@@ -168,9 +163,8 @@ def _cells(
     place = np.searchsorted(values, edge)
     first, last = place[:-1], place[1:]
     worth = (last - first > 2 * order) & (stop - start <= 1.0 + 1e-9)
-    running = np.concatenate([np.zeros((1, weights.shape[1])), np.cumsum(np.abs(weights), axis=0)])
-    held = running[last] - running[first]
-    worth &= np.all((held >= FULL_CELL) | (held == 0), axis=1)
+    running = np.concatenate([[0.0], np.cumsum(weights)])
+    worth &= running[last] - running[first] >= FULL_CELL
     for low, high in zones:
         worth &= np.maximum(low - stop, start - high) >= 0.999 * (stop - start)
     return start[worth], stop[worth], first[worth], last[worth]

@@ -59,7 +59,7 @@ def right_probability(s: Floats, k: int, noise: Noise) -> float:
             above = seen_above(near_winners, block.levels, noise, refinement)
             below = seen_below(near_losers, block.levels, noise, refinement)
             log_factor = log_sets + log_all_above(above, noise, block.nodes) + np.log(block.weights)
-            total += float((highest_density(below, noise, block.nodes, log_factor) @ below.totals).sum())
+            total += float((highest_density(below, noise, block.nodes, log_factor) @ below.weights).sum())
         return np.array([total])
 
     def settled(old: Floats, new: Floats) -> bool:
@@ -78,16 +78,18 @@ def number_correct(s: Floats, k: int, noise: Noise) -> Floats:
     items, k = _checked(s, k)
     if k == items.size:
         return np.concatenate([np.zeros(k), [1.0]])
-    correct = items.at_least(k)
-    crowd = crowd_of(items.values, correct, items.counts - correct)
-    levels = threshold_range(crowd, k, noise)
+    at_least = items.at_least(k)
+    correct, others = crowd_of(items.values, at_least), crowd_of(items.values, items.counts - at_least)
+    levels = threshold_range(crowd_of(items.values, items.counts), k, noise)
 
     def evaluate(refinement: int) -> Floats:
+        near_correct = gather(correct, levels, noise, refinement).crowd
+        near_others = gather(others, levels, noise, refinement).crowd
         result = np.zeros(k + 1)
-        near = gather(crowd, levels, noise, refinement).crowd
-        for block in blocks([near.values], levels, noise, refinement):
-            seen = gather(near, block.levels, noise, refinement).crowd
-            result += correct_in(seen, block, k, noise, refinement)
+        for block in blocks([near_correct.values, near_others.values], levels, noise, refinement):
+            seen_correct = gather(near_correct, block.levels, noise, refinement).crowd
+            seen_others = gather(near_others, block.levels, noise, refinement).crowd
+            result += correct_in(seen_correct, seen_others, block, k, noise, refinement)
         return result
 
     def settled(old: Floats, new: Floats) -> bool:
@@ -160,7 +162,7 @@ def within_ranks(s: Floats, k: int, head: int, reach: int, noise: Noise) -> floa
             between = gather(near_middle, block.levels, noise, refinement).crowd
             below = seen_below(near_tail, block.levels, noise, refinement)
             log_factor = log_all_above(above, noise, block.nodes) + np.log(block.weights)
-            loser_below = highest_density(below, noise, block.nodes, log_factor) @ below.totals
+            loser_below = highest_density(below, noise, block.nodes, log_factor) @ below.weights
             loser_between = np.exp(log_factor + log_all_below(below, noise, block.nodes))
             count, density = coefficients(between, block, k - head, noise, refinement)
             total += float(loser_below @ count + loser_between @ density)
@@ -176,7 +178,7 @@ def quality(s: Floats, k: int, noise: Noise) -> Quality:
     """P[right], P[great], P[good] and the expected recall, E[number correct] / k, of the set returned."""
     top = right_probability(s, k, noise)
     great, good = great_good(s, k, noise)
-    recall = float(number_correct(s, k, noise) @ np.arange(k + 1)) / k
+    recall = min(1.0, float(number_correct(s, k, noise) @ np.arange(k + 1)) / k)
     return Quality(top=top, great=great, good=good, recall=recall)
 
 

@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from shortlist._arrays import Floats
+from shortlist.laws.crowd import Levels
 from shortlist.noise.kinds import Noise
 
 NEGLIGIBLE_LOG = -41.0
@@ -25,8 +26,6 @@ _WIDEST_BLOCK = 2.0
 _FEWEST_PANELS = 8
 _FEWEST_NODES = 64
 _REFINEMENTS = 6
-
-Levels = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +66,10 @@ def blocks(values: Sequence[Floats], levels: Levels, noise: Noise, refinement: i
 
     Every refinement doubles the nodes.
     """
-    low, high = levels
-    if not low < high:
-        return
     if not noise.kinks:
         yield from _trapezoidal(levels, refinement)
         return
+    low, high = levels
     widest = min(1.0, (high - low) / 14)
     cuts = _cuts(np.concatenate(values), levels, noise)
     edges = np.concatenate([_split(start, stop, widest) for start, stop in pairwise(cuts)] + [[high]])
@@ -113,7 +110,7 @@ def _gauss(edges: Floats, widest: float, refinement: int) -> Block:
     digits = 0.84 + np.log10(np.maximum(widest / width, 1.0))
     count = np.ceil(5.0 / digits).astype(np.int64) * 2**refinement
     rules = [_legendre(int(n)) for n in count]
-    nodes = [start + size * node for start, size, (node, _) in zip(edges, width, rules, strict=False)]
+    nodes = [start + size * node for start, size, (node, _) in zip(edges[:-1], width, rules, strict=True)]
     weights = [size * weight for size, (_, weight) in zip(width, rules, strict=True)]
     return Block((float(edges[0]), float(edges[-1])), np.concatenate(nodes), np.concatenate(weights))
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.laws.crowd import Crowd, gather, rounded
-from shortlist.laws.panels import Levels, find_range
+from shortlist.laws.crowd import Crowd, Levels, gather, rounded
+from shortlist.laws.panels import find_range
 from shortlist.noise.kinds import Noise
 
 _LOWEST_LOG = -1e5
@@ -22,20 +22,20 @@ _LOWEST_LOG = -1e5
 def log_all_above(crowd: Crowd, noise: Noise, nodes: Floats) -> Floats:
     """ln S_A at the nodes."""
     logs = noise.log_survival(nodes[:, None] - crowd.values)
-    return np.maximum(logs, _LOWEST_LOG) @ crowd.totals
+    return np.maximum(logs, _LOWEST_LOG) @ crowd.weights
 
 
 def log_all_below(crowd: Crowd, noise: Noise, nodes: Floats) -> Floats:
     """ln F_B at the nodes."""
     logs = noise.log_cdf(nodes[:, None] - crowd.values)
-    return np.maximum(logs, _LOWEST_LOG) @ crowd.totals
+    return np.maximum(logs, _LOWEST_LOG) @ crowd.weights
 
 
 def highest_density(crowd: Crowd, noise: Noise, nodes: Floats, log_factor: Floats) -> Floats:
     """Per node and site, e^log_factor times the density that an item at the site is the highest, there."""
     x = nodes[:, None] - crowd.values
     logs = np.maximum(noise.log_cdf(x), _LOWEST_LOG)
-    together = logs @ crowd.totals + log_factor
+    together = logs @ crowd.weights + log_factor
     return np.exp(noise.log_density(x) - logs + together[:, None])
 
 
@@ -70,7 +70,7 @@ def _range(above: tuple[Crowd, Crowd], below: tuple[Crowd, Crowd], noise: Noise,
         return float(log_all_below(below[1], noise, np.array([z]))[0]) - least
 
     def log_above(z: float) -> float:
-        exceed = np.exp(noise.log_survival(z - below[0].values)) @ below[0].totals
+        exceed = np.exp(noise.log_survival(z - below[0].values)) @ below[0].weights
         together = log_all_above(above[0], noise, np.array([z]))[0]
         return float(together + np.log(np.clip(exceed, 1e-300, 1.0))) - least
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.laws.counting import circle, spectrum, with_one_above
-from shortlist.laws.crowd import Crowd, gather, rounded
-from shortlist.laws.panels import Block, Levels, find_range
+from shortlist.laws.crowd import Crowd, Levels, gather, rounded
+from shortlist.laws.panels import Block, find_range
 from shortlist.laws.tilting import Tilted, tilt
 from shortlist.noise.kinds import Noise
 
@@ -46,19 +46,26 @@ def _log_bound(crowd: Crowd, noise: Noise, level: float, number: int, *, side: i
     return float(tilted.log_scale(crowd, number)[0]) if tilted.log_tilt[0] * side > 0 else 0.0
 
 
-def correct_in(crowd: Crowd, block: Block, k: int, noise: Noise, refinement: int) -> Floats:
+def correct_in(correct: Crowd, others: Crowd, block: Block, k: int, noise: Noise, refinement: int) -> Floats:
     """The part of Int (alpha'_c beta_{k-c} + alpha_c beta'_{k-c}) dz that a block adds, c = 0..k.
 
-    The crowd is in two groups, correct items and others; alpha_c = [w^c] prod q and alpha'_c = [w^c] prod q sum f/q
-    over the first group, beta likewise over the second.
+    alpha_c = [w^c] prod q and alpha'_c = [w^c] prod q sum f/q over the correct items, beta likewise over the others.
     """
+    everyone = Crowd(
+        np.concatenate([correct.values, others.values]),
+        np.concatenate([correct.weights, others.weights]),
+        correct.sure + others.sure,
+    )
+    first, second = np.split(np.arange(everyone.values.size), [correct.values.size])
     result = np.zeros(k + 1)
-    for rows in _rows(block, crowd):
-        tilted = tilt(crowd, noise, block.nodes[rows], k + 0.5)
-        scale = block.weights[rows] * np.exp(tilted.log_scale(crowd, k))
-        middle = np.clip(np.rint(tilted.chance @ crowd.weights[:, 0] + crowd.sure[0]), 0, k)
-        alpha, alpha_density = _laws_around(tilted, crowd, 0, middle, refinement)
-        beta, beta_density = (law[:, ::-1] for law in _laws_around(tilted, crowd, 1, k - middle, refinement))
+    for rows in _rows(block, everyone):
+        tilted = tilt(everyone, noise, block.nodes[rows], k + 0.5)
+        scale = block.weights[rows] * np.exp(tilted.log_scale(everyone, k))
+        middle = np.clip(np.rint(tilted.chance[:, first] @ correct.weights + correct.sure), 0, k)
+        alpha, alpha_density = _laws_around(tilted.among(first), correct, middle, refinement)
+        beta, beta_density = (
+            law[:, ::-1] for law in _laws_around(tilted.among(second), others, k - middle, refinement)
+        )
         half = min(alpha.shape[1], beta.shape[1]) // 2
         alpha, alpha_density, beta, beta_density = (
             law[:, law.shape[1] // 2 - half : law.shape[1] // 2 + half + 1]
@@ -71,13 +78,10 @@ def correct_in(crowd: Crowd, block: Block, k: int, noise: Noise, refinement: int
     return result
 
 
-def _laws_around(tilted: Tilted, crowd: Crowd, group: int, centre: Floats, refinement: int) -> tuple[Floats, Floats]:
-    """The tilted coefficients of prod q and of prod q sum f/q over a group, M of them around each row's centre."""
-    held = np.flatnonzero(crowd.weights[:, group])
-    weights = crowd.weights[held, group]
-    part = tilted.among(held)
-    around = circle(part, weights, refinement, whole_law=True)
-    seen = spectrum(part, weights, crowd.sure[group] - centre, around.angles)
+def _laws_around(tilted: Tilted, crowd: Crowd, centre: Floats, refinement: int) -> tuple[Floats, Floats]:
+    """The tilted coefficients of prod q and of prod q sum f/q, M of them around each row's centre."""
+    around = circle(tilted, crowd.weights, refinement, whole_law=True)
+    seen = spectrum(tilted, crowd.weights, crowd.sure - centre, around.angles)
     law = np.fft.irfft(seen.product.conj(), around.size)
     density = np.fft.irfft((seen.product * seen.densities).conj(), around.size)
     return np.fft.fftshift(law, axes=1), np.fft.fftshift(density, axes=1)
@@ -91,8 +95,8 @@ def included_in(crowd: Crowd, block: Block, k: int, noise: Noise, refinement: in
     at_sites, mass = np.zeros(crowd.values.size), 0.0
     for rows in _rows(block, crowd):
         tilted = tilt(crowd, noise, block.nodes[rows], k + 0.5)
-        around = circle(tilted, crowd.totals, refinement, whole_law=False)
-        seen = spectrum(tilted, crowd.totals, float(crowd.sure.sum()) - k, around.angles)
+        around = circle(tilted, crowd.weights, refinement, whole_law=False)
+        seen = spectrum(tilted, crowd.weights, crowd.sure - k, around.angles)
         factor = around.shares * (block.weights[rows] * np.exp(tilted.log_scale(crowd, k)))[:, None]
         at_sites += with_one_above(tilted, seen, around.angles, factor).sum(axis=0)
         mass += float((seen.product * seen.densities * factor).real.sum())
@@ -102,11 +106,11 @@ def included_in(crowd: Crowd, block: Block, k: int, noise: Noise, refinement: in
 def coefficients(crowd: Crowd, block: Block, number: int, noise: Noise, refinement: int) -> tuple[Floats, Floats]:
     """[w^number] prod q and [w^number] prod q sum f/q at the nodes of a block."""
     result = np.zeros((2, block.nodes.size))
-    most = float(crowd.totals.sum() + crowd.sure.sum())
+    most = float(crowd.weights.sum() + crowd.sure)
     for rows in _rows(block, crowd):
         tilted = tilt(crowd, noise, block.nodes[rows], min(max(number, 0.5), most - 0.5))
-        around = circle(tilted, crowd.totals, refinement, whole_law=False)
-        seen = spectrum(tilted, crowd.totals, float(crowd.sure.sum()) - number, around.angles)
+        around = circle(tilted, crowd.weights, refinement, whole_law=False)
+        seen = spectrum(tilted, crowd.weights, crowd.sure - number, around.angles)
         terms = seen.product * around.shares * np.exp(tilted.log_scale(crowd, number))[:, None]
         result[:, rows] = terms.real.sum(axis=1), (terms * seen.densities).real.sum(axis=1)
     return result[0], result[1]

@@ -45,7 +45,7 @@ class Tilted:
 
     def log_scale(self, crowd: Crowd, number: int) -> Floats:
         """Lambda for the coefficient of w^number."""
-        surplus = self.major @ crowd.totals + crowd.sure.sum() - number
+        surplus = self.major @ crowd.weights + crowd.sure - number
         result: Floats = self.log_products + self.log_tilt * surplus
         return result
 
@@ -64,13 +64,13 @@ def tilt(crowd: Crowd, noise: Noise, nodes: Floats, target: float) -> Tilted:
     x = nodes[:, None] - crowd.values
     log_p, log_o = noise.log_survival(x), noise.log_cdf(x)
     log_odds = log_p - log_o
-    log_tilt = _solve(log_odds, crowd.totals, target - float(crowd.sure.sum()))
+    log_tilt = _solve(log_odds, crowd.weights, target - crowd.sure)
     tilted = log_odds + log_tilt[:, None]
     major = tilted > 0
     odds = np.exp(-np.abs(tilted))
     log_q = np.where(major, log_p, log_o) + np.log1p(odds)
     density = np.exp(noise.log_density(x) - log_q - np.where(major, log_tilt[:, None], 0.0))
-    return Tilted(odds / (1.0 + odds), major, density, log_tilt, log_q @ crowd.totals)
+    return Tilted(odds / (1.0 + odds), major, density, log_tilt, log_q @ crowd.weights)
 
 
 def _solve(log_odds: Floats, weights: Floats, target: float) -> Floats:
@@ -86,9 +86,10 @@ def _solve(log_odds: Floats, weights: Floats, target: float) -> Floats:
         chance = 1.0 / (1.0 + odds)
         excess = chance @ weights - target
         variance = np.maximum((chance * (1.0 - chance)) @ weights, 1e-300)
-        if np.all((np.abs(excess) <= 0.01 + 0.1 * np.sqrt(variance)) | (high - low < 1e-6)):
+        if np.all((np.abs(excess) <= 0.01 + 0.1 * np.sqrt(variance)) | (high - low < 0.01)):
             break
         low, high = np.where(excess < 0, guess, low), np.where(excess > 0, guess, high)
-        newton = guess - excess / variance
+        longest = 2.0 + np.abs(guess)
+        newton = guess - np.clip(excess / variance, -longest, longest)
         guess = np.where((newton > low) & (newton < high), newton, (low + high) / 2)
     return guess

@@ -15,7 +15,7 @@ _SETTLED = 1e-10
 """Change accepted between two rules, the second with twice the nodes: its own error is about the square."""
 
 _WHOLE = 1e-12
-"""How far from 1 the probabilities may sum."""
+"""How far from 1 the probabilities may sum, and as much again for every 10000 items: rounding errors add up."""
 
 
 def winner_probabilities(s: Floats, noise: Noise) -> Floats:
@@ -85,6 +85,6 @@ def _by_level(items: Items, noise: Noise) -> Floats:
 
     def settled(previous: Floats, current: Floats) -> bool:
         change = float(np.max(np.abs(current - previous) * items.counts))
-        return change <= _SETTLED and abs(float(current @ items.counts) - 1.0) <= _WHOLE
+        return change <= _SETTLED and abs(float(current @ items.counts) - 1.0) <= _WHOLE * (1.0 + items.size / 10_000)
 
     return np.maximum(refined(evaluate, settled), 0.0)

@@ -8,7 +8,6 @@ from shortlist.mechanisms.hybrids import HybridSparseVector, HybridTopK
 from shortlist.mechanisms.noisy_max import NoisyMax
 from shortlist.mechanisms.oneshot import OneshotTopK
 from shortlist.mechanisms.sparse_vector import SparseVector
-from shortlist.mechanisms.stream import Stream
 
 __all__ = [
     "ExponentialWithGap",
@@ -20,6 +19,5 @@ __all__ = [
     "NoisyMax",
     "OneshotTopK",
     "SparseVector",
-    "Stream",
     "TopKWithGaps",
 ]

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -17,7 +18,9 @@ from shortlist._arrays import Values
 from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps
 from shortlist.noise.entropy import SECURE, Secure, Seeded, Source
 from shortlist.noise.kinds import Noise, noise_named
-from shortlist.privacy import ZCDP, ApproxDP, ExPost, Guarantee, PureDP
+from shortlist.privacy import ZCDP, ApproxDP, ExPost, Guarantee, Ledger, LedgerError, PureDP
+from shortlist.privacy.filter import Currency
+from shortlist.privacy.ledger import Reservation
 from shortlist.release import Release
 from shortlist.scores import Scores, as_scores
 
@@ -65,6 +68,11 @@ class Mechanism(ABC):
         return self.guarantee
 
     @property
+    def refundable(self) -> tuple[Currency, ...]:
+        """The currencies in which a ledger may give back what an output shows unused: where that is proved."""
+        return ()
+
+    @property
     @abstractmethod
     def ordered(self) -> bool:
         """Whether the order of the released items is part of the release."""
@@ -81,7 +89,27 @@ class Mechanism(ABC):
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         """One exact draw."""
 
-    def release(self, scores: object, *, rng: Source | None = None, **question: Any) -> Release:
+    def _kept(self, outcome: Outcome) -> Guarantee:
+        """What of the charge this output has used, for mechanisms that are `refundable`."""
+        return self.charge if outcome.kept is None else outcome.kept
+
+    @final
+    def _reserve(self, ledger: Ledger | None, purpose: str, unit: str) -> Reservation | None:
+        """Book the charge, before anything is looked at."""
+        if ledger is None:
+            return None
+        return ledger.reserve(self.charge, refundable=self.refundable, purpose=purpose, mechanism=repr(self), unit=unit)
+
+    @final
+    def release(
+        self,
+        scores: object,
+        *,
+        rng: Source | None = None,
+        ledger: Ledger | None = None,
+        purpose: str = "",
+        **question: Any,
+    ) -> Release:
         """One exact draw.
 
         Parameters
@@ -90,11 +118,22 @@ class Mechanism(ABC):
             `Scores`, or plain values with `sensitivity=` and `monotone=` (and the other words of `Scores`).
         rng
             None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
+        ledger, purpose
+            Where the charge is booked, durably, before the scores are looked at; and what for.
+
+        Raises
+        ------
+        BudgetExceeded
+            if the ledger has no room: nothing is booked and nothing looked at.
         """
         asked = self._asked(scores, question)
         source = checked_source(rng)
+        check_ledger(ledger)
         self._check(asked)
+        reservation = self._reserve(ledger, purpose, f"{asked.unit} ({asked.neighbours})")
         outcome = self._draw(asked, source)
+        if reservation is not None and self.refundable:
+            give_back(reservation, self._kept(outcome))
         release = Release(
             items=[asked.labels[i] for i in outcome.indices],
             indices=outcome.indices,
@@ -118,6 +157,19 @@ class Mechanism(ABC):
             evidence=outcome.evidence,
         )
         return release if self.ordered else release.as_set()
+
+
+def give_back(reservation: Reservation, kept: Guarantee) -> None:
+    """Refund what the outcome did not use; if that fails, the release stands and stays paid in full."""
+    try:
+        reservation.refund(kept)
+    except LedgerError as error:
+        warnings.warn(f"the release stands, its refund is lost: {error}", stacklevel=3)
+
+
+def check_ledger(ledger: object) -> None:
+    if not isinstance(ledger, Ledger | None):
+        raise TypeError('ledger must be a Ledger: write ledger=Ledger("budget.db")')
 
 
 def checked_source(rng: object) -> Source:

@@ -28,6 +28,7 @@ from shortlist.noise.lazy import Draw, Term, is_positive, nearest_float, rounded
 from shortlist.noise.race import Work, race
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.privacy.checks import number
+from shortlist.privacy.filter import Currency
 from shortlist.scores import Scores
 
 Finish = tuple[Fraction, Term]
@@ -70,6 +71,10 @@ class HybridTopK(Mechanism):
     @property
     def guarantee(self) -> PureDP:
         return checked_pure("hybrid top-k", checked_budget(self.epsilon, self.budget))
+
+    @property
+    def refundable(self) -> tuple[Currency, ...]:
+        return ("pure",)
 
     @property
     def ordered(self) -> bool:
@@ -134,6 +139,10 @@ class HybridSparseVector(Mechanism):
     @property
     def guarantee(self) -> PureDP:
         return checked_pure("hybrid sparse vector", checked_budget(self.epsilon, self.budget))
+
+    @property
+    def refundable(self) -> tuple[Currency, ...]:
+        return ("pure",)
 
     @property
     def ordered(self) -> bool:

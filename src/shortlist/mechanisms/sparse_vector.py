@@ -16,6 +16,7 @@ from shortlist.mechanisms.base import (
     Mechanism,
     Outcome,
     check_known_candidates,
+    check_ledger,
     checked_budget,
     checked_k,
     checked_pure,
@@ -27,8 +28,9 @@ from shortlist.noise.barrier import Barrier, Test, passing
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import EXPONENTIAL, LAPLACE, Noise
 from shortlist.noise.lazy import rounded
-from shortlist.privacy import Guarantee, PureDP
+from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.privacy.checks import number
+from shortlist.privacy.filter import Currency
 from shortlist.scores import Number, Scores, as_scores, exact_sensitivities
 
 NOTE = "in the order of the questions; gaps are to the threshold, noise included; lower_bound(confidence) has a caveat"
@@ -107,6 +109,10 @@ class SparseVector(Mechanism):
         return checked_pure("sparse vector with gaps", checked_budget(self.epsilon, self.budget))
 
     @property
+    def refundable(self) -> tuple[Currency, ...]:
+        return ("pure",)
+
+    @property
     def ordered(self) -> bool:
         return True
 
@@ -136,13 +142,29 @@ class SparseVector(Mechanism):
         law = gap_law(self.noise, self.threshold, below, scale, centre)
         return Branch(name, Test(KINDS[self.noise], scale, centre, cut), cost, law)
 
-    def stream(self, values: Iterable[int | float] | None = None, *, rng: Source | None = None) -> Stream:
+    def stream(
+        self,
+        values: Iterable[int | float] | None = None,
+        *,
+        rng: Source | None = None,
+        ledger: Ledger | None = None,
+        purpose: str = "",
+        unit: str = "user",
+    ) -> Stream:
         """A run that answers online: iterate over it, or `ask` it one question after the other.
 
         It reads `values` one at a time, after the answer before was given, and never past the last answer it may
-        give. Each run costs epsilon of its own.
+        give. Each run costs epsilon of its own: `ledger` books it here, before the first value is read, and takes back
+        what was not used when the stream stops or is closed (never, if it is just left).
+
+        Raises
+        ------
+        BudgetExceeded
+            if the ledger has no room: nothing is booked and nothing read.
         """
-        return Stream(self.rules, values, checked_source(rng))
+        source, questions = checked_source(rng), iter(() if values is None else values)
+        check_ledger(ledger)
+        return Stream(self.rules, questions, source, self._reserve(ledger, purpose, unit))
 
     def _asked(self, scores: object, question: dict[str, Any]) -> Scores:
         if isinstance(scores, Scores):

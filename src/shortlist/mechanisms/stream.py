@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from threading import Lock
@@ -13,11 +13,13 @@ from typing import NoReturn, Self
 import numpy as np
 
 from shortlist.estimates import BELOW, Answer, BranchName, GapLaw
+from shortlist.mechanisms.base import give_back
 from shortlist.noise.barrier import Barrier, Questions, Test
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import Noise
 from shortlist.privacy import ExPost
 from shortlist.privacy.checks import up
+from shortlist.privacy.ledger import Reservation
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +72,20 @@ class Stream:
     """Answers in order; made by `SparseVector.stream`.
 
     It holds the noise of its threshold, so it cannot be copied, pickled or used in a forked child. When the budget for
-    "above" is used up, when its values end or fail, or by `close`, it stops: the noise is forgotten and no further
-    question is answered. `cost` stays readable.
+    "above" is used up, when its values end or fail, or by `close` (or leaving a `with` block), it stops: the noise is
+    forgotten, no further question is answered, and a ledger takes back what was not used. `cost` stays readable.
     """
 
-    __slots__ = ("_barrier", "_kind", "_lock", "_process", "_questions", "_rules", "_spent", "_values")
+    __slots__ = ("_barrier", "_kind", "_lock", "_process", "_questions", "_reservation", "_rules", "_spent", "_values")
 
-    def __init__(self, rules: Rules, values: Iterable[int | float] | None, source: Source) -> None:
-        self._values: Iterator[int | float] = iter(() if values is None else values)
+    def __init__(
+        self,
+        rules: Rules,
+        values: Iterator[int | float],
+        source: Source,
+        reservation: Reservation | None = None,
+    ) -> None:
+        self._values = values
         self._rules = rules
         self._barrier: Barrier | None = Barrier(
             rules.threshold, rules.threshold_scale, rules.noise, source, whole=rules.whole
@@ -85,6 +93,7 @@ class Stream:
         self._questions = [(branch, Questions(self._barrier, branch.test)) for branch in rules.branches]
         self._spent: Fraction | None = None
         self._kind: type | None = int if rules.whole else None
+        self._reservation = reservation
         self._lock = Lock()
         self._process = _Process.token
 
@@ -121,7 +130,7 @@ class Stream:
                 return self._answer(question, self._barrier)
             except BaseException:  # interrupted: charge for the answer that was not given
                 self._charge(self._rules.each)
-                self.close()
+                self._stop()
                 raise
 
     def _answer(self, value: int | float, barrier: Barrier) -> Answer:
@@ -132,7 +141,7 @@ class Stream:
             if draw is not None:
                 answer = branch.answer(barrier.gap(value, branch.test, draw))
                 if self._rules.stops(self._charge(branch.cost)):
-                    self.close()
+                    self._stop()
                 return answer
         return BELOW
 
@@ -164,10 +173,25 @@ class Stream:
             raise RuntimeError("this stream belongs to the process that was forked: its noise must not be used twice")
 
     def close(self) -> None:
-        """Stop: forget the threshold's noise."""
+        """Stop: forget the threshold's noise, and give back to the ledger what was not used."""
+        self._check_process()
+        with self._lock:
+            self._stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _stop(self) -> None:
+        """With the lock held, so that no answer is under way."""
         self._barrier = None
         self._questions = []
         self._values = iter(())
+        reservation, self._reservation = self._reservation, None
+        if reservation is not None:
+            give_back(reservation, self.kept)
 
     @property
     def stopped(self) -> bool:

@@ -1,6 +1,7 @@
-"""Guarantees as values, their conversions, their composition and their calibration."""
+"""Guarantees as values, their conversions, their composition and their calibration; and the ledger that books them."""
 
 from shortlist.privacy.calibration import Budget, calibrate
+from shortlist.privacy.filter import Balance, BudgetExceeded
 from shortlist.privacy.guarantees import (
     ZCDP,
     ApproxDP,
@@ -13,18 +14,25 @@ from shortlist.privacy.guarantees import (
     RenyiDP,
     compose,
 )
+from shortlist.privacy.ledger import Ledger, Reservation
+from shortlist.privacy.ledger_file import LedgerError
 
 __all__ = [
     "ZCDP",
     "ApproxDP",
+    "Balance",
     "BoundedRange",
     "Budget",
+    "BudgetExceeded",
     "Composition",
     "ExPost",
     "Guarantee",
     "GumbelDP",
+    "Ledger",
+    "LedgerError",
     "PureDP",
     "RenyiDP",
+    "Reservation",
     "calibrate",
     "compose",
 ]

@@ -19,7 +19,10 @@ def number(name: str, value: object, *, least: float = 0.0, above: bool = False,
         names the argument, the numbers it may be, and one to write instead.
     """
     if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
-        found = float(value)
+        try:
+            found = float(value)
+        except OverflowError:  # a whole number beyond all floats
+            found = math.inf
         if (found > least if above else found >= least) and found < below:
             return found
     bound = "greater than" if above else "at least"
