@@ -46,8 +46,7 @@ def stream_table(questions=300_000):
 
 
 def reduction_table(gaps=250_000, measurements=20):
-    """What gaps save: mean squared error of k counts measured with half of epsilon, with and without the gaps of the
-    selection with the other half. Monotone counts, order certain. Target: within 1% of the theory."""
+    """Squared error that gaps save: k counts, half of epsilon to measure, order certain. Target: theory within 1%."""
     yield "| k | noise | releases | less error: measured | theory | relative difference | standard error |"
     yield "|---|---|---|---|---|---|---|"
     rng = np.random.default_rng(1)
@@ -82,8 +81,7 @@ def left_after(m, release, k):
 
 
 def adaptive_table(runs=300, items=1657):
-    """Adaptive against plain sparse vector: epsilon 0.7, Zipf counts of 1,657 items in random order, threshold
-    at a random rank in [2 k, 8 k]. The paper: about 40% of the budget left after k answers, 1.5 times the F-measure."""
+    """Adaptive against plain, epsilon 0.7, Zipf counts, threshold at rank 2k to 8k. Paper: 40% left, 1.5 times F."""
     yield "| k | answers: plain, adaptive | precision | F-measure | ratio of F | left after k adaptive answers |"
     yield "|---|---|---|---|---|---|"
     rng = np.random.default_rng(2)
