@@ -154,18 +154,17 @@ class Stream:
         kind = type(found)
         if not isinstance(found, int | float) or kind not in (int, float):
             raise TypeError("answers must be whole numbers or floats, one at a time")
-        if kind is not self._kind:
-            if self._kind is not None:
-                raise TypeError(
-                    "geometric noise is for whole numbers: give integers"
-                    if self._rules.whole
-                    else "answers must be all whole numbers or all floats; convert them, for example with float()"
-                )
-            self._kind = kind
+        if self._kind not in (None, kind):
+            raise TypeError(
+                "geometric noise is for whole numbers: give integers"
+                if self._rules.whole
+                else "answers must be all whole numbers or all floats; convert them, for example with float()"
+            )
         if kind is float and not -math.inf < found < math.inf:
             raise ValueError("answers must be finite: neither NaN nor an infinity; decide beforehand what those mean")
         if kind is int and not -(2**63) <= found < 2**63:
             raise ValueError("whole answers must fit into 64 bits; subtract a public constant from them")
+        self._kind = kind
         return found
 
     def _check_process(self) -> None:
