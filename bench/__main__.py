@@ -10,10 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import canonical, ledger, peers, race
+from bench import canonical, gaps, guarded, ledger, peers, race
 
 DOCS = Path(__file__).parents[1] / "docs"
-TABLES = {**race.TABLES, **canonical.TABLES, **peers.TABLES, **ledger.TABLES}
+TABLES = {
+    **race.TABLES,
+    **canonical.TABLES,
+    **guarded.TABLES,
+    **gaps.TABLES,
+    **peers.TABLES,
+    **ledger.TABLES,
+}
 
 
 def machine() -> str:

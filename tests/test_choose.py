@@ -87,9 +87,33 @@ def test_values_are_released_when_asked_for(scores):
     assert release.ordered
     assert sl.top_k(scores, k=2, budget=ApproxDP(1.0, 1e-6), method="gumbel-values").values
     with pytest.raises(TypeError, match="ApproxDP"):
-        sl.top_k(scores, k=2, epsilon=1.0, values=True)
+        sl.top_k(scores, k=2, budget=ZCDP(0.5), values=True)
     with pytest.raises(ValueError, match="releases no values"):
         sl.top_k(scores, k=2, epsilon=1.0, values=True, method="peeling")
+
+
+def test_values_under_a_pure_budget_are_measured_and_refined(scores):
+    release = sl.top_k(scores, k=2, epsilon=1.0, values=True)
+    assert release.items == ["oak", "ash"]
+    assert release.mechanism == "measured top-2 with gaps and exponential noise"
+    assert len(release.values) == len(release.gaps) == 2
+    assert "too high" in str(release)
+    assert sl.top_k(scores, k=2, epsilon=1.0, values=True, method="gaps").values
+
+
+def test_gaps_are_released_when_asked_for(scores):
+    release = sl.top_k(scores, k=2, epsilon=1.0, gaps=True)
+    assert release.items == ["oak", "ash"]
+    assert release.ordered
+    assert release.columns().keys() == {"rank", "item", "gap"}
+    assert release.why.startswith("auto: gaps come free")
+    assert release.guarantee == release.charge == PureDP(1.0)
+    assert release.as_set().gaps is None
+    assert sl.top_k(scores, k=2, epsilon=1.0, method="gaps").gaps
+    with pytest.raises(ValueError, match="releases no gaps"):
+        sl.top_k(scores, k=2, epsilon=1.0, gaps=True, method="peeling")
+    with pytest.raises(TypeError, match="pure budgets only"):
+        sl.top_k(scores, k=2, budget=ZCDP(0.5), gaps=True)
 
 
 def test_mixed_labels_still_have_an_order():

@@ -15,9 +15,11 @@ from shortlist.mechanisms import (
     GuardedTopK,
     GumbelTopKValues,
     JointTopK,
+    MeasuredTopK,
     Mechanism,
     NoisyMax,
     OneshotTopK,
+    TopKWithGaps,
 )
 from shortlist.mechanisms.base import checked_budget, checked_k
 from shortlist.noise.entropy import Source
@@ -32,6 +34,7 @@ WHY = {
     "guarded": "for a set and a pure budget: canonical top-k, which needs the least epsilon, guarded from collapse",
     "canonical": "for a set and a budget that is not pure, canonical top-k with Gumbel noise needs the least",
     "gumbel-values": "values under an (epsilon, delta) budget: the items come free with Gumbel values",
+    "gaps": "gaps come free with a list under a pure budget, and sharpen what is measured afterwards",
 }
 
 
@@ -61,11 +64,18 @@ METHODS: dict[str, Callable[[int, Guarantee], Mechanism]] = {
     "guarded": lambda k, budget: GuardedTopK(k=k, budget=budget),
     "joint": lambda k, budget: JointTopK(k=k, budget=budget),
     "gumbel-values": lambda k, budget: GumbelTopKValues(k=k, budget=budget),  # type: ignore[arg-type]
+    "gaps": lambda k, budget: TopKWithGaps(k=k, budget=budget),
+}
+WITH_VALUES: dict[str, Callable[[int, Guarantee], Mechanism]] = {
+    "gumbel-values": METHODS["gumbel-values"],
+    "gaps": lambda k, budget: MeasuredTopK(k=k, budget=budget),
 }
 
 
-def _automatic(k: int, budget: Guarantee, ordered: bool, values: bool) -> str:
+def _automatic(k: int, budget: Guarantee, ordered: bool, values: bool, gaps: bool) -> str:
     """The public rule."""
+    if gaps or (values and isinstance(budget, PureDP)):
+        return "gaps"
     if values:
         return "gumbel-values"
     pure = isinstance(budget, PureDP)
@@ -119,6 +129,7 @@ def top_k(
     method: str = "auto",
     ordered: bool = False,
     values: bool = False,
+    gaps: bool = False,
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
@@ -139,7 +150,10 @@ def top_k(
     ordered
         Whether the order of the winners is released too.
     values
-        Whether noisy values are released too; that needs `budget=ApproxDP(epsilon, delta)`.
+        Whether noisy values are released too. A pure budget selects with one half and measures with the other
+        (`MeasuredTopK`); `ApproxDP(epsilon, delta)` releases Gumbel values. Either comes in order.
+    gaps
+        Whether the lead of each winner over the next is released too, in order; that needs a pure budget.
     ledger, purpose
         Where the charge is booked, durably, before the scores are looked at; and what for.
 
@@ -149,14 +163,17 @@ def top_k(
     >>> sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True).items
     ['ada', 'bob']
     """
-    number, ordered, values = checked_k(k), checked_flag("ordered", ordered), checked_flag("values", values)
-    paid = checked_budget(epsilon, budget)
-    chosen = _automatic(number, paid, ordered, values) if method == "auto" else method
+    number, paid = checked_k(k), checked_budget(epsilon, budget)
+    ordered, values, gaps = checked_flag("ordered", ordered), checked_flag("values", values), checked_flag("gaps", gaps)
+    chosen = _automatic(number, paid, ordered, values, gaps) if method == "auto" else method
     if not isinstance(chosen, str) or chosen not in METHODS:
         raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
-    if values and chosen != "gumbel-values":
-        raise ValueError(f'method={method!r} releases no values; write method="gumbel-values" or "auto"')
-    release = METHODS[chosen](number, paid).release(scores, rng=rng, ledger=ledger, purpose=purpose, **question)
-    if not (ordered or values):
+    if values and chosen not in WITH_VALUES:
+        raise ValueError(f'method={method!r} releases no values; write method="auto", "gumbel-values" or "gaps"')
+    if gaps and chosen != "gaps":
+        raise ValueError(f'method={method!r} releases no gaps; write method="auto" or "gaps"')
+    mechanism = (WITH_VALUES if values else METHODS)[chosen](number, paid)
+    release = mechanism.release(scores, rng=rng, ledger=ledger, purpose=purpose, **question)
+    if not (ordered or values or chosen == "gaps"):
         release = release.as_set()
     return replace(release, why=f"auto: {WHY[chosen]}") if method == "auto" else release

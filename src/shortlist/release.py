@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
@@ -12,7 +12,8 @@ from shortlist._reading import FRAMES, FrameKind
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from shortlist.privacy import Guarantee
+    from shortlist.estimates import Answer, ChainedGaps, LowerBound, ThresholdGaps
+    from shortlist.privacy import ExPost, Guarantee
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -22,7 +23,10 @@ class Release:
     `items` are labels, best first where `ordered`; otherwise they are a set, sorted by label so that their
     order says nothing. `indices` are their positions in the scores. `guarantee` is the promise to one
     `unit`; `charge` is what a ledger books for it, which may be finer. `values` are noisy scores where the
-    mechanism releases them, `used` is which way a mechanism with several went, and `notes` say what it all means.
+    mechanism releases them, `gaps` are differences of noisy scores (one for each item), `answers` are the answers
+    "above" of a sparse vector, `used` is which way a mechanism with several went, and `notes` say what it all means.
+    `kept` is what this very outcome cost, where that may be less than the guarantee; `stopped` tells whether a
+    threshold (or a limit of the mechanism) ended the list.
     """
 
     items: list[Hashable]
@@ -40,6 +44,13 @@ class Release:
     soft_max: float | None = None
     used: str | None = None
     notes: tuple[str, ...] = ()
+    gaps: list[float] | None = None
+    answers: list[Answer] | None = None
+    p_value: float | None = None
+    stopped: bool | None = None
+    kept: ExPost | None = None
+    evidence: ChainedGaps | ThresholdGaps | None = None
+    """What the gaps say about the scores: the law behind `refine` and `lower_bound`."""
 
     @property
     def item(self) -> Hashable:
@@ -53,12 +64,53 @@ class Release:
         self._check_single("index", "indices")
         return self.indices[0]
 
+    @property
+    def gap(self) -> float:
+        """The one winner's gap."""
+        self._check_single("gap", "gaps")
+        return self._with_gaps("gap")[0]
+
+    @property
+    def cost(self) -> float:
+        """What this outcome cost, in the epsilon of its guarantee; rounded up.
+
+        A ledger that adds up epsilons may book it in place of the guarantee, if that was reserved before. It is not
+        an epsilon of the mechanism, and no other currency may use it.
+        """
+        if self.kept is None:
+            raise AttributeError("the cost of this mechanism does not depend on its outcome; read .guarantee")
+        return self.kept.cost
+
+    def refine(self, measurements: Iterable[float], *, variance: float) -> list[float]:
+        """The best linear unbiased estimates of the items' scores from the gaps and later measurements.
+
+        `measurements` holds one unbiased measurement for each item, in the order of `items`, with independent noise of
+        that `variance`. It is a function of released numbers and costs nothing. It knows the noise and not the
+        selection: scores that were selected *because* their noise was large are still estimated too high.
+        """
+        gaps, evidence = self._with_gaps("refine"), self.evidence
+        if evidence is None:
+            raise AttributeError("these gaps are no estimates of scores: there is nothing to refine")
+        return evidence.refine(gaps, measurements, variance)
+
+    def lower_bound(self, confidence: float) -> list[LowerBound]:
+        """A lower confidence bound on the score of each item, from its gap to the threshold; read its caveat."""
+        gaps, evidence = self._with_gaps("lower_bound"), self.evidence
+        if evidence is None or not hasattr(evidence, "lower_bound"):
+            raise AttributeError("these gaps are not gaps to a known threshold: no bound on a score follows from them")
+        return evidence.lower_bound(gaps, confidence)
+
+    def _with_gaps(self, name: str) -> list[float]:
+        if self.gaps is None:
+            raise AttributeError(f"this release has no gaps, so no .{name}; ask for them, as with gaps=True")
+        return self.gaps
+
     def _check_single(self, one: str, many: str) -> None:
         if len(self.items) != 1:
             raise AttributeError(f"this release has {len(self.items)} items; read .{many} instead of .{one}")
 
     def as_set(self) -> Self:
-        """The same items without their order, sorted by label."""
+        """The same items without their order, sorted by label; and without gaps, which would tell the order."""
         by_index = sorted(range(len(self.items)), key=self.indices.__getitem__)
         order = sorted(by_index, key=_label_order(self.items))
         return replace(
@@ -67,13 +119,17 @@ class Release:
             indices=[self.indices[i] for i in order],
             values=self.values and [self.values[i] for i in order],
             ordered=False,
+            gaps=None,
+            answers=None,
+            evidence=None,
         )
 
     def columns(self) -> dict[str, list[Any]]:
         """The released table, column by column."""
         ranks = {"rank": list(range(1, len(self.items) + 1))} if self.ordered else {}
         values = {} if self.values is None else {"value": list(self.values)}
-        return {**ranks, "item": list(self.items), **values}
+        gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
+        return {**ranks, "item": list(self.items), **values, **gaps}
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind (pandas, polars or pyarrow)."""
@@ -92,9 +148,10 @@ class Release:
         return plot_release(self, ax)
 
     def _texts(self) -> dict[str, list[str]]:
-        """The table as a person reads it: values to six digits, everything else as it is."""
+        """The table as a person reads it: values and gaps to six digits, everything else as it is."""
         columns = self.columns()
-        return {name: [f"{cell:.6g}" if name == "value" else str(cell) for cell in columns[name]] for name in columns}
+        numbers = ("value", "gap")
+        return {name: [f"{cell:.6g}" if name in numbers else str(cell) for cell in columns[name]] for name in columns}
 
     def _line(self) -> str:
         """Guarantee, mechanism, unit of privacy, in one line."""

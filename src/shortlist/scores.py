@@ -89,7 +89,7 @@ class Scores:
                 'monotone=True does not hold with neighbours="replace": replacing a person can raise one score '
                 'and lower another. Write monotone=False, or neighbours="add-remove" if that is what you protect'
             )
-        self._largest, self._range = _exact_sensitivities(sensitivity, monotone, neighbours)
+        self._largest, self._range = exact_sensitivities(sensitivity, monotone, neighbours)
         plain = self._labels is None and self._frame is None
         self._public = plain if public is None else checked_flag("public", public)
         if not isinstance(unit, str) or not unit:
@@ -191,7 +191,7 @@ def as_scores(scores: object, **question: Any) -> Scores:
     return scores
 
 
-def _exact_sensitivities(sensitivity: object, monotone: bool, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
+def exact_sensitivities(sensitivity: object, monotone: bool, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
     """(Delta, R): the most one person moves one score, and one score against another.
 
     R = max over i, j of |(x_i - x'_i) - (x_j - x'_j)|; here, and only here, it is decided when a factor 2 is due.

@@ -5,6 +5,7 @@ A mechanism says how it draws (`_draw`); the way from scores to a release is her
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
 from abc import ABC, abstractmethod
@@ -14,10 +15,12 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from shortlist._arrays import Values
+from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps
 from shortlist.noise.entropy import SECURE, Secure, Seeded, Source
 from shortlist.noise.kinds import Noise, noise_named
-from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, LedgerError, PureDP
+from shortlist.privacy import ZCDP, ApproxDP, ExPost, Guarantee, Ledger, LedgerError, PureDP
 from shortlist.privacy.filter import Currency
+from shortlist.privacy.ledger import Reservation
 from shortlist.release import Release
 from shortlist.scores import Scores, as_scores
 
@@ -33,6 +36,13 @@ class Outcome:
     soft_max: float | None = None
     used: str | None = None
     notes: tuple[str, ...] = ()
+    gaps: list[float] | None = None
+    answers: list[Answer] | None = None
+    p_value: float | None = None
+    stopped: bool | None = None
+    kept: ExPost | None = None
+    """What this very outcome cost, where a ledger that reserved the charge may take back the rest (SPEC 11)."""
+    evidence: ChainedGaps | ThresholdGaps | None = None
 
 
 class Mechanism(ABC):
@@ -68,6 +78,10 @@ class Mechanism(ABC):
     def ordered(self) -> bool:
         """Whether the order of the released items is part of the release."""
 
+    def _asked(self, scores: object, question: dict[str, Any]) -> Scores:
+        """The question, from what the caller passed."""
+        return as_scores(scores, **question)
+
     @abstractmethod
     def _check(self, scores: Scores) -> None:
         """Refuse a question that does not fit, from public facts alone."""
@@ -82,7 +96,14 @@ class Mechanism(ABC):
 
     def _kept(self, outcome: Outcome) -> Guarantee:
         """What of the charge this output has used, for mechanisms that are `refundable`."""
-        return self.charge
+        return self.charge if outcome.kept is None else outcome.kept
+
+    @final
+    def _reserve(self, charge: Guarantee, ledger: Ledger | None, purpose: str, unit: str) -> Reservation | None:
+        """Book the charge, before anything is looked at."""
+        if ledger is None:
+            return None
+        return ledger.reserve(charge, refundable=self.refundable, purpose=purpose, mechanism=repr(self), unit=unit)
 
     @final
     def release(
@@ -110,23 +131,15 @@ class Mechanism(ABC):
         BudgetExceeded
             if the ledger has no room: nothing is booked and nothing looked at.
         """
-        asked = as_scores(scores, **question)
+        asked = self._asked(scores, question)
         source = checked_source(rng)
         check_ledger(ledger)
         self._check(asked)
         guarantee, charge = self._terms(asked)
-        reservation = None
-        if ledger is not None:
-            unit = f"{asked.unit} ({asked.neighbours})"
-            reservation = ledger.reserve(
-                charge, refundable=self.refundable, purpose=purpose, mechanism=repr(self), unit=unit
-            )
+        reservation = self._reserve(charge, ledger, purpose, f"{asked.unit} ({asked.neighbours})")
         outcome = self._draw(asked, source)
         if reservation is not None and self.refundable:
-            try:
-                reservation.refund(self._kept(outcome))
-            except LedgerError as error:
-                warnings.warn(f"the release stands, its refund is lost: {error}", stacklevel=2)
+            give_back(reservation, self._kept(outcome))
         release = Release(
             items=[asked.labels[i] for i in outcome.indices],
             indices=outcome.indices,
@@ -143,8 +156,22 @@ class Mechanism(ABC):
             soft_max=outcome.soft_max,
             used=outcome.used,
             notes=outcome.notes,
+            gaps=outcome.gaps,
+            answers=outcome.answers,
+            p_value=outcome.p_value,
+            stopped=outcome.stopped,
+            kept=outcome.kept,
+            evidence=outcome.evidence,
         )
         return release if self.ordered else release.as_set()
+
+
+def give_back(reservation: Reservation, kept: Guarantee) -> None:
+    """Refund what the outcome did not use; if that fails, the release stands and stays paid in full."""
+    try:
+        reservation.refund(kept)
+    except LedgerError as error:
+        warnings.warn(f"the release stands, its refund is lost: {error}", stacklevel=3)
 
 
 def check_ledger(ledger: object) -> None:
@@ -178,6 +205,13 @@ def store_budget(mechanism: Any) -> None:
     object.__setattr__(mechanism, "budget", None if isinstance(budget, PureDP) else budget)
 
 
+def checked_pure(mechanism: str, budget: Guarantee) -> PureDP:
+    """A pure budget, or the reason why no other is possible."""
+    if not isinstance(budget, PureDP):
+        raise TypeError(f"{mechanism} keeps pure budgets only (a gap has no bounded range); write epsilon=1.0")
+    return budget
+
+
 def checked_k(k: object) -> int:
     return _checked_whole("k", k, "k=10")
 
@@ -196,6 +230,16 @@ def _checked_whole(name: str, value: object, example: str) -> int:
     if number < 1:
         raise ValueError(f"{name} must be at least 1")
     return number
+
+
+def checked_threshold(threshold: object) -> int | float:
+    """A finite number, exactly as given."""
+    value = threshold.item() if isinstance(threshold, np.generic) else threshold
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError("threshold must be a number, for example threshold=100")
+    if not -(2**63) <= value < 2**63 if isinstance(value, int) else not math.isfinite(value):
+        raise ValueError("threshold must be finite, and a whole one must fit into 64 bits; write threshold=100")
+    return value
 
 
 def checked_noise(noise: str | Noise) -> Noise:

@@ -64,7 +64,7 @@ def narrowing(offset: Fraction, terms: Sequence[Term]) -> Iterator[tuple[arb, ar
     from flint import ctx
 
     while True:
-        with ctx.workprec(64 + max(draw.bits for _, draw in terms) + _magnitude(offset)):
+        with ctx.workprec(64 + max((draw.bits for _, draw in terms), default=0) + _magnitude(offset)):
             low = high = ball(offset)
             for coefficient, draw in terms:
                 least, most = draw.enclosure()
@@ -94,10 +94,29 @@ def nearest_float(offset: Fraction, terms: Sequence[Term]) -> float:
     return next(low + 0.0 for low, high in ends if low == high)  # one zero: its sign would tell more than its value
 
 
+def floor_of(offset: Fraction, terms: Sequence[Term]) -> int:
+    """floor(offset + sum of coefficient * noise), exactly."""
+    finite = ((low, high) for low, high in narrowing(offset, terms) if low.is_finite() and high.is_finite())
+    ends = ((math.floor(_to_fraction(low)), math.floor(_to_fraction(high))) for low, high in finite)
+    return next(low for low, high in ends if low == high)
+
+
+def float_bounds(offset: Fraction, terms: Sequence[Term]) -> tuple[float, float]:
+    """Floats around offset + sum of coefficient * noise, from the bits drawn so far (more, if those say nothing)."""
+    finite = ((low, high) for low, high in narrowing(offset, terms) if low.is_finite() and high.is_finite())
+    low, high = next(finite)
+    return math.nextafter(_to_float(low), -math.inf), math.nextafter(_to_float(high), math.inf)
+
+
 def _to_float(exact: arb) -> float:
     """A ball of radius zero, rounded to the nearest float."""
+    return rounded(_to_fraction(exact))
+
+
+def _to_fraction(exact: arb) -> Fraction:
+    """A ball of radius zero."""
     mantissa, exponent = (int(part) for part in exact.man_exp())
-    return rounded(mantissa * Fraction(2) ** exponent)
+    return mantissa * Fraction(2) ** exponent
 
 
 def rounded(exact: Fraction) -> float:

@@ -39,8 +39,13 @@ def make_plan(
     peaks: Values = blocks.max(axis=1)
     contest = Contest(values, k, scale, noise, _kth_largest(blocks, peaks, values[whole * block :], k))
     heights = contest.positions(peaks)
-    if threshold is None:
-        threshold = choose_threshold(contest, heights)
+    return lay_out(contest, heights, block, choose_threshold(contest, heights) if threshold is None else threshold)
+
+
+def lay_out(contest: Contest, heights: Floats, block: int, threshold: float) -> Plan:
+    """The levels at which all candidates are tested against a threshold; `heights` are those of the block maxima."""
+    values, noise, whole = contest.values, contest.noise, len(heights)
+    blocks = values[: whole * block].reshape(whole, block)
     level = levels(noise, heights, threshold)
     hot = np.flatnonzero(level <= OPEN)
     small_peaks: Values = blocks[hot].reshape(-1, SMALL).max(axis=1)

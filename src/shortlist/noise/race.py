@@ -20,7 +20,7 @@ from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist.noise.contest import Contest, kth_largest, ranking
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import Noise
-from shortlist.noise.lazy import NoisyScore, nearest_float
+from shortlist.noise.lazy import NoisyScore, Term, nearest_float
 from shortlist.noise.plan import block_size, make_plan
 from shortlist.noise.skipping import CHUNK, Plan
 
@@ -38,10 +38,14 @@ class Finish:
     _contest: Contest
     _exact: Callable[[], list[NoisyScore]]
 
+    def finishes(self) -> list[tuple[Fraction, Term]]:
+        """The exact noisy scores, each as (score, (scale, noise))."""
+        scale, centre = self._contest.scale, Fraction(self._contest.centre)
+        return [(centre + scale * one.position, (scale, one.draw)) for one in self._exact()]
+
     def values(self) -> list[float]:
         """The exact noisy scores, each correctly rounded."""
-        scale, centre = self._contest.scale, Fraction(self._contest.centre)
-        return [nearest_float(centre + scale * one.position, [(scale, one.draw)]) for one in self._exact()]
+        return [nearest_float(score, [term]) for score, term in self.finishes()]
 
     def gaps(self) -> list[float]:
         """The exact differences of consecutive noisy scores, each correctly rounded."""

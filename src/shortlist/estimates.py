@@ -1,0 +1,213 @@
+"""What released gaps say about the scores: estimates, and lower confidence bounds.
+
+Everything here is a function of released numbers and of public constants, and costs nothing. Nothing here knows how an
+item came to be selected: whoever is selected *because* its noise was large is estimated too high.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from shortlist.privacy.checks import number
+
+GapNoise = Literal["exponential", "laplace", "geometric"]
+BranchName = Literal["top", "middle"]
+
+CAVEAT = (
+    "the confidence is that of a question fixed beforehand, reported or not; given that it was reported above, the "
+    "bound holds less often, and for a score far below the threshold never"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LowerBound:
+    """score >= `value` with this confidence, in the sense of the `caveat`."""
+
+    value: float
+    confidence: float
+    caveat: str = CAVEAT
+
+
+@dataclass(frozen=True, slots=True)
+class ChainedGaps:
+    """Gaps between consecutive noisy scores, each score with independent noise of one deviation."""
+
+    deviation: float
+
+    def refine(self, gaps: list[float], measurements: Iterable[float], variance: float) -> list[float]:
+        """The best linear unbiased estimates of the k scores."""
+        found = checked_measurements(measurements, len(gaps))
+        ratio = self.deviation / math.sqrt(number("variance", variance, above=True))
+        return best_linear(found, gaps, ratio * ratio)
+
+
+def best_linear(measurements: list[float], gaps: list[float], ratio: float) -> list[float]:
+    """The best linear unbiased estimate in O(k) (SPEC 9): lambda = `ratio` = Var(gap noise) / Var(measurement noise).
+
+    beta_i = (sum alpha + lambda k alpha_i + p - k p_{i-1}) / ((1 + lambda) k), p_i = g_1 + .. + g_i and
+    p = sum_{i<k} (k - i) g_i. The gap after the last item, to a loser that nobody measures, is not used.
+
+    Examples
+    --------
+    >>> best_linear([10, 8, 7, 3], [1.5, 0.5, 4], 1.0)
+    [9.6875, 7.9375, 7.1875, 3.1875]
+    """
+    k = len(measurements)
+    below = [0.0]
+    for gap in gaps[: k - 1]:
+        below.append(below[-1] + gap)
+    middle = (sum(measurements) + sum(below)) / k  # the best estimate of the first score, were the gaps exact
+    share = 1 / (1 + ratio)
+    return [share * (middle - fall) + (1 - share) * one for one, fall in zip(measurements, below, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class GapLaw:
+    """One gap to a noisy threshold: gap = score - threshold + (query noise) - (threshold noise) - centre.
+
+    Noise is exponential, Laplace, or geometric (the floor of exponential noise), of rates `query_rate` (a) and
+    `threshold_rate` (b). Exponential noise is centred; geometric noise only by the whole number `centre`, so that its
+    gaps stay whole.
+    """
+
+    noise: GapNoise
+    threshold: float
+    query_rate: float
+    threshold_rate: float
+    centre: float = 0.0
+
+    @property
+    def variance(self) -> float:
+        """Var(gap)."""
+        return sum(_variance(self.noise, rate) for rate in (self.query_rate, self.threshold_rate))
+
+    def estimate(self, gap: float) -> float:
+        """The unbiased estimate of the score, were the question fixed beforehand."""
+        if self.noise != "geometric":
+            return self.threshold + gap
+        return (
+            self.threshold + gap + self.centre - (geometric_mean(self.query_rate) - geometric_mean(self.threshold_rate))
+        )
+
+    def combine(self, gap: float, measurement: float, variance: float) -> float:
+        """The inverse-variance combination of the estimate with a later measurement."""
+        weight = self.variance / (self.variance + variance)
+        return weight * measurement + (1 - weight) * self.estimate(gap)
+
+    def exceedance(self, t: float) -> float:
+        """P(gap - (score - threshold) > t), of a question fixed beforehand (SPEC 10)."""
+        a, b = self.query_rate, self.threshold_rate
+        if self.noise == "laplace":
+            return _laplace_exceedance(a, b, t)
+        if self.noise == "exponential":
+            u = t + 1 / a - 1 / b
+            return b / (a + b) * math.exp(-a * u) if u >= 0 else 1 - a / (a + b) * math.exp(b * u)
+        u = math.floor(t + self.centre)
+        both = -math.expm1(-a - b)
+        return (
+            math.exp(-a * (u + 1)) * -math.expm1(-b) / both if u >= -1 else 1 + math.exp(b * u) * math.expm1(-a) / both
+        )
+
+    def lower_bound(self, gap: float, confidence: float) -> LowerBound:
+        """threshold + gap - t with the least t (rounded up) that is exceeded with probability 1 - confidence."""
+        sure = number("confidence", confidence, above=True, below=1.0)
+        t = _least(lambda t: self.exceedance(t) <= 1 - sure, 1 / self.query_rate + 1 / self.threshold_rate)
+        if self.noise == "geometric":
+            t = math.ceil(t)
+        return LowerBound(self.threshold + gap - t, sure)
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdGaps:
+    """Gaps to one noisy threshold, each with its law."""
+
+    laws: tuple[GapLaw, ...]
+
+    def refine(self, gaps: list[float], measurements: Iterable[float], variance: float) -> list[float]:
+        """Each measurement combined with its own gap, weighted by inverse variances."""
+        found, spread = checked_measurements(measurements, len(gaps)), number("variance", variance, above=True)
+        return [law.combine(gap, one, spread) for law, gap, one in zip(self.laws, gaps, found, strict=True)]
+
+    def lower_bound(self, gaps: list[float], confidence: float) -> list[LowerBound]:
+        """One bound for each gap: each holds with that confidence, all together with less."""
+        return [law.lower_bound(gap, confidence) for law, gap in zip(self.laws, gaps, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer. `gap` (above only) is by how much, noise included; `cost` is what this answer cost, rounded up."""
+
+    above: bool
+    gap: float | None
+    cost: float
+    branch: BranchName | Literal["below"]
+    _law: GapLaw | None = field(default=None, repr=False)
+
+    def lower_bound(self, confidence: float) -> LowerBound:
+        """A lower confidence bound on the true answer; read its caveat."""
+        law, gap = self._above()
+        return law.lower_bound(gap, confidence)
+
+    def refine(self, measurement: float, *, variance: float) -> float:
+        """The gap's estimate combined with a later unbiased measurement, weighted by inverse variances.
+
+        Costs nothing. It knows the noise and not the selection: given that the answer was "above", the gap's part is
+        biased upwards.
+        """
+        law, gap = self._above()
+        return law.combine(gap, measurement, number("variance", variance, above=True))
+
+    def _above(self) -> tuple[GapLaw, float]:
+        if self._law is None or self.gap is None:
+            raise AttributeError('an answer "below" has no gap: nothing more is known of it')
+        return self._law, self.gap
+
+
+BELOW = Answer(above=False, gap=None, cost=0.0, branch="below")
+
+
+def checked_measurements(measurements: Iterable[float], k: int) -> list[float]:
+    try:
+        found = [float(one) for one in measurements]
+    except (TypeError, ValueError):
+        raise TypeError("measurements must be numbers, one for each released item") from None
+    if len(found) != k:
+        raise ValueError(f"measurements must be as many as the released items: {k} of them, in the order of items")
+    return found
+
+
+def geometric_mean(rate: float) -> float:
+    """The mean of floor(Exp(rate)) = geometric noise on {0, 1, ..}: (1 - p) / p with p = 1 - e^-rate."""
+    return math.exp(-rate) / -math.expm1(-rate) if rate > 0 else math.inf
+
+
+def _variance(noise: GapNoise, rate: float) -> float:
+    if noise == "geometric":
+        return geometric_mean(rate) * (1 + geometric_mean(rate))
+    return (2 if noise == "laplace" else 1) * (1 / rate) * (1 / rate)
+
+
+def _laplace_exceedance(a: float, b: float, t: float) -> float:
+    """P(Lap(1/a) - Lap(1/b) > t)."""
+    if t < 0:
+        return 1 - _laplace_exceedance(a, b, -t)
+    if abs(a - b) < 1e-5 * b:  # the formula cancels there; take the slower rate for both, which exceeds more
+        slow = min(a, b)
+        return (2 + slow * t) * math.exp(-slow * t) / 4
+    return (b * b * math.exp(-a * t) - a * a * math.exp(-b * t)) / (2 * (b - a) * (b + a))
+
+
+def _least(true: Callable[[float], bool], unit: float) -> float:
+    """The least t from which on `true` holds, rounded up: bisection between powers of two of the unit."""
+    low, high = -unit, unit
+    while not true(high):
+        low, high = high, 2 * high
+    while true(low):
+        low, high = 2 * low, low
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if true(middle) else (middle, high)
+    return high

@@ -1,0 +1,208 @@
+"""Hybrids of top-k and sparse vector: at most k winners above a threshold, paid by their number (SPEC 11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from shortlist.estimates import ChainedGaps, ThresholdGaps
+from shortlist.mechanisms.base import (
+    Mechanism,
+    Outcome,
+    check_known_candidates,
+    checked_budget,
+    checked_k,
+    checked_pure,
+    checked_threshold,
+    checked_work,
+)
+from shortlist.mechanisms.sparse_vector import gap_law, least_variance_share
+from shortlist.mechanisms.stream import ex_post
+from shortlist.noise.entropy import Source, word
+from shortlist.noise.kinds import EXPONENTIAL
+from shortlist.noise.lazy import Draw, Term, is_positive, nearest_float, rounded
+from shortlist.noise.race import Work, race
+from shortlist.privacy import Guarantee, PureDP
+from shortlist.privacy.checks import number
+from shortlist.privacy.filter import Currency
+from shortlist.scores import Scores
+
+Finish = tuple[Fraction, Term]
+"""An exact noisy number: its centre, and (scale, noise)."""
+
+ENDED = "the threshold ended the list: the last gap is the lead over the threshold, noise included"
+FULL = "the list is full: the last gap is the lead over whoever came next, the threshold or a loser"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HybridTopK(Mechanism):
+    """Top-k with gaps in which the threshold runs as well: the list ends where the threshold finishes, or after k.
+
+    Promise: epsilon-DP. Items and threshold get exponential noise of scale k R / epsilon. A list of n items that the
+    threshold ended has log ratios of at most (n + Delta / R) epsilon / k, a full one of at most epsilon: `cost`. That
+    is a statement about one outcome; the mechanism is epsilon-DP and nothing less.
+
+    Examples
+    --------
+    >>> release = HybridTopK(threshold=1000, k=3, epsilon=1.0).release([9000, 5000, 20, 7], monotone=True)
+    >>> release.indices, release.stopped, round(release.cost, 6)
+    ([0, 1], True, 1.0)
+    """
+
+    threshold: int | float
+    k: int
+    epsilon: float | None = None
+    budget: Guarantee | None = None
+    work: Work = "adaptive"
+
+    proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
+
+    def __post_init__(self) -> None:
+        _store(self)
+
+    @property
+    def name(self) -> str:
+        return f"hybrid top-{self.k} with gaps and a threshold"
+
+    @property
+    def guarantee(self) -> PureDP:
+        return checked_pure("hybrid top-k", checked_budget(self.epsilon, self.budget))
+
+    @property
+    def refundable(self) -> tuple[Currency, ...]:
+        return ("pure",)
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, 1)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        epsilon, spread = Fraction(self.guarantee.epsilon), scores.range_sensitivity
+        scale = self.k * spread / epsilon
+        indices, finishes = _best(scores, self.k + 1, scale, source, self.work)
+        line = _noisy_threshold(self.threshold, scale, source)
+        above = _how_many_above(finishes, line)
+        stopped = above < self.k
+        count = min(above, self.k)
+        chain = [*finishes[:above], line, *finishes[above:]][: count + 1]
+        cost = (count + scores.largest_sensitivity / spread) * epsilon / self.k if stopped else epsilon
+        return Outcome(
+            indices[:count],
+            notes=(ENDED if stopped else FULL,),
+            gaps=[_lead(one, two) for one, two in pairwise(chain)],
+            stopped=stopped,
+            kept=ex_post(epsilon, cost),
+            evidence=ChainedGaps(rounded(scale)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HybridSparseVector(Mechanism):
+    """The items above a noisy threshold, the k largest at most, each with its gap to the threshold.
+
+    Promise: epsilon-DP. The threshold gets centred exponential noise of scale Delta / e0, every item of scale R / e1;
+    e0 = theta epsilon, e1 = (1 - theta) epsilon / k. An outcome of n items has log ratios of at most e0 + n e1: `cost`.
+    That is a statement about one outcome; the mechanism is epsilon-DP and nothing less.
+
+    Examples
+    --------
+    >>> release = HybridSparseVector(threshold=1000, k=3, epsilon=1.0).release([9000, 20, 5000, 7], monotone=True)
+    >>> release.indices, release.cost < 1.0
+    ([0, 2], True)
+    """
+
+    threshold: int | float
+    k: int
+    epsilon: float | None = None
+    budget: Guarantee | None = None
+    theta: float | None = None
+    work: Work = "adaptive"
+
+    proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
+
+    def __post_init__(self) -> None:
+        _store(self)
+        if self.theta is not None:
+            number("theta", self.theta, above=True, below=1.0)
+
+    @property
+    def name(self) -> str:
+        return f"hybrid sparse vector, at most {self.k}"
+
+    @property
+    def guarantee(self) -> PureDP:
+        return checked_pure("hybrid sparse vector", checked_budget(self.epsilon, self.budget))
+
+    @property
+    def refundable(self) -> tuple[Currency, ...]:
+        return ("pure",)
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, 1)
+
+    def shares(self, scores: Scores) -> tuple[Fraction, Fraction]:
+        """(e0, e1), exactly: what the threshold costs, and each item."""
+        epsilon, relative = Fraction(self.guarantee.epsilon), scores.range_sensitivity / scores.largest_sensitivity
+        share = Fraction(least_variance_share(self.k * relative) if self.theta is None else self.theta)
+        return share * epsilon, (1 - share) * epsilon / self.k
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        first, each = self.shares(scores)
+        below, scale = scores.largest_sensitivity / first, scores.range_sensitivity / each
+        indices, finishes = _best(scores, self.k, scale, source, self.work)
+        line, term = _noisy_threshold(self.threshold, below, source)
+        centred = line + scale - below, term
+        count = _how_many_above(finishes, centred)
+        law = gap_law("exponential", self.threshold, below, scale, Fraction(0))
+        return Outcome(
+            indices[:count],
+            gaps=[_lead(one, centred) for one in finishes[:count]],
+            stopped=count < self.k,
+            kept=ex_post(Fraction(self.guarantee.epsilon), first + count * each),
+            evidence=ThresholdGaps((law,) * count),
+        )
+
+
+def _store(mechanism: HybridTopK | HybridSparseVector) -> None:
+    object.__setattr__(mechanism, "threshold", checked_threshold(mechanism.threshold))
+    object.__setattr__(mechanism, "k", checked_k(mechanism.k))
+    object.__setattr__(mechanism, "epsilon", mechanism.guarantee.epsilon)
+    object.__setattr__(mechanism, "budget", None)
+    checked_work(mechanism.work)
+
+
+def _best(scores: Scores, most: int, scale: Fraction, source: Source, work: Work) -> tuple[list[int], list[Finish]]:
+    """The largest noisy scores, `most` of them or all there are."""
+    values = scores.values
+    there = len(values) if values.dtype.kind != "f" else int(np.count_nonzero(values > -np.inf))
+    finish = race(values, k=min(most, there), scale=scale, noise=EXPONENTIAL, source=source, work=work)
+    return [int(i) for i in finish.indices], finish.finishes()
+
+
+def _noisy_threshold(threshold: int | float, scale: Fraction, source: Source) -> Finish:
+    return Fraction(threshold), (scale, Draw(EXPONENTIAL, word(source), 64, source))
+
+
+def _difference(one: Finish, two: Finish) -> tuple[Fraction, list[Term]]:
+    (first, (scale, draw)), (second, (other, noise)) = one, two
+    return first - second, [(scale, draw), (-other, noise)]
+
+
+def _how_many_above(finishes: list[Finish], line: Finish) -> int:
+    """How many of the finishes, best first, are above the line: exactly."""
+    return next((n for n, one in enumerate(finishes) if not is_positive(*_difference(one, line))), len(finishes))
+
+
+def _lead(one: Finish, two: Finish) -> float:
+    return nearest_float(*_difference(one, two))
