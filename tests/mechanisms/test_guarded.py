@@ -129,6 +129,22 @@ def test_utility_matches_draws_on_both_sides_of_the_mirror(k):
     assert m.success_probability(x, monotone=True) == pytest.approx(found.top, abs=1e-9)
 
 
+@pytest.mark.parametrize("k", [3, 4, 5, 6])
+@pytest.mark.parametrize("x", [[5, 4, 3, 3, 2, 1, 0, 0, 0], [9, 7, 6, 4, 4, 4, 4, 1, 0]], ids=["low tie", "tie across"])
+def test_every_measure_of_utility_tells_the_same_story(k, x):
+    m, scores = GuardedTopK(k=k, epsilon=1.5), Scores(x, monotone=True)
+    correct, inclusion, quality = m.number_correct(scores), m.inclusion_probabilities(scores), m.quality(scores)
+    assert correct.sum() == pytest.approx(1, abs=1e-8)
+    assert inclusion.sum() == pytest.approx(k, abs=1e-8)
+    assert correct @ np.arange(k + 1) / k == pytest.approx(quality.recall, abs=1e-8)
+    kth = sorted(x)[-k]
+    assert inclusion[np.array(x) >= kth].sum() / k == pytest.approx(quality.recall, abs=1e-8)
+    rows = m.release_many(scores, draws=4000, rng=sl.testing.seeded(9))
+    counts = np.bincount((np.array(x)[rows] >= kth).sum(axis=1), minlength=k + 1)
+    assert_law(counts, correct / correct.sum(), wrong=correct[::-1] / correct.sum())
+    assert_law(np.bincount(rows.ravel(), minlength=len(x)), inclusion / k, wrong=inclusion[::-1] / k)
+
+
 def test_utility_matches_the_enumeration():
     """Ten sets of five candidates with their guard, by quadrature of its own."""
     law = guarded_law(X, 2, 0.8, 0.25, 2, JUNK)
@@ -142,6 +158,8 @@ def test_without_a_guard_utility_is_that_of_canonical():
     m = GuardedTopK(k=2, epsilon=1.0)
     assert m.quality([5, 4, 1, 0, 0]) == CanonicalTopK(k=2, epsilon=1.0).quality([5, 4, 1, 0, 0])
     assert m.guard_probability([5, 4, 1, 0, 0]) == 0.0
+    assert m.number_correct([5, 4, 1, 0, 0]).sum() == pytest.approx(1)
+    assert m.inclusion_probabilities([5, 4, 1, 0, 0]).sum() == pytest.approx(2)
     assert 0 < GuardedTopK(k=3, epsilon=1.0).guard_probability([5, 4, 1, 0, 0, 0, 0, 0]) < 1
 
 

@@ -67,6 +67,7 @@ def test_utility_on_made_up_scores_matches_draws(noise):
     p = m.success_probability(scores)
     assert_law([right, 200_000 - right], [p, 1 - p], wrong=[p + 0.01, 0.99 - p])
     quality = m.quality(scores)
+    assert m.number_correct(scores) @ np.arange(3) / 2 == pytest.approx(quality.recall, abs=1e-9)
     assert quality.top == pytest.approx(p, abs=1e-9)
     assert quality.recall == pytest.approx(inclusion[:3].sum() / 2, abs=1e-9)
 

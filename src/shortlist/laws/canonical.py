@@ -75,8 +75,12 @@ def number_correct(ranking: Ranking, noise: Noise) -> Floats:
     Of class (i, j) with j below the number T of tied ranks beyond k, all are. Otherwise k - 1 - i + r are, in
     C(i + T, r) C(j - T, i - r) of its subsets; the sum of that over a cell is a hockey stick again.
     """
-    k, (_, outside) = ranking.k, _tied(ranking)
-    law = chances(ranking.classes(), noise, (outside,))
+    return number_correct_of(ranking, chances(ranking.classes(), noise, cuts_of(ranking)))
+
+
+def number_correct_of(ranking: Ranking, law: Chances) -> Floats:
+    """The same for a given law of the class that wins, which may leave some chance to no class at all."""
+    k, outside = ranking.k, _tied(ranking)[1]
     chance, wrong = np.exp(law.cell), law.cells.first >= outside
     result = np.zeros(k + 1)
     result[k] = math.exp(law.top) + chance[~wrong].sum()
@@ -105,8 +109,12 @@ def inclusion_probabilities(ranking: Ranking, noise: Noise, d: int) -> Floats:
 
     Tied candidates have the same. Of a run of equal scores the number returned is expected, and shared.
     """
-    k, classes = ranking.k, ranking.classes()
-    law = chances(classes, noise)
+    return inclusion_of(ranking, chances(ranking.classes(), noise), d)
+
+
+def inclusion_of(ranking: Ranking, law: Chances, d: int) -> Floats:
+    """The same for a given law of the class that wins, which may leave some chance to no class at all."""
+    k, classes = ranking.k, law.classes
     chance, top = np.exp(law.cell), math.exp(law.top)
     by_row = np.bincount(law.cells.row, chance, minlength=k)
     between = np.bincount(law.cells.row, chance * _share(law), minlength=k)

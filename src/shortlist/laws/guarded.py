@@ -7,12 +7,12 @@ of `subset_chances` gets that factor. F is not smooth at 0, so the integrals are
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from shortlist._arrays import Floats
-from shortlist.laws.oneshot import inclusion_probabilities, right_probability, within_ranks
-from shortlist.laws.oneshot import quality as oneshot_quality
+from shortlist._arrays import Floats, Mask
+from shortlist.laws.oneshot import inclusion_probabilities, number_correct, right_probability, within_ranks
 from shortlist.laws.quality import Quality, good_ranks, great_ranks
 from shortlist.laws.subset_chances import Chances, covered, log_integral, survival_of, thinned
 from shortlist.laws.subsets import Classes
@@ -49,18 +49,43 @@ def mixed(race: Quality, guard: float, fallback: Quality) -> Quality:
     return Quality(*(getattr(race, name) + guard * getattr(fallback, name) for name in Quality.__slots__))
 
 
-def fallback_quality(s: Floats, k: int) -> Quality:
-    """One-shot top-k with exponential noise on scores in noise units."""
-    return oneshot_quality(s, k, EXPONENTIAL)
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """What is left of d candidates when one-shot picks the `losers` largest of their negated scores s."""
 
+    s: Floats
+    losers: int
 
-def mirrored_quality(s: Floats, losers: int) -> Quality:
-    """The quality of what is left when one-shot picks the `losers` largest of the negated scores s."""
-    d, k = len(s), len(s) - losers
-    kth = np.sort(s)[k - 1]  # the negated k-th largest score
-    kept = 1.0 - inclusion_probabilities(s, losers, EXPONENTIAL)
-    great, good = (
-        within_ranks(s, losers, max(d - reach, 0), d - head, EXPONENTIAL)
-        for head, reach in (great_ranks(k), good_ranks(k))
-    )
-    return Quality(right_probability(s, losers, EXPONENTIAL), great, good, min(1.0, float(kept[s <= kth].sum()) / k))
+    @property
+    def k(self) -> int:
+        return len(self.s) - self.losers
+
+    def quality(self) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the k that are left."""
+        d, kept = len(self.s), self.inclusion_probabilities()
+        ranks = (great_ranks(self.k), good_ranks(self.k))
+        great, good = (
+            within_ranks(self.s, self.losers, max(d - reach, 0), d - head, EXPONENTIAL) for head, reach in ranks
+        )
+        recall = min(1.0, float(kept[~self._wrong()].sum()) / self.k)
+        return Quality(right_probability(self.s, self.losers, EXPONENTIAL), great, good, recall)
+
+    def number_correct(self) -> Floats:
+        """P[c of the k that are left score at least the k-th largest], c = 0..k."""
+        wrong, result = int(self._wrong().sum()), np.zeros(self.k + 1)
+        if not wrong:
+            result[self.k] = 1.0
+            return result
+        gone = number_correct(self.s, self.losers, EXPONENTIAL, wrong)  # how many of the wrong ones were picked
+        picked = np.arange(max(wrong - self.k, 0), min(wrong, self.losers) + 1)
+        result[self.k - wrong + picked] = gone[picked]
+        return result
+
+    def inclusion_probabilities(self) -> Floats:
+        """P[candidate is left], for every candidate."""
+        return 1.0 - inclusion_probabilities(self.s, self.losers, EXPONENTIAL)
+
+    def _wrong(self) -> Mask:
+        """Who scores below the k-th largest."""
+        wrong: Mask = self.s > np.sort(self.s)[self.k - 1]
+        return wrong

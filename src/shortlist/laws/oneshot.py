@@ -68,8 +68,10 @@ def right_probability(s: Floats, k: int, noise: Noise) -> float:
     return min(1.0, float(refined(evaluate, settled)[0]))
 
 
-def number_correct(s: Floats, k: int, noise: Noise) -> Floats:
+def number_correct(s: Floats, k: int, noise: Noise, rank: int | None = None) -> Floats:
     """P[c of the items returned are correct], c = 0..k; an item is correct if it scores at least the k-th largest.
+
+    Or the largest of another rank, if it is given.
 
     With alpha_c = [w^c] prod_A q and alpha'_c = [w^c] prod_A q sum_A f/q over the correct items A, and beta likewise
     over the others, it is ``Int (alpha'_c beta_{k-c} + alpha_c beta'_{k-c}) dz``. Its sum is an error meter that costs
@@ -78,7 +80,7 @@ def number_correct(s: Floats, k: int, noise: Noise) -> Floats:
     items, k = _checked(s, k)
     if k == items.size:
         return np.concatenate([np.zeros(k), [1.0]])
-    at_least = items.at_least(k)
+    at_least = items.at_least(k if rank is None else rank)
     correct, others = crowd_of(items.values, at_least), crowd_of(items.values, items.counts - at_least)
     levels = threshold_range(crowd_of(items.values, items.counts), k, noise)
 

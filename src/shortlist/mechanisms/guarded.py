@@ -33,7 +33,7 @@ from shortlist.noise.entropy import Source
 from shortlist.noise.guard import Guard, guarded
 from shortlist.noise.kinds import EXPONENTIAL
 from shortlist.noise.race import race
-from shortlist.noise.ranking import ranked
+from shortlist.noise.ranking import Ranking, ranked
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.scores import Scores, as_scores
 
@@ -124,12 +124,26 @@ class GuardedTopK(Mechanism):
         """P[top], P[great], P[good] and the expected recall of the released set (SPEC 23): exact, to 1e-8."""
         asked = self._studied(scores, question)
         run = self._prepared(asked)
-        return self._canonical.quality(asked) if run is None else run.quality(self.k)
+        return self._canonical.quality(asked) if run is None else run.quality()
+
+    def number_correct(self, scores: object, **question: Any) -> Floats:
+        """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-8."""
+        asked = self._studied(scores, question)
+        run = self._prepared(asked)
+        return self._canonical.number_correct(asked) if run is None else run.number_correct()
+
+    def inclusion_probabilities(self, scores: object, **question: Any) -> Floats:
+        """P[candidate i is released], for every candidate: exact, to 1e-8."""
+        asked = self._studied(scores, question)
+        run = self._prepared(asked)
+        return (
+            self._canonical.inclusion_probabilities(asked) if run is None else run.inclusion_probabilities(len(asked))
+        )
 
     def guard_probability(self, scores: object, **question: Any) -> float:
         """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
         run = self._prepared(self._studied(scores, question))
-        return 0.0 if run is None else run.chances(())[1]
+        return 0.0 if run is None else run.chances(run.guard.ranking)[1]
 
     def _studied(self, scores: object, question: dict[str, Any]) -> Scores:
         asked = as_scores(scores, **question)
@@ -178,40 +192,73 @@ class GuardedRace:
         picked[found] = True
         return self.chosen[~picked if self.mirrored else picked], used
 
-    def chances(self, cuts: tuple[int, ...]) -> tuple[Chances, float]:
-        """(the law of the class of the drawn set, the chance of the guard)."""
-        from shortlist.laws.guarded import guarded_chances
-
-        v = (self.guard.low + self.guard.high) / 2
-        return guarded_chances(self.guard.envelope.classes, v, float(self.guard.a), cuts)
-
     def success(self) -> float:
         """P[the set is right]: it is right for the winners iff it is for the losers."""
         from shortlist.laws.canonical import right_of
         from shortlist.laws.oneshot import right_probability
 
         ranking = self.guard.ranking
-        law, guard = self.chances(())
+        law, guard = self.chances(ranking)
         return right_of(ranking, law) + guard * right_probability(self._positions(), ranking.k, EXPONENTIAL)
+
+    def quality(self) -> Quality:
+        """Of the items kept: the race by its classes, and one-shot if the guard wins."""
+        from shortlist.laws.canonical import quality_of
+        from shortlist.laws.guarded import Leftovers, mixed
+        from shortlist.laws.oneshot import quality
+
+        ranking, s = self._seen(), self._positions()
+        law, guard = self.chances(ranking)
+        after = Leftovers(s, self.guard.ranking.k).quality() if self.mirrored else quality(s, ranking.k, EXPONENTIAL)
+        return mixed(quality_of(ranking, law), guard, after)
+
+    def number_correct(self) -> Floats:
+        """P[c of the items kept are correct], c = 0..k."""
+        from shortlist.laws.canonical import number_correct_of
+        from shortlist.laws.guarded import Leftovers
+        from shortlist.laws.oneshot import number_correct
+
+        ranking, s = self._seen(), self._positions()
+        law, guard = self.chances(ranking)
+        mirror = Leftovers(s, self.guard.ranking.k)
+        after = mirror.number_correct() if self.mirrored else number_correct(s, ranking.k, EXPONENTIAL)
+        return number_correct_of(ranking, law) + guard * after
+
+    def inclusion_probabilities(self, d: int) -> Floats:
+        """P[candidate is kept] for each of the d candidates of the caller."""
+        from shortlist.laws.canonical import inclusion_of
+        from shortlist.laws.guarded import Leftovers
+        from shortlist.laws.oneshot import inclusion_probabilities
+
+        ranking, s = self._seen(), self._positions()
+        law, guard = self.chances(ranking)
+        mirror = Leftovers(s, self.guard.ranking.k)
+        after = (
+            mirror.inclusion_probabilities() if self.mirrored else inclusion_probabilities(s, ranking.k, EXPONENTIAL)
+        )
+        result = np.zeros(d)
+        result[self.chosen] = inclusion_of(ranking, law, len(self.chosen)) + guard * after
+        return result
+
+    def chances(self, ranking: Ranking) -> tuple[Chances, float]:
+        """(the law of the class of the set, seen from that ranking; the chance of the guard)."""
+        from shortlist.laws.canonical import cuts_of
+        from shortlist.laws.guarded import guarded_chances
+
+        v = (self.guard.low + self.guard.high) / 2
+        return guarded_chances(ranking.classes(), v, float(self.guard.a), cuts_of(ranking))
+
+    def _seen(self) -> Ranking:
+        """The ranking of the winners: mirrored, the classes are those of the losers with i and j exchanged."""
+        ranking = self.guard.ranking
+        if not self.mirrored:
+            return ranking
+        k = len(self.kept) - ranking.k
+        return ranked(_negated(self.kept), k, 2 * ranking.inner, Fraction(1, 2), gap_aware=True)
 
     def _positions(self) -> Floats:
         """The scores in units of one-shot's noise."""
         return Contest(self.kept, 1, self.scale, EXPONENTIAL, self.kept.max().item()).positions(self.kept)
-
-    def quality(self, k: int) -> Quality:
-        """The quality of the k items kept: the race by its classes, and one-shot if the guard wins."""
-        from shortlist.laws.canonical import cuts_of, quality_of
-        from shortlist.laws.guarded import fallback_quality, guarded_chances, mirrored_quality, mixed
-
-        ranking = self.guard.ranking
-        positions = self._positions()
-        if self.mirrored:  # the same sets, seen from the winners: their classes are these with i and j exchanged
-            ranking = ranked(_negated(self.kept), k, 2 * ranking.inner, Fraction(1, 2), gap_aware=True)
-            v = (self.guard.low + self.guard.high) / 2
-            law, guard = guarded_chances(ranking.classes(), v, float(self.guard.a), cuts_of(ranking))
-            return mixed(quality_of(ranking, law), guard, mirrored_quality(positions, len(self.kept) - k))
-        law, guard = self.chances(cuts_of(ranking))
-        return mixed(quality_of(ranking, law), guard, fallback_quality(positions, k))
 
 
 def share_of(k: int, d: int) -> Fraction:

@@ -146,6 +146,12 @@ class OneshotTopK(Mechanism):
 
         return quality(*self._race(scores, question))
 
+    def number_correct(self, scores: object, **question: Any) -> Floats:
+        """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-9."""
+        from shortlist.laws.oneshot import number_correct
+
+        return number_correct(*self._race(scores, question))
+
     def inclusion_probabilities(self, scores: object, **question: Any) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-9."""
         from shortlist.laws.oneshot import inclusion_probabilities
