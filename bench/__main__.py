@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import gaps, ledger, peers, race
+from bench import canonical, gaps, ledger, peers, race
 
 DOCS = Path(__file__).parents[1] / "docs"
-TABLES = {**race.TABLES, **gaps.TABLES, **peers.TABLES, **ledger.TABLES}
+TABLES = {**race.TABLES, **canonical.TABLES, **gaps.TABLES, **peers.TABLES, **ledger.TABLES}
 
 
 def machine() -> str:

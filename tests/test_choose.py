@@ -72,9 +72,12 @@ def test_the_rule_follows_the_budget(scores):
     for budget in (ZCDP(0.5), ApproxDP(1.0, 1e-6)):
         assert sl.select(scores, budget=budget).mechanism == "exponential mechanism"
         release = sl.top_k(scores, k=2, budget=budget)
-        assert release.mechanism == "one-shot top-2 with gumbel noise"
+        assert release.mechanism == "canonical top-2 with gumbel noise"
         assert release.guarantee == budget
         assert not release.ordered
+        assert sl.top_k(scores, k=2, budget=budget, ordered=True).mechanism == "one-shot top-2 with gumbel noise"
+    assert sl.top_k(scores, k=2, epsilon=1.0).mechanism == "guarded top-2"
+    assert sl.top_k(scores, k=2, epsilon=1.0, ordered=True).mechanism == "one-shot top-2 with exponential noise"
 
 
 def test_values_are_released_when_asked_for(scores):
@@ -182,7 +185,7 @@ def test_a_release_of_several_has_no_single_item(scores):
 def test_a_release_prints_its_items_and_one_line(scores):
     lines = str(sl.top_k(scores, k=2, epsilon=1.0)).splitlines()
     assert lines[:4] == ["item", "----", "ash", "oak"]
-    assert lines[-1] == "PureDP(epsilon=1.0) for one voter (add-remove) by one-shot top-2 with exponential noise"
+    assert lines[-1] == "PureDP(epsilon=1.0) for one voter (add-remove) by guarded top-2"
     assert "4000" not in str(lines)
     ordered = str(sl.top_k(scores, k=2, epsilon=1.0, ordered=True)).splitlines()
     assert ordered[0] == "rank  item"

@@ -8,6 +8,7 @@
 
 from shortlist import testing
 from shortlist.choose import select, top_k
+from shortlist.planning import compare, epsilon_for
 from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP
 from shortlist.release import Release
 from shortlist.scores import Scores
@@ -20,6 +21,8 @@ __all__ = [
     "PureDP",
     "Release",
     "Scores",
+    "compare",
+    "epsilon_for",
     "select",
     "testing",
     "top_k",

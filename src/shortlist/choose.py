@@ -10,7 +10,17 @@ from dataclasses import replace
 from typing import Any
 
 from shortlist._reading import checked_flag
-from shortlist.mechanisms import GumbelTopKValues, MeasuredTopK, Mechanism, NoisyMax, OneshotTopK, TopKWithGaps
+from shortlist.mechanisms import (
+    CanonicalTopK,
+    GuardedTopK,
+    GumbelTopKValues,
+    JointTopK,
+    MeasuredTopK,
+    Mechanism,
+    NoisyMax,
+    OneshotTopK,
+    TopKWithGaps,
+)
 from shortlist.mechanisms.base import checked_budget, checked_k
 from shortlist.noise.entropy import Source
 from shortlist.privacy import Guarantee, Ledger, PureDP
@@ -21,6 +31,8 @@ WHY = {
     "exponential": "for one winner and a budget that is not pure, bounded range makes Gumbel noise the cheapest",
     "oneshot-exponential": "for a list and a pure budget, it needs the least epsilon of the one-shot kinds",
     "oneshot-gumbel": "for a list and a budget that is not pure, bounded range makes Gumbel noise the cheapest",
+    "guarded": "for a set and a pure budget: canonical top-k, which needs the least epsilon, guarded from collapse",
+    "canonical": "for a set and a budget that is not pure, canonical top-k with Gumbel noise needs the least",
     "gumbel-values": "values under an (epsilon, delta) budget: the items come free with Gumbel values",
     "gaps": "gaps come free with a list under a pure budget, and sharpen what is measured afterwards",
 }
@@ -48,6 +60,9 @@ METHODS: dict[str, Callable[[int, Guarantee], Mechanism]] = {
     "oneshot-laplace": _oneshot("laplace"),
     "oneshot-logistic": _oneshot("logistic"),
     "oneshot-half-logistic": _oneshot("half-logistic"),
+    "canonical": lambda k, budget: CanonicalTopK(k=k, budget=budget),
+    "guarded": lambda k, budget: GuardedTopK(k=k, budget=budget),
+    "joint": lambda k, budget: JointTopK(k=k, budget=budget),
     "gumbel-values": lambda k, budget: GumbelTopKValues(k=k, budget=budget),  # type: ignore[arg-type]
     "gaps": lambda k, budget: TopKWithGaps(k=k, budget=budget),
 }
@@ -57,15 +72,18 @@ WITH_VALUES: dict[str, Callable[[int, Guarantee], Mechanism]] = {
 }
 
 
-def _automatic(k: int, budget: Guarantee, values: bool, gaps: bool) -> str:
+def _automatic(k: int, budget: Guarantee, ordered: bool, values: bool, gaps: bool) -> str:
     """The public rule."""
     if gaps or (values and isinstance(budget, PureDP)):
         return "gaps"
     if values:
         return "gumbel-values"
-    if isinstance(budget, PureDP):
-        return "permute-and-flip" if k == 1 else "oneshot-exponential"
-    return "exponential" if k == 1 else "oneshot-gumbel"
+    pure = isinstance(budget, PureDP)
+    if k == 1:
+        return "permute-and-flip" if pure else "exponential"
+    if ordered:
+        return "oneshot-exponential" if pure else "oneshot-gumbel"
+    return "guarded" if pure else "canonical"
 
 
 def select(
@@ -147,7 +165,7 @@ def top_k(
     """
     number, paid = checked_k(k), checked_budget(epsilon, budget)
     ordered, values, gaps = checked_flag("ordered", ordered), checked_flag("values", values), checked_flag("gaps", gaps)
-    chosen = _automatic(number, paid, values, gaps) if method == "auto" else method
+    chosen = _automatic(number, paid, ordered, values, gaps) if method == "auto" else method
     if not isinstance(chosen, str) or chosen not in METHODS:
         raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
     if values and chosen not in WITH_VALUES:

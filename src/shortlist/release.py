@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 class Release:
     """Released candidates. Everything in it is released: it may be shown to anybody.
 
-    `items` are labels, best first where `ordered`; otherwise they are a set, sorted by label so that their
-    order says nothing. `indices` are their positions in the scores. `guarantee` is the promise to one
-    `unit`; `charge` is what a ledger books for it, which may be finer. `values` are noisy scores where the
-    mechanism releases them, `gaps` are differences of noisy scores (one for each item), and `notes` say what they
-    mean. `answers` are the answers "above" of a sparse vector. `kept` is what this very outcome cost, where that may be
-    less than the guarantee; `stopped` tells whether a threshold (or a limit of the mechanism) ended the list.
+        `items` are labels, best first where `ordered`; otherwise they are a set, sorted by label so that their
+        order says nothing. `indices` are their positions in the scores. `guarantee` is the promise to one
+        `unit`; `charge` is what a ledger books for it, which may be finer. `values` are noisy scores where the
+    mechanism releases them, `used` is which way a mechanism with several went, `gaps` are differences of noisy scores
+    (one for each item), `answers` the answers "above" of a sparse vector, and `notes` say what it all means. `kept` is
+    what this very outcome cost, where that may be less than the guarantee; `stopped` tells whether a threshold (or a
+    limit of the mechanism) ended the list.
     """
 
     items: list[Hashable]
@@ -41,6 +42,7 @@ class Release:
     frame: FrameKind | None = None
     values: list[float] | None = None
     soft_max: float | None = None
+    used: str | None = None
     notes: tuple[str, ...] = ()
     gaps: list[float] | None = None
     answers: list[Answer] | None = None
@@ -133,7 +135,7 @@ class Release:
         """A data frame in the caller's own kind (pandas, polars or pyarrow)."""
         import narwhals as nw
 
-        backend = self.frame or _installed_frame()
+        backend = self.frame or installed_frame()
         columns = self.columns()
         if len({type(item) for item in self.items}) > 1:
             columns["item"] = [str(item) for item in self.items]  # a column has one type
@@ -157,12 +159,7 @@ class Release:
         return f"{self.guarantee} for one {self.unit} ({self.neighbours}) by {self.mechanism}{warning}"
 
     def __str__(self) -> str:
-        columns = {name: [name, *cells] for name, cells in self._texts().items()}
-        widths = {name: max(map(len, cells)) for name, cells in columns.items()}
-        rows = zip(*([cell.ljust(widths[name]) for cell in cells] for name, cells in columns.items()), strict=True)
-        header, *body = ("  ".join(row).rstrip() for row in rows)
-        rule = "  ".join("-" * width for width in widths.values())
-        return "\n".join([header, rule, *body, "", self._line(), *self.notes])
+        return "\n".join([text_table(self._texts()), "", self._line(), *self.notes])
 
     def __repr__(self) -> str:
         return f"<Release of {len(self.items)}: {self._line()}>"
@@ -174,6 +171,14 @@ class Release:
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         lines = "".join(f"<p>{escape(line)}</p>" for line in (self._line(), *self.notes))
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{lines}"
+
+
+def text_table(columns: dict[str, list[str]]) -> str:
+    """A table in plain text: the names, a rule, the rows."""
+    widths = {name: max(map(len, [name, *cells])) for name, cells in columns.items()}
+    whole = {name: [name, "-" * widths[name], *cells] for name, cells in columns.items()}
+    rows = zip(*([cell.ljust(widths[name]) for cell in cells] for name, cells in whole.items()), strict=True)
+    return "\n".join("  ".join(row).rstrip() for row in rows)
 
 
 def _label_order(items: list[Hashable]) -> Any:
@@ -189,7 +194,7 @@ def _label_order(items: list[Hashable]) -> Any:
     return lambda i: items[i]
 
 
-def _installed_frame() -> FrameKind:
+def installed_frame() -> FrameKind:
     from importlib.util import find_spec
 
     for library in FRAMES:

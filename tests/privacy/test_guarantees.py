@@ -86,7 +86,7 @@ def test_renyi_orders_and_epsilons_belong_together():
 
 @pytest.mark.parametrize("bad", [0, -1, 1.5, True, "3", None], ids=repr)
 def test_numbers_of_times_are_whole(bad):
-    with pytest.raises(ValueError, match=r"^n must be a whole number of at least 1: write n=10"):
+    with pytest.raises(ValueError, match=r"^n must be a whole number from 1 to 2.53: write n=10"):
         PureDP(0.1).repeat(bad)
     with pytest.raises(ValueError, match=r"^k must be a whole number"):
         GumbelDP(0.1, k=bad)

@@ -137,14 +137,14 @@ def great_good(s: Floats, k: int, noise: Noise) -> tuple[float, float]:
 
 
 def within_ranks(s: Floats, k: int, head: int, reach: int, noise: Noise) -> float:
-    """P[ranks 1 to ``head`` are all returned and no rank beyond ``reach`` is], for 1 <= head <= k <= reach.
+    """P[ranks 1 to ``head`` are all returned and no rank beyond ``reach`` is], for 0 <= head <= k <= reach.
 
     With A the ranks up to head, B those beyond reach, T those between, and m = k - head, it is
     ``Int S_A F_B {(sum_B f/F) [w^m] prod_T q + [w^m] prod_T q sum_T f/q} dz``.
     """
     items, k = _checked(s, k)
-    if not 1 <= head <= k <= reach:
-        raise ValueError("head and reach must be ranks with 1 <= head <= k <= reach")
+    if not 0 <= head <= k <= reach:
+        raise ValueError("head and reach must be ranks with 0 <= head <= k <= reach")
     if k == items.size:
         return 1.0
     first, last = items.best(head), items.best(reach)

@@ -1,19 +1,25 @@
 """Every mechanism, one file each."""
 
 from shortlist.mechanisms.base import Mechanism
+from shortlist.mechanisms.canonical import CanonicalTopK
 from shortlist.mechanisms.exponential_gap import ExponentialWithGap
 from shortlist.mechanisms.gaps import MeasuredTopK, TopKWithGaps
+from shortlist.mechanisms.guarded import GuardedTopK
 from shortlist.mechanisms.gumbel_values import GumbelTopKValues
 from shortlist.mechanisms.hybrids import HybridSparseVector, HybridTopK
+from shortlist.mechanisms.joint import JointTopK
 from shortlist.mechanisms.noisy_max import NoisyMax
 from shortlist.mechanisms.oneshot import OneshotTopK
 from shortlist.mechanisms.sparse_vector import SparseVector
 
 __all__ = [
+    "CanonicalTopK",
     "ExponentialWithGap",
+    "GuardedTopK",
     "GumbelTopKValues",
     "HybridSparseVector",
     "HybridTopK",
+    "JointTopK",
     "MeasuredTopK",
     "Mechanism",
     "NoisyMax",

@@ -34,6 +34,7 @@ class Outcome:
     indices: list[int]
     values: list[float] | None = None
     soft_max: float | None = None
+    used: str | None = None
     notes: tuple[str, ...] = ()
     gaps: list[float] | None = None
     answers: list[Answer] | None = None
@@ -85,6 +86,10 @@ class Mechanism(ABC):
     def _check(self, scores: Scores) -> None:
         """Refuse a question that does not fit, from public facts alone."""
 
+    def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
+        """(guarantee, charge) for this question, from public facts alone: those of the mechanism, or finer ones."""
+        return self.guarantee, self.charge
+
     @abstractmethod
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         """One exact draw."""
@@ -94,11 +99,11 @@ class Mechanism(ABC):
         return self.charge if outcome.kept is None else outcome.kept
 
     @final
-    def _reserve(self, ledger: Ledger | None, purpose: str, unit: str) -> Reservation | None:
+    def _reserve(self, ledger: Ledger | None, charge: Guarantee, purpose: str, unit: str) -> Reservation | None:
         """Book the charge, before anything is looked at."""
         if ledger is None:
             return None
-        return ledger.reserve(self.charge, refundable=self.refundable, purpose=purpose, mechanism=repr(self), unit=unit)
+        return ledger.reserve(charge, refundable=self.refundable, purpose=purpose, mechanism=repr(self), unit=unit)
 
     @final
     def release(
@@ -130,7 +135,8 @@ class Mechanism(ABC):
         source = checked_source(rng)
         check_ledger(ledger)
         self._check(asked)
-        reservation = self._reserve(ledger, purpose, f"{asked.unit} ({asked.neighbours})")
+        guarantee, charge = self._terms(asked)
+        reservation = self._reserve(ledger, charge, purpose, f"{asked.unit} ({asked.neighbours})")
         outcome = self._draw(asked, source)
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
@@ -138,8 +144,8 @@ class Mechanism(ABC):
             items=[asked.labels[i] for i in outcome.indices],
             indices=outcome.indices,
             ordered=self.ordered,
-            guarantee=self.guarantee,
-            charge=self.charge,
+            guarantee=guarantee,
+            charge=charge,
             mechanism=self.name,
             why="named by the caller",
             unit=asked.unit,
@@ -148,6 +154,7 @@ class Mechanism(ABC):
             frame=asked.frame,
             values=outcome.values,
             soft_max=outcome.soft_max,
+            used=outcome.used,
             notes=outcome.notes,
             gaps=outcome.gaps,
             answers=outcome.answers,

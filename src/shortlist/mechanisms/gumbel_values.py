@@ -83,7 +83,7 @@ class GumbelTopKValues(Mechanism):
         finish = race(scores.values, k=self.k, scale=scale, noise=GUMBEL, source=source, work=self.work)
         values = finish.values()
         soft_max = values[0] - rounded(Fraction(EULER) * scale)
-        return Outcome([int(i) for i in finish.indices], values, soft_max, (NOTE,))
+        return Outcome([int(i) for i in finish.indices], values=values, soft_max=soft_max, notes=(NOTE,))
 
 
 @lru_cache

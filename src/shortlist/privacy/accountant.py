@@ -26,6 +26,9 @@ from shortlist.privacy.crossing import crossing
 from shortlist.privacy.curves import Curves, Pair, Profile, Renyi, symmetric
 from shortlist.privacy.renyi import renyi_delta, renyi_epsilon, renyi_profile
 
+LEAST = 5e-324
+"""The smallest float: below the pure epsilon no delta is 0."""
+
 CLOSE = 1e-11
 """Relative width to which an epsilon is sought."""
 
@@ -60,6 +63,7 @@ def renyi_total(charges: Charges) -> Renyi:
     return renyi
 
 
+@np.errstate(all="ignore")
 def delta_upper(charges: Charges, epsilon: float) -> float:
     """The least delta that any route proves at `epsilon`, rounded up."""
     thinning = thinning_total(charges)
@@ -67,15 +71,17 @@ def delta_upper(charges: Charges, epsilon: float) -> float:
         return thinning
     by_renyi, order = renyi_delta(renyi_total(charges), epsilon)
     found = min(1.0, thinning + by_renyi)
-    return min(found, *(curve(epsilon) for curve in _upper_curves(charges, order, found)))
+    return max(min(found, *(curve(epsilon) for curve in _upper_curves(charges, order, found))), LEAST)
 
 
+@np.errstate(all="ignore")
 def delta_lower(charges: Charges, epsilon: float) -> float:
     """A delta that some mechanisms with these guarantees need at `epsilon`, rounded down."""
     by_renyi, order = renyi_delta(renyi_total(charges), epsilon)
     return _lower_curve(charges, order, min(1.0, by_renyi + thinning_total(charges)))(epsilon)
 
 
+@np.errstate(all="ignore")
 def epsilon_upper(charges: Charges, delta: float) -> float:
     """The least epsilon that any route proves at `delta`, rounded up; infinite if none proves any."""
     thinning = thinning_total(charges)
@@ -91,16 +97,18 @@ def epsilon_upper(charges: Charges, delta: float) -> float:
     return found
 
 
+@np.errstate(all="ignore")
 def epsilon_lower(charges: Charges, delta: float) -> float:
     """An epsilon below which some mechanisms with these guarantees need more than `delta`, rounded down."""
     ceiling = epsilon_upper(charges, delta)
     if delta == 0:
-        return ceiling
+        return ceiling if math.isfinite(ceiling) else 0.0
     left = delta - thinning_total(charges)
     order = renyi_epsilon(renyi_total(charges), left)[1] if left > 0 else 2.0
     return _last_above(_lower_curve(charges, order, delta), delta, ceiling, inside=True)
 
 
+@np.errstate(all="ignore")
 def tradeoff_lower(charges: Charges, alpha: float) -> float:
     """The least type II error of any test of type I error `alpha` between neighbours, rounded down.
 
@@ -108,8 +116,11 @@ def tradeoff_lower(charges: Charges, alpha: float) -> float:
     e^{-epsilon} (1 - delta - alpha).
     """
     small = max(alpha / 4, 1e-9)
-    order = renyi_epsilon(renyi_total(charges), small)[1]
-    curves = _upper_curves(charges, order, small)
+    curves = [
+        curve
+        for wanted in {small, max((1 - alpha) / 4, 1e-9), 0.05}
+        for curve in _upper_curves(charges, renyi_epsilon(renyi_total(charges), wanted)[1], wanted)
+    ]
     pure, thinning = pure_total(charges), thinning_total(charges)
 
     def line(x: float) -> float:
@@ -184,6 +195,10 @@ def _small(delta: float) -> float:
     return max(delta * 1e-9, 1e-300)
 
 
+SHARES = (0.999, 0.995, 0.99, 0.98, 0.97, 0.95, 0.92, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.3, 0.1)
+"""Where a lower curve is looked at whose rounding hides it at 0."""
+
+
 def _last_above(curve: Callable[[float], float], delta: float, ceiling: float, *, inside: bool = False) -> float:
     """Where the falling `curve` crosses `delta`, or `ceiling`: a point beyond, or before it if `inside`."""
 
@@ -192,10 +207,11 @@ def _last_above(curve: Callable[[float], float], delta: float, ceiling: float, *
 
     low, high = (0.0, excess(0.0)), (1.0, excess(1.0))
     if low[1] <= 0:
-        return 0.0
+        tried = (share * ceiling for share in SHARES) if inside and math.isfinite(ceiling) else ()
+        return next((x for x in tried if excess(x) > 0), 0.0)
     while high[1] > 0:
         if high[0] >= min(ceiling, 1e6):
-            return ceiling
+            return high[0] if inside else ceiling
         farther = min(2 * high[0], ceiling)
         low, high = high, (farther, excess(farther))
     near, far = crossing(excess, low, high, CLOSE * high[0])

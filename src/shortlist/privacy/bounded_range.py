@@ -17,6 +17,7 @@ from shortlist.privacy.curves import ULP, Pair, Profile, symmetric, two_point, t
 
 WIDEST = 30.0
 """The recursion is not tried for windows wider than this: there is nothing to gain."""
+TINY = 1e-290
 LONGEST_BLOCK = 300
 """So many rounds at most are followed by the recursion; more are charged as a product of blocks."""
 
@@ -39,7 +40,8 @@ def range_renyi(epsilon: float, orders: Floats) -> Floats:
     chance = np.clip(np.expm1(-under) / math.expm1(-epsilon), 0.0, 1.0)
     tight = two_point_renyi(chance, epsilon - under, -under, orders)
     simple = np.minimum(orders * epsilon * epsilon / 8 * (1 + 4 * ULP), epsilon)
-    return np.where(orders * epsilon < 1e-3, simple, np.minimum(tight, simple))
+    cancels = (orders * epsilon < 1e-3) | (orders < 1 + 1e-6)  # there the tight one loses its digits
+    return np.where(cancels, simple, np.minimum(tight, simple))
 
 
 def one_round(epsilon: float) -> Profile:
@@ -50,7 +52,8 @@ def one_round(epsilon: float) -> Profile:
     """
 
     def half(x: Floats) -> Floats:
-        return np.expm1(np.minimum(x - epsilon, 0.0) / 2) ** 2 / -math.expm1(-epsilon) * (1 + 16 * ULP)
+        rise = np.expm1(np.minimum(x - epsilon, 0.0) / 2)
+        return rise * (rise / -math.expm1(-epsilon)) * (1 + 16 * ULP)  # the square alone may underflow
 
     return symmetric(half)
 
@@ -77,6 +80,8 @@ def many_rounds(epsilon: float, rounds: int) -> Profile:
     """V_rounds of the recursion, by chords in e^x between its grid points; rounded up."""
     if rounds == 1:
         return one_round(epsilon)
+    if epsilon < TINY:  # too small for a grid; together they are (rounds epsilon)-DP, hence of twice that range
+        return one_round(2 * rounds * epsilon)
     step, values = _recursion(epsilon, rounds)
 
     def half(x: Floats) -> Floats:

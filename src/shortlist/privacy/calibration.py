@@ -16,6 +16,10 @@ class Budget(Protocol):
     def excess(self, guarantee: Guarantee) -> float: ...
 
 
+LARGEST = 700.0
+"""Parameters are sought between e^-700 and e^700."""
+
+
 def calibrate(guarantee_of: Callable[[float], Guarantee], budget: Budget) -> float:
     """The largest parameter whose guarantee fits `budget`; rounded down, so that noise is rounded up.
 
@@ -43,18 +47,22 @@ def calibrate(guarantee_of: Callable[[float], Guarantee], budget: Budget) -> flo
     16.7012
     """
 
+    if not hasattr(budget, "excess"):
+        raise TypeError("budget must be PureDP(..), ZCDP(..) or ApproxDP(..)")
+
     def excess(log_x: float) -> float:
         return min(max(budget.excess(guarantee_of(math.exp(log_x))), -50.0), 50.0)
 
     start = (0.0, excess(0.0))
-    down = start[1] > 0
-    for _ in range(100):
-        step = min(abs(start[1]) + 0.01, 5.0)
+    down, step = start[1] > 0, 0.01
+    while abs(start[0]) < LARGEST:
+        step = min(max(min(abs(start[1]), 5.0), 1.5 * step), LARGEST - abs(start[0]))
         next_x = start[0] - step if down else start[0] + step
         end = (next_x, excess(next_x))
         if (end[1] > 0) != down:
             low, high = (end, start) if down else (start, end)
             return math.exp(crossing(excess, low, high, 1e-10)[0])
         start = end
-    reason = guarantee_of(1.0).why_not() or "its cost does not depend on the parameter"
-    raise ValueError(f"no parameter fits the budget {budget}: {reason}")
+    if not down:
+        raise ValueError(f"every parameter fits the budget {budget}: there is no largest one")
+    raise ValueError(f"no parameter fits the budget {budget}: {guarantee_of(1.0).why_not() or 'write a larger budget'}")

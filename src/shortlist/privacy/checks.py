@@ -38,9 +38,9 @@ def count(name: str, value: object) -> int:
             found = operator.index(value)  # type: ignore[arg-type]
         except TypeError:
             found = 0
-        if found >= 1:
+        if 1 <= found <= 2**53:
             return found
-    raise ValueError(f"{name} must be a whole number of at least 1: write {name}=10, for example")
+    raise ValueError(f"{name} must be a whole number from 1 to 2^53: write {name}=10, for example")
 
 
 def flag(name: str, value: object) -> bool:

@@ -24,6 +24,8 @@ NODES = 2**14
 """At how many points the profiles are evaluated, all together."""
 PARTS = 16
 """The weightiest pair's largest loss is a multiple of so many steps, unless the grid is coarser than that."""
+SMALLEST = 1e-280
+"""Losses below it, or above its inverse, are left to the other routes."""
 FAR = 40.0
 """-ln of the tilted mass that may lie outside the transform's window."""
 
@@ -43,15 +45,21 @@ class Atoms:
 
     def log_moment(self, tilt: float, step: float) -> float:
         """ln E[e^{tilt * loss}; finite] of all `times` together."""
-        exponents = tilt * self.losses(step)
-        top = float(exponents.max())
-        return self.times * (top + math.log(float(np.exp(exponents - top) @ self.masses)))
+        logs = self._log_tilted(tilt, step)
+        top = float(logs.max())
+        return self.times * (top + math.log(float(np.exp(logs - top).sum())))
 
     def tilted(self, tilt: float, step: float) -> Floats:
         """The masses times e^{tilt * loss}, made to sum to one."""
-        exponents = tilt * self.losses(step)
-        weights: Floats = np.exp(exponents - exponents.max()) * self.masses
-        return weights / max(float(weights.sum()), 1e-300)
+        logs = self._log_tilted(tilt, step)
+        weights: Floats = np.exp(logs - logs.max())
+        return weights / float(weights.sum())
+
+    def _log_tilted(self, tilt: float, step: float) -> Floats:
+        """In logarithms: the product may be far below the smallest float where its sum is not."""
+        with np.errstate(divide="ignore"):
+            logs: Floats = tilt * self.losses(step) + np.log(self.masses)
+        return logs
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +184,18 @@ def convolve(pairs: Sequence[Pair], tilt: float, small: float, *, from_below: bo
     """
     count = sum(pair.times for pair in pairs)
     fars = [reach(pair, small / count) for pair in pairs]
+    if not all(SMALLEST < far < 1 / SMALLEST for far in fars):
+        return EVERYTHING
     coarse = [(connect(pair, far, far / 500, 1000), far / 500) for pair, far in zip(pairs, fars, strict=True)]
-    if not all(law.tilted(tilt, step).any() for law, step in coarse):
+    if not all(law.masses.any() for law, _ in coarse):
         return EVERYTHING
     moments = [_moments(law, tilt, step) for law, step in coarse]
     centre = sum(mean for mean, _ in moments)
     deviation = max(math.sqrt(sum(variance for _, variance in moments)), 1e-6 * max(fars))
     half = _half_width(coarse, tilt, centre, deviation)
     step = 2 * half / POINTS
+    if not 0 < step < math.inf or abs(centre) > 2**50 * step:
+        return EVERYTHING
     anchor = fars[max(range(len(pairs)), key=lambda i: moments[i][1])]
     if anchor > step:
         parts = math.ceil(anchor / step)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from shortlist.release import Release
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from shortlist.planning.compare import Comparison
 
 INK = "#1f2a37"
 ACCENT = "#0f766e"
@@ -33,6 +36,31 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(
         f"{release.guarantee} for one {release.unit}, {release.mechanism}", loc="left", color=SOFT, fontsize=9
     )
+    return ax
+
+
+PALETTE = ("#0f766e", "#b45309", "#1d4ed8", "#be185d", "#4d7c0f", "#7c3aed", "#0e7490", "#a16207")
+
+
+def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
+    """P[a true top k] over epsilon, one curve for each mechanism, named at its end."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for row in comparison.rows:
+        curves.setdefault(row.mechanism, []).append((row.epsilon, row.top))
+    for (name, points), colour in zip(curves.items(), itertools.cycle(PALETTE)):
+        ax.plot(*zip(*points, strict=True), color=colour, marker="o", markersize=4, label=name)
+    if comparison.limit:
+        ax.plot(*zip(*comparison.limit, strict=True), color=SOFT, linestyle="--", label="no mechanism can do better")
+    ax.set(xscale="log", ylim=(-0.02, 1.02), xlabel="epsilon")
+    ax.set_title(f"Chance that the released set is a true top {comparison.k}", loc="left", color=INK, fontsize=12)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="y", color="#e2e8f0")
+    ax.set_axisbelow(True)
+    ax.legend(frameon=False, fontsize=9)
     return ax
 
 

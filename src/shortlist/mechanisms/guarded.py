@@ -1,0 +1,237 @@
+"""Guarded top-k: canonical top-k that cannot collapse, the default for a set under a pure budget (SPEC_GUARD).
+
+Below a critical epsilon the C(d, k) junk sets outweigh the true ones, and canonical top-k returns noise. Here one more
+candidate takes part in its race, the guard, whose score is the weight of the junk and whose noise is heavier. If a set
+wins, it is canonical top-k at the full epsilon; if the guard wins, one-shot top-k follows with what is left.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Values
+from shortlist.mechanisms.base import (
+    Budget,
+    Mechanism,
+    Outcome,
+    check_known_candidates,
+    check_studied,
+    checked_budget,
+    checked_draws,
+    checked_k,
+    checked_source,
+    store_budget,
+)
+from shortlist.mechanisms.canonical import CanonicalTopK
+from shortlist.noise.contest import Contest
+from shortlist.noise.entropy import Source
+from shortlist.noise.guard import Guard, guarded
+from shortlist.noise.kinds import EXPONENTIAL
+from shortlist.noise.race import race
+from shortlist.noise.ranking import ranked
+from shortlist.privacy import Guarantee, PureDP
+from shortlist.scores import Scores, as_scores
+
+if TYPE_CHECKING:
+    from shortlist.laws.quality import Quality
+    from shortlist.laws.subset_chances import Chances
+
+TAU = Fraction(2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardedTopK(Mechanism):
+    """Canonical top-k with exponential noise, and one-shot top-k where canonical would return junk.
+
+    Promise: epsilon-DP for the set together with the way it went (`release.used`). No part of epsilon is set aside for
+    the choice: the guard's noise has hazard a < 1, so its victory costs a epsilon and leaves (1 - a) epsilon for
+    one-shot. With min(k, d - k) <= 2 there is no guard: it is canonical top-k.
+
+    Parameters
+    ----------
+    k
+        How many items.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; other budgets are refused.
+
+    Examples
+    --------
+    >>> GuardedTopK(k=3, epsilon=1.0).release([900, 20, 500, 7, 400, 3, 1], monotone=True).items
+    [0, 2, 4]
+    """
+
+    k: int
+    epsilon: float | None = None
+    budget: Guarantee | None = None
+
+    proof: ClassVar[str] = "docs/mechanisms/guarded.md#proof"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        store_budget(self)
+        if not isinstance(self.guarantee, PureDP):
+            raise ValueError(f"the guarded race keeps pure budgets only; for {self.guarantee} use CanonicalTopK")
+
+    @property
+    def name(self) -> str:
+        return f"guarded top-{self.k}"
+
+    @property
+    def guarantee(self) -> Budget:
+        return checked_budget(self.epsilon, self.budget)
+
+    @property
+    def ordered(self) -> bool:
+        return False
+
+    @property
+    def _canonical(self) -> CanonicalTopK:
+        return CanonicalTopK(k=self.k, epsilon=self.epsilon)
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, self.k)
+
+    def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
+        return self._canonical._terms(scores)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        run = self._prepared(scores)
+        if run is None:
+            return replace(self._canonical._draw(scores, source), used="canonical")
+        picked, used = run.draw(source)
+        return Outcome(picked.tolist(), used=used)
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+        """The positions of independent draws, one sorted row each, for study and audit of public scores."""
+        asked, source = self._studied(scores, question), checked_source(rng)
+        run = self._prepared(asked)
+        if run is None:
+            return self._canonical.release_many(asked, draws=draws, rng=rng)
+        return np.array([np.sort(run.draw(source)[0]) for _ in range(checked_draws(draws))])
+
+    def success_probability(self, scores: object, **question: Any) -> float:
+        """P[the released set is a true top k], ties counting as equal: exact, to 1e-8."""
+        asked = self._studied(scores, question)
+        run = self._prepared(asked)
+        return self._canonical.success_probability(asked) if run is None else run.success()
+
+    def quality(self, scores: object, **question: Any) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the released set (SPEC 23): exact, to 1e-8."""
+        asked = self._studied(scores, question)
+        run = self._prepared(asked)
+        return self._canonical.quality(asked) if run is None else run.quality(self.k)
+
+    def guard_probability(self, scores: object, **question: Any) -> float:
+        """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
+        run = self._prepared(self._studied(scores, question))
+        return 0.0 if run is None else run.chances(())[1]
+
+    def _studied(self, scores: object, question: dict[str, Any]) -> Scores:
+        asked = as_scores(scores, **question)
+        check_studied(asked)
+        self._check(asked)
+        return asked
+
+    def _prepared(self, scores: Scores) -> GuardedRace | None:
+        """Whatever depends on the scores alone, done once; None if there is no guard, which is public."""
+        values = scores.values
+        chosen = np.flatnonzero(values > -np.inf)
+        k, mirrored = min(self.k, len(chosen) - self.k), 2 * self.k > len(chosen)
+        if k <= 2:
+            return None
+        junk = junk_from(k, len(chosen), rho_of(k))
+        if not (junk < len(chosen) - k).any():
+            return None
+        kept = _negated(values[chosen]) if mirrored else values[chosen]
+        rate = Fraction(self.guarantee.epsilon) / scores.range_sensitivity  # type: ignore[union-attr]
+        ranking = ranked(kept, k, rate, Fraction(1, 2), gap_aware=True)
+        a = share_of(k, len(chosen))
+        guard = guarded(ranking, a, TAU, junk)
+        return GuardedRace(chosen, kept, guard, k / ((1 - a) * rate), mirrored)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedRace:
+    """A guarded race that can be run again and again."""
+
+    chosen: Indices
+    """The candidates above -inf."""
+    kept: Values
+    """Their scores; negated if the losers are drawn instead of the winners."""
+    guard: Guard
+    scale: Fraction
+    """The noise of one-shot top-k, if it comes to that."""
+    mirrored: bool
+
+    def draw(self, source: Source) -> tuple[Indices, str]:
+        """(the set, in no order that says anything; which way it went)."""
+        found, k = self.guard.draw(source), self.guard.ranking.k
+        used = "one-shot" if found is None else "canonical"
+        if found is None:
+            found = race(self.kept, k=k, scale=self.scale, noise=EXPONENTIAL, source=source).indices
+        picked = np.zeros(len(self.chosen), np.bool_)
+        picked[found] = True
+        return self.chosen[~picked if self.mirrored else picked], used
+
+    def chances(self, cuts: tuple[int, ...]) -> tuple[Chances, float]:
+        """(the law of the class of the drawn set, the chance of the guard)."""
+        from shortlist.laws.guarded import guarded_chances
+
+        v = (self.guard.low + self.guard.high) / 2
+        return guarded_chances(self.guard.envelope.classes, v, float(self.guard.a), cuts)
+
+    def success(self) -> float:
+        """P[the set is right]: it is right for the winners iff it is for the losers."""
+        from shortlist.laws.canonical import right_of
+        from shortlist.laws.oneshot import right_probability
+
+        ranking = self.guard.ranking
+        law, guard = self.chances(())
+        return right_of(ranking, law) + guard * right_probability(self._positions(), ranking.k, EXPONENTIAL)
+
+    def _positions(self) -> Floats:
+        """The scores in units of one-shot's noise."""
+        return Contest(self.kept, 1, self.scale, EXPONENTIAL, self.kept.max().item()).positions(self.kept)
+
+    def quality(self, k: int) -> Quality:
+        """The quality of the k items kept: the race by its classes, and one-shot if the guard wins."""
+        from shortlist.laws.canonical import cuts_of, quality_of
+        from shortlist.laws.guarded import fallback_quality, guarded_chances, mirrored_quality, mixed
+
+        ranking = self.guard.ranking
+        positions = self._positions()
+        if self.mirrored:  # the same sets, seen from the winners: their classes are these with i and j exchanged
+            ranking = ranked(_negated(self.kept), k, 2 * ranking.inner, Fraction(1, 2), gap_aware=True)
+            v = (self.guard.low + self.guard.high) / 2
+            law, guard = guarded_chances(ranking.classes(), v, float(self.guard.a), cuts_of(ranking))
+            return mixed(quality_of(ranking, law), guard, mirrored_quality(positions, len(self.kept) - k))
+        law, guard = self.chances(cuts_of(ranking))
+        return mixed(quality_of(ranking, law), guard, fallback_quality(positions, k))
+
+
+def share_of(k: int, d: int) -> Fraction:
+    """a, the hazard of the guard's noise: a public constant (SPEC_GUARD G1)."""
+    crowd = math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)
+    return Fraction(max(1, math.floor(256 * min(0.25, 1.2 / math.sqrt(crowd)))), 256)
+
+
+def rho_of(k: int) -> Fraction:
+    """Sets with an expected recall below rho are junk: a public constant (SPEC_GUARD G1)."""
+    return Fraction(2, 5) if k < 32 else Fraction(1, 2) if k < 320 else Fraction(3, 5)
+
+
+def junk_from(k: int, d: int, rho: Fraction) -> Indices:
+    """From which j on class (i, j) is junk, for every i: i j > ((1 - rho) k - 1) (i + j); d - k if never."""
+    limit = (1 - rho) * k - 1
+    first = [math.floor(limit * i / (i - limit)) + 1 if i > limit else d - k for i in range(k)]
+    return np.minimum(np.array(first, np.int64), d - k)
+
+
+def _negated(values: Values) -> Values:
+    """Scores in reverse, up to a shift that changes nothing; for integers without overflow."""
+    return -values if values.dtype.kind == "f" else ~values

@@ -1,0 +1,204 @@
+"""Drawing a class of subsets in proportion to its mass: integer weights above the masses, and exact rejection.
+
+Every cell c has an integer weight W_c at least 2^shift times its mass, by certified bounds. A proposal is a cell drawn
+in proportion to W_c and a class j in it drawn in proportion to its size C(i + j, i). Accepting it with probability
+
+    2^shift N_c e^-loss(i, j) / W_c,   N_c = sum over the cell of C(i + j, i),
+
+gives every class a chance in proportion to C(i + j, i) e^-loss(i, j): the exact mass. Cells that the covering dropped
+are an envelope of their own, proposed with one residual weight. Nothing is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shortlist._arrays import Indices
+from shortlist.laws.binomials import ULPS, log_choose
+from shortlist.laws.subsets import Cells, Classes, cover, rows
+from shortlist.noise.lazy import ball
+from shortlist.noise.uniforms import Exact, Stream, Uniform, is_positive
+
+if TYPE_CHECKING:
+    from flint import arb, fmpz
+
+Loss = Callable[[int, int], Fraction]
+"""The exact loss of class (i, j)."""
+
+WIDTH = 0.7
+"""How much the loss may vary in a cell: a proposal is accepted with a chance of at least e^-0.7, or nearly."""
+
+MARGIN = 2.0**-20
+"""Weights are above the masses by this share, beyond every float error."""
+
+SMALL = 64
+"""Integers of up to so many bits are as fast as floats."""
+
+ERROR = 2.0**-40
+"""Assumed relative error of the floats in an acceptance; where they cannot tell, Arb does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Class (i, j), to be accepted with probability factor N e^-loss, N the size of its cell."""
+
+    i: int
+    j: int
+    first: int
+    last: int
+    factor: Fraction
+    loss: float
+    """The loss of the class, to a relative error of 2^-48."""
+    low: float
+    """A lower bound on the logarithm of the chance of acceptance."""
+    high: float
+    """An upper bound on it."""
+    exact_loss: Loss
+
+    def chance(self) -> arb:
+        """factor N e^-loss"""
+        from flint import arb
+
+        cell = arb(stick(self.i, self.last) - stick(self.i, self.first - 1))
+        return cell * self.weight() * ball(self.factor)
+
+    def weight(self) -> arb:
+        """e^-loss"""
+        return (-ball(self.exact_loss(self.i, self.j))).exp()
+
+    def scaled(self, factor: Fraction) -> Proposal:
+        """The same, with a chance that is `factor` (at most 1) times as large."""
+        log = math.log(factor.numerator) - math.log(factor.denominator)
+        error = ERROR * (1.0 + math.log(factor.denominator))
+        return replace(self, factor=self.factor * factor, low=self.low + log - error, high=self.high + log + error)
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Cells with integer weights, and perhaps the dropped cells behind one residual weight."""
+
+    classes: Classes
+    cells: Cells
+    exact_loss: Loss
+    shift: int
+    cumulative: Indices
+    total: int
+    """The sum of all weights: at least 2^shift times the mass of all classes."""
+    residual: int = 0
+    rest: Envelope | None = None
+
+    def propose(self, stream: Stream) -> Proposal:
+        ticket = stream.below(self.total) - self.residual
+        if self.rest is not None and ticket < 0:
+            share = Fraction(2) ** (self.shift - self.rest.shift) * self.rest.total / self.residual
+            return self.rest.propose(stream).scaled(share)
+        return self._proposal(int(np.searchsorted(self.cumulative, ticket, side="right")), stream)
+
+    def _proposal(self, c: int, stream: Stream) -> Proposal:
+        row, first, last = int(self.cells.row[c]), int(self.cells.first[c]), int(self.cells.last[c])
+        lower, upper = float(self.cells.lower[c]), float(self.cells.upper[c])
+        weight = int(self.cumulative[c]) - (int(self.cumulative[c - 1]) if c else 0)
+        i = int(self.classes.i[row])
+        j = position(i, first, last, stream)
+        rise, fall = float(self.classes.rise[row]), self.classes.fall
+        least, here, most = float(fall[first]), float(fall[j]), float(fall[last])
+        high = upper - (here - least) + self.shift * math.log(2.0) - math.log(weight)
+        unsure = upper - lower - (most - least)
+        error = ERROR * (64.0 + abs(self.shift) + abs(upper) + rise + most)
+        factor = Fraction(2) ** self.shift / weight
+        return Proposal(i, j, first, last, factor, rise + here, high - unsure - error, high + error, self.exact_loss)
+
+
+def prepare(classes: Classes, exact_loss: Loss, *, start: int = 0, width: float = WIDTH) -> Envelope:
+    """The envelope of all classes with j >= start, beside a top set of mass 1."""
+    everything = rows(classes, np.full(len(classes.i), start))
+    kept, dropped = cover(classes, everything, outside=0.0, width=width)
+    return _enveloped(classes, kept, exact_loss, _enveloped(classes, dropped, exact_loss) if len(dropped) else None)
+
+
+def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, rest: Envelope | None = None) -> Envelope:
+    halvings = math.ceil(float(cells.upper.max(initial=0.0)) / math.log(2.0) + MARGIN)
+    bits = 60 - len(cells).bit_length()
+    share = np.exp(cells.upper - halvings * math.log(2.0))
+    cumulative = np.cumsum(np.floor(share * (2.0**bits * (1.0 + MARGIN))).astype(np.int64) + 1)
+    shift, own = bits - halvings, int(cumulative[-1]) if len(cells) else 0
+    residual = 0 if rest is None else math.ceil(rest.total * Fraction(2) ** (shift - rest.shift))
+    return Envelope(classes, cells, exact_loss, shift, cumulative, own + residual, residual, rest)
+
+
+def accepted(
+    proposal: Proposal, stream: Stream, slower: tuple[float, float] = (0.0, 0.0), exact: Exact | None = None
+) -> bool:
+    """True with the proposal's chance; divided by `exact`, whose logarithm lies between the two of `slower`."""
+    coin = Uniform(stream)
+    if math.log(coin.high) + slower[1] + ERROR < proposal.low:
+        return True
+    if coin.low and math.log(coin.low) + slower[0] - ERROR > proposal.high:
+        return False
+    if exact is None:
+        return is_positive(lambda: proposal.chance() - coin.ball(), [coin])
+    return is_positive(lambda: proposal.chance() - coin.ball() * exact.ball(), [coin, exact])
+
+
+def position(i: int, first: int, last: int, stream: Stream) -> int:
+    """j in [first, last] with probability in proportion to C(i + j, i), exactly.
+
+    That is the least j with u N < C(i + j + 1, i + 1) - C(i + first, i + 1) for u uniform and N the sum. Floats look at
+    64 places at a time; where u is too near a boundary for them, integers decide, and draw more of u if they must.
+    """
+    if first == last:
+        return first
+    word, left, right = stream.word(), first, last
+    if i + last < SMALL:
+        return _exact_position(i, first, last, word, stream)
+    ends = log_choose(np.array([i + 1, i + 1]), np.array([last, max(first - 1, 0)]))
+    before = math.exp(ends[1] - ends[0]) if first else 0.0
+    target = before + (word + 0.5) * 2.0**-64 * (1.0 - before)
+    error = 4.0 * ULPS * (4.0 + ends[0])
+    while left < right:
+        step = -(-(right - left) // 64)
+        places = np.arange(left, right, step)
+        gap = np.exp(log_choose(np.full(len(places), i + 1), places) - ends[0]) - target
+        if np.abs(gap).min() <= error:
+            return _exact_position(i, first, last, word, stream)
+        passed = int(np.searchsorted(gap, 0.0))
+        left, right = (
+            int(places[passed - 1]) + 1 if passed else left,
+            int(places[passed]) if passed < len(places) else right,
+        )
+    return left
+
+
+def _exact_position(i: int, first: int, last: int, word: int, stream: Stream) -> int:
+    start, bits = stick(i, first - 1), 64
+    size = stick(i, last) - start
+    while True:
+        low = _least(i, first, last, start, size * word, bits)
+        if low == _least(i, first, last, start, size * (word + 1) - 1, bits):
+            return low
+        word = (word << 64) | stream.word()
+        bits += 64
+
+
+def _least(i: int, first: int, last: int, start: fmpz, target: fmpz, bits: int) -> int:
+    """The least j with target < 2^bits (C(i + j + 1, i + 1) - C(i + first, i + 1))."""
+    while first < last:
+        middle = (first + last) // 2
+        if target < (stick(i, middle) - start) << bits:
+            last = middle
+        else:
+            first = middle + 1
+    return first
+
+
+def stick(i: int, j: int) -> fmpz:
+    """sum_{l = 0 .. j} C(i + l, i) = C(i + j + 1, i + 1), exactly."""
+    from flint import fmpz
+
+    return fmpz.bin_uiui(i + j + 1, i + 1)

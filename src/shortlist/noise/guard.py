@@ -1,0 +1,137 @@
+"""The guard: one more candidate in the race of all k-subsets, which wins where the crowd of junk would (SPEC_GUARD).
+
+The guard arrives at e^-v U^(1/a), with v = tau + ln sum over the junk classes of their mass, and a < 1: its noise is
+heavier than that of the subsets, so it pays for its look at the scores only when it wins. v is enclosed by cells in
+floats; where that is not enough to tell who arrives first, it is summed class by class in balls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shortlist._arrays import Indices
+from shortlist.laws.subsets import Classes, cover, join, log_sum, rows, settle
+from shortlist.noise.entropy import Source
+from shortlist.noise.envelope import ERROR, Envelope, stick
+from shortlist.noise.lazy import ball
+from shortlist.noise.ranking import Ranking
+from shortlist.noise.subsets import envelope_of, members
+from shortlist.noise.thinning import after, first_arrival
+from shortlist.noise.uniforms import Stream, Uniform
+
+if TYPE_CHECKING:
+    from flint import arb
+
+TOLERANCE = 1e-7
+"""How far apart the float bounds on v are, or nearly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A guard of rate a, tau nats above the mass of the junk classes: row i from j = first[i] on."""
+
+    ranking: Ranking
+    envelope: Envelope
+    a: Fraction
+    tau: Fraction
+    first: Indices
+    low: float
+    """At most v."""
+    high: float
+    """At least v."""
+
+    def draw(self, source: Source) -> Indices | None:
+        """The winning subset, as positions among the caller's candidates, or None if the guard wins."""
+        stream = Stream(source)
+        top, guard = Uniform(stream), GuardArrival(self, Uniform(stream))
+        guarded = after(top, guard)
+        found = first_arrival(self.envelope, guard if guarded else top, stream)
+        if found is None and guarded:
+            return None
+        return self.ranking.order[members(self.ranking, found, stream)]
+
+    def exact(self) -> arb:
+        """v at the working precision: every junk class summed."""
+        from flint import arb
+
+        loss, k = self.ranking.loss, self.ranking.k
+        mass = sum((size * (-ball(loss(i, k + j))).exp() for i, j, size in self._runs()), arb(0))
+        return ball(self.tau) + mass.log()
+
+    def _runs(self) -> Iterator[tuple[int, int, arb]]:
+        """(i, j, size) of the junk, classes of equal loss together, j the first of them."""
+        from flint import arb
+
+        fall = self.envelope.classes.fall
+        starts = np.flatnonzero(np.append(True, fall[1:] != fall[:-1]))
+        ends = np.append(starts[1:], len(fall)) - 1
+        for i, least in enumerate(self.first.tolist()):
+            for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+                begin = max(start, least)
+                if begin <= end:
+                    yield i, begin, arb(stick(i, end) - stick(i, begin - 1))
+
+
+def guarded(ranking: Ranking, a: Fraction, tau: Fraction, first: Indices) -> Guard:
+    """The race of all k-subsets with its guard; `first` says from which j on row i is junk, and some class must be."""
+    envelope = envelope_of(ranking)
+    low, high = log_junk(envelope.classes, first)
+    shift = float(tau)
+    return Guard(
+        ranking, envelope, a, tau, first, low + shift - ERROR * (1 + abs(low)), high + shift + ERROR * (1 + abs(high))
+    )
+
+
+@np.errstate(all="ignore")
+def log_junk(classes: Classes, first: Indices, tolerance: float = TOLERANCE) -> tuple[float, float]:
+    """(lower, upper) bounds on the logarithm of the mass of the classes with j >= first[i]."""
+    kept, dropped = cover(classes, rows(classes, first), outside=-math.inf, width=1.0)
+    cells = settle(classes, kept, outside=-math.inf, tolerance=tolerance)
+    return log_sum(cells.lower), log_sum(join([cells, dropped]).upper)
+
+
+class GuardArrival:
+    """The time e^-v U^(1/a), drawn lazily. At first v is known in floats; if that does not tell, exactly."""
+
+    __slots__ = ("_clock", "_guard", "_tries")
+
+    def __init__(self, guard: Guard, clock: Uniform) -> None:
+        self._guard = guard
+        self._clock = clock
+        self._tries = 0
+
+    @property
+    def low(self) -> float:
+        return self._time(self._guard.high, self._clock.low, -1.0)
+
+    @property
+    def high(self) -> float:
+        return self._time(self._guard.low, self._clock.high, +1.0)
+
+    def _time(self, v: float, uniform: float, sign: float) -> float:
+        if not uniform:
+            return 0.0
+        log = -v + math.log(uniform) / float(self._guard.a)
+        return math.exp(min(log + sign * ERROR * (1.0 + abs(v) + abs(log)), 700.0))
+
+    @property
+    def bits(self) -> int:
+        return self._clock.bits
+
+    def ball(self) -> arb:
+        from flint import arb
+
+        guard = self._guard
+        middle, radius = (guard.high + guard.low) / 2, (guard.high - guard.low) / 2
+        v = guard.exact() if self._tries > 1 else arb(middle, radius * (1 + ERROR) + ERROR)
+        return (self._clock.ball().log() / ball(guard.a) - v).exp()
+
+    def refine(self) -> None:
+        self._clock.refine()
+        self._tries += 1

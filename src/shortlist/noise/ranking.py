@@ -1,0 +1,87 @@
+"""Ranked scores and the exact losses of their k-subsets: what the canonical mechanism draws from.
+
+For a k-subset y let m be its worst score and M the best score outside. Its loss is ``(1-g) M - g m`` ("gap-aware") or
+``(1-g) max(M, m) - g m`` ("paper"), in units of R / epsilon. The two differ at the top k alone. Relative to the top k,
+class (i, j) of `laws.subsets` loses, with x_1 >= x_2 >= .. the ranked scores,
+
+    (1-g) (x_{k-i} - a) + g (x_k - x_{k+1+j}),   a = x_{k+1} (gap-aware) or x_k (paper).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Values
+from shortlist.laws.subsets import Classes
+from shortlist.noise.contest import Contest
+from shortlist.noise.kinds import GUMBEL
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Candidates by decreasing score, tied ones in the caller's order. Those at -inf are left out."""
+
+    order: Indices
+    """Where each rank stands among the caller's candidates."""
+    scores: Values
+    k: int
+    inner: Fraction
+    """g epsilon / R, for the worst score inside."""
+    outer: Fraction
+    """(1 - g) epsilon / R, for the best score outside."""
+    gap_aware: bool
+
+    @property
+    def merges(self) -> bool:
+        """Whether g = 1, so that the classes of `merged` will do."""
+        return not self.outer
+
+    def classes(self) -> Classes:
+        """The losses of all classes in floats, to a relative error of 2^-50 each part."""
+        top, rest = self.scores[: self.k], self.scores[self.k :]
+        rise = _scaled(top[::-1], self._anchor, self.outer)
+        return Classes(np.arange(self.k), rise, _scaled(rest, self.scores[self.k - 1], self.inner))
+
+    def merged(self) -> Classes:
+        """For g = 1, where only the worst rank held matters: one row, whose class j holds rank k + j as its worst.
+
+        Its C(k - 1 + j, j) members are rank k + j and any k - 1 before it; class 0 is the top k.
+        """
+        fall = _scaled(self.scores[self.k - 1 :], self.scores[self.k - 1], self.inner)
+        return Classes(np.array([self.k - 1]), np.zeros(1), fall)
+
+    def loss(self, i: int, last: int) -> Fraction:
+        """The loss of the subsets that miss rank k - i first and hold rank last + 1 as their worst, exactly."""
+        outside = Fraction(self.scores[self.k - 1 - i].item()) - Fraction(self._anchor.item())
+        inside = Fraction(self.scores[self.k - 1].item()) - Fraction(self.scores[last].item())
+        return self.outer * outside + self.inner * inside
+
+    def loss_of(self, ranks: tuple[int, ...]) -> Fraction:
+        """The loss of the subset of these ranks (from 0, increasing), exactly."""
+        held = next((n for n, rank in enumerate(ranks) if n != rank), self.k)
+        return Fraction(0) if held == self.k else self.loss(self.k - 1 - held, ranks[-1])
+
+    @property
+    def _anchor(self) -> np.generic:
+        anchor: np.generic = self.scores[self.k if self.gap_aware else self.k - 1]
+        return anchor
+
+
+def ranked(values: Values, k: int, rate: Fraction, gamma: Fraction, *, gap_aware: bool) -> Ranking:
+    """Sort once; `rate` is epsilon / R."""
+    order = len(values) - 1 - np.argsort(values[::-1], kind="stable")[::-1]
+    scores = values[order]
+    if values.dtype.kind == "f":
+        able = int(np.searchsorted(-scores, np.inf, side="left"))
+        order, scores = order[:able], scores[:able]
+    return Ranking(order, scores, k, gamma * rate, (1 - gamma) * rate, gap_aware)
+
+
+def _scaled(scores: Values, centre: np.generic, rate: Fraction) -> Floats:
+    """rate |scores - centre|, to a relative error of 2^-50."""
+    if not rate:
+        return np.zeros(len(scores))
+    return np.abs(Contest(scores, 1, 1 / rate, GUMBEL, centre.item()).positions(scores))

@@ -1,0 +1,174 @@
+"""Exact comparisons: how good each mechanism is at each epsilon, and the epsilon that each needs.
+
+Nothing is simulated. These numbers are functions of the scores, so they are for public or made-up scores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from shortlist.laws.lower_bound import most_success
+from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
+from shortlist.mechanisms.base import check_studied, checked_k
+from shortlist.privacy import PureDP
+from shortlist.scores import Scores, as_scores
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from shortlist.laws.quality import Quality
+
+
+class Studied(Protocol):
+    """A mechanism whose success on given scores is a computation."""
+
+    @property
+    def name(self) -> str: ...
+
+    def success_probability(self, scores: object) -> float: ...
+
+    def quality(self, scores: object) -> Quality: ...
+
+
+CONTESTANTS: dict[str, Callable[[int, float], Studied]] = {
+    "one-shot, exponential": lambda k, epsilon: OneshotTopK(k=k, epsilon=epsilon, noise="exponential"),
+    "one-shot, Gumbel": lambda k, epsilon: OneshotTopK(k=k, epsilon=epsilon, noise="gumbel"),
+    "one-shot, Laplace": lambda k, epsilon: OneshotTopK(k=k, epsilon=epsilon, noise="laplace"),
+    "joint": lambda k, epsilon: JointTopK(k=k, epsilon=epsilon),
+    "canonical": lambda k, epsilon: CanonicalTopK(k=k, epsilon=epsilon),
+    "guarded": lambda k, epsilon: GuardedTopK(k=k, epsilon=epsilon),
+}
+"""Every mechanism that releases k items under a pure budget, by the name of its curve."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One mechanism at one epsilon: the chances of SPEC 23 and the expected recall."""
+
+    mechanism: str
+    epsilon: float
+    top: float
+    great: float
+    good: float
+    recall: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Exact qualities, one row for each mechanism and epsilon."""
+
+    k: int
+    rows: tuple[Row, ...]
+    limit: tuple[tuple[float, float], ...] = ()
+    """(epsilon, the most that P[top] can be for any mechanism), for counts; empty for other scores."""
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table, column by column."""
+        return {field.name: [getattr(row, field.name) for row in self.rows] for field in fields(Row)}
+
+    def to_frame(self) -> Any:
+        """The table as a data frame, in whichever of polars, pandas and pyarrow is installed."""
+        import narwhals as nw
+
+        from shortlist.release import installed_frame
+
+        return nw.from_dict(self.columns(), backend=installed_frame()).to_native()
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """P[the released set is a true top k] over epsilon, one curve for each mechanism. Returns a matplotlib Axes."""
+        from shortlist.report.plots import plot_comparison
+
+        return plot_comparison(self, ax)
+
+    def __str__(self) -> str:
+        from shortlist.release import text_table
+
+        shown = {
+            name: [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in cells]
+            for name, cells in self.columns().items()
+        }
+        return text_table(shown)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def compare(scores: object, k: int, *, epsilon: float | Iterable[float], **question: Any) -> Comparison:
+    """Every mechanism that fits, at every epsilon: exact success, quality and recall on public scores.
+
+    Examples
+    --------
+    >>> table = compare([9, 7, 4, 1], k=2, epsilon=[0.5, 2.0], monotone=True)
+    >>> max(table.rows, key=lambda row: row.top).mechanism
+    'canonical'
+    """
+    asked, number = _studied(scores, question), checked_k(k)
+    grid = [PureDP(one).epsilon for one in (epsilon if isinstance(epsilon, Iterable) else [epsilon])]
+    if not grid:
+        raise ValueError("epsilon must be a number or a list of numbers, for example epsilon=[0.1, 0.3, 1.0]")
+    rows = [_row(name, build(number, one), one, asked) for name, build in CONTESTANTS.items() for one in sorted(grid)]
+    return Comparison(number, tuple(rows), _limit(asked, number, sorted(grid)))
+
+
+def _limit(scores: Scores, k: int, grid: list[float]) -> tuple[tuple[float, float], ...]:
+    """The lower bound of SPEC_UTILITY U4 on the chance to fail, where it was proved: counts, add or remove a person."""
+    counts = scores.values.dtype.kind != "f" and scores.monotone and scores.range_sensitivity == 1
+    if not counts or k == len(scores):
+        return ()
+    return tuple((epsilon, most_success(scores.values, k, epsilon)) for epsilon in grid)
+
+
+def _row(name: str, mechanism: Studied, epsilon: float, scores: Scores) -> Row:
+    found = mechanism.quality(scores)
+    return Row(name, epsilon, found.top, found.great, found.good, found.recall)
+
+
+def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Any) -> float:
+    """The least epsilon at which the mechanism releases a true top k with probability `target`.
+
+    Rounded up by less than one part in a million; infinite if no epsilon reaches the target.
+
+    Examples
+    --------
+    >>> from shortlist.mechanisms import NoisyMax
+    >>> round(epsilon_for(NoisyMax(epsilon=1.0), [10, 3], target=0.99, monotone=True), 4)
+    0.5589
+    """
+    if not isinstance(target, int | float) or isinstance(target, bool) or not 0 < target < 1:
+        raise ValueError("target must be a probability between 0 and 1, for example target=0.99")
+    asked = _studied(scores, question)
+
+    def succeeds(log_epsilon: float) -> bool:
+        trial = replace(mechanism, epsilon=math.exp(log_epsilon), budget=None)
+        return bool(trial.success_probability(asked) >= target)
+
+    return _first(succeeds)
+
+
+def _first(succeeds: Callable[[float], bool], width: float = 5e-7, farthest: float = 60.0) -> float:
+    """e to the least number at which an increasing predicate holds, from above; infinite beyond `farthest`."""
+    step, low, high = 1.0, -math.inf, math.inf
+    here = 0.0
+    while math.isinf(low) or math.isinf(high):
+        if abs(here) > farthest:
+            return math.inf if here > 0 else math.exp(here)
+        if succeeds(here):
+            high, here = here, here - step
+        else:
+            low, here = here, here + step
+        step *= 2
+    while high - low > width:
+        middle = (low + high) / 2
+        low, high = (low, middle) if succeeds(middle) else (middle, high)
+    return math.exp(high)
+
+
+def _studied(scores: object, question: dict[str, Any]) -> Scores:
+    asked = as_scores(scores, **question)
+    check_studied(asked)
+    return asked

@@ -1,0 +1,125 @@
+"""Exact enumeration of all k-subsets on a box: no set's odds move by more than e^epsilon (SPEC 8, 16; ERRATA 002)."""
+
+from functools import cache
+from itertools import combinations, product
+from math import comb, log
+
+import numpy as np
+import pytest
+
+from shortlist import Scores
+from shortlist.laws.winner import winner_probabilities
+from shortlist.mechanisms import CanonicalTopK
+from shortlist.noise.kinds import EXPONENTIAL, GUMBEL, KINDS
+from shortlist.noise.piecewise import piecewise_noise
+
+from ..subset_law import subset_law
+from .box import shifts
+
+CUSTOM = piecewise_noise([0, 1, 2], [-0.5, 0, -1])
+ALL = [*KINDS.values(), CUSTOM]
+kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
+
+
+def pairs(d, monotone, top):
+    """Sorted scores and all their neighbours: the mechanism is equivariant."""
+    for x in product(range(top + 1), repeat=d):
+        if list(x) == sorted(x):
+            for shift in shifts(d, monotone):
+                yield x, tuple(a + b for a, b in zip(x, shift, strict=True))
+
+
+def log_ratios(law_of, d, monotone, top=2):
+    """All log ratios of all sets, one row per pair of neighbours."""
+    law = cache(lambda x: np.log(list(law_of(x).values())))
+    return np.array([law(x) - law(y) for x, y in pairs(d, monotone, top)])
+
+
+@kind
+@pytest.mark.parametrize("loss", ["gap-aware", "paper"])
+@pytest.mark.parametrize("gamma", [0, 0.3, 0.5, 0.9, 1])
+@pytest.mark.parametrize("noise", [GUMBEL, EXPONENTIAL], ids=["gumbel", "exponential"])
+def test_the_mechanism_keeps_epsilon_and_gumbel_noise_bounded_range(noise, gamma, loss, monotone):
+    for k in (1, 2, 3):
+        m = CanonicalTopK(k=k, epsilon=1.0, gamma=gamma, noise=noise, loss=loss)
+        ranking = m._ranking(Scores(range(4), monotone=monotone))
+        rate = float(ranking.inner + ranking.outer)
+        found = log_ratios(lambda x, k=k, rate=rate: subset_law(x, k, rate, gamma, noise, loss), 4, monotone)
+        assert np.abs(found).max() <= 1 + 1e-9
+        assert loss == "paper" or np.abs(found).max() > 0.35  # the box is large enough to see it
+        if noise is GUMBEL:
+            assert (found.max(axis=1) - found.min(axis=1)).max() <= 1 + 1e-9
+
+
+@kind
+@pytest.mark.parametrize("noise", ALL, ids=[noise.name for noise in ALL])
+def test_every_noise_keeps_epsilon(noise, monotone):
+    rate = 1.0 if monotone else 0.5
+    found = log_ratios(lambda x: subset_law(x, 2, rate, 0.5, noise), 4, monotone, top=1)
+    assert np.abs(found).max() <= 1 + 1e-9
+
+
+def test_probabilities_are_those_of_the_enumeration():
+    for noise in ALL:
+        m = CanonicalTopK(k=2, epsilon=0.7, gamma=0.4, noise=noise)
+        law = subset_law([3, 1, 2, 2], 2, 0.7, 0.4, noise)
+        assert m.probabilities([3, 1, 2, 2], monotone=True) == pytest.approx(law, abs=1e-11)
+
+
+def test_dividing_by_the_sensitivity_twice_is_caught():
+    """Counts have sens 1/2 under add-remove; dividing scores by it twice doubles the rate (ERRATA 002)."""
+    found = log_ratios(lambda x: subset_law(x, 2, 2.0, 0.5, EXPONENTIAL), 4, True)
+    assert np.abs(found).max() > 1.9
+
+
+def test_forgetting_the_factor_two_for_general_scores_is_caught():
+    found = log_ratios(lambda x: subset_law(x, 2, 1.0, 0.5, GUMBEL), 4, False)
+    assert np.abs(found).max() > 1.5
+
+
+def by_classes(x, k, rate, gamma, size):
+    """The law of a Gumbel class sampler in which class (h, t) weighs size(h, t), its members drawn uniformly."""
+    order = sorted(range(len(x)), key=lambda item: -x[item])
+    s = [x[item] for item in order]
+    law, d = {}, len(x)
+    weights = {tuple(range(k)): np.exp(rate * (gamma * s[k - 1] - (1 - gamma) * s[k]))}
+    for h, t in product(range(k), range(k + 1, d + 1)):
+        members = [(*range(h), *body, t - 1) for body in combinations(range(h + 1, t - 1), k - 1 - h)]
+        weight = size(h, t) * np.exp(rate * (gamma * s[t - 1] - (1 - gamma) * s[h])) / len(members)
+        weights |= dict.fromkeys(members, weight)
+    total = sum(weights.values())
+    for ranks, weight in weights.items():
+        law[tuple(sorted(order[r] for r in ranks))] = weight / total
+    return dict(sorted(law.items()))
+
+
+@pytest.mark.parametrize(("k", "d", "printed"), [(2, 5, 0.7236), (3, 6, 1.1278)])
+def test_the_printed_update_of_class_sizes_is_caught(k, d, printed):
+    """Algorithm 1 multiplies by (t - (h + 1)) / (k - (h + 1)) where (t - (h + 2)) / (k - (h + 1)) is meant (SPEC 8)."""
+
+    def wrong(h, t):
+        size = 1.0
+        for new in range(k - 2, h - 1, -1):
+            size *= (t - (new + 1)) / (k - (new + 1))
+        return size
+
+    rate, x = 0.1, tuple(range(d, 0, -1))
+    right = by_classes(x, k, rate, 0.5, lambda h, t: comb(t - h - 2, k - 1 - h))
+    assert right == pytest.approx(subset_law(x, k, rate, 0.5, GUMBEL), abs=1e-12)
+    worst = 0.0
+    for here, there in pairs(d, True, 1):
+        a, b = (by_classes(y, k, rate, 0.5, wrong) for y in (here, there))
+        worst = max(worst, *(abs(log(a[y] / b[y])) for y in a))
+    assert worst > 3 * rate
+    assert worst <= printed + 1e-3
+
+
+def test_the_printed_start_for_gamma_one_is_caught():
+    """The top set starts at x_[k] instead of (eps / 2) x_[k]: (100, 99) against (99, 100) has log ratio 95.05."""
+
+    def law(x):
+        noiseless = 0.05 * np.array(x, float)
+        noiseless[np.argmax(x)] = max(x)
+        return winner_probabilities(noiseless, GUMBEL)
+
+    assert np.abs(np.log(law((100, 99)) / law((99, 100)))).max() == pytest.approx(95.05, abs=1e-6)
