@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 class Release:
     """Released candidates. Everything in it is released: it may be shown to anybody.
 
-    `items` are labels, best first where `ordered`; otherwise they are a set, sorted by label so that their
-    order says nothing. `indices` are their positions in the scores. `guarantee` is the promise to one
-    `unit`; `charge` is what a ledger books for it, which may be finer. `values` are noisy scores where the
-    mechanism releases them, `gaps` are differences of noisy scores (one for each item), `answers` are the answers
-    "above" of a sparse vector, `used` is which way a mechanism with several went, and `notes` say what it all means.
-    `kept` is what this very outcome cost, where that may be less than the guarantee; `stopped` tells whether a
-    threshold (or a limit of the mechanism) ended the list.
+        `items` are labels, best first where `ordered`; otherwise they are a set, sorted by label so that their
+        order says nothing. `indices` are their positions in the scores. `guarantee` is the promise to one
+        `unit`; `charge` is what a ledger books for it, which may be finer. `values` are noisy scores where the
+    mechanism releases them, `used` is which way a mechanism with several went, `gaps` are differences of noisy scores
+    (one for each item), `answers` the answers "above" of a sparse vector, and `notes` say what it all means. `kept` is
+    what this very outcome cost, where that may be less than the guarantee; `stopped` tells whether a threshold (or a
+    limit of the mechanism) ended the list.
     """
 
     items: list[Hashable]

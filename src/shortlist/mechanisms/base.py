@@ -99,7 +99,7 @@ class Mechanism(ABC):
         return self.charge if outcome.kept is None else outcome.kept
 
     @final
-    def _reserve(self, charge: Guarantee, ledger: Ledger | None, purpose: str, unit: str) -> Reservation | None:
+    def _reserve(self, ledger: Ledger | None, charge: Guarantee, purpose: str, unit: str) -> Reservation | None:
         """Book the charge, before anything is looked at."""
         if ledger is None:
             return None
@@ -136,7 +136,7 @@ class Mechanism(ABC):
         check_ledger(ledger)
         self._check(asked)
         guarantee, charge = self._terms(asked)
-        reservation = self._reserve(charge, ledger, purpose, f"{asked.unit} ({asked.neighbours})")
+        reservation = self._reserve(ledger, charge, purpose, f"{asked.unit} ({asked.neighbours})")
         outcome = self._draw(asked, source)
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))

@@ -164,7 +164,7 @@ class SparseVector(Mechanism):
         """
         source, questions = checked_source(rng), iter(() if values is None else values)
         check_ledger(ledger)
-        return Stream(self.rules, questions, source, self._reserve(self.charge, ledger, purpose, unit))
+        return Stream(self.rules, questions, source, self._reserve(ledger, self.charge, purpose, unit))
 
     def _asked(self, scores: object, question: dict[str, Any]) -> Scores:
         if isinstance(scores, Scores):
