@@ -239,7 +239,7 @@ def test_scores_that_are_no_scores_are_refused(s):
         number_correct(np.array(s), 1, GUMBEL)
 
 
-@pytest.mark.parametrize(("head", "reach"), [(0, 3), (3, 3), (1, 1)])
+@pytest.mark.parametrize(("head", "reach"), [(-1, 3), (3, 3), (1, 1)])
 def test_ranks_that_do_not_enclose_k_are_refused(head, reach):
     with pytest.raises(ValueError, match="head"):
         within_ranks(np.arange(5.0), 2, head, reach, GUMBEL)

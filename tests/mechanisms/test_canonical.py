@@ -170,3 +170,8 @@ def test_questions_that_do_not_fit_are_refused_from_public_facts():
         m.release([1.0, 2.0, -np.inf])
     with pytest.raises(ValueError, match="as_public"):
         m.release_many(Scores([4, 5, 1, 2])._as_counted(), draws=2)
+
+
+@pytest.mark.parametrize("gamma", [np.float32(0.5), np.float16(0.5), np.int64(1)])
+def test_a_gamma_of_numpy_is_a_number(gamma):
+    assert len(CanonicalTopK(k=2, epsilon=1.0, gamma=gamma).release([5, 4, 1, 0]).items) == 2

@@ -2,9 +2,11 @@
 
 from fractions import Fraction
 from itertools import product
+from math import comb
 
 import numpy as np
 import pytest
+from flint import ctx
 
 import shortlist as sl
 from shortlist import PureDP, Scores
@@ -14,6 +16,7 @@ from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
 from shortlist.mechanisms.guarded import junk_from, rho_of, share_of
 from shortlist.noise import guard as module
 from shortlist.noise.guard import guarded, log_junk
+from shortlist.noise.lazy import ball
 from shortlist.noise.ranking import ranked
 from shortlist.privacy import ZCDP
 
@@ -67,6 +70,18 @@ def test_draws_with_the_weight_of_the_junk_in_doubt_follow_the_law(monkeypatch):
     wrong = guarded_law(X, 2, 0.8, 0.25, 4, JUNK)
     assert_law(counts(loose, law, 3000), list(law.values()), wrong=list(wrong.values()))
     assert exact
+
+
+def test_losses_that_one_float_cannot_tell_apart_are_summed_apart():
+    """2^60 - 200 + 7 j: all losses are one float, and the exact weight of the junk is not that of the first."""
+    x = np.array([2**60] * 3 + [200 - 7 * n for n in range(8)])
+    guard = GuardedTopK(k=3, epsilon=2.0**-58)._prepared(Scores(x, monotone=True)).guard
+    assert len(list(guard._runs())) > len(guard.first)
+    with ctx.workprec(300):
+        loss, k = guard.ranking.loss, 3
+        junk = [(i, j) for i in range(3) for j in range(8) if j >= guard.first[i]]
+        mass = sum(comb(i + j, i) * (-ball(loss(i, k + j))).exp() for i, j in junk)
+        assert guard.exact().overlaps(ball(guard.tau) + mass.log())
 
 
 def test_a_word_of_zeros_is_refined():

@@ -73,6 +73,12 @@ def test_scores_of_any_size_are_exact(values):
     assert m.inclusion_probabilities(values).sum() == pytest.approx(2, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("error")
+def test_steps_too_small_for_a_float_warn_nobody():
+    assert len(JointTopK(k=3, epsilon=1.0).release(np.arange(4) * 5e-324, monotone=True).items) == 3
+    assert len(JointTopK(k=2, epsilon=1e-300).release([1, 2, 3], sensitivity=1e300).items) == 2
+
+
 def test_the_never_chosen_are_never_chosen():
     m = JointTopK(k=2, epsilon=0.01)
     rows = m.release_many([1.0, -np.inf, 3.0, 2.0], draws=300, rng=sl.testing.seeded(3))
@@ -158,6 +164,8 @@ def test_guarantees_and_budgets():
 def test_bad_questions_are_refused_before_data_is_touched():
     with pytest.raises(ValueError, match="50,000,000"):
         JointTopK(k=10_000, epsilon=1.0)._check(Scores(np.zeros(10_000, np.int8)))
+    with pytest.raises(ValueError, match="2,000,000"):
+        JointTopK(k=1000, epsilon=1.0)._check(Scores(np.zeros(3000)))
     with pytest.raises(ValueError, match="more than the 2 candidates"):
         JointTopK(k=3, epsilon=1.0).release([1, 2])
     with pytest.raises(ValueError, match="as_public"):

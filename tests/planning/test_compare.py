@@ -8,6 +8,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
+from shortlist.laws.lower_bound import least_epsilon, most_success
 from shortlist.mechanisms import JointTopK, NoisyMax, OneshotTopK
 from shortlist.planning.compare import CONTESTANTS
 
@@ -91,3 +92,8 @@ def test_comparisons_look_at_public_scores_only():
     with pytest.raises(ValueError, match="as_public"):
         sl.compare(Scores([1, 2])._as_counted(), k=1, epsilon=1.0)
     assert sl.compare(Scores(np.array([1, 2]))._as_counted().as_public(), k=1, epsilon=1.0).rows
+
+
+def test_the_limit_of_counts_at_the_ends_of_64_bits_is_no_limit():
+    assert most_success(np.array([2**63 - 1, -(2**63)]), 1, 1.0) == pytest.approx(1.0)
+    assert least_epsilon(np.array([2**63 - 1, -(2**63)]), 1, 0.99) < 1e-17

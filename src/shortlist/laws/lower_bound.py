@@ -95,13 +95,19 @@ def _look_alikes(x: Indices, k: int) -> tuple[Floats, Floats]:
     tied_in, tied_out = np.minimum(inside, a), np.minimum(outside, c)
     right = np.where(tied_out > 0, log_choose(tied_in, tied_out), 0.0)
     sets = log_choose(a, c)
-    steps: Floats = (x[k - a] - x[k + c - 1]).astype(np.float64)
+    steps: Floats = _apart(x[k - a], x[k + c - 1])
     windows = (sets - right - ULPS * (4.0 + 2.0 * sets), steps)
     if outside:
         return windows
     n = np.arange(1, min(k, len(x) - k, 4 * ENDS) + 1)
-    pairs = np.array([float((x[k - m : k] - x[k : k + m]).max()) for m in n])
+    pairs = np.array([float(_apart(x[k - m : k], x[k : k + m]).max()) for m in n])
     return np.append(windows[0], n * math.log(2.0) * (1.0 - 1e-15)), np.append(windows[1], pairs)
+
+
+def _apart(high: Indices, low: Indices) -> Floats:
+    """high - low in floats, rounded up: exact below 2^53, and differences may leave 64 bits."""
+    apart = high.astype(np.float64) - low.astype(np.float64)
+    return np.where(np.abs(apart) < 2.0**52, (high - low).astype(np.float64), apart * (1.0 + 2.0**-50))
 
 
 def _ends(most: int) -> Indices:

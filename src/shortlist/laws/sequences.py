@@ -18,7 +18,10 @@ from shortlist._arrays import Floats, Indices, Values
 from shortlist.noise.lazy import rounded
 
 MOST = 5 * 10**7
-"""The largest k d for which the ladder fits into memory."""
+"""The largest k d for which the ladder of integer scores fits into memory."""
+
+MOST_FLOATS = 2 * 10**6
+"""The same for floats, whose exact differences may not fit into 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,8 @@ class Ladder:
     def log_weights(self, rate: Fraction) -> Floats:
         """ln of N(t) e^(-rate t), integrated over each rung up to the next one."""
         steps = np.append(_times(np.diff(self.rungs), rate), np.inf)
-        logs: Floats = self.log_counts - _times(self.rungs, rate) + np.log(-np.expm1(-steps))
+        with np.errstate(divide="ignore"):  # a step too small for a float has no weight in one
+            logs: Floats = self.log_counts - _times(self.rungs, rate) + np.log(-np.expm1(-steps))
         return logs
 
     def chances(self, rate: Fraction) -> Floats:

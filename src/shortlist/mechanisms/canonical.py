@@ -92,7 +92,7 @@ class CanonicalTopK(Mechanism):
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
         store_budget(self)
-        _checked_gamma(self.gamma)
+        object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
         if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper"):
             raise ValueError('loss must be "gap-aware" (the better one) or "paper"')
         kind, budget = self._kind, self.guarantee
@@ -237,9 +237,11 @@ def _choosable(scores: Scores) -> int:
     return int(np.count_nonzero(values > -np.inf)) if values.dtype.kind == "f" else len(values)
 
 
-def _checked_gamma(gamma: object) -> None:
-    if gamma is None:
-        return
-    number = isinstance(gamma, int | float | Fraction | np.integer | np.floating)
-    if not number or isinstance(gamma, bool) or not math.isfinite(gamma) or not 0 <= gamma <= 1:  # type: ignore[arg-type, operator]
+def _checked_gamma(gamma: object) -> Fraction | float | None:
+    """Numbers of numpy as Python's own, which are exact."""
+    plain = gamma.item() if isinstance(gamma, np.integer | np.floating) else gamma
+    if plain is None:
+        return None
+    if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction) or not 0 <= plain <= 1:
         raise ValueError("gamma must be a number between 0 and 1, for example gamma=0.5, or None for the public rule")
+    return plain

@@ -10,7 +10,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
 from shortlist.laws.quality import Quality, good_ranks, great_ranks
-from shortlist.laws.sequences import MOST, Ladder, inclusion_of_ranks, ladder, number_correct, within
+from shortlist.laws.sequences import MOST, MOST_FLOATS, Ladder, inclusion_of_ranks, ladder, number_correct, within
 from shortlist.mechanisms.base import (
     Budget,
     Mechanism,
@@ -79,8 +79,11 @@ class JointTopK(Mechanism):
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
-        if self.k * len(scores) > MOST:
-            raise ValueError(f"joint top-k needs k times the number of candidates to be at most {MOST:,}")
+        most = MOST_FLOATS if scores.values.dtype.kind == "f" else MOST
+        if self.k * len(scores) > most:
+            raise ValueError(
+                f"joint top-k needs k times the number of candidates to be at most {most:,} for such scores"
+            )
 
     def _sequences(self, scores: Scores) -> tuple[Sequences, Indices]:
         """(the law over sequences of ranks, the candidate at each rank)."""

@@ -19,6 +19,7 @@ from shortlist._arrays import Indices
 from shortlist.laws.subsets import Classes, cover, join, log_sum, rows, settle
 from shortlist.noise.entropy import Source
 from shortlist.noise.envelope import ERROR, Envelope, stick
+from shortlist.noise.groups import runs_of
 from shortlist.noise.lazy import ball
 from shortlist.noise.ranking import Ranking
 from shortlist.noise.subsets import envelope_of, members
@@ -68,9 +69,7 @@ class Guard:
         """(i, j, size) of the junk, classes of equal loss together, j the first of them."""
         from flint import arb
 
-        fall = self.envelope.classes.fall
-        starts = np.flatnonzero(np.append(True, fall[1:] != fall[:-1]))
-        ends = np.append(starts[1:], len(fall)) - 1
+        starts, ends = runs_of(self.ranking.scores[self.ranking.k :])  # by exact scores: floats may join losses
         for i, least in enumerate(self.first.tolist()):
             for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
                 begin = max(start, least)
