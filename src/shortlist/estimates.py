@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Literal
 
+from shortlist.noise.lazy import rounded
 from shortlist.privacy.checks import number
 
 GapNoise = Literal["exponential", "laplace", "geometric"]
@@ -20,6 +22,10 @@ CAVEAT = (
     "the confidence is that of a question fixed beforehand, reported or not; given that it was reported above, the "
     "bound holds less often, and for a score far below the threshold never"
 )
+
+
+CERTAINLY = 1e-9
+"""The least confidence that is worth asking for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,8 @@ def best_linear(measurements: list[float], gaps: list[float], ratio: float) -> l
     [9.6875, 7.9375, 7.1875, 3.1875]
     """
     k = len(measurements)
+    if not k:
+        return []
     below = [0.0]
     for gap in gaps[: k - 1]:
         below.append(below[-1] + gap)
@@ -74,7 +82,7 @@ class GapLaw:
     """
 
     noise: GapNoise
-    threshold: float
+    threshold: int | float
     query_rate: float
     threshold_rate: float
     centre: float = 0.0
@@ -113,11 +121,13 @@ class GapLaw:
 
     def lower_bound(self, gap: float, confidence: float) -> LowerBound:
         """threshold + gap - t with the least t (rounded up) that is exceeded with probability 1 - confidence."""
-        sure = number("confidence", confidence, above=True, below=1.0)
+        sure = number("confidence", confidence, least=CERTAINLY, below=1.0)
         t = _least(lambda t: self.exceedance(t) <= 1 - sure, 1 / self.query_rate + 1 / self.threshold_rate)
         if self.noise == "geometric":
             t = math.ceil(t)
-        return LowerBound(self.threshold + gap - t, sure)
+        if not (math.isfinite(gap) and math.isfinite(t)):
+            return LowerBound(-math.inf, sure)
+        return LowerBound(_rounded_down(Fraction(self.threshold) + Fraction(gap) - Fraction(t)), sure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +189,12 @@ def checked_measurements(measurements: Iterable[float], k: int) -> list[float]:
     return found
 
 
+def _rounded_down(exact: Fraction) -> float:
+    """The largest float that is not above."""
+    nearest = rounded(exact)
+    return math.nextafter(nearest, -math.inf) if math.isfinite(nearest) and Fraction(nearest) > exact else nearest
+
+
 def geometric_mean(rate: float) -> float:
     """The mean of floor(Exp(rate)) = geometric noise on {0, 1, ..}: (1 - p) / p with p = 1 - e^-rate."""
     return math.exp(-rate) / -math.expm1(-rate) if rate > 0 else math.inf
@@ -192,6 +208,8 @@ def _variance(noise: GapNoise, rate: float) -> float:
 
 def _laplace_exceedance(a: float, b: float, t: float) -> float:
     """P(Lap(1/a) - Lap(1/b) > t)."""
+    largest = max(a, b)
+    a, b, t = a / largest, b / largest, t * largest  # squares of the rates neither overflow nor vanish
     if t < 0:
         return 1 - _laplace_exceedance(a, b, -t)
     if abs(a - b) < 1e-5 * b:  # the formula cancels there; take the slower rate for both, which exceeds more
@@ -203,10 +221,12 @@ def _laplace_exceedance(a: float, b: float, t: float) -> float:
 def _least(true: Callable[[float], bool], unit: float) -> float:
     """The least t from which on `true` holds, rounded up: bisection between powers of two of the unit."""
     low, high = -unit, unit
-    while not true(high):
+    while math.isfinite(high) and not true(high):
         low, high = high, 2 * high
-    while true(low):
+    while math.isfinite(low) and true(low):
         low, high = 2 * low, low
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return math.inf
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (low, middle) if true(middle) else (middle, high)

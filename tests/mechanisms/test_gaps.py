@@ -7,7 +7,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP, Scores
-from shortlist.mechanisms import ExponentialWithGap, MeasuredTopK, TopKWithGaps
+from shortlist.mechanisms import ExponentialWithGap, HybridTopK, MeasuredTopK, SparseVector, TopKWithGaps
 from shortlist.mechanisms.exponential_gap import p_value_of
 from shortlist.privacy import ZCDP
 
@@ -229,3 +229,46 @@ def test_one_candidate_has_no_gap():
 def test_a_tiny_budget_is_split_without_rounding_up():
     """Half of an odd multiple of the smallest float is no float: it must not become more than half."""
     assert MeasuredTopK(k=1, epsilon=1.5e-323).release([3, 1]).guarantee == PureDP(1.5e-323)
+
+
+@pytest.mark.parametrize("threshold", [2**53 + 3, 2**62 + 513])
+def test_lower_bounds_stay_below_whole_thresholds_beyond_all_floats(threshold):
+    m = SparseVector(threshold=threshold, k=1, epsilon=50.0, noise="geometric")
+    release = m.release([threshold], rng=sl.testing.seeded(1))
+    for bound in release.lower_bound(0.95):
+        assert bound.value <= threshold
+
+
+@pytest.mark.parametrize(("noise", "epsilon"), [("laplace", 1e155), ("laplace", 1e-165), ("exponential", 1e-300)])
+def test_lower_bounds_end_at_any_epsilon(noise, epsilon):
+    m = SparseVector(threshold=0.0, k=1, epsilon=epsilon, noise=noise)
+    for seed in range(4):
+        release = m.release([1e300], rng=sl.testing.seeded(seed))
+        assert all(bound.value <= 1e308 for bound in release.lower_bound(0.9))
+    with pytest.raises(ValueError, match="confidence"):
+        m.release([1e300] * 40).lower_bound(1e-17)
+
+
+def test_a_generator_may_close_its_own_stream():
+    def questions():
+        try:
+            while True:
+                yield 1e9
+        finally:
+            stream.close()
+
+    stream = SparseVector(threshold=0.0, k=1, epsilon=1.0).stream(questions())
+    assert [answer.above for answer in stream] == [True]
+
+
+def test_an_empty_list_has_nothing_to_refine():
+    release = HybridTopK(threshold=1e6, k=2, epsilon=1.0).release([0, 1, 2])
+    assert release.items == []
+    assert release.refine([], variance=1.0) == []
+
+
+def test_a_k_beyond_all_shares_is_refused_in_words():
+    with pytest.raises(ValueError, match="k is too large"):
+        SparseVector(threshold=0, k=10**500, epsilon=1.0).rules  # noqa: B018
+    with pytest.raises(TypeError, match="cannot be copied"):
+        SparseVector(threshold=0, k=1, epsilon=1.0).stream([]).__getstate__()

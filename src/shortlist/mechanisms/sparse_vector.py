@@ -210,6 +210,8 @@ class SparseVector(Mechanism):
 
 def least_variance_share(c: Fraction) -> float:
     """theta = 1 / (1 + c^(2/3)): the threshold's share with the least variance 1 / theta^2 + c^2 / (1 - theta)^2."""
+    if c > 2**100:
+        raise ValueError("k is too large for a threshold to get a share of epsilon; choose a smaller k or give theta=")
     return 1 / (1 + math.pow(c, 2 / 3))
 
 
@@ -228,4 +230,4 @@ def centre_and_cut(noise: GapNoise, below: Fraction, scale: Fraction, deviations
 def gap_law(noise: GapNoise, threshold: int | float, below: Fraction, scale: Fraction, centre: Fraction) -> GapLaw:
     """What a gap says, in floats."""
     whole = rounded(centre) if noise == "geometric" else 0.0
-    return GapLaw(noise, float(threshold), rounded(1 / scale), rounded(1 / below), whole)
+    return GapLaw(noise, threshold, rounded(1 / scale), rounded(1 / below), whole)

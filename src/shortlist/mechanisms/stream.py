@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from threading import Lock
+from threading import RLock
 from typing import NoReturn, Self
 
 import numpy as np
@@ -94,7 +94,7 @@ class Stream:
         self._spent: Fraction | None = None
         self._kind: type | None = int if rules.whole else None
         self._reservation = reservation
-        self._lock = Lock()
+        self._lock = RLock()  # a caller's generator may close its own stream
         self._process = _Process.token
 
     def __iter__(self) -> Self:
@@ -207,6 +207,9 @@ class Stream:
     def cost(self) -> float:
         """e0 + the costs of the answers, rounded up; 0 before the first question."""
         return self.kept.cost
+
+    def __getstate__(self) -> NoReturn:
+        self.__reduce_ex__(None)
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("a stream holds the noise of its threshold: it cannot be copied or pickled")
