@@ -7,11 +7,17 @@ from statistics import median
 from time import perf_counter
 
 
-def interleaved(contestants: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
-    """Seconds of each contestant in each round, after one round to warm up."""
+def interleaved(
+    contestants: dict[str, Callable[[], object]], rounds: int, before: Callable[[], object] = lambda: None
+) -> dict[str, list[float]]:
+    """Seconds of each contestant in each round, after one round to warm up.
+
+    `before` runs untimed before each turn, so that no contestant finds the caches as a greedier one left them.
+    """
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(rounds + 1):
         for name, run in contestants.items():
+            before()
             start = perf_counter()
             run()
             if turn:

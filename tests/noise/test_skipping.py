@@ -124,7 +124,8 @@ def test_the_centre_is_the_kth_largest_score(shape, k):
 
 
 def test_a_block_is_chosen_by_public_sizes_alone():
-    assert block_size(10**7, 1) == 1024
+    assert block_size(10**7, 1) == 2048
+    assert block_size(10**7, 100) == 1024
     assert block_size(10**6, 100) == 512
     assert block_size(16 * 32, 1) == SMALL
     assert block_size(16 * 32 - 1, 1) is None

@@ -75,7 +75,9 @@ def _by_level(starts: Indices, length: int, level: NDArray[np.int8], above: int)
 
 
 def block_size(d: int, k: int) -> int | None:
-    """A block of 32 to 1024 scores with at least 16 k blocks, or None where drawing in full is as fast."""
+    """A block of 32 to 2048 scores with at least 16 k blocks, or None where drawing in full is as fast."""
+    if d >= 64 * k * 2048:
+        return 2048
     for block in (1024, 512, 256, 128, 64, SMALL):
         if d >= 16 * k * block:
             return block
@@ -85,8 +87,8 @@ def block_size(d: int, k: int) -> int | None:
 def _kth_largest(blocks: Values, peaks: Values, rest: Values, k: int) -> int | float:
     """The k-th largest score. It stands in the rest or in one of the k blocks with the largest maxima."""
     best = np.argpartition(peaks, len(peaks) - k)[len(peaks) - k :]
-    top = np.append(blocks[best], rest)
-    top = top[top >= peaks[best].min()]
+    inside, bar = blocks[best], peaks[best].min()
+    top = np.append(inside[inside >= bar], rest[rest >= bar])
     kth: int | float = np.partition(top, len(top) - k)[len(top) - k].item()
     return kth
 
