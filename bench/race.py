@@ -71,7 +71,7 @@ def worst_table():
                 yield f"| {name} | {d:,} | {k} | {slowest} (the slowest) | {ratio(times, slowest, 'G')} |"
 
 
-def fallback_table(draws=10_000):
+def fallback_table(draws=5_000):
     """How often a draw had to reveal all candidates. Limit: 1e-4."""
     yield "| shape | d | k | fallbacks in " + f"{draws:,} draws of each noise |"
     yield "|---|---|---|---|"
