@@ -140,8 +140,9 @@ class Mechanism(ABC):
         outcome = self._draw(asked, source)
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
+        labels = asked.labels
         release = Release(
-            items=[asked.labels[i] for i in outcome.indices],
+            items=[labels[i] for i in outcome.indices],
             indices=outcome.indices,
             ordered=self.ordered,
             guarantee=guarantee,
@@ -203,6 +204,12 @@ def store_budget(mechanism: Any) -> None:
     budget = checked_budget(mechanism.epsilon, mechanism.budget)
     object.__setattr__(mechanism, "epsilon", budget.epsilon if isinstance(budget, PureDP) else None)
     object.__setattr__(mechanism, "budget", None if isinstance(budget, PureDP) else budget)
+
+
+def stored_budget(mechanism: Any) -> Budget:
+    """What `store_budget` kept."""
+    budget: Budget = PureDP(mechanism.epsilon) if mechanism.budget is None else mechanism.budget
+    return budget
 
 
 def checked_pure(mechanism: str, budget: Guarantee) -> PureDP:

@@ -5,7 +5,7 @@ Exponential noise is permute-and-flip, the best known for a pure budget; Gumbel 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shortlist._arrays import Floats, Indices
@@ -53,13 +53,12 @@ class NoisyMax(Mechanism):
 
     proof: ClassVar[str] = "docs/mechanisms/noisy-max.md#proof"
 
+    _top_one: OneshotTopK = field(init=False, repr=False, compare=False)
+
     def __post_init__(self) -> None:
         store_budget(self)
-        self._top_one  # noqa: B018 (it checks the other arguments)
-
-    @property
-    def _top_one(self) -> OneshotTopK:
-        return OneshotTopK(k=1, epsilon=self.epsilon, budget=self.budget, noise=self.noise, work=self.work)
+        top_one = OneshotTopK(k=1, epsilon=self.epsilon, budget=self.budget, noise=self.noise, work=self.work)
+        object.__setattr__(self, "_top_one", top_one)
 
     @property
     def name(self) -> str:
