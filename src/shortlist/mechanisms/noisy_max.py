@@ -52,6 +52,7 @@ class NoisyMax(Mechanism):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/noisy-max.md#proof"
+    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         store_budget(self)
