@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
-from shortlist._reading import FRAMES, FrameKind
+from shortlist._reading import FRAMES, Frame, FrameKind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,8 @@ class Release:
     """Released candidates. Everything in it is released: it may be shown to anybody.
 
         `items` are labels, best first where `ordered`; otherwise they are a set, sorted by label so that their
-        order says nothing. `indices` are their positions in the scores. `guarantee` is the promise to one
+        order says nothing. `indices` are their positions in the scores (none where those would tell a rank: in
+        scores counted from a table). `guarantee` is the promise to one
         `unit`; `charge` is what a ledger books for it, which may be finer. `values` are noisy scores where the
     mechanism releases them, `used` is which way a mechanism with several went, `gaps` are differences of noisy scores
     (one for each item), `answers` the answers "above" of a sparse vector, and `notes` say what it all means. `kept` is
@@ -39,7 +40,7 @@ class Release:
     unit: str
     neighbours: str
     secure: bool
-    frame: FrameKind | None = None
+    frame: Frame | None = None
     values: list[float] | None = None
     soft_max: float | None = None
     used: str | None = None
@@ -51,6 +52,8 @@ class Release:
     kept: ExPost | None = None
     evidence: ChainedGaps | ThresholdGaps | None = None
     """What the gaps say about the scores: the law behind `refine` and `lower_bound`."""
+    item_columns: tuple[str, ...] = ()
+    """The columns that make an item, where there are several: each is then a tuple."""
 
     @property
     def item(self) -> Hashable:
@@ -62,6 +65,8 @@ class Release:
     def index(self) -> int:
         """The one winner's position in the scores."""
         self._check_single("index", "indices")
+        if not self.indices:
+            raise AttributeError("candidates counted from a table have no positions; read .item")
         return self.indices[0]
 
     @property
@@ -111,12 +116,12 @@ class Release:
 
     def as_set(self) -> Self:
         """The same items without their order, sorted by label; and without gaps, which would tell the order."""
-        by_index = sorted(range(len(self.items)), key=self.indices.__getitem__)
+        by_index = sorted(range(len(self.items)), key=self.indices.__getitem__ if self.indices else None)
         order = sorted(by_index, key=_label_order(self.items))
         return replace(
             self,
             items=[self.items[i] for i in order],
-            indices=[self.indices[i] for i in order],
+            indices=[self.indices[i] for i in order] if self.indices else [],
             values=self.values and [self.values[i] for i in order],
             ordered=False,
             gaps=None,
@@ -129,14 +134,21 @@ class Release:
         ranks = {"rank": list(range(1, len(self.items) + 1))} if self.ordered else {}
         values = {} if self.values is None else {"value": list(self.values)}
         gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
-        return {**ranks, "item": list(self.items), **values, **gaps}
+        if not self.item_columns:
+            return {**ranks, "item": list(self.items), **values, **gaps}
+        taken = {*ranks, *values, *gaps}
+        names = [f"item {name}" if name in taken else name for name in self.item_columns]
+        parts: Any = self.items
+        return {**ranks, **{name: [item[n] for item in parts] for n, name in enumerate(names)}, **values, **gaps}
 
     def to_frame(self) -> Any:
-        """A data frame in the caller's own kind (pandas, polars or pyarrow)."""
+        """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from."""
         import narwhals as nw
 
-        backend = self.frame or installed_frame()
         columns = self.columns()
+        if callable(self.frame):
+            return self.frame(columns)
+        backend = self.frame or installed_frame()
         if len({type(item) for item in self.items}) > 1:
             columns["item"] = [str(item) for item in self.items]  # a column has one type
         return nw.from_dict(columns, backend=backend).to_native()

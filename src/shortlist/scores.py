@@ -8,15 +8,33 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 
-from shortlist._arrays import Values
-from shortlist._reading import FrameKind, checked_flag, checked_labels, checked_values, unpack
+from shortlist._arrays import Indices, Values
+from shortlist._reading import Frame, checked_flag, checked_labels, checked_values, unpack
 
 Neighbours = Literal["add-remove", "replace"]
 Number = int | float | Fraction | Decimal
+
+
+class Names(Protocol):
+    """Candidates whose names stay where they are (`shortlist.tables`): positions are score classes, best first."""
+
+    @property
+    def scores(self) -> Values:
+        """The distinct scores, decreasing."""
+        ...
+
+    @property
+    def sizes(self) -> Indices:
+        """How many candidates have each."""
+        ...
+
+    def names(self, positions: Sequence[int]) -> list[Hashable]:
+        """The candidates at these positions."""
+        ...
 
 
 class Scores:
@@ -57,8 +75,8 @@ class Scores:
     """
 
     __slots__ = (
-        "_frame", "_from_table", "_labels", "_largest", "_monotone", "_neighbours", "_public", "_range", "_sensitivity",
-        "_unit", "_values",
+        "_columns", "_frame", "_from_table", "_labels", "_largest", "_monotone", "_names", "_neighbours", "_public",
+        "_range", "_sensitivity", "_size", "_unit", "_values",
     )  # fmt: skip
 
     def __init__(
@@ -74,11 +92,15 @@ class Scores:
     ) -> None:
         if isinstance(values, Scores):
             raise TypeError("these are Scores already; use them as they are")
-        numbers, own_labels, self._frame = unpack(values)
+        numbers, own_labels, kind = unpack(values)
+        self._frame: Frame | None = kind
         if labels is not None and own_labels is not None:
             raise ValueError("the values bring their own labels; leave labels= out, or pass plain values")
-        self._values = checked_values(numbers)
-        self._labels = checked_labels(own_labels if labels is None else labels, len(self._values))
+        self._values: Values | None = checked_values(numbers)
+        self._size = len(self._values)
+        self._labels = checked_labels(own_labels if labels is None else labels, self._size)
+        self._names: Names | None = None
+        self._columns: tuple[str, ...] = ()
         self._sensitivity = sensitivity
         self._monotone = checked_flag("monotone", monotone)
         if not isinstance(neighbours, str) or neighbours not in ("add-remove", "replace"):
@@ -100,6 +122,8 @@ class Scores:
     @property
     def values(self) -> Values:
         """The scores themselves, read only. Private, unless the scores are public."""
+        if self._values is None:
+            self._values = self._expanded()
         view = self._values.view()
         view.flags.writeable = False
         return view
@@ -107,7 +131,9 @@ class Scores:
     @property
     def labels(self) -> Sequence[Hashable]:
         """The candidates' names; their positions where they have none. Private, unless `public`."""
-        return range(len(self._values)) if self._labels is None else self._labels
+        if self._names is not None:
+            return self._names.names(range(self._size))
+        return range(self._size) if self._labels is None else self._labels
 
     @property
     def sensitivity(self) -> Number | tuple[Number, Number]:
@@ -145,7 +171,7 @@ class Scores:
         return self._largest
 
     @property
-    def frame(self) -> FrameKind | None:
+    def frame(self) -> Frame | None:
         """The kind of frame the values came in, if any."""
         return self._frame
 
@@ -153,6 +179,51 @@ class Scores:
     def from_table(self) -> bool:
         """Whether the values were counted from people's rows, and so may not be studied directly."""
         return self._from_table
+
+    @property
+    def numbered(self) -> bool:
+        """Whether positions mean something public. Those of candidates held in a table tell their rank: they do not."""
+        return self._names is None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that make a candidate, where there are several: its label is then a tuple."""
+        return self._columns
+
+    def named(self, positions: Sequence[int]) -> list[Hashable]:
+        """The labels at these positions: of winners, for they travel."""
+        if self._names is not None:
+            return self._names.names(positions)
+        labels = self.labels
+        return [labels[i] for i in positions]
+
+    @classmethod
+    def _held(
+        cls,
+        names: Names,
+        *,
+        sensitivity: Number | tuple[Number, Number],
+        monotone: bool,
+        public: bool,
+        unit: str,
+        grid: float | None,
+        frame: Frame | None,
+        columns: tuple[str, ...],
+    ) -> Self:
+        """Scores counted from people's rows under add/remove; in steps of `grid`, a power of two, if they are sums."""
+        scores = cls([0], sensitivity=sensitivity, monotone=monotone, public=public, unit=unit)
+        scores._values, scores._size = None, int(names.sizes.sum())
+        scores._names = names if grid is None else _OnGrid(names, grid)
+        scores._frame, scores._columns, scores._from_table = frame, columns, True
+        return scores
+
+    def _expanded(self) -> Values:
+        """One number per candidate, best first: whole ones in 4 bytes if they fit."""
+        assert self._names is not None
+        distinct: Values = self._names.scores
+        if distinct.dtype.kind == "i" and np.abs(distinct).max(initial=0) < 2**31:
+            distinct = distinct.astype(np.int32)
+        return np.repeat(distinct, self._names.sizes)
 
     def as_public(self) -> Self:
         """The same scores, declared to be public or made up: exact utility may then be computed from them."""
@@ -169,7 +240,7 @@ class Scores:
         return copy
 
     def __len__(self) -> int:
-        return len(self._values)
+        return self._size
 
     def __repr__(self) -> str:
         count = f"{len(self)} candidate{'s' * (len(self) != 1)}" if self._public else "candidates from data"
@@ -180,6 +251,27 @@ class Scores:
             self._neighbours,
         ]
         return f"Scores({', '.join(parts)}{', public' if self._public else ''})"
+
+
+class _OnGrid:
+    """The same candidates, their scores in units of the caller: whole steps times a power of two, which is exact."""
+
+    __slots__ = ("_grid", "_names")
+
+    def __init__(self, names: Names, grid: float) -> None:
+        self._names = names
+        self._grid = grid
+
+    @property
+    def scores(self) -> Values:
+        return self._names.scores.astype(np.float64) * self._grid
+
+    @property
+    def sizes(self) -> Indices:
+        return self._names.sizes
+
+    def names(self, positions: Sequence[int]) -> list[Hashable]:
+        return self._names.names(positions)
 
 
 def as_scores(scores: object, **question: Any) -> Scores:

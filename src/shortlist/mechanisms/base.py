@@ -53,6 +53,12 @@ class Mechanism(ABC):
     proof: ClassVar[str]
     """Where the proof of the guarantee stands."""
 
+    exchangeable: ClassVar[bool] = False
+    """Whether the law treats candidates alike: renaming them renames the output and changes nothing else.
+
+    Candidates that are held in a table have no order but that of their scores, so only such mechanisms may see them.
+    """
+
     @property
     @abstractmethod
     def name(self) -> str:
@@ -134,16 +140,20 @@ class Mechanism(ABC):
         asked = self._asked(scores, question)
         source = checked_source(rng)
         check_ledger(ledger)
+        if not (asked.numbered or self.exchangeable):
+            raise ValueError(
+                f"{self.name} asks its candidates one after another, in an order that must be public; candidates "
+                "counted from a table have none. Choose a mechanism that treats them alike, as top_k does"
+            )
         self._check(asked)
         guarantee, charge = self._terms(asked)
         reservation = self._reserve(ledger, charge, purpose, f"{asked.unit} ({asked.neighbours})")
         outcome = self._draw(asked, source)
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
-        labels = asked.labels
         release = Release(
-            items=[labels[i] for i in outcome.indices],
-            indices=outcome.indices,
+            items=asked.named(outcome.indices),
+            indices=outcome.indices if asked.numbered else [],
             ordered=self.ordered,
             guarantee=guarantee,
             charge=charge,
@@ -153,6 +163,7 @@ class Mechanism(ABC):
             neighbours=asked.neighbours,
             secure=source.secure,
             frame=asked.frame,
+            item_columns=asked.columns,
             values=outcome.values,
             soft_max=outcome.soft_max,
             used=outcome.used,

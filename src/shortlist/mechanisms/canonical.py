@@ -88,6 +88,7 @@ class CanonicalTopK(Mechanism):
     loss: Loss = "gap-aware"
 
     proof: ClassVar[str] = "docs/mechanisms/canonical.md#proof"
+    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))

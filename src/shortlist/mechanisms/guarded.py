@@ -70,6 +70,7 @@ class GuardedTopK(Mechanism):
     budget: Guarantee | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/guarded.md#proof"
+    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))

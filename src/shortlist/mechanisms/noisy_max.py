@@ -52,6 +52,7 @@ class NoisyMax(Mechanism):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/noisy-max.md#proof"
+    exchangeable: ClassVar[bool] = True
 
     _top_one: OneshotTopK = field(init=False, repr=False, compare=False)
 
