@@ -163,6 +163,30 @@ def top_k(
     >>> sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True).items
     ['ada', 'bob']
     """
+    mechanism, why = mechanism_for(
+        k, epsilon=epsilon, budget=budget, method=method, ordered=ordered, values=values, gaps=gaps
+    )
+    release = mechanism.release(scores, rng=rng, ledger=ledger, purpose=purpose, **question)
+    if not (ordered or values or isinstance(mechanism, TopKWithGaps)):
+        release = release.as_set()
+    return replace(release, why=why)
+
+
+def mechanism_for(
+    k: int,
+    *,
+    epsilon: float | None = None,
+    budget: Guarantee | None = None,
+    method: str = "auto",
+    ordered: bool = False,
+    values: bool = False,
+    gaps: bool = False,
+) -> tuple[Mechanism, str]:
+    """The mechanism that `top_k` takes for these public facts, and why: known before any score is seen.
+
+    >>> mechanism_for(3, epsilon=1.0)[0]
+    GuardedTopK(k=3, epsilon=1.0, budget=None)
+    """
     number, paid = checked_k(k), checked_budget(epsilon, budget)
     ordered, values, gaps = checked_flag("ordered", ordered), checked_flag("values", values), checked_flag("gaps", gaps)
     chosen = _automatic(number, paid, ordered, values, gaps) if method == "auto" else method
@@ -173,7 +197,4 @@ def top_k(
     if gaps and chosen != "gaps":
         raise ValueError(f'method={method!r} releases no gaps; write method="auto" or "gaps"')
     mechanism = (WITH_VALUES if values else METHODS)[chosen](number, paid)
-    release = mechanism.release(scores, rng=rng, ledger=ledger, purpose=purpose, **question)
-    if not (ordered or values or chosen == "gaps"):
-        release = release.as_set()
-    return replace(release, why=f"auto: {WHY[chosen]}") if method == "auto" else release
+    return mechanism, f"auto: {WHY[chosen]}" if method == "auto" else "named by the caller"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from html import escape
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from shortlist.estimates import Answer, ChainedGaps, LowerBound, ThresholdGaps
     from shortlist.privacy import ExPost, Guarantee
+    from shortlist.privacy.ledger import Receipt
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -50,6 +52,8 @@ class Release:
     p_value: float | None = None
     stopped: bool | None = None
     kept: ExPost | None = None
+    receipt: Receipt | None = None
+    """Where the charge was booked, and how the ledger stood then; None without a ledger."""
     evidence: ChainedGaps | ThresholdGaps | None = None
     """What the gaps say about the scores: the law behind `refine` and `lower_bound`."""
     item_columns: tuple[str, ...] = ()
@@ -158,6 +162,29 @@ class Release:
         from shortlist.report.plots import plot_release
 
         return plot_release(self, ax)
+
+    def report(self, path: str | os.PathLike[str], *, title: str = "") -> None:
+        """Write one self-contained HTML page: the list, what it can give away, how it was made and what was paid.
+
+        Everything in it is released or public. It needs no network, and reads well on a phone and on paper.
+
+        Parameters
+        ----------
+        path
+            The file, for example `"top10.html"`; what is there is replaced at once or not at all.
+        title
+            What the list is, for its heading; the number of items if left out.
+
+        Examples
+        --------
+        >>> import shortlist as sl, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True).report(f"{folder.name}/top2.html")
+        >>> folder.cleanup()
+        """
+        from shortlist.report.one_release import write_release
+
+        write_release(self, path, title)
 
     def _texts(self) -> dict[str, list[str]]:
         """The table as a person reads it: values and gaps to six digits, everything else as it is."""

@@ -91,7 +91,7 @@ def test_the_index_shows_every_record_and_escapes_it(tmp_path):
     reproduce(tmp_path, Setting("small"), [toy([])])
     page = (tmp_path / "index.html").read_text()
     assert "&lt;what&gt;" in page
-    assert "noisy-max.svg" in page
+    assert "noisy-max.parquet" in page
     assert read(tmp_path, "noisy-max").lines[0].ours == "9.6"
 
 

@@ -173,6 +173,7 @@ class Mechanism(ABC):
             p_value=outcome.p_value,
             stopped=outcome.stopped,
             kept=outcome.kept,
+            receipt=None if reservation is None else reservation.receipt(),
             evidence=outcome.evidence,
         )
         return release if self.ordered else release.as_set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import Self
 
@@ -169,7 +170,20 @@ class Ledger:
             said = {"kind": "charge", "guarantee": repr(guarantee), "refundable": " ".join(currencies)}
             after = file.append(db, before, cost, total, refund_of=None, **texts, **said)
         self._seen = after
-        return Reservation(self, after.number, cost, currencies)
+        return Reservation(self, after.number, cost, currencies, texts["purpose"])
+
+    def if_charged(self, guarantee: Guarantee) -> tuple[Balance, Balance]:
+        """(spent, remaining) as they would be after this charge. Nothing is booked, so others may take the room.
+
+        Raises
+        ------
+        BudgetExceeded, ValueError, LedgerError
+            as `charge` would.
+        """
+        cost, before = self._priced(guarantee), self._state().total
+        if not fits(self.terms.limits, before + cost):
+            raise BudgetExceeded(self._balance(cost), self._balance(before), self._left(before))
+        return self._balance(before + cost), self._left(before + cost)
 
     def verify(self, head: str | None = None) -> int:
         """Read every entry again: the chain, the sums, the rule at every step. Returns how many entries there are.
@@ -248,6 +262,12 @@ class Ledger:
         self._seen = found
         return found
 
+    def _receipt(self, reservation: Reservation) -> Receipt:
+        """From memory: the release stands, and must not fail if the file is gone by now."""
+        seen, name = self._seen, os.path.basename(self._path)
+        spent, left = self._balance(seen.total), self._left(seen.total)
+        return Receipt(name, reservation.number, str(self.terms), spent, left, seen.head, reservation.purpose)
+
     def _balance(self, amounts: Amounts) -> Balance:
         return balance(amounts, self.terms.order)
 
@@ -255,13 +275,33 @@ class Ledger:
         return balance(left_of(self.terms.limits, total), self.terms.order, left=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Where a charge was booked, and how the ledger stood right after it. Public: it says nothing of the data."""
+
+    ledger: str
+    """The name of the file, without its folder."""
+    entry: int
+    budget: str
+    spent: Balance
+    remaining: Balance
+    head: str
+    purpose: str
+
+
 class Reservation:
     """A worst case that was booked. If nothing is refunded, or the process dies, it stays spent."""
 
-    __slots__ = ("_ledger", "cost", "number", "refundable")
+    __slots__ = ("_ledger", "cost", "number", "purpose", "refundable")
 
-    def __init__(self, ledger: Ledger, number: int, cost: Amounts, refundable: tuple[Currency, ...]) -> None:
-        self._ledger, self.number, self.cost, self.refundable = ledger, number, cost, refundable
+    def __init__(
+        self, ledger: Ledger, number: int, cost: Amounts, refundable: tuple[Currency, ...], purpose: str
+    ) -> None:
+        self._ledger, self.number, self.cost, self.refundable, self.purpose = ledger, number, cost, refundable, purpose
+
+    def receipt(self) -> Receipt:
+        """This charge, and how the ledger stood when it was last seen: after the charge or its refund."""
+        return self._ledger._receipt(self)
 
     def refund(self, kept: Guarantee) -> None:
         """Give back what is booked beyond `kept`, in the currencies where that is proved; once.

@@ -7,7 +7,6 @@ from pathlib import Path
 from time import perf_counter
 
 from shortlist.reproduce.experiment import Experiment, Setting
-from shortlist.reproduce.index import page
 from shortlist.reproduce.store import Record, kept, read, save
 
 
@@ -37,8 +36,9 @@ def reproduce(
 
 
 def write_index(folder: Path) -> None:
-    """The page over every record in the folder, in the order of the catalogue."""
+    """The report on every record in the folder, in the order of the catalogue."""
+    from shortlist.report.study import write_study
     from shortlist.reproduce.catalogue import EXPERIMENTS
 
     found = [record for name in EXPERIMENTS if (record := read(folder, name)) is not None]
-    (folder / "index.html").write_text(page(found))
+    write_study(folder, [record for record in found if (folder / record.figure).exists()])

@@ -143,7 +143,7 @@ def write_svg(figure: Figure, path: Path) -> None:
     """The same picture for the same numbers, byte for byte."""
     import matplotlib as mpl
 
-    with mpl.rc_context({"svg.hashsalt": path.stem}):
+    with mpl.rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none"}):
         figure.savefig(path, format="svg", metadata={"Date": None, "Creator": "shortlist"})
 
 

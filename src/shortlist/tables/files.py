@@ -50,6 +50,20 @@ def count_files(
     return counts
 
 
+def check_file(path: str, question: Question) -> None:
+    """Refuse a file that lacks the columns, before anything is charged for it: only names are looked at.
+
+    That is the footer of a parquet file and the header of a CSV file; JSON lines are read up to the first such field.
+    """
+    connection, folder = _connect(None)
+    try:
+        source = source_of(_runner(connection, path), path, question.columns)
+        question.check_columns(source.columns)
+        source.check(question)
+    finally:
+        _forget(connection, folder)
+
+
 def rows_of_file(path: str, items: tuple[str, ...]) -> list[Any]:
     """The candidates in a file, for tables that are not files."""
     if _format(path) is None:

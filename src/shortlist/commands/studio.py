@@ -1,0 +1,38 @@
+"""`shortlist studio`: a page on this machine, from a table to a private list, a receipt and the code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def studio(
+    folder: Annotated[Path, typer.Argument(help="The folder with tables and ledgers; no other is looked at.")] = Path(
+        "."
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
+    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No line for each request.")] = False,
+) -> None:
+    """Open a page, on this machine only, that goes from a table to a private list. Ctrl-C ends it."""
+    import signal
+    import webbrowser
+
+    from shortlist.report.studio.folder import Folder
+    from shortlist.report.studio.server import Studio
+
+    with Studio(Folder.of(folder), port=port, log=(lambda line: None) if quiet else None) as server:
+        typer.echo(f"the studio is at {server.address}\nwhoever has this address may spend your budget; Ctrl-C ends it")
+
+        def end(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        signal.signal(signal.SIGTERM, end)
+        if browser:
+            webbrowser.open(server.address)
+        try:
+            server.serve_forever(poll_interval=0.1)
+        except KeyboardInterrupt:
+            typer.echo("the studio has ended; what was booked stays booked")

@@ -1,0 +1,152 @@
+"use strict";
+// The studio's page: asks, shows the plan, lets the analyst confirm, follows the release. It keeps nothing.
+(() => {
+  const $ = (name) => document.getElementById(name);
+  const form = $("form");
+  let state = null, confirmWord = null;
+
+  const element = (tag, attributes = {}, ...children) => {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    node.append(...children);
+    return node;
+  };
+  const ask = async (route, body) => {
+    const options = body === undefined ? {} : { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+    let response;
+    try { response = await fetch(route, { cache: "no-store", ...options }); }
+    catch { throw new Error("The studio has ended. What was booked stays booked: start it again with `shortlist studio`."); }
+    const found = await response.json();
+    if (!response.ok) throw new Error(found.error);
+    return found;
+  };
+  const size = (bytes) => bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3))} kB` : bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+  const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.?!]$/.test(text) ? "" : ".");
+  const share = (part) => part === null ? "" : `${(100 * part).toFixed(part < 0.1 ? 1 : 0)}%`;
+  const facts = (node, rows) => node.replaceChildren(...rows.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]));
+
+  const fill = (select, names, label, empty) => {
+    const before = select.value;
+    select.replaceChildren(...(names.length ? names.map((one) => new Option(label(one), one.name)) : [new Option(empty, "")]));
+    if (names.some((one) => one.name === before)) select.value = before;
+  };
+  const show = (found) => {
+    state = found;
+    $("folder").textContent = `in ${found.folder}`;
+    fill($("table"), found.tables, (one) => `${one.name} (${size(one.bytes)})`, "no table in this folder");
+    fill($("candidates_file"), found.lists, (one) => one.name, "no list in this folder");
+    fill($("ledger"), found.ledgers, (one) => one.name, "none yet: make one below");
+    if (!found.ledgers.length) $("new-ledger").open = true;
+    showLedger();
+    $("results").replaceChildren(...[...found.done].reverse().map(result));
+    if (found.done.length) $("empty").hidden = true;
+  };
+  const showLedger = () => {
+    const one = state.ledgers.find((ledger) => ledger.name === $("ledger").value), box = $("ledger-facts");
+    box.replaceChildren();
+    if (!one) return;
+    const meter = element("div", { class: "meter", role: "img", "aria-label": `${share(one.share)} of the budget is spent` }, element("i"));
+    meter.firstChild.style.width = `${100 * (one.share ?? 0)}%`;
+    box.append(meter, element("p", { class: "note" }, `${one.budget}. Left: ${one.left}.`));
+    if (one.entries.length) {
+      const rows = one.entries.map((entry) => element("tr", {}, element("td", {}, String(entry.number)), element("td", {}, entry.time), element("td", {}, entry.guarantee), element("td", {}, entry.purpose || entry.kind)));
+      box.append(element("table", { class: "entries", id: "entries" }, element("tbody", {}, ...rows)));
+    }
+  };
+
+  const number = (text) => text.trim() === "" ? null : Number(text);
+  const question = () => {
+    const data = new FormData(form);
+    return {
+      table: data.get("table"), user: data.get("user").trim(), item: data.get("item").trim(), candidates: data.get("candidates"),
+      candidates_file: data.get("candidates_file"), candidates_text: data.get("candidates_text"), k: number(data.get("k")),
+      epsilon: number(data.get("epsilon")), delta: number(data.get("delta")), ordered: $("ordered").checked,
+      ledger: data.get("ledger"), purpose: data.get("purpose").trim(), users: number(data.get("users")), shape: data.get("shape"),
+    };
+  };
+  const only = (name) => {
+    for (const one of ["empty", "problem", "plan", "progress"]) $(one).hidden = one !== name;
+    if (name === "empty" && $("results").childElementCount) $("empty").hidden = true;
+  };
+  const fail = (error) => {
+    const name = /^([a-z]+):/.exec(error.message), field = name && form.elements[name[1]];
+    if (field && field.setAttribute) { field.setAttribute("aria-invalid", "true"); field.focus(); }
+    $("problem").textContent = sentence(error.message);
+    only("problem");
+    $("problem").scrollIntoView({ block: "nearest" });
+  };
+  const forget = () => { confirmWord = null; if (!$("plan").hidden) only("empty"); };
+
+  const showPlan = (plan) => {
+    confirmWord = plan.confirm;
+    $("plan-title").textContent = plan.candidates === null ? `${plan.k} items` : `${plan.k} of ${plan.candidates.toLocaleString("en")} candidates`;
+    $("right").textContent = plan.right_text;
+    $("right-bar").style.width = `${100 * plan.right}%`;
+    facts($("plan-facts"), [["Guarantee", `${plan.guarantee} for every ${plan.unit}`], ["Mechanism", plan.mechanism], ["Why", plan.why], ...(plan.charge === plan.guarantee ? [] : [["Booked as", plan.charge]])]);
+    $("expected").hidden = plan.expected === null;
+    $("expected").textContent = plan.expected ?? "";
+    const [before, now] = $("plan-meter").children;
+    before.style.width = `${100 * (plan.share_before ?? 0)}%`;
+    now.style.width = `${100 * ((plan.share_after ?? 0) - (plan.share_before ?? 0))}%`;
+    $("plan-meter").setAttribute("aria-label", `${share(plan.share_before)} is spent, ${share(plan.share_after)} after this`);
+    $("plan-left").textContent = `Left in ${plan.ledger}: ${plan.left}. After this: ${plan.left_after}.`;
+    $("agree-text").textContent = `I spend ${plan.price} from ${plan.ledger}, for good.`;
+    $("agree").checked = false;
+    $("release").disabled = true;
+    only("plan");
+    $("plan-title").focus();
+  };
+
+  const WORDS = { waiting: "Waiting for its turn.", checking: "Looking for the columns.", charging: "Booking the charge.", counting: "The charge is booked. Counting people per item.", drawing: "Drawing the list." };
+  const follow = async (name) => {
+    only("progress");
+    for (;;) {
+      const job = await ask(`job/${name}`);
+      $("progress-text").textContent = WORDS[job.state] ?? "";
+      if (job.state === "counting" && job.share > 0) $("progress-bar").value = job.share; else $("progress-bar").removeAttribute("value");
+      if (job.state === "done") { show(await ask("state")); only("empty"); $("results").firstElementChild.querySelector("h2").focus(); return; }
+      if (job.state === "failed") { show(await ask("state")); throw new Error(job.error + (job.booked ? " (the charge is booked, since the table was looked at)" : "")); }
+      await new Promise((go) => setTimeout(go, 120));
+    }
+  };
+  const result = (job) => {
+    const list = element(job.ordered ? "ol" : "ul", { class: "list", role: "list" });
+    job.items.forEach((item, place) => list.append(element("li", {}, job.ordered ? element("span", { class: "rank" }, String(place + 1)) : element("span", { class: "dot" }), element("span", { class: "name" }, item))));
+    const rows = element("dl", { class: "facts" });
+    facts(rows, [["Guarantee", job.guarantee], ["Mechanism", job.mechanism], ["Booked", `${job.ledger}, entry ${job.entry}`], ["Left", job.left], ["Head", job.head]]);
+    const links = [["report.html", "Report"], ["list.csv", "List as CSV"], ["repeat.py", "Code that repeats it"]].map(([kind, title]) => element("a", { class: kind === "report.html" ? "button" : "button quiet", href: `download/${job.job}/${kind}`, download: "" }, title));
+    const notes = job.notes.map((note) => element("p", { class: "note" }, note));
+    const order = job.ordered ? "In order, best first." : "A set, sorted by name: its order says nothing.";
+    return element("article", { class: "card result" }, element("h2", { tabindex: "-1" }, job.purpose || `${job.items.length} released`), element("p", { class: "note" }, order), list, ...notes, rows, element("div", { class: "downloads" }, ...links));
+  };
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    for (const field of form.elements) field.removeAttribute("aria-invalid");
+    try { showPlan(await ask("plan", question())); } catch (error) { fail(error); }
+  });
+  form.addEventListener("input", forget);
+  form.addEventListener("change", (event) => {
+    if (event.target.name === "candidates") for (const box of form.querySelectorAll("[data-way]")) box.hidden = box.dataset.way !== event.target.value;
+    if (event.target.id === "ledger") showLedger();
+  });
+  $("agree").addEventListener("change", () => { $("release").disabled = !$("agree").checked; });
+  $("release").addEventListener("click", async () => {
+    const word = confirmWord, agree = $("agree").checked;
+    confirmWord = null;
+    $("release").disabled = true;
+    try { await follow((await ask("release", { confirm: word, agree })).job); } catch (error) { fail(error); }
+  });
+  $("make-ledger").addEventListener("click", async () => {
+    try {
+      const found = await ask("ledger", { name: $("ledger-name").value.trim(), epsilon: number($("ledger-epsilon").value), delta: number($("ledger-delta").value) });
+      show(found);
+      $("ledger").value = found.name;
+      $("new-ledger").open = false;
+      showLedger();
+      if (!$("problem").hidden) only("empty");
+    } catch (error) { fail(error); }
+  });
+  form.reset();
+  ask("state").then(show).catch(fail);
+})();

@@ -1,0 +1,69 @@
+"""A guarantee in plain words: what an attacker who knows everything else can still learn, as chances."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from shortlist.privacy import ApproxDP, Guarantee, PureDP
+
+SUSPICIONS = (0.01, 0.1, 0.5)
+"""What an attacker thought before: the chance that one person is in the data."""
+
+ALARMS = (0.01, 0.05, 0.1)
+"""How many innocent people an attacker is ready to accuse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Odds:
+    """What follows from a guarantee, every chance rounded up by its users, never down."""
+
+    right: float
+    """The most often that an attacker can be right about a fair coin: whether one person is in the data."""
+    after: tuple[tuple[float, float], ...]
+    """(suspicion before, the most it can become), for a pure guarantee; empty if no such bound holds."""
+    caught: tuple[tuple[float, float], ...]
+    """(share of the innocent accused, the largest share of the others caught)."""
+
+
+def odds(guarantee: Guarantee) -> Odds:
+    """The chances that follow from the guarantee's curves.
+
+    right = (1 + delta(0)) / 2: a half, and half of the total variation. A suspicion p becomes at most
+    p e^epsilon / (1 - p + p e^epsilon), where epsilon is pure. A test that accuses a share a of the innocent catches
+    at most 1 - tradeoff(a) of the others.
+
+    >>> from shortlist import PureDP
+    >>> round(odds(PureDP(1.0)).right, 3)
+    0.731
+    """
+    pure = guarantee.epsilon_at(0.0)
+    right = min(1.0, (1.0 + guarantee.delta_at(0.0)) / 2)
+    after = () if math.isinf(pure) else tuple((before, _posterior(before, pure)) for before in SUSPICIONS)
+    return Odds(right, after, tuple((alarm, 1.0 - guarantee.tradeoff(alarm)) for alarm in ALARMS))
+
+
+def _posterior(before: float, epsilon: float) -> float:
+    return before / (before + (1 - before) * math.exp(-epsilon))
+
+
+def percent(chance: float) -> str:
+    """A chance as a percentage with one digit, rounded up: never below the truth.
+
+    >>> percent(0.7310586), percent(0.5), percent(0.99999)
+    ('73.2%', '50%', '100%')
+    """
+    tenths = min(1000, math.ceil(chance * 1000 - 1e-9))
+    return f"{tenths / 10:g}%"
+
+
+def in_short(guarantee: Guarantee) -> str:
+    """A guarantee as a reader of a sentence expects it.
+
+    >>> from shortlist import ApproxDP
+    >>> in_short(ApproxDP(1.0, 1e-6))
+    'ε = 1, δ = 1e-06'
+    """
+    if isinstance(guarantee, PureDP):
+        return f"ε = {guarantee.epsilon:g}"
+    return f"ε = {guarantee.epsilon:g}, δ = {guarantee.delta:g}" if isinstance(guarantee, ApproxDP) else str(guarantee)

@@ -1,0 +1,69 @@
+"""The one folder whose files the studio offers: found by name and size, never opened here, and nothing outside it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+TABLES = (".parquet", ".pq", ".csv", ".tsv", ".jsonl", ".ndjson", ".csv.gz", ".tsv.gz", ".jsonl.gz", ".ndjson.gz")
+LISTS = (".txt", ".text", ".lst")
+LEDGERS = (".db", ".ledger")
+MOST = 500
+"""So many files are offered at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder, and the files in it and in the folders right below."""
+
+    root: Path
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> Folder:
+        root = Path(path).resolve()
+        if not root.is_dir():
+            raise ValueError(f"{path} is not a folder; name the one that holds the tables")
+        return cls(root)
+
+    def inside(self, name: object, kinds: tuple[str, ...], what: str, *, there: bool = True) -> Path:
+        """The file of that name, if it lies in the folder once all links are followed, and is of that kind."""
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise ValueError(f"{what}: name a file of the folder")
+        try:
+            path = (self.root / name).resolve()
+        except (OSError, RuntimeError, ValueError):
+            raise ValueError(f"{what}: that is no name of a file") from None
+        if not path.is_relative_to(self.root) or path == self.root:
+            raise PermissionError(f"{what}: only files of the studio's folder may be used")
+        if not path.name.lower().endswith(kinds):
+            raise ValueError(f"{what}: the name must end in {', '.join(kinds)}")
+        if there and not path.is_file():
+            raise FileNotFoundError(f"{what}: there is no such file in the folder")
+        return path
+
+    def files(self, kinds: tuple[str, ...]) -> list[dict[str, Any]]:
+        """Names and sizes."""
+        found = sorted(islice(self._walk(kinds), MOST))
+        return [{"name": name, "bytes": size} for name, size in found]
+
+    def _walk(self, kinds: tuple[str, ...]) -> Any:
+        below = [self.root, *(Path(one.path) for one in _entries(self.root) if one.is_dir(follow_symlinks=False))]
+        for folder in below:
+            for entry in _entries(folder):
+                if entry.name.lower().endswith(kinds) and entry.is_file(follow_symlinks=False):
+                    yield str(Path(entry.path).relative_to(self.root)), entry.stat().st_size
+
+    def name(self, path: Path) -> str:
+        """The path as the page and the code show it."""
+        return str(path.relative_to(self.root))
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return [entry for entry in found if not entry.name.startswith(".")]
+    except OSError:
+        return []

@@ -1,0 +1,198 @@
+"""What the analyst asks, checked; and the plan, from public facts alone. No table is opened here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shortlist.choose import mechanism_for
+from shortlist.mechanisms import Mechanism
+from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP
+from shortlist.privacy.filter import Balance
+from shortlist.report.one_release import spent_share
+from shortlist.report.studio.folder import LEDGERS, LISTS, TABLES, Folder
+from shortlist.tables.candidates import known_rows
+
+MOST_PASTED = 500_000
+"""Characters of a pasted list of candidates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One release, as it was asked for. Everything in it is public."""
+
+    table: Path
+    user: str
+    item: str
+    candidates: Path | tuple[str, ...] | None
+    k: int
+    budget: PureDP | ApproxDP
+    ordered: bool
+    ledger: Path
+    purpose: str
+    unit: str
+
+    @classmethod
+    def of(cls, folder: Folder, asked: dict[str, Any]) -> Question:
+        """From the page's JSON.
+
+        Raises
+        ------
+        ValueError, TypeError, OSError
+            naming the field, and what to write.
+        """
+        user, item = _text(asked, "user"), _text(asked, "item")
+        if user == item:
+            raise ValueError("user and item must be different columns")
+        return cls(
+            table=folder.inside(asked.get("table"), TABLES, "table"),
+            user=user,
+            item=item,
+            candidates=_candidates(folder, asked),
+            k=_whole(asked, "k"),
+            budget=_budget(asked),
+            ordered=_flag(asked, "ordered"),
+            ledger=folder.inside(asked.get("ledger"), LEDGERS, "ledger"),
+            purpose=_text(asked, "purpose", needed=False),
+            unit=_text(asked, "unit", needed=False) or "user",
+        )
+
+    def mechanism(self) -> tuple[Mechanism, str]:
+        """What will run, and why: the public rule of `top_k`."""
+        return mechanism_for(self.k, budget=self.budget, ordered=self.ordered)
+
+    def listed(self) -> Any:
+        """The candidates as `count` takes them."""
+        return list(self.candidates) if isinstance(self.candidates, tuple) else self.candidates
+
+    def number_of_candidates(self) -> int | None:
+        """How many there are, where the list is public."""
+        return None if self.candidates is None else len(known_rows(self.listed(), (self.item,)))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a question would cost and run, before anything private is read."""
+
+    question: Question
+    mechanism: Mechanism
+    why: str
+    candidates: int | None
+
+    @classmethod
+    def of(cls, question: Question) -> Plan:
+        number = question.number_of_candidates()
+        if number is not None and question.k >= number:
+            raise ValueError(f"k: of {number:,} candidates at most {number - 1:,} can be chosen; write a smaller k")
+        mechanism, why = question.mechanism()
+        return cls(question, mechanism, why.removeprefix("auto: "), number)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.mechanism.guarantee
+
+    def room(self) -> tuple[Standing, Standing]:
+        """How the ledger stands and how it would; refused, as the ledger would, if there is no room."""
+        ledger = Ledger(self.question.ledger)
+        spent, left = ledger.spent, ledger.remaining
+        return Standing.of(spent, left), Standing.of(*ledger.if_charged(self.mechanism.charge))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is left of a budget, in words, and the share of it that is gone."""
+
+    left: str
+    share: float | None
+
+    @classmethod
+    def of(cls, spent: Balance, left: Balance) -> Standing:
+        return cls(str(left), spent_share(spent, left))
+
+
+def ledger_facts(path: Path, name: str) -> dict[str, Any] | None:
+    """How a ledger stands, or None if the file is none."""
+    try:
+        ledger = Ledger(path)
+        spent, left, entries = ledger.spent, ledger.remaining, ledger.entries(last=5)
+    except Exception:  # any file may be called .db
+        return None
+    return {
+        "name": name,
+        "budget": str(ledger.budget),
+        "spent": str(spent),
+        "left": str(left),
+        "share": spent_share(spent, left),
+        "entries": [
+            {"number": one.number, "time": one.time[:16].replace("T", " "), "guarantee": one.guarantee,
+             "purpose": one.purpose, "kind": one.kind}
+            for one in reversed(entries)
+        ],
+    }  # fmt: skip
+
+
+def new_ledger(folder: Folder, asked: dict[str, Any]) -> Path:
+    """Make a ledger in the folder; its budget is fixed for good."""
+    name = _text(asked, "name")
+    path = folder.inside(name if name.endswith(LEDGERS) else f"{name}.db", LEDGERS, "ledger", there=False)
+    if path.exists():
+        raise ValueError("ledger: there is a file of that name already; choose another")
+    if not path.parent.is_dir():
+        raise ValueError("ledger: the folder for it does not exist")
+    Ledger(path, budget=_budget(asked))
+    return path
+
+
+def _candidates(folder: Folder, asked: dict[str, Any]) -> Path | tuple[str, ...] | None:
+    way = asked.get("candidates")
+    if way == "file":
+        return folder.inside(asked.get("candidates_file"), (*LISTS, *TABLES), "candidates")
+    if way == "text":
+        text = asked.get("candidates_text")
+        if not isinstance(text, str) or not text.strip():
+            raise ValueError("candidates: write one a line")
+        if len(text) > MOST_PASTED:
+            raise ValueError("candidates: so long a list belongs into a file")
+        return tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+    if way == "none":
+        return None
+    raise ValueError("candidates: choose a file, a written list, or none")
+
+
+def _budget(asked: dict[str, Any]) -> PureDP | ApproxDP:
+    epsilon, delta = _number(asked, "epsilon"), asked.get("delta")
+    if delta in (None, "", 0):
+        return PureDP(epsilon)
+    return ApproxDP(epsilon, _number(asked, "delta"))
+
+
+def _text(asked: dict[str, Any], name: str, *, needed: bool = True) -> str:
+    value = asked.get(name, "")
+    if not isinstance(value, str) or len(value) > 1000:
+        raise ValueError(f"{name}: write a text of at most 1,000 characters")
+    if needed and not value:
+        raise ValueError(f"{name}: write it as the table does" if name in ("user", "item") else f"{name}: write it")
+    return value
+
+
+def _number(asked: dict[str, Any], name: str) -> float:
+    value = asked.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+        raise ValueError(f"{name}: write a number above 0")
+    return float(value)
+
+
+def _whole(asked: dict[str, Any], name: str) -> int:
+    value = asked.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
+        raise ValueError(f"{name}: write a whole number from 1 to 1,000,000")
+    return value
+
+
+def _flag(asked: dict[str, Any], name: str) -> bool:
+    value = asked.get(name, False)
+    if not isinstance(value, bool):
+        raise ValueError(f"{name}: true or false")
+    return value

@@ -1,0 +1,161 @@
+"""A confirmed release, in the order that keeps the promise: check the columns, book the charge, count, draw.
+
+Nothing is written but the ledger. What came out stays in memory for the downloads, until the studio ends.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import secrets
+import threading
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from shortlist.privacy import BudgetExceeded, Ledger, LedgerError
+from shortlist.release import Release
+from shortlist.report.one_release import release_page
+from shortlist.report.studio.folder import Folder
+from shortlist.report.studio.question import Plan, Question
+from shortlist.tables.count import counted
+from shortlist.tables.files import check_file
+from shortlist.tables.question import Question as Columns
+
+SAID = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded)
+"""Errors of ours, whose one sentence shows nothing of the table."""
+
+PATIENCE = 900.0
+"""Seconds for which a plan may be confirmed."""
+
+
+@dataclass(slots=True)
+class Job:
+    """One confirmed release on its way."""
+
+    name: str
+    plan: Plan
+    state: str = "waiting"
+    share: float = 0.0
+    error: str = ""
+    release: Release | None = None
+    booked: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Work:
+    """Plans that wait for their confirmation, and releases under way or done."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._waiting: dict[str, tuple[Plan, float]] = {}
+        self._jobs: dict[str, Job] = {}
+        self._lock = threading.Lock()
+        self._turn = threading.Lock()  # one release at a time: each uses the whole machine
+
+    def offer(self, plan: Plan) -> str:
+        """A word that confirms this plan, once, for a while."""
+        word, now = secrets.token_urlsafe(16), time.monotonic()
+        with self._lock:
+            self._waiting = {key: kept for key, kept in self._waiting.items() if now - kept[1] < PATIENCE}
+            self._waiting[word] = plan, now
+        return word
+
+    def confirm(self, word: object, agree: object) -> Job:
+        """Start the release that the word stands for. The word is spent."""
+        with self._lock:
+            found = self._waiting.pop(word, None) if isinstance(word, str) and agree is True else None
+        if found is None or time.monotonic() - found[1] > PATIENCE:
+            raise ValueError("this release was not confirmed, or its confirmation is used up: look at the plan again")
+        job = Job(secrets.token_urlsafe(8), found[0])
+        with self._lock:
+            self._jobs[job.name] = job
+        threading.Thread(target=self._run, args=(job,), daemon=True).start()
+        return job
+
+    def job(self, name: str) -> Job | None:
+        with self._lock:
+            return self._jobs.get(name)
+
+    def done(self) -> list[Job]:
+        with self._lock:
+            return [job for job in self._jobs.values() if job.release is not None]
+
+    def _run(self, job: Job) -> None:
+        with self._turn:
+            try:
+                self._release(job)
+            except SAID as error:
+                job.error, job.state = str(error), "failed"
+            except Exception as error:  # its words might show a row
+                job.error, job.state = f"something went wrong ({type(error).__name__})", "failed"
+
+    def _release(self, job: Job) -> None:
+        asked, mechanism = job.plan.question, job.plan.mechanism
+        columns = Columns.of(asked.user, asked.item, None, None)
+        job.state = "checking"
+        check_file(str(asked.table), columns)
+        ledger = Ledger(asked.ledger)
+        job.state = "charging"
+        unit = f"{asked.unit} (add-remove)"
+        said = {"purpose": asked.purpose, "mechanism": repr(mechanism), "unit": unit}
+        reservation = ledger.reserve(mechanism.charge, refundable=mechanism.refundable, **said)
+        job.booked, job.state = True, "counting"
+
+        def tell(share: float) -> None:
+            job.share = share
+
+        scores = counted(str(asked.table), columns, asked.listed(), unit=asked.unit, progress=tell)
+        job.state = "drawing"
+        release = mechanism.release(scores)
+        release = release if asked.ordered else release.as_set()
+        why = f"auto: {job.plan.why}"
+        job.release = replace(release, why=why, receipt=reservation.receipt())
+        job.state = "done"
+
+    def download(self, job: Job, kind: str) -> tuple[str, str, bytes] | None:
+        """(file name, type, bytes) of the list, the report or the code; None if there is no such thing."""
+        release, asked = job.release, job.plan.question
+        if release is None:
+            return None
+        stem = f"top{asked.k}"
+        if kind == "list.csv":
+            return f"{stem}.csv", "text/csv; charset=utf-8", _csv(release)
+        if kind == "report.html":
+            return f"{stem}.html", "text/html; charset=utf-8", release_page(release, asked.purpose).encode()
+        if kind == "repeat.py":
+            return f"{stem}.py", "text/x-python; charset=utf-8", code(self._folder, asked).encode()
+        return None
+
+
+def _csv(release: Release) -> bytes:
+    text = io.StringIO()
+    columns = release.columns()
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue().encode()
+
+
+def code(folder: Folder, asked: Question) -> str:
+    """The program that does the same again: a new draw, which is charged again."""
+    listed: Any = asked.candidates
+    if isinstance(listed, tuple):
+        candidates = f", candidates={list(listed)!r}"
+    else:
+        candidates = "" if listed is None else f", candidates={folder.name(listed)!r}"
+    unit = f", unit={asked.unit!r}" if asked.unit != "user" else ""
+    budget = repr(asked.budget)
+    paid = f"epsilon={asked.budget.epsilon!r}" if budget.startswith("PureDP") else f"budget=sl.{budget}"
+    order = ", ordered=True" if asked.ordered else ""
+    purpose = f", purpose={asked.purpose!r}" if asked.purpose else ""
+    return f'''"""The same question again, in the studio's folder. It is a new draw, and the ledger is charged again."""
+
+import shortlist as sl
+
+scores = sl.count({folder.name(asked.table)!r}, user={asked.user!r}, item={asked.item!r}{candidates}{unit})
+with sl.Ledger({folder.name(asked.ledger)!r}) as ledger:
+    release = sl.top_k(scores, k={asked.k}, {paid}{order}, ledger=ledger{purpose})
+print(release)
+release.report("top{asked.k}.html"{f", title={asked.purpose!r}" if asked.purpose else ""})
+'''

@@ -1,0 +1,98 @@
+"""The page of one release: complete, alone, readable, and without anything that was not released."""
+
+import os
+
+import pytest
+
+import shortlist as sl
+from shortlist.privacy import BoundedRange
+from shortlist.report.odds import odds, percent
+from shortlist.report.one_release import release_page
+from tests.report.browser import check_contrast, check_keyboard, check_width
+
+NAMES = ["oak", "elm", "<b>ash</b>", "a name of many letters " * 8, "yew"]
+VOTES = {name: 90_000 - 10_000 * place for place, name in enumerate(NAMES)} | {"secret loser": 1}
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return sl.Ledger(tmp_path / "budget.db", budget=sl.ApproxDP(3.0, 1e-6))
+
+
+def test_the_page_says_what_was_released_promised_and_paid(tmp_path, ledger):
+    release = sl.top_k(VOTES, 3, epsilon=1.0, monotone=True, public=True, ledger=ledger, purpose="weekly chart")
+    release.report(tmp_path / "top3.html", title="Trees of the year")
+    text = (tmp_path / "top3.html").read_text()
+    for said in ("Trees of the year", "oak", "elm", "&lt;b&gt;ash", "guarded top-3", "PureDP(epsilon=1.0)", "73.2%"):
+        assert said in text
+    for said in ("weekly chart", "budget.db", "epsilon 2.0", ledger.head[:16], "@misc", "secure source"):
+        assert said in text
+    assert str(tmp_path) not in text
+    assert sorted(os.listdir(tmp_path)) == ["budget.db", "top3.html"]
+
+
+def test_nothing_unreleased_is_in_the_file(tmp_path):
+    release = sl.top_k(VOTES, 2, epsilon=5.0, monotone=True, public=True)
+    release.report(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert "secret loser" not in text
+    assert "yew" not in text
+    assert not any(str(count) in text for count in VOTES.values() if count > 1)
+
+
+def test_the_receipt_shows_the_ledger_after_the_charge(ledger):
+    first = sl.select([9, 1], epsilon=0.5, ledger=ledger, purpose="one")
+    second = sl.select([9, 1], epsilon=0.25, ledger=ledger)
+    assert (first.receipt.entry, second.receipt.entry) == (1, 2)
+    assert first.receipt.spent.epsilon == 0.5
+    assert second.receipt.spent == ledger.spent
+    assert second.receipt.remaining == ledger.remaining
+    assert second.receipt.head == ledger.head
+    assert sl.select([9, 1], epsilon=0.5).receipt is None
+
+
+def test_a_seeded_release_is_called_not_private():
+    seeded = sl.top_k([9, 8, 1], 2, epsilon=1.0, monotone=True, gaps=True, rng=sl.testing.seeded(1))
+    assert "Not private" in release_page(seeded)
+    assert "gap <b>" in release_page(seeded)
+    assert "Not private" not in release_page(sl.select([9, 1], epsilon=1.0))
+
+
+@pytest.mark.parametrize("wrong", [{"path": b"x"}, {"path": "x.html", "title": 3}])
+def test_a_wrong_argument_is_named(wrong):
+    with pytest.raises(TypeError, match="path|title"):
+        sl.select([9, 1], epsilon=1.0).report(**wrong)
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="folder"):
+        sl.select([9, 1], epsilon=1.0).report(tmp_path / "folder")
+    assert os.listdir(tmp_path) == ["folder"]
+
+
+def test_odds_follow_from_the_guarantee():
+    pure = odds(sl.PureDP(1.0))
+    assert pure.right == pytest.approx(0.7310586, abs=1e-6)
+    assert dict(pure.after)[0.01] == pytest.approx(0.01 * 2.718281828 / (0.99 + 0.01 * 2.718281828), rel=1e-6)
+    assert dict(pure.caught)[0.01] == pytest.approx(0.0271828, rel=1e-5)
+    approximate = odds(sl.ApproxDP(1.0, 1e-6))
+    assert approximate.after == ()
+    assert approximate.right >= pure.right
+    assert odds(BoundedRange(1.0)).right < pure.right
+    assert 0.5 < odds(sl.ZCDP(0.1)).right < 0.64  # at most (1 + sqrt(rho / 2)) / 2, by Pinsker
+    assert odds(sl.PureDP(50.0)).right <= 1.0
+    assert percent(odds(sl.PureDP(1e-9)).right) == "50.1%"
+
+
+@pytest.mark.parametrize("budget", [sl.PureDP(1.0), sl.ApproxDP(1.0, 1e-6), sl.ZCDP(0.05)], ids=str)
+def test_the_page_reads_well_for_every_budget(look, tmp_path, ledger, budget):
+    release = sl.top_k(VOTES, 4, budget=budget, monotone=True, public=True, ledger=ledger)
+    release.report(tmp_path / "page.html")
+    for width, scheme in ((360, "dark"), (1440, "light")):
+        page = look((tmp_path / "page.html").as_uri(), width=width, scheme=scheme)
+        check_width(page)
+        check_contrast(page)
+    check_keyboard(page)
+    assert look.complaints == []
+    assert len(look.requests) == 2
