@@ -1,4 +1,4 @@
-"""What the tests ask of every page: no errors, no strangers on the network, nothing cut off, enough contrast, keyboard."""
+"""What the tests ask of every page: no errors, nothing cut off, enough contrast, keyboard."""
 
 from pathlib import Path
 
@@ -18,7 +18,9 @@ class Look:
         self._contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(20_000)
-        page.on("console", lambda said: self.complaints.append(said.text) if said.type in ("error", "warning") else None)
+        page.on(
+            "console", lambda said: self.complaints.append(said.text) if said.type in ("error", "warning") else None
+        )
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
         if media:

@@ -28,7 +28,9 @@ def _draw(panels):
 
 def _experiment(name, paper, panels):
     question = f"Is it so? {HOSTILE}"
-    return Experiment(name, paper, "figure 1", f"Title of {name} {HOSTILE}", question, "see", "claim", _run, _draw(panels))
+    return Experiment(
+        name, paper, "figure 1", f"Title of {name} {HOSTILE}", question, "see", "claim", _run, _draw(panels)
+    )
 
 
 def records(folder):

@@ -60,7 +60,7 @@ def test_a_seeded_release_is_called_not_private():
 
 @pytest.mark.parametrize("wrong", [{"path": b"x"}, {"path": "x.html", "title": 3}])
 def test_a_wrong_argument_is_named(wrong):
-    with pytest.raises(TypeError, match="path|title"):
+    with pytest.raises(TypeError, match=r"path|title"):
         sl.select([9, 1], epsilon=1.0).report(**wrong)
 
 

@@ -71,7 +71,9 @@ def test_a_slider_answers_to_the_arrow_keys(look, study):
     before = curve(page)
     page.focus("#k")
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("before => document.getElementById('curve-canonical').getAttribute('d') !== before", arg=before)
+    page.wait_for_function(
+        "before => document.getElementById('curve-canonical').getAttribute('d') !== before", arg=before
+    )
     assert page.inner_text("#k-out") == "20"
 
 
@@ -123,7 +125,9 @@ def test_the_tables_of_the_sliders_are_the_exact_laws():
     for shape, found in enumerate(kept["shapes"]):
         assert found["counts"] == explore.SHAPES[shape].counts.tolist()
         for _ in range(3):
-            k, gamma, step = (int(rng.integers(len(part))) for part in (explore.SIZES, explore.GAMMAS, explore.EPSILONS))
+            k, gamma, step = (
+                int(rng.integers(len(part))) for part in (explore.SIZES, explore.GAMMAS, explore.EPSILONS)
+            )
             size, epsilon = explore.SIZES[k], explore.EPSILONS[step]
             exact = explore.canonical_cell(shape, size, explore.GAMMAS[gamma], epsilon)
             assert found["canonical"][k][gamma][step] == pytest.approx(list(exact), rel=2e-3, abs=1e-7)

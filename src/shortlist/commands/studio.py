@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+import tempfile
+import webbrowser
 from pathlib import Path
 from typing import Annotated
 
@@ -17,22 +22,26 @@ def studio(
     quiet: Annotated[bool, typer.Option("--quiet", help="No line for each request.")] = False,
 ) -> None:
     """Open a page, on this machine only, that goes from a table to a private list. Ctrl-C ends it."""
-    import signal
-    import webbrowser
-
     from shortlist.report.studio.folder import Folder
     from shortlist.report.studio.server import Studio
 
-    with Studio(Folder.of(folder), port=port, log=(lambda line: None) if quiet else None) as server:
-        typer.echo(f"the studio is at {server.address}\nwhoever has this address may spend your budget; Ctrl-C ends it")
+    offered = Folder.of(folder)
+    with tempfile.TemporaryDirectory(prefix="shortlist-studio-", ignore_cleanup_errors=True) as own:
+        tempfile.tempdir = own  # whatever a count puts on the disk goes when the studio goes
+        with Studio(offered, port=port, log=(lambda line: None) if quiet else None) as server:
+            typer.echo(f"the studio is at {server.address}")
+            typer.echo("whoever has this address may spend your budget; Ctrl-C ends it")
+            signal.signal(signal.SIGTERM, _end)
+            if browser:
+                webbrowser.open(server.address)
+            try:
+                server.serve_forever(poll_interval=0.1)
+            except KeyboardInterrupt:
+                typer.echo("the studio has ended; what was booked stays booked")
+    if server.answers.busy:
+        sys.stdout.flush()
+        os._exit(0)  # a count that is under way cannot be asked to stop, and nobody is left to read its list
 
-        def end(*_: object) -> None:
-            raise KeyboardInterrupt
 
-        signal.signal(signal.SIGTERM, end)
-        if browser:
-            webbrowser.open(server.address)
-        try:
-            server.serve_forever(poll_interval=0.1)
-        except KeyboardInterrupt:
-            typer.echo("the studio has ended; what was booked stays booked")
+def _end(*_: object) -> None:
+    raise KeyboardInterrupt

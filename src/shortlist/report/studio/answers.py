@@ -25,6 +25,11 @@ class Answers:
         self._work = Work(folder)
         self._page = studio_page().encode()
 
+    @property
+    def busy(self) -> bool:
+        """Whether a release is under way."""
+        return self._work.busy
+
     def get(self, route: tuple[str, ...]) -> Answer:
         match route:
             case ("page",):

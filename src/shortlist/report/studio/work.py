@@ -10,7 +10,7 @@ import io
 import secrets
 import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shortlist.privacy import BudgetExceeded, Ledger, LedgerError
@@ -40,7 +40,6 @@ class Job:
     error: str = ""
     release: Release | None = None
     booked: bool = False
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Work:
@@ -77,6 +76,12 @@ class Work:
         with self._lock:
             return self._jobs.get(name)
 
+    @property
+    def busy(self) -> bool:
+        """Whether a release is under way or waits for its turn."""
+        with self._lock:
+            return any(job.state not in ("done", "failed") for job in self._jobs.values())
+
     def done(self) -> list[Job]:
         with self._lock:
             return [job for job in self._jobs.values() if job.release is not None]
@@ -86,7 +91,7 @@ class Work:
             try:
                 self._release(job)
             except SAID as error:
-                job.error, job.state = str(error), "failed"
+                job.error, job.state = str(error).replace(f"{self._folder.root}/", ""), "failed"
             except Exception as error:  # its words might show a row
                 job.error, job.state = f"something went wrong ({type(error).__name__})", "failed"
 
