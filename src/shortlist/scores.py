@@ -14,6 +14,7 @@ import numpy as np
 
 from shortlist._arrays import Indices, Values
 from shortlist._reading import Frame, checked_flag, checked_labels, checked_values, unpack
+from shortlist._runs import Runs
 
 Neighbours = Literal["add-remove", "replace"]
 Number = int | float | Fraction | Decimal
@@ -123,7 +124,8 @@ class Scores:
     def values(self) -> Values:
         """The scores themselves, read only. Private, unless the scores are public."""
         if self._values is None:
-            self._values = self._expanded()
+            assert self.runs is not None
+            self._values = self.runs.expanded()
         view = self._values.view()
         view.flags.writeable = False
         return view
@@ -186,6 +188,11 @@ class Scores:
         return self._names is None
 
     @property
+    def runs(self) -> Runs | None:
+        """The scores of candidates held in a table, best first, by their distinct numbers; None otherwise. Private."""
+        return None if self._names is None else Runs.of(self._names.scores, self._names.sizes)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns that make a candidate, where there are several: its label is then a tuple."""
         return self._columns
@@ -216,14 +223,6 @@ class Scores:
         scores._names = names if grid is None else _OnGrid(names, grid)
         scores._frame, scores._columns, scores._from_table = frame, columns, True
         return scores
-
-    def _expanded(self) -> Values:
-        """One number per candidate, best first: whole ones in 4 bytes if they fit."""
-        assert self._names is not None
-        distinct: Values = self._names.scores
-        if distinct.dtype.kind == "i" and np.abs(distinct).max(initial=0) < 2**31:
-            distinct = distinct.astype(np.int32)
-        return np.repeat(distinct, self._names.sizes)
 
     def as_public(self) -> Self:
         """The same scores, declared to be public or made up: exact utility may then be computed from them."""

@@ -272,7 +272,7 @@ def check_known_candidates(scores: Scores, k: int) -> None:
         )
     if k > len(scores):
         raise ValueError(f"k={k} is more than the {len(scores)} candidates; choose a smaller k")
-    if not _at_least(scores.values, k):
+    if scores.numbered and not _at_least(scores.values, k):
         raise ValueError(f"k={k} is more than the candidates that may be chosen (those above -inf)")
 
 
