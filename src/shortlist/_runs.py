@@ -27,7 +27,7 @@ class Runs:
         return cls(values, np.cumsum(sizes))
 
     def __len__(self) -> int:
-        return int(self.ends[-1])
+        return int(self.ends[-1]) if len(self.ends) else 0
 
     def __getitem__(self, place: Any) -> Any:
         """The numbers at these places; a slice from a place on is a view, one up to a place is an array."""

@@ -97,7 +97,9 @@ class Scores:
         self._frame: Frame | None = kind
         if labels is not None and own_labels is not None:
             raise ValueError("the values bring their own labels; leave labels= out, or pass plain values")
-        self._values: Values | None = checked_values(numbers)
+        plain = labels is None and own_labels is None and self._frame is None
+        self._public = plain if public is None else checked_flag("public", public)
+        self._values: Values | None = checked_values(numbers, may_be_empty=not self._public)
         self._size = len(self._values)
         self._labels = checked_labels(own_labels if labels is None else labels, self._size)
         self._names: Names | None = None
@@ -113,8 +115,6 @@ class Scores:
                 'and lower another. Write monotone=False, or neighbours="add-remove" if that is what you protect'
             )
         self._largest, self._range = exact_sensitivities(sensitivity, monotone, neighbours)
-        plain = self._labels is None and self._frame is None
-        self._public = plain if public is None else checked_flag("public", public)
         if not isinstance(unit, str) or not unit:
             raise ValueError('unit must be a word, for example unit="user"')
         self._unit = unit
@@ -191,6 +191,12 @@ class Scores:
     def runs(self) -> Runs | None:
         """The scores of candidates held in a table, best first, by their distinct numbers; None otherwise. Private."""
         return None if self._names is None else Runs.of(self._names.scores, self._names.sizes)
+
+    @property
+    def sequence(self) -> Values | Runs:
+        """The scores, by their distinct numbers where they come so. Private, unless the scores are public."""
+        runs = self.runs
+        return self.values if runs is None else runs
 
     @property
     def columns(self) -> tuple[str, ...]:
