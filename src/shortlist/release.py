@@ -75,7 +75,7 @@ class Release:
         self._check_single("index", "indices")
         if self.indices is None:
             raise AttributeError(
-                "positions of candidates that come from data or from a table would tell of it; read .item"
+                "positions are not public where the candidates come from data or from a table; read .item"
             )
         return self.indices[0]
 
@@ -175,29 +175,33 @@ class Release:
 
         return plot_release(self, ax)
 
-    def _texts(self) -> dict[str, list[str]]:
+    def texts(self) -> dict[str, list[str]]:
         """The table as a person reads it: values and gaps to six digits, everything else as it is."""
         columns = self.columns()
         numbers = ("value", "gap")
         return {name: [f"{cell:.6g}" if name in numbers else str(cell) for cell in columns[name]] for name in columns}
 
-    def _line(self) -> str:
+    def line(self) -> str:
         """Guarantee, mechanism, unit of privacy, in one line."""
         warning = "" if self.secure else "  [seeded randomness: for tests, not private]"
         return f"{self.guarantee} for one {self.unit} ({self.neighbours}) by {self.mechanism}{warning}"
 
     def __str__(self) -> str:
-        return "\n".join([text_table(self._texts()), "", self._line(), *self.notes])
+        return self.lines(self.texts())
+
+    def lines(self, columns: dict[str, list[str]]) -> str:
+        """A table of these texts, and one line: guarantee, mechanism, unit of privacy."""
+        return "\n".join([text_table(columns), "", self.line(), *self.notes])
 
     def __repr__(self) -> str:
-        return f"<Release of {len(self._named)}: {self._line()}>"
+        return f"<Release of {len(self._named)}: {self.line()}>"
 
     def _repr_html_(self) -> str:
-        columns = self._texts()
+        columns = self.texts()
         head = "".join(f"<th>{escape(name)}</th>" for name in columns)
         rows = zip(*columns.values(), strict=True)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        lines = "".join(f"<p>{escape(line)}</p>" for line in (self._line(), *self.notes))
+        lines = "".join(f"<p>{escape(line)}</p>" for line in (self.line(), *self.notes))
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{lines}"
 
 
