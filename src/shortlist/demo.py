@@ -42,9 +42,10 @@ def make_rows(path: str) -> None:
 
     with duckdb.connect(":memory:") as connection:
         connection.execute(
-            f"COPY (SELECT hash(row, 'user') % {USERS} AS user_id, printf('film %03d', 1 + {STRIDE} * CAST(floor("
-            f"{ITEMS} * pow((hash(row, 'film') % 1000003) / 1000003, 2)) AS INTEGER) % {ITEMS}) AS film FROM range({ROWS}) AS rows(row)) "
-            f"TO '{path.replace(chr(39), chr(39) * 2)}' (FORMAT parquet)"
+            f"COPY (SELECT hash(row, 'user') % {USERS} AS user_id, printf('film %03d', 1 + {STRIDE} * place % {ITEMS}) "
+            "AS film FROM (SELECT row, CAST(floor("
+            f"{ITEMS} * pow((hash(row, 'film') % 1000003) / 1000003, 2)) AS INTEGER) AS place "
+            f"FROM range({ROWS}) AS rows(row))) TO '{path.replace(chr(39), chr(39) * 2)}' (FORMAT parquet)"
         )
 
 
