@@ -110,6 +110,12 @@ def head(counts: Values | Runs, size: int) -> tuple[Indices, Indices]:
     return chosen, counts[chosen].astype(np.int64)
 
 
+def sorted_counts(counts: Values, size: int) -> list[int]:
+    """The `size` largest counts in decreasing order, followed by zeros: an absent label counts 0."""
+    found: list[int] = head(counts, size)[1].tolist()
+    return found + [0] * (size - len(found))
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """The strict working list T = {i : count_i > c}, c the count of row limit + 1 (0 if there is none).
