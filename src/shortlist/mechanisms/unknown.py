@@ -110,7 +110,7 @@ def head(counts: Values | Runs, size: int) -> tuple[Indices, Indices]:
     return chosen, counts[chosen].astype(np.int64)
 
 
-def sorted_counts(counts: Values, size: int) -> list[int]:
+def sorted_counts(counts: Values | Runs, size: int) -> list[int]:
     """The `size` largest counts in decreasing order, followed by zeros: an absent label counts 0."""
     found: list[int] = head(counts, size)[1].tolist()
     return found + [0] * (size - len(found))
