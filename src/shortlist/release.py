@@ -29,11 +29,13 @@ class Release:
     mechanism releases them, `used` is which way a mechanism with several went, `gaps` are differences of noisy scores
     (one for each item), `answers` the answers "above" of a sparse vector, and `notes` say what it all means. `kept` is
     what this very outcome cost, where that may be less than the guarantee; `stopped` tells whether a threshold (or a
-    limit of the mechanism) ended the list.
+    limit of the mechanism) ended the list. `items` is None where a test did not pass, so that nothing is named;
+    `indices` is None there and where the list of candidates is not public (positions in it would tell of it); `k` is
+    how many items, where the mechanism chose that.
     """
 
-    items: list[Hashable]
-    indices: list[int]
+    items: list[Hashable] | None
+    indices: list[int] | None
     ordered: bool
     guarantee: Guarantee
     charge: Guarantee
@@ -56,21 +58,29 @@ class Release:
     """Where the charge was booked, and how the ledger stood then; None without a ledger."""
     evidence: ChainedGaps | ThresholdGaps | None = None
     """What the gaps say about the scores: the law behind `refine` and `lower_bound`."""
+    k: int | None = None
     item_columns: tuple[str, ...] = ()
     """The columns that make an item, where there are several: each is then a tuple."""
+
+    @property
+    def _named(self) -> list[Hashable]:
+        """The items there are."""
+        return self.items or []
 
     @property
     def item(self) -> Hashable:
         """The one winner's label."""
         self._check_single("item", "items")
-        return self.items[0]
+        return self._named[0]
 
     @property
     def index(self) -> int:
         """The one winner's position in the scores."""
         self._check_single("index", "indices")
-        if not self.indices:
-            raise AttributeError("candidates counted from a table have no positions; read .item")
+        if self.indices is None:
+            raise AttributeError(
+                "positions are not public where the candidates come from data or from a table; read .item"
+            )
         return self.indices[0]
 
     @property
@@ -115,17 +125,19 @@ class Release:
         return self.gaps
 
     def _check_single(self, one: str, many: str) -> None:
-        if len(self.items) != 1:
-            raise AttributeError(f"this release has {len(self.items)} items; read .{many} instead of .{one}")
+        if len(self._named) != 1:
+            raise AttributeError(f"this release has {len(self._named)} items; read .{many} instead of .{one}")
 
     def as_set(self) -> Self:
         """The same items without their order, sorted by label; and without gaps, which would tell the order."""
-        by_index = sorted(range(len(self.items)), key=self.indices.__getitem__ if self.indices else None)
-        order = sorted(by_index, key=_label_order(self.items))
+        if self.items is None:
+            return replace(self, ordered=False)
+        start = _text_order(self.items) if self.indices is None else self.indices.__getitem__
+        order = sorted(sorted(range(len(self.items)), key=start), key=_label_order(self.items))
         return replace(
             self,
             items=[self.items[i] for i in order],
-            indices=[self.indices[i] for i in order] if self.indices else [],
+            indices=None if self.indices is None else [self.indices[i] for i in order],
             values=self.values and [self.values[i] for i in order],
             ordered=False,
             gaps=None,
@@ -133,16 +145,20 @@ class Release:
             evidence=None,
         )
 
+    def without_positions(self) -> Self:
+        """The same, told by names alone: for candidates whose list is not public."""
+        return replace(self, indices=None)
+
     def columns(self) -> dict[str, list[Any]]:
         """The released table, column by column."""
-        ranks = {"rank": list(range(1, len(self.items) + 1))} if self.ordered else {}
+        ranks = {"rank": list(range(1, len(self._named) + 1))} if self.ordered else {}
         values = {} if self.values is None else {"value": list(self.values)}
         gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
         if not self.item_columns:
-            return {**ranks, "item": list(self.items), **values, **gaps}
+            return {**ranks, "item": list(self._named), **values, **gaps}
         taken = {*ranks, *values, *gaps}
         names = [f"item {name}" if name in taken else name for name in self.item_columns]
-        parts: Any = self.items
+        parts: Any = self._named
         return {**ranks, **{name: [item[n] for item in parts] for n, name in enumerate(names)}, **values, **gaps}
 
     def to_frame(self) -> Any:
@@ -153,8 +169,8 @@ class Release:
         if callable(self.frame):
             return self.frame(columns)
         backend = self.frame or installed_frame()
-        if len({type(item) for item in self.items}) > 1:
-            columns["item"] = [str(item) for item in self.items]  # a column has one type
+        if len({type(item) for item in self._named}) > 1:
+            columns["item"] = [str(item) for item in self._named]  # a column has one type
         return nw.from_dict(columns, backend=backend).to_native()
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -186,29 +202,33 @@ class Release:
 
         write_release(self, path, title)
 
-    def _texts(self) -> dict[str, list[str]]:
+    def texts(self) -> dict[str, list[str]]:
         """The table as a person reads it: values and gaps to six digits, everything else as it is."""
         columns = self.columns()
         numbers = ("value", "gap")
         return {name: [f"{cell:.6g}" if name in numbers else str(cell) for cell in columns[name]] for name in columns}
 
-    def _line(self) -> str:
+    def line(self) -> str:
         """Guarantee, mechanism, unit of privacy, in one line."""
         warning = "" if self.secure else "  [seeded randomness: for tests, not private]"
         return f"{self.guarantee} for one {self.unit} ({self.neighbours}) by {self.mechanism}{warning}"
 
     def __str__(self) -> str:
-        return "\n".join([text_table(self._texts()), "", self._line(), *self.notes])
+        return self.lines(self.texts())
+
+    def lines(self, columns: dict[str, list[str]]) -> str:
+        """A table of these texts, and one line: guarantee, mechanism, unit of privacy."""
+        return "\n".join([text_table(columns), "", self.line(), *self.notes])
 
     def __repr__(self) -> str:
-        return f"<Release of {len(self.items)}: {self._line()}>"
+        return f"<Release of {len(self._named)}: {self.line()}>"
 
     def _repr_html_(self) -> str:
-        columns = self._texts()
+        columns = self.texts()
         head = "".join(f"<th>{escape(name)}</th>" for name in columns)
         rows = zip(*columns.values(), strict=True)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        lines = "".join(f"<p>{escape(line)}</p>" for line in (self._line(), *self.notes))
+        lines = "".join(f"<p>{escape(line)}</p>" for line in (self.line(), *self.notes))
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{lines}"
 
 
@@ -223,14 +243,18 @@ def text_table(columns: dict[str, list[str]]) -> str:
 def _label_order(items: list[Hashable]) -> Any:
     """A sort key over positions: by label, and where labels do not compare by their type and text.
 
-    Labels may compare only partly (sets do). Whoever sorts starts from an order that says nothing, by index, so that
-    the result is a function of the set alone.
+    Labels may compare only partly (sets do). Whoever sorts starts from an order that says nothing, by index or text,
+    so that the result is a function of the set alone.
     """
     try:
         sorted(items)  # type: ignore[type-var]
     except Exception:  # a label's own comparison may raise anything
-        return lambda i: (type(items[i]).__name__, str(items[i]))
+        return _text_order(items)
     return lambda i: items[i]
+
+
+def _text_order(items: list[Hashable]) -> Any:
+    return lambda i: (type(items[i]).__name__, str(items[i]))
 
 
 def installed_frame() -> FrameKind:

@@ -14,6 +14,7 @@ import numpy as np
 
 from shortlist._arrays import Indices, Values
 from shortlist._reading import Frame, checked_flag, checked_labels, checked_values, unpack
+from shortlist._runs import Runs
 
 Neighbours = Literal["add-remove", "replace"]
 Number = int | float | Fraction | Decimal
@@ -96,7 +97,9 @@ class Scores:
         self._frame: Frame | None = kind
         if labels is not None and own_labels is not None:
             raise ValueError("the values bring their own labels; leave labels= out, or pass plain values")
-        self._values: Values | None = checked_values(numbers)
+        plain = labels is None and own_labels is None and self._frame is None
+        self._public = plain if public is None else checked_flag("public", public)
+        self._values: Values | None = checked_values(numbers, may_be_empty=not self._public)
         self._size = len(self._values)
         self._labels = checked_labels(own_labels if labels is None else labels, self._size)
         self._names: Names | None = None
@@ -112,8 +115,6 @@ class Scores:
                 'and lower another. Write monotone=False, or neighbours="add-remove" if that is what you protect'
             )
         self._largest, self._range = exact_sensitivities(sensitivity, monotone, neighbours)
-        plain = self._labels is None and self._frame is None
-        self._public = plain if public is None else checked_flag("public", public)
         if not isinstance(unit, str) or not unit:
             raise ValueError('unit must be a word, for example unit="user"')
         self._unit = unit
@@ -123,7 +124,8 @@ class Scores:
     def values(self) -> Values:
         """The scores themselves, read only. Private, unless the scores are public."""
         if self._values is None:
-            self._values = self._expanded()
+            assert self.runs is not None
+            self._values = self.runs.expanded()
         view = self._values.view()
         view.flags.writeable = False
         return view
@@ -186,6 +188,17 @@ class Scores:
         return self._names is None
 
     @property
+    def runs(self) -> Runs | None:
+        """The scores of candidates held in a table, best first, by their distinct numbers; None otherwise. Private."""
+        return None if self._names is None else Runs.of(self._names.scores, self._names.sizes)
+
+    @property
+    def sequence(self) -> Values | Runs:
+        """The scores, by their distinct numbers where they come so. Private, unless the scores are public."""
+        runs = self.runs
+        return self.values if runs is None else runs
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns that make a candidate, where there are several: its label is then a tuple."""
         return self._columns
@@ -216,14 +229,6 @@ class Scores:
         scores._names = names if grid is None else _OnGrid(names, grid)
         scores._frame, scores._columns, scores._from_table = frame, columns, True
         return scores
-
-    def _expanded(self) -> Values:
-        """One number per candidate, best first: whole ones in 4 bytes if they fit."""
-        assert self._names is not None
-        distinct: Values = self._names.scores
-        if distinct.dtype.kind == "i" and np.abs(distinct).max(initial=0) < 2**31:
-            distinct = distinct.astype(np.int32)
-        return np.repeat(distinct, self._names.sizes)
 
     def as_public(self) -> Self:
         """The same scores, declared to be public or made up: exact utility may then be computed from them."""

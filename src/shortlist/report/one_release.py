@@ -62,12 +62,14 @@ def release_page(release: Release, title: str = "") -> str:
 
 
 def _heading(release: Release) -> str:
-    many = len(release.items)
+    many = len(release.items or ())
+    if many == 0:
+        return "Nothing could be released"
     return "One winner, chosen privately" if many == 1 else f"{many:,} items, chosen privately"
 
 
 def _lead(release: Release) -> str:
-    if len(release.items) <= 1:
+    if len(release.items or ()) <= 1:
         order = ""
     elif release.ordered:
         order = "The list is in order, best first. "
@@ -87,7 +89,7 @@ def _warning() -> str:
 def _list(release: Release) -> str:
     columns = release.columns()
     rows = []
-    for place, item in enumerate(release.items):
+    for place, item in enumerate(release.items or ()):
         mark = f'<span class="rank">{place + 1}</span>' if release.ordered else '<span class="dot"></span>'
         numbers = "".join(
             f'<span class="value">{word} <b>{columns[word][place]:.6g}</b></span>'
@@ -97,7 +99,7 @@ def _list(release: Release) -> str:
         rows.append(f'<li>{mark}<span class="name">{escape(_name(item))}</span>{numbers}</li>')
     kind = "ol" if release.ordered else "ul"
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in release.notes)
-    empty = "" if rows else '<p class="note">Nothing was released.</p>'
+    empty = "" if rows else '<p>The mechanism looked, and found nothing that it may name. That is an answer too, and it is paid for.</p>'
     return f'<{kind} class="list" role="list">{"".join(rows)}</{kind}>{empty}{notes}'
 
 

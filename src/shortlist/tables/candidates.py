@@ -81,4 +81,4 @@ def as_text(part: Any) -> str:
         raise TypeError(
             "candidates must be text, numbers, dates or truth values; bytes come from a table file or query"
         )
-    return str(part)
+    return str(part).lower() if isinstance(part, bool) else str(part)

@@ -14,6 +14,7 @@ import re
 import shutil
 import tempfile
 import weakref
+import zlib
 from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
@@ -102,6 +103,8 @@ def _check_items(source: sql.Source, items: tuple[str, ...]) -> None:
 
 def source_of(run: sql.Run, path: str, wanted: tuple[str, ...]) -> sql.Source:
     """What DuckDB reads at that path, and the types of its columns."""
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path} is a directory; write {os.path.join(path, '*.parquet')} for the files in it")
     kind = _format(path)
     if kind is None:
         raise ValueError(f"{path}: its name must end in {', '.join(FORMATS)} (.gz too for text), to tell what it is")
@@ -146,8 +149,6 @@ def _files(path: str) -> list[str]:
     """The files at a path or glob, escaped: what DuckDB gets is never a pattern."""
     if "://" in path:
         return [path]
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{path} is a directory; write {os.path.join(path, '*.parquet')} for the files in it")
     found = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
     if not found:
         raise FileNotFoundError(f"{path} is not there")
@@ -160,9 +161,10 @@ def _files(path: str) -> list[str]:
 def _header(path: str, separator: str) -> list[str]:
     opened: Any = gzip.open if path.endswith(".gz") else open
     try:
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+        with opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             header = next(csv.reader(file, delimiter=separator), [])
-    except (UnicodeDecodeError, csv.Error, gzip.BadGzipFile, EOFError):
+        "".join(header).encode()
+    except (UnicodeEncodeError, csv.Error, gzip.BadGzipFile, EOFError, zlib.error):
         raise TableError(f"{path} cannot be counted: its header is no line of UTF-8 text") from None
     if not header:
         raise TableError(f"{path} cannot be counted: it has no header with the names of its columns")

@@ -40,14 +40,19 @@ def _rows(table: Any, question: Question) -> Any:
     wanted |= {key: _key(table[item]) for key, item in zip(question.keys, question.items, strict=True)}
     if question.value is not None:
         number = table[question.value].cast("float64")
-        wanted["v"] = number.isnan().ifelse(None, number)
+        wanted["v"] = _is_nan(number).ifelse(None, number)
     rows = table.select(**wanted)
     return rows.filter(*(rows[name].notnull() for name in wanted))
 
 
 def _key(column: Any) -> Any:
     """A user or an item: missing floats are missing, and there is one zero."""
-    return column.isnan().ifelse(None, column + 0.0) if column.type().is_floating() else column
+    return _is_nan(column).ifelse(None, column + 0.0) if column.type().is_floating() else column
+
+
+def _is_nan(column: Any) -> Any:
+    """With a list, for the reason told in `sql.is_nan`."""
+    return ibis.array([column])[0].isnan()
 
 
 def _counted(rows: Any, question: Question) -> Any:

@@ -33,6 +33,12 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+def is_nan(number: str) -> str:
+    """Whether a float is NaN. The list is there because DuckDB believes the minima and maxima in parquet files, which
+    know of no NaN, and replaces isnan of a column by false."""
+    return f"isnan(list_value({number})[1])"
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A table as a statement sees it: what to select from, the expression and the type of each column."""
@@ -47,7 +53,7 @@ class Source:
         """A user or an item: missing floats are missing, and there is one zero."""
         found = self.columns[column]
         if self.types[column] in ("FLOAT", "DOUBLE"):
-            return f"CASE WHEN isnan({found}) THEN NULL ELSE {found} + 0.0 END"
+            return f"CASE WHEN {is_nan(found)} THEN NULL ELSE {found} + 0.0 END"
         return found
 
     def number(self, column: str) -> str:
@@ -79,13 +85,14 @@ def _rows(source: Source, question: Question) -> str:
     present = [f"{column} IS NOT NULL" for column in wanted]
     if question.value is not None:
         wanted["v"] = source.number(question.value)
-        present += ["v IS NOT NULL", "NOT isnan(v)"]
+        present += ["v IS NOT NULL", f"NOT {is_nan('v')}"]
     columns = ", ".join(f"{expression} AS {column}" for column, expression in wanted.items())
     return f"SELECT * FROM (SELECT {columns} FROM {source.relation}) WHERE {' AND '.join(present)}"
 
 
 def _steps(clip: Clip) -> str:
-    held = f"least(greatest(v * {clip.steps!r}::DOUBLE, {-SATURATED!r}::DOUBLE), {SATURATED!r}::DOUBLE)"
+    most = SATURATED * clip.grid  # held first, so that no product overflows
+    held = f"least(greatest(v, {-most!r}::DOUBLE), {most!r}::DOUBLE) * {clip.steps!r}::DOUBLE"
     return f"CAST(floor({held} + 0.5::DOUBLE) AS BIGINT)"
 
 

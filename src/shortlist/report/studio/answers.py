@@ -103,7 +103,7 @@ class Answers:
             told |= {
                 "k": asked.k,
                 "purpose": asked.purpose,
-                "items": [str(item) for item in release.items],
+                "items": [str(item) for item in release.items or ()],
                 "ordered": release.ordered,
                 "guarantee": str(release.guarantee),
                 "mechanism": release.mechanism,

@@ -61,7 +61,7 @@ class Question:
 
     def mechanism(self) -> tuple[Mechanism, str]:
         """What will run, and why: the public rule of `top_k`."""
-        return mechanism_for(self.k, budget=self.budget, ordered=self.ordered)
+        return mechanism_for(self.k, budget=self.budget, ordered=self.ordered, public=self.candidates is not None)
 
     def listed(self) -> Any:
         """The candidates as `count` takes them."""
@@ -157,6 +157,8 @@ def _candidates(folder: Folder, asked: dict[str, Any]) -> Path | tuple[str, ...]
             raise ValueError("candidates: so long a list belongs into a file")
         return tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
     if way == "none":
+        if asked.get("delta") in (None, "", 0):
+            raise ValueError("delta: without a public list of candidates a release needs one; write 1e-6, for example")
         return None
     raise ValueError("candidates: choose a file, a written list, or none")
 
