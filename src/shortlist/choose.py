@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from shortlist._reading import checked_flag
+from shortlist.knowledge import cited
 from shortlist.mechanisms import (
     CanonicalTopK,
     GuardedTopK,
@@ -176,4 +177,4 @@ def top_k(
     release = mechanism.release(scores, rng=rng, ledger=ledger, purpose=purpose, **question)
     if not (ordered or values or chosen == "gaps"):
         release = release.as_set()
-    return replace(release, why=f"auto: {WHY[chosen]}") if method == "auto" else release
+    return replace(release, why=f"auto: {WHY[chosen]}{cited(chosen)}") if method == "auto" else release

@@ -28,7 +28,7 @@ def checked_goal(goal: object) -> Goal:
 def recall_of(mechanism: Any, scores: Scores) -> float:
     """The expected share of the true top k, from the law of the number correct alone."""
     chances = mechanism.number_correct(scores)
-    return min(1.0, float(chances @ np.arange(len(chances))) / mechanism.k)
+    return min(1.0, float(chances @ np.arange(len(chances))) / int(mechanism.k))
 
 
 def reached(goal: Goal) -> Callable[[Any, Scores], float]:
