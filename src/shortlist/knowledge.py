@@ -41,6 +41,7 @@ FACTS: dict[str, Fact] = {
     "canonical-limited-domain": Fact(
         "its bar is lower than that of a list from k = 2 on, at delta = 1e-6", "docs/planning.md"
     ),
+    "stable": Fact("where the scores fall off behind rank k, its cost does not grow with k", "docs/planning.md"),
     "limited-domain": Fact("a list that ends at its bar, and pays for the rounds it used", "docs/planning.md"),
 }
 

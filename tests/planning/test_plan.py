@@ -8,7 +8,7 @@ import pytest
 
 import shortlist as sl
 from shortlist.laws.collapse import collapse_point
-from shortlist.mechanisms import CanonicalTopK, OneshotTopK
+from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, LimitedDomainTopK, OneshotTopK, StableTopK
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.planning.shapes import shaped
 
@@ -73,6 +73,32 @@ def test_one_winner_has_its_own_names():
     assert sl.plan(k=1, **SHAPE).collapse is None
 
 
+def test_a_plan_without_a_public_list_holds_for_the_mechanisms():
+    values, found = (
+        shaped("zipf:0.9", 300, 2_000, 4),
+        sl.plan(k=4, items=300, users=2_000, shape="zipf:0.9", goal="recall", target=0.8, domain="unknown", delta=1e-4),
+    )
+    for one in found.rows:
+        paid = sl.ApproxDP(one.epsilon, 1e-4) if one.budget == "approx" else sl.ZCDP(one.rho, 5e-5)
+        built = {
+            "canonical-limited-domain": lambda paid: CanonicalLimitedDomain(k=4, budget=paid),
+            "limited-domain": lambda paid: LimitedDomainTopK(
+                k=4, budget=paid, split=None if isinstance(paid, sl.ZCDP) else 0.5
+            ),
+            "stable": lambda paid: StableTopK(k=4, budget=paid),
+        }[one.method](paid)
+        drawn = built.release_many(values, draws=1500, rng=sl.testing.seeded(3), monotone=True)
+        sets = [one[1] if isinstance(one, tuple) else one for one in drawn]
+        recall = np.mean([len({0, 1, 2, 3} & set(one or [])) / 4 for one in sets])
+        assert recall == pytest.approx(0.8, abs=0.06), one  # 5 standard errors of the widest, a set or nothing
+
+
+def test_the_step_of_the_study_is_cheapest_by_a_stability_test():
+    found = sl.plan(k=100, items=4096, users=100, shape="flat:100", budget="approx", domain="unknown")
+    assert found.best.method == "stable"
+    assert found.best.epsilon == pytest.approx(0.152, abs=0.001)  # SPEC_UTILITY U7
+
+
 def test_only_lists_where_the_order_is_wanted():
     assert all(one.ordered for one in sl.plan(k=4, ordered=True, **SHAPE).rows)
 
@@ -116,7 +142,7 @@ def test_a_target_that_nobody_reaches_says_so():
         ({"target": 0.9, "epsilon": 1.0}, "not both"),
         ({"scores": [1, 2, 3]}, "describe the data"),
         ({"monotone": True}, "scores= only"),
-        ({"goal": "good", "domain": "unknown"}, "no mechanism fits"),
+        ({"budget": "pure", "domain": "unknown"}, "no mechanism fits"),
     ],
 )
 def test_bad_questions_say_what_to_write(wrong, word):

@@ -10,8 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
+import numpy as np
+
+from shortlist.laws.stability import OptimalTest
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
 from shortlist.mechanisms.oneshot import epsilon_of_a_round
 from shortlist.planning.goals import Goal, reached
@@ -40,7 +44,13 @@ class Contestant:
     domain: Domain
     goals: tuple[Goal, ...]
     law: Callable[[Scores, Goal, float, float], float]
-    """(scores, goal, p, delta of the bar) -> how far it gets."""
+    """(scores, goal, p, the delta of its bar or test) -> how far it gets."""
+    one_pair: bool = False
+    """Whether (epsilon, delta) is its own statement, with all of delta for its bar or test and none to convert."""
+
+    def own_delta(self, currency: Currency, delta: float) -> float:
+        """The delta of its bar or test: all of it where nothing is converted, half elsewhere."""
+        return delta if self.one_pair and currency == "approx" else delta / 2
 
 
 EVERY: tuple[Goal, ...] = ("top", "great", "good", "recall")
@@ -103,22 +113,31 @@ def _unknown(k: int) -> list[Contestant]:
         found = canonical_limited_domain(scores.values, k, p, delta, 2 * k, GAMMA)
         return found.top if goal == "top" else found.recall
 
+    def stable(scores: Scores, goal: Goal, p: float, delta: float) -> float:
+        largest = np.partition(scores.values, len(scores) - np.array([k, k + 1]))[::-1]
+        gap = int(largest[k - 1]) - int(largest[k])
+        return float(OptimalTest(Fraction(p), Fraction(delta)).chance(gap))
+
     both: tuple[Goal, ...] = ("top", "recall")
     paid: tuple[Currency, ...] = ("zcdp", "approx")
     return [
-        Contestant("canonical, limited domain", "canonical-limited-domain", False, 1, paid, "unknown", both, canonical),
+        Contestant("canonical, limited domain", "canonical-limited-domain", False, 1, paid, "unknown", both, canonical,
+                   one_pair=True),
         Contestant("limited domain, Gumbel", "limited-domain", True, k, paid, "unknown", both, limited),
-    ]
+        Contestant("stable, all or nothing", "stable", False, 1, ("approx",), "unknown", EVERY, stable, one_pair=True),
+    ]  # fmt: skip
 
 
 def cost(contestant: Contestant, currency: Currency, p: float, delta: float) -> tuple[float, float]:
     """(epsilon, rho) of a release with pure epsilon p; rho is NaN outside zCDP, epsilon is at delta; rounded up.
 
-    In the unknown domain half of delta is the bar's, so the other half converts.
+    In the unknown domain half of delta is the bar's, so the other half converts, unless nothing is converted.
     """
     if not 0 < p < math.inf:
         return p, math.nan if currency != "zcdp" else p
     if currency == "pure":
+        return p, math.nan
+    if contestant.one_pair and currency == "approx":
         return p, math.nan
     each = BoundedRange(p / contestant.rounds)
     left = delta / 2 if contestant.domain == "unknown" else delta
@@ -131,15 +150,10 @@ def cost(contestant: Contestant, currency: Currency, p: float, delta: float) -> 
 
 def affordable(contestant: Contestant, currency: Currency, epsilon: float, delta: float) -> tuple[float, float]:
     """(p, rho): the largest pure epsilon of a release that costs at most epsilon (at delta) in that currency."""
-    if currency == "pure":
+    if currency == "pure" or (contestant.one_pair and currency == "approx"):
         return epsilon, math.nan
     left = delta / 2 if contestant.domain == "unknown" else delta
     if currency == "approx":
         return contestant.rounds * epsilon_of_a_round(contestant.rounds, ApproxDP(epsilon, left)), math.nan
     rho = calibrate(ZCDP, ApproxDP(epsilon, left))
     return contestant.rounds * math.sqrt(8 * rho / contestant.rounds) * (1 - 1e-12), rho
-
-
-def bar_delta(delta: float) -> float:
-    """The bar's half."""
-    return delta / 2

@@ -6,7 +6,7 @@ A plan is computed from a described shape or from public scores, never from priv
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,8 @@ from shortlist.planning.contestants import (
     CURRENCIES,
     DOMAINS,
     Contestant,
+    Currency,
     affordable,
-    bar_delta,
     contestants,
     cost,
 )
@@ -235,18 +235,21 @@ def _rows(
     if not usable:
         return []
 
-    def law(p: float) -> float:
-        return one.law(scores, goal, p, bar_delta(delta))
+    def law_of(currency: Currency) -> Callable[[float], float]:
+        own = one.own_delta(currency, delta)
+        return lambda p: one.law(scores, goal, p, own)
 
-    rows = []
-    p = math.nan if target is None else least_epsilon_reaching(law, target, start=_start(one, bound), width=WIDTH)
-    p = math.inf if p > MOST else p
+    rows, found = [], {}
     for currency in usable:
+        own = one.own_delta(currency, delta) if one.domain == "unknown" else 0.0
         if target is not None:
-            (paid, rho), got = cost(one, currency, p, delta), target
+            if own not in found:
+                p = least_epsilon_reaching(law_of(currency), target, start=_start(one, bound), width=WIDTH)
+                found[own] = math.inf if p > MOST else p
+            (paid, rho), got = cost(one, currency, found[own], delta), target
         else:
             p, rho = affordable(one, currency, epsilon or 0.0, delta)
-            paid, got = epsilon or 0.0, law(p)
+            paid, got = epsilon or 0.0, law_of(currency)(p)
         used = 0.0 if currency == "pure" else delta
         rows.append(PlanRow(one.label, one.method, currency, one.domain, one.ordered, paid, rho, used, got))
     return rows

@@ -61,7 +61,7 @@ def _study(data: str, k: int, setting: Setting) -> list[Row]:
             answers = release.answers or []
             cheap = sum(answer.cost < float(m.rules.each) for answer in answers)
             left = left_after(m, [answer.cost for answer in answers], k)
-            found.append((len(answers), cheap, *f_measure(release.indices, above), left))
+            found.append((len(answers), cheap, *f_measure(release.indices or [], above), left))
     names = ("answers", "cheap", "precision", "f_measure", "left")
     return [
         {"data": data, "k": k, "mechanism": label, "trials": trials}
