@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from shortlist._reading import checked_flag
+from shortlist.knowledge import cited
 from shortlist.mechanisms import (
     CanonicalTopK,
     GuardedTopK,
@@ -219,7 +220,7 @@ def mechanism_for(
         wrong = "limit" if limit is not None else "k=None"
         raise ValueError(f"{wrong} needs a delta and a mechanism that takes it: write delta=1e-6")
     chosen = method if named else _automatic(number, paid, ordered, values, gaps)
-    return _built(chosen, number, paid, values, gaps), WHY.get(chosen, "")
+    return _built(chosen, number, paid, values, gaps), f"{WHY.get(chosen, '')}{cited(chosen)}"
 
 
 def _built(chosen: str, k: int, paid: Guarantee, values: bool, gaps: bool) -> Mechanism:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
 from shortlist.planning.compare import Studied
-from shortlist.report.plots import PALETTE
+from shortlist.report.plots import INK, PALETTE
 
 PEELING, ONE_SHOT, JOINT = "peeling, Gumbel", "one-shot, exponential", "joint"
 PAPER, OURS, GUARDED, BOUND = "canonical, paper's loss", "canonical, gap-aware", "guarded (default)", "lower bound"
@@ -23,11 +23,12 @@ ENTRANTS: dict[str, Callable[[int, float], Studied]] = {
 
 COLOURS = {
     PEELING: PALETTE[1],
-    ONE_SHOT: PALETTE[7],
+    ONE_SHOT: PALETTE[5],
     JOINT: PALETTE[3],
     PAPER: PALETTE[2],
     OURS: PALETTE[0],
-    GUARDED: PALETTE[4],
+    GUARDED: INK,
     BOUND: "#64748b",
 }
+DASHES = {GUARDED: "--", BOUND: ":"}
 MARKS = {PEELING: "v", ONE_SHOT: "^", JOINT: "s", PAPER: "D", OURS: "o", GUARDED: "P", BOUND: "_"}

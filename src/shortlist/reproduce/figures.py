@@ -80,5 +80,15 @@ def log_axis(ax: Axes, which: str = "x") -> None:
     low, high = sorted(axis.get_view_interval())
     wide = high > 200 * low
     axis.set_major_locator(LogLocator(base=10, subs=(1.0,) if wide else (1.0, 2.0, 5.0), numticks=8))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if value < 1e5 else f"{value:.0e}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _plain(value: float) -> str:
+    """0.001, 20, 5,000; beyond a hundred thousand and below a ten-thousandth as a power of ten."""
+    from math import floor, log10
+
+    if 1e-4 <= value < 1e5:
+        return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
+    power = floor(log10(value) + 1e-9)
+    return f"$10^{{{power}}}$" if round(value / 10.0**power) == 1 else ""
