@@ -175,6 +175,9 @@ def test_broken_requests_are_refused_and_the_studio_goes_on(studio, raw):
         {"delta": 2.0},
         {"ordered": "yes"},
         {"purpose": "x" * 2000},
+        {"candidates": "none"},
+        {"users": -3, "shape": "zipf:1.1"},
+        {"users": 1000, "shape": "evil"},
     ],
     ids=str,
 )
@@ -351,3 +354,26 @@ class Elsewhere(Running):
     def __init__(self, address):
         port, token = address.removeprefix("http://127.0.0.1:").strip("/").split("/")
         self.server = type("Remote", (), {"server_port": int(port), "token": token})
+
+
+def test_the_plan_says_how_good_it_would_be_on_made_up_counts(studio):
+    (studio.folder / "rentals.csv").write_bytes(b"\x00 this is no table")
+    _, plan = studio.ask("plan", {**QUESTION, "epsilon": 0.1, "users": 5000, "shape": "zipf:1.1"})
+    found = plan["expected"]
+    assert "5,000 users" in found["described"]
+    direct = {row.mechanism: row for row in sl.plan(k=3, items=8, users=5000, shape="zipf:1.1", budget="pure").rows}
+    for row in found["rows"]:
+        assert row["needed"] == direct[row["mechanism"]].epsilon
+        assert 0 < row["reached"] <= 1
+    check_untouched(studio)
+
+
+def test_without_a_public_list_the_names_come_from_the_data_and_cost_a_delta(studio):
+    studio.ask("ledger", {"name": "both", "epsilon": 3.0, "delta": 1e-5})
+    job = studio.release(candidates="none", delta=1e-6, epsilon=2.0, ledger="both.db", k=2)
+    assert job["state"] == "done"
+    assert set(job["items"]) <= set(FILMS)
+    assert "Unlisted secret film" not in job["items"]
+    assert sl.Ledger(studio.folder / "both.db").spent.epsilon == 2.0
+    program = studio.send("GET", f"download/{job['job']}/repeat.py")[2].decode()
+    assert "budget=sl.ApproxDP(epsilon=2.0, delta=1e-06)" in program

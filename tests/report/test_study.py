@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from shortlist.laws.collapse import collapse_point
 from shortlist.report import explore
 from shortlist.report.inline_svg import COLOURS, inline_svg
 from shortlist.report.look import asset, embedded
@@ -87,7 +88,7 @@ def test_the_page_shows_the_exact_numbers_of_the_tables(look, study):
         shown = page.inner_text("#reading tr:first-child td:nth-child(2)")
         assert shown.strip("<>%") == {">": "99.9", "<": "0.1"}.get(shown[0], f"{100 * exact:.1f}")
         point = float(page.get_attribute("#curves", "data-collapse"))
-        assert point == pytest.approx(explore.collapse_point(explore.SHAPES[0].counts, k, gamma), rel=1e-6)
+        assert point == pytest.approx(collapse_point(explore.SHAPES[0].counts, k, gamma), rel=1e-6)
 
 
 def test_the_report_prints_without_its_sliders_and_list_of_contents(look, study):

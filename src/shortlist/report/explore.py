@@ -81,21 +81,6 @@ def bound_cell(shape: int, k: int, epsilon: float) -> float:
     return _short(most_success(SHAPES[shape].counts, k, epsilon))
 
 
-def collapse_point(counts: Indices, k: int, gamma: float) -> float:
-    """The epsilon below which the crowd of wrong sets outweighs the right one (SPEC_UTILITY U6), for counts.
-
-    The largest ln C(i+j, i) / ((1 - gamma) A_i + gamma B_j), A_i = x_[k-i] - x_[k+1], B_j = x_[k] - x_[k+1+j].
-    """
-    x = counts.astype(np.float64)
-    inside, outside = x[k - 1 :: -1] - x[k], x[k - 1] - x[k:]
-    factorial = log_factorials(len(x))
-    i, j = np.ogrid[: len(inside), : len(outside)]
-    crowd = factorial[i + j] - factorial[i] - factorial[j]
-    distance = (1 - gamma) * inside[:, None] + gamma * outside[None, :]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.where(crowd > 1e-12, crowd / distance, 0.0).max())
-
-
 def log_factorials(most: int) -> Any:
     """ln n! for n = 0 .. most."""
     return np.array([math.lgamma(n + 1.0) for n in range(most + 1)])

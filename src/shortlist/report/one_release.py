@@ -99,7 +99,7 @@ def _list(release: Release) -> str:
         rows.append(f'<li>{mark}<span class="name">{escape(_name(item))}</span>{numbers}</li>')
     kind = "ol" if release.ordered else "ul"
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in release.notes)
-    empty = "" if rows else '<p>It looked, and found nothing that it may name: an answer too, and paid for.</p>'
+    empty = "" if rows else "<p>It looked, and found nothing that it may name: an answer too, and paid for.</p>"
     return f'<{kind} class="list" role="list">{"".join(rows)}</{kind}>{empty}{notes}'
 
 

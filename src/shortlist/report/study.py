@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Erratum = dict[str, str]
 GRAVE = ("UNSOUND", "breach", "FALSE")
+BREACH = "A breach: a program that follows the text as printed is not private. A typo may be one of the scan we read."
+GOOD = ("CONFIRMED", "SOLVED", "DECIDED", "YES")
 
 
 def study_page(folder: Path, records: Sequence[Record]) -> str:
@@ -156,7 +158,7 @@ def _errata(key: str, title: str, errata: list[Erratum], level: str = "h3") -> s
     wrong = sorted((one for one in own if one["verdict"] != "CONFIRMED"), key=lambda one: not _is_grave(one))
     parts = [f'<article id="errata-{key}" class="errata"><{level}>{escape(title)}</{level}>']
     if wrong:
-        parts.append(_errata_table(wrong))
+        parts.append(f'<p class="note">{BREACH}</p>{_errata_table(wrong)}')
     if sound:
         more = f"{len(sound)} statements confirmed as they stand"
         parts.append(f"<details><summary>{more}</summary>{_errata_table(sound)}</details>")
@@ -181,7 +183,7 @@ def _errata_table(rows: list[Erratum]) -> str:
 def _badge(one: Erratum) -> str:
     if _is_grave(one):
         return "badge-bad"
-    return "badge-good" if one["verdict"].startswith(("CONFIRMED", "SOLVED", "DECIDED", "YES")) else "badge-warn"
+    return "badge-good" if one["verdict"].partition(" ")[0] in GOOD else "badge-warn"
 
 
 def _across(errata: list[Erratum]) -> str:

@@ -61,7 +61,7 @@
       table: data.get("table"), user: data.get("user").trim(), item: data.get("item").trim(), candidates: data.get("candidates"),
       candidates_file: data.get("candidates_file"), candidates_text: data.get("candidates_text"), k: number(data.get("k")),
       epsilon: number(data.get("epsilon")), delta: number(data.get("delta")), ordered: $("ordered").checked,
-      ledger: data.get("ledger"), purpose: data.get("purpose").trim(), users: number(data.get("users")), shape: data.get("shape"),
+      ledger: data.get("ledger"), purpose: data.get("purpose").trim(), users: number(data.get("users")), items: number(data.get("items")), shape: data.get("shape"),
     };
   };
   const only = (name) => {
@@ -77,14 +77,25 @@
   };
   const forget = () => { confirmWord = null; if (!$("plan").hidden) only("empty"); };
 
+  const chance = (part) => part > 0.999 && part < 1 ? ">99.9%" : `${(100 * part).toFixed(part < 0.1 ? 1 : 0)}%`;
+  const showExpected = (found) => {
+    $("expected").hidden = found === null;
+    $("expected").replaceChildren();
+    if (found === null) return;
+    const cells = (tag, texts) => element("tr", {}, ...texts.map((text, place) => element(tag, place ? { class: "number" } : {}, text)));
+    const rows = found.rows.map((row) => cells("td", [row.mechanism, chance(row.reached), row.needed === null ? "none is enough" : String(Number(row.needed.toPrecision(3)))]));
+    $("expected").append(element("p", {}, `If it were so: ${found.described}.`),
+      element("table", {}, element("thead", {}, cells("th", ["mechanism", "exactly right", "ε for 99%"])), element("tbody", {}, ...rows)));
+    if (found.bound) $("expected").append(element("p", { class: "note" }, `No mechanism can do it with ε below ${Number(found.bound.toPrecision(3))}.`));
+  };
+
   const showPlan = (plan) => {
     confirmWord = plan.confirm;
     $("plan-title").textContent = plan.candidates === null ? `${plan.k} items` : `${plan.k} of ${plan.candidates.toLocaleString("en")} candidates`;
     $("right").textContent = plan.right_text;
     $("right-bar").style.width = `${100 * plan.right}%`;
     facts($("plan-facts"), [["Guarantee", `${plan.guarantee} for every ${plan.unit}`], ["Mechanism", plan.mechanism], ["Why", plan.why], ...(plan.charge === plan.guarantee ? [] : [["Booked as", plan.charge]])]);
-    $("expected").hidden = plan.expected === null;
-    $("expected").textContent = plan.expected ?? "";
+    showExpected(plan.expected);
     const [before, now] = $("plan-meter").children;
     before.style.width = `${100 * (plan.share_before ?? 0)}%`;
     now.style.width = `${100 * ((plan.share_after ?? 0) - (plan.share_before ?? 0))}%`;
