@@ -340,3 +340,32 @@ def test_a_ledger_works_when_the_process_moves_and_when_pickled(tmp_path, monkey
     pickle.loads(pickle.dumps(ledger)).charge(PureDP(0.5))
     assert ledger.spent.epsilon == 0.5
     assert "PureDP(epsilon=1.0)" in repr(ledger)
+
+
+@pytest.mark.parametrize("charge", [PureDP(0.5), BoundedRange(0.5), ApproxDP(0.5, 1e-8), ZCDP(0.01)], ids=str)
+def test_a_preview_is_what_the_charge_then_does_and_books_nothing(path, charge):
+    ledger = Ledger(path, budget=ApproxDP(3.0, 1e-6))
+    ledger.charge(PureDP(0.25))
+    head = ledger.head
+    preview = ledger.if_charged(charge)
+    assert (ledger.head, len(ledger.entries())) == (head, 1)
+    ledger.charge(charge)
+    assert preview == (ledger.spent, ledger.remaining)
+
+
+def test_a_preview_refuses_what_a_charge_would(path):
+    ledger = Ledger(path, budget=PureDP(1.0))
+    with pytest.raises(BudgetExceeded):
+        ledger.if_charged(PureDP(1.5))
+    with pytest.raises(ValueError, match="delta"):
+        ledger.if_charged(ApproxDP(0.5, 1e-8))
+    assert ledger.entries() == []
+
+
+def test_a_receipt_is_taken_after_the_refund(path):
+    ledger = Ledger(path, budget=PureDP(1.0))
+    reservation = ledger.reserve(PureDP(0.5), refundable=("pure",), purpose="x")
+    reservation.refund(ExPost(0.5, 0.125))
+    receipt = reservation.receipt()
+    assert (receipt.ledger, receipt.entry, receipt.purpose) == ("budget.db", 1, "x")
+    assert (receipt.spent, receipt.remaining, receipt.head) == (ledger.spent, ledger.remaining, ledger.head)

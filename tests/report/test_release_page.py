@@ -96,3 +96,22 @@ def test_the_page_reads_well_for_every_budget(look, tmp_path, ledger, budget):
     check_keyboard(page)
     assert look.complaints == []
     assert len(look.requests) == 2
+
+
+def test_the_command_writes_the_same_page(tmp_path):
+    from typer.testing import CliRunner
+
+    from shortlist.cli import app
+    from tests.report.studios import fill
+
+    fill(tmp_path)
+    asked = (
+        f"top {tmp_path}/rentals.csv -k 3 --user who --item film --candidates {tmp_path}/films.txt --epsilon 1".split()
+    )
+    paid = ["--ledger", f"{tmp_path}/year.db", "--purpose", "films of the week", "--report", f"{tmp_path}/page.html"]
+    assert CliRunner().invoke(app, [*asked, *paid]).exit_code == 0
+    text = (tmp_path / "page.html").read_text()
+    assert "<h1>films of the week</h1>" in text
+    assert "year.db" in text
+    assert CliRunner().invoke(app, [*asked, "--report", f"{tmp_path}/page.txt"]).exit_code != 0
+    assert sl.Ledger(tmp_path / "year.db").spent.epsilon == 1.0

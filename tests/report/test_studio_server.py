@@ -56,6 +56,24 @@ def test_without_the_token_nothing_is_served(studio, method, path):
     check_untouched(studio)
 
 
+def test_the_page_may_be_opened_from_elsewhere_but_nothing_asked(studio):
+    arriving = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert studio.send("GET", "", None, arriving)[0] == 200
+    assert studio.send("GET", "state", None, arriving)[0] == 403
+    assert studio.send("GET", "", None, {**arriving, "Sec-Fetch-Mode": "cors"})[0] == 403
+
+
+def test_the_address_reaches_the_browser_through_a_private_file(tmp_path, monkeypatch):
+    from shortlist.commands.studio import _show
+
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    _show("http://127.0.0.1:1/secret/", tmp_path)
+    assert "secret" not in opened[0]
+    assert "secret" in (tmp_path / "open.html").read_text()
+    assert (tmp_path / "open.html").stat().st_mode & 0o077 == 0
+
+
 def test_another_token_is_refused(studio):
     wrong = studio.server.token[:-1] + ("a" if studio.server.token[-1] != "a" else "b")
     for token in (wrong, studio.server.token + "a", studio.server.token[:10], studio.server.token.upper()):
@@ -176,6 +194,8 @@ def test_broken_requests_are_refused_and_the_studio_goes_on(studio, raw):
         {"ordered": "yes"},
         {"purpose": "x" * 2000},
         {"candidates": "none"},
+        {"candidates_file": "rentals.csv"},
+        {"candidates_file": ""},
         {"users": -3, "shape": "zipf:1.1"},
         {"users": 1000, "shape": "evil"},
     ],

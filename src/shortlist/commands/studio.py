@@ -33,7 +33,7 @@ def studio(
             typer.echo("whoever has this address may spend your budget; Ctrl-C ends it")
             signal.signal(signal.SIGTERM, _end)
             if browser:
-                webbrowser.open(server.address)
+                _show(server.address, Path(own))
             try:
                 server.serve_forever(poll_interval=0.1)
             except KeyboardInterrupt:
@@ -41,6 +41,14 @@ def studio(
     if server.answers.busy:
         sys.stdout.flush()
         os._exit(0)  # a count that is under way cannot be asked to stop, and nobody is left to read its list
+
+
+def _show(address: str, own: Path) -> None:
+    """Through a file that only this user may read: a browser's command line can be read by everybody."""
+    door = own / "open.html"
+    door.touch(mode=0o600)
+    door.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={address}">')
+    webbrowser.open(door.as_uri())
 
 
 def _end(*_: object) -> None:

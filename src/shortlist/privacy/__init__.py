@@ -15,7 +15,7 @@ from shortlist.privacy.guarantees import (
     ThinnedRange,
     compose,
 )
-from shortlist.privacy.ledger import Ledger, Reservation
+from shortlist.privacy.ledger import Ledger, Receipt, Reservation
 from shortlist.privacy.ledger_file import LedgerError
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "PureDP",
+    "Receipt",
     "RenyiDP",
     "Reservation",
     "ThinnedRange",

@@ -35,6 +35,7 @@
     $("folder").textContent = `in ${found.folder}`;
     fill($("table"), found.tables, (one) => `${one.name} (${size(one.bytes)})`, "no table in this folder");
     fill($("candidates_file"), found.lists, (one) => one.name, "no list in this folder");
+    if (found.lists.length) $("candidates_file").prepend(new Option("choose a file", "", true, !$("candidates_file").dataset.chosen));
     fill($("ledger"), found.ledgers, (one) => one.name, "none yet: make one below");
     if (!found.ledgers.length) $("new-ledger").open = true;
     showLedger();
@@ -61,7 +62,7 @@
       table: data.get("table"), user: data.get("user").trim(), item: data.get("item").trim(), candidates: data.get("candidates"),
       candidates_file: data.get("candidates_file"), candidates_text: data.get("candidates_text"), k: number(data.get("k")),
       epsilon: number(data.get("epsilon")), delta: number(data.get("delta")), ordered: $("ordered").checked,
-      ledger: data.get("ledger"), purpose: data.get("purpose").trim(), users: number(data.get("users")), items: number(data.get("items")), shape: data.get("shape"),
+      ledger: data.get("ledger"), purpose: data.get("purpose").trim(), unit: data.get("unit").trim(), users: number(data.get("users")), items: number(data.get("items")), shape: data.get("shape"),
     };
   };
   const only = (name) => {
@@ -77,7 +78,7 @@
   };
   const forget = () => { confirmWord = null; if (!$("plan").hidden) only("empty"); };
 
-  const chance = (part) => part > 0.999 && part < 1 ? ">99.9%" : `${(100 * part).toFixed(part < 0.1 ? 1 : 0)}%`;
+  const chance = (part) => part > 0.999 ? ">99.9%" : `${(100 * part).toFixed(part < 0.1 ? 1 : 0)}%`;
   const showExpected = (found) => {
     $("expected").hidden = found === null;
     $("expected").replaceChildren();
@@ -140,6 +141,7 @@
   form.addEventListener("change", (event) => {
     if (event.target.name === "candidates") for (const box of form.querySelectorAll("[data-way]")) box.hidden = box.dataset.way !== event.target.value;
     if (event.target.id === "ledger") showLedger();
+    if (event.target.id === "candidates_file") event.target.dataset.chosen = "yes";
   });
   $("agree").addEventListener("change", () => { $("release").disabled = !$("agree").checked; });
   $("release").addEventListener("click", async () => {

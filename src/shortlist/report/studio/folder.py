@@ -56,6 +56,10 @@ class Folder:
                 if entry.name.lower().endswith(kinds) and entry.is_file(follow_symlinks=False):
                     yield str(Path(entry.path).relative_to(self.root)), entry.stat().st_size
 
+    def words(self, error: Exception) -> str:
+        """What an error of ours says, with the names of files as the page shows them."""
+        return str(error).replace(f"{self.root}{os.sep}", "")
+
     def name(self, path: Path) -> str:
         """The path as the page and the code show it."""
         return str(path.relative_to(self.root))

@@ -46,11 +46,14 @@ class Question:
         user, item = _text(asked, "user"), _text(asked, "item")
         if user == item:
             raise ValueError("user and item must be different columns")
+        table, candidates = folder.inside(asked.get("table"), TABLES, "table"), _candidates(folder, asked)
+        if candidates == table:
+            raise ValueError("candidates: the table itself is no public list; choose none if its names are private")
         return cls(
-            table=folder.inside(asked.get("table"), TABLES, "table"),
+            table=table,
             user=user,
             item=item,
-            candidates=_candidates(folder, asked),
+            candidates=candidates,
             k=_whole(asked, "k"),
             budget=_budget(asked),
             ordered=_flag(asked, "ordered"),

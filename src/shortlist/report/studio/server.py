@@ -1,8 +1,9 @@
 """The studio's server: loopback only, one secret in the address, and a reason for every request that is let in.
 
 A request is served if it names this machine (`Host`), carries the token as the first part of its path, comes from our
-own page (`Origin`, `Sec-Fetch-Site`), and, if it changes something, is a small JSON object. Everything else is refused
-with a word, and logged by that word alone: no path, no header and no value of a request ever reaches the log.
+own page (`Origin`, `Sec-Fetch-Site`; the page itself holds no facts and may be opened from anywhere), and, if it
+changes something, is a small JSON object. Everything else is refused with a word, and logged by that word alone: no
+path, no header and no value of a request ever reaches the log.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class Studio(ThreadingHTTPServer):
     def __init__(self, folder: Folder, *, port: int = 0, log: Callable[[str], None] | None = None) -> None:
         super().__init__(("127.0.0.1", port), Handler)
         self.token = secrets.token_urlsafe(32)
+        self.folder = folder
         self.answers = Answers(folder)
         self._log = log or _to_stderr
         self._log_lock = threading.Lock()
@@ -103,7 +105,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         except SAID as error:
             status, kind, name = 400, "application/json", ""
-            body = json.dumps({"error": str(error)}).encode()
+            body = json.dumps({"error": self.server.folder.words(error)}).encode()
         except Exception as error:  # its words might show something
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"failed: {type(error).__name__}")
             return
@@ -122,7 +124,8 @@ class Handler(BaseHTTPRequestHandler):
         own = [f"http://{hosts[0]}"]
         if (origins or method == "POST") and origins != own:
             raise RefusedError(HTTPStatus.FORBIDDEN, "refused: origin")
-        if self.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+        arrives = route == ("page",) and self.headers.get("Sec-Fetch-Mode") == "navigate"
+        if self.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none") and not arrives:
             raise RefusedError(HTTPStatus.FORBIDDEN, "refused: site")
         return route
 

@@ -91,7 +91,7 @@ class Work:
             try:
                 self._release(job)
             except SAID as error:
-                job.error, job.state = str(error).replace(f"{self._folder.root}/", ""), "failed"
+                job.error, job.state = self._folder.words(error), "failed"
             except Exception as error:  # its words might show a row
                 job.error, job.state = f"something went wrong ({type(error).__name__})", "failed"
 
