@@ -29,7 +29,7 @@ def study_page(folder: Path, records: Sequence[Record]) -> str:
 
     errata: list[Erratum] = json.loads(asset("errata.json"))
     told = [paper for paper in PAPERS if any(record.paper.key == paper.key for record in records)]
-    parts = [_contents(told, records), '<main class="study">', _top(records, errata), _explorer()]
+    parts = [_contents(told, records), '<main class="study">', _top(records, errata), _explorer(), _headlines(records)]
     for paper in told:
         own = [record for record in records if record.paper.key == paper.key]
         parts.append(f'<section class="paper" id="{paper.key}"><h2>{escape(paper.title)}</h2>')
@@ -58,7 +58,10 @@ def write_study(folder: Path, records: Sequence[Record]) -> Path:
 
 
 def _contents(papers: list[Paper], records: Sequence[Record]) -> str:
-    rows = ['<li><a href="#top">In short</a></li><li><a href="#try">Try it: what a list costs</a></li>']
+    rows = [
+        '<li><a href="#top">In short</a></li><li><a href="#try">Try it: what a list costs</a></li>'
+        '<li><a href="#headlines">The headlines</a></li>'
+    ]
     for paper in papers:
         own = [record for record in records if record.paper.key == paper.key]
         inner = "".join(f'<li><a href="#{record.name}">{escape(record.title)}</a></li>' for record in own)
@@ -122,6 +125,23 @@ def _explorer() -> str:
         '<th scope="col" class="number">ε for 99%</th></tr></thead><tbody id="reading"></tbody></table>'
         '<p id="says" class="says" aria-live="polite"></p>'
         "<noscript><p>The sliders need JavaScript, which this page carries with it.</p></noscript></div></section>"
+    )
+
+
+def _headlines(records: Sequence[Record]) -> str:
+    """The first line of each experiment, with the way to the rest."""
+    head = "".join(f'<th scope="col">{word}</th>' for word in ("what", "paper", "ours"))
+    rows = "".join(
+        f'<tr><td data-label="what"><a href="#{record.name}">{escape(record.lines[0].what)}</a></td>'
+        f'<td data-label="paper">{escape(record.lines[0].paper)}</td>'
+        f'<td data-label="ours">{escape(record.lines[0].ours)}</td></tr>'
+        for record in records
+        if record.lines
+    )
+    return (
+        '<section id="headlines"><h2>The headlines</h2><p>One line of each experiment; the reasons stand '
+        f'with its figure.</p><table class="stack headlines"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>'
+        "</table></section>"
     )
 
 

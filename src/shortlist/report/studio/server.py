@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -59,6 +60,11 @@ class Studio(ThreadingHTTPServer):
         self.answers = Answers(folder)
         self._log = log or _to_stderr
         self._log_lock = threading.Lock()
+
+    def server_bind(self) -> None:
+        """Without the standard library's question to the name service, which may take seconds."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
 
     @property
     def address(self) -> str:
