@@ -25,6 +25,8 @@ def in_one_sentence(what: str) -> Iterator[None]:
     except (TableError, KeyboardInterrupt):
         raise
     except Exception as error:
+        if str(error).startswith(("Query interrupted", "INTERRUPT")):  # DuckDB's words for Ctrl-C
+            raise KeyboardInterrupt from None
         raise TableError(f"{what}: {_reason(error)}") from None
 
 
@@ -45,7 +47,6 @@ REASONS = {
     r"too small to be a Parquet|No magic bytes|not a parquet|Invalid.*Parquet": "it is no parquet file",
     r"Permission denied": "it may not be read",
     r"Out of Memory|out of memory": "the engine ran out of memory; give it more, or more disk for temporary files",
-    r"Interrupt": "it was interrupted",
     r"Could not convert|Conversion Error": "the candidates do not fit the type of the item column",
     r"Connection (?:already )?closed|Connection Error": "its connection is closed",
 }
