@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import canonical, gaps, guarded, ledger, pages, peers, race
+from bench import canonical, gaps, guarded, ledger, pages, peers, plan, race
 
 DOCS = Path(__file__).parents[1] / "docs"
 TABLES = {
@@ -21,6 +21,7 @@ TABLES = {
     **peers.TABLES,
     **ledger.TABLES,
     **pages.TABLES,
+    **plan.TABLES,
 }
 
 

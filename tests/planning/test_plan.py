@@ -110,6 +110,16 @@ def test_public_scores_and_general_sensitivity():
     assert found.best.epsilon > 0
 
 
+def test_scores_with_labels_from_the_data_have_a_plan_for_unknown_domains_only():
+    found = sl.plan(k=2, scores={"a": 900, "b": 300, "c": 1}, monotone=True)
+    assert {one.domain for one in found.rows} == {"unknown"}
+
+
+def test_extreme_scores_have_a_plan():
+    for values in ([10**17, 5, 3, 2, 1], [0, 0, 0, 0], [-5, -6, -7, -100], [10**12, 5 * 10**11, 10]):
+        str(sl.plan(k=2, scores=values, monotone=True))
+
+
 def test_private_scores_are_refused():
     counted = sl.Scores([5, 3, 1], monotone=True)._as_counted()
     with pytest.raises(ValueError, match="as_public"):
@@ -137,6 +147,7 @@ def test_a_target_that_nobody_reaches_says_so():
         ({"target": 1.5}, "target"),
         ({"goal": "best"}, "goal"),
         ({"delta": 0.0}, "delta"),
+        ({"delta": 0.5}, "delta"),
         ({"budget": "free"}, "budget"),
         ({"domain": ()}, "domain"),
         ({"target": 0.9, "epsilon": 1.0}, "not both"),

@@ -206,10 +206,12 @@ def plan(
     wanted = _target(target, aim, epsilon)
     spent = None if epsilon is None else number("epsilon", epsilon, above=True)
     room = number("delta", delta, above=True, below=1.0)
+    if room >= 0.5:
+        raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
     currencies, domains = _several("budget", budget, CURRENCIES), _several("domain", domain, DOMAINS)
     counts = asked.monotone and asked.range_sensitivity == 1 and asked.values.dtype.kind != "f"
     entrants = [one for place in domains for one in contestants(size, place, ordered)  # type: ignore[arg-type]
-                if (place == "known" or counts) and aim in one.goals]  # fmt: skip
+                if (asked.public if place == "known" else counts) and aim in one.goals]  # fmt: skip
     bound = least_epsilon(asked.values, size, wanted) if counts and wanted is not None and aim == "top" else None
     rows = [row for one in entrants for row in _rows(one, asked, aim, wanted, spent, room, currencies, bound)]
     if not rows:
@@ -315,7 +317,7 @@ def _sentence(found: Plan) -> str:
     else:
         text = f"{best.mechanism} needs the least, epsilon {_figure(best.epsilon)} ({unit}){known}"
         peeling = [row.epsilon for row in found.rows if row.method == "oneshot-gumbel" and row.budget == "pure"]
-        if peeling and 1.05 * best.epsilon < peeling[0] < math.inf:
+        if peeling and 0 < 1.05 * best.epsilon < peeling[0] < math.inf:
             text += f", {_times(peeling[0] / best.epsilon)} times less than peeling under a pure budget"
     if best.method == "canonical" and found.collapse and best.epsilon < 1.5 * found.collapse < math.inf:
         text += "; that is near its collapse point: if the description may be off, take the guarded default"

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from shortlist.privacy.crossing import crossing
 
-FARTHEST = 27.0
-"""Epsilons are sought between e^-27 and e^27: 2e-12 to 5e11."""
+LEAST, MOST = -100.0, 27.0
+"""Epsilons are sought between e^-100 and e^27."""
 
 STEEPEST = 700.0
 
@@ -34,7 +34,7 @@ def least_epsilon_reaching(
     here = math.log(start)
     point, step = (here, lack(here)), 0.7
     down = point[1] <= 0
-    while abs(here) < FARTHEST:
+    while LEAST < here < MOST:
         here += -step if down else step
         beyond = (here, lack(here))
         if (beyond[1] <= 0) != down:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from shortlist.reproduce import (
+    adaptive_covid,
+    adaptive_fixed,
+    adaptive_large,
+    adaptive_pate,
     canonical_data,
     canonical_epsilon,
     canonical_noise,
@@ -37,5 +41,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         gap_thresholds.EXPERIMENT,
         gap_hybrids.EXPERIMENT,
         gap_pvalues.EXPERIMENT,
+        adaptive_fixed.EXPERIMENT,
+        adaptive_covid.EXPERIMENT,
+        adaptive_large.EXPERIMENT,
+        adaptive_pate.EXPERIMENT,
     )
 }

@@ -94,7 +94,7 @@ CURVES: dict[str, tuple[Callable[[float], float], bool]] = {
 
 
 def run(setting: Setting) -> Result:
-    grid = np.geomspace(0.25, 8.0, setting.pick(0, 11, 21)).tolist()
+    grid = np.geomspace(0.25, 8.0, setting.pick(0, 8, 21)).tolist()
     points = sorted({*grid, 1.0})
     rows = [
         {"curve": label, "sound": sound, "epsilon": epsilon, "variance": variance(epsilon)}
