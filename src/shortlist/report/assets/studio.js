@@ -78,7 +78,7 @@
   };
   const forget = () => { confirmWord = null; if (!$("plan").hidden) only("empty"); };
 
-  const chance = (part) => part > 0.999 ? ">99.9%" : `${(100 * part).toFixed(part < 0.1 ? 1 : 0)}%`;
+  const chance = (part) => part > 0.9995 ? ">99.9%" : `${(100 * part).toFixed(1)}%`;
   const showExpected = (found) => {
     $("expected").hidden = found === null;
     $("expected").replaceChildren();
