@@ -222,6 +222,12 @@ def store_budget(mechanism: Any) -> None:
     object.__setattr__(mechanism, "budget", None if isinstance(budget, PureDP) else budget)
 
 
+def stored_budget(mechanism: Any) -> Budget:
+    """What `store_budget` kept."""
+    budget: Budget = PureDP(mechanism.epsilon) if mechanism.budget is None else mechanism.budget
+    return budget
+
+
 def checked_pure(mechanism: str, budget: Guarantee) -> PureDP:
     """A pure budget, or the reason why no other is possible."""
     if not isinstance(budget, PureDP):

@@ -5,7 +5,7 @@ Exponential noise is permute-and-flip, the best known for a pure budget; Gumbel 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shortlist._arrays import Floats, Indices
@@ -57,12 +57,13 @@ class NoisyMax(Mechanism):
     proof: ClassVar[str] = "docs/mechanisms/noisy-max.md#proof"
     exchangeable: ClassVar[bool] = True
 
+    _top_one: OneshotTopK | GaussianMax = field(init=False, repr=False, compare=False)
+
     def __post_init__(self) -> None:
         store_budget(self)
-        self._top_one  # noqa: B018 (it checks the other arguments)
+        object.__setattr__(self, "_top_one", self._as_top_one())
 
-    @property
-    def _top_one(self) -> OneshotTopK | GaussianMax:
+    def _as_top_one(self) -> OneshotTopK | GaussianMax:
         if self.noise == "gaussian":
             return gaussian_max(checked_budget(self.epsilon, self.budget), self.work)
         return OneshotTopK(k=1, epsilon=self.epsilon, budget=self.budget, noise=self.noise, work=self.work)

@@ -20,13 +20,13 @@ from shortlist.mechanisms.base import (
     Outcome,
     check_known_candidates,
     check_studied,
-    checked_budget,
     checked_draws,
     checked_k,
     checked_noise,
     checked_source,
     checked_work,
     store_budget,
+    stored_budget,
 )
 from shortlist.noise.contest import Contest, kth_largest
 from shortlist.noise.entropy import Source
@@ -91,14 +91,14 @@ class OneshotTopK(Mechanism):
 
     @property
     def guarantee(self) -> Budget:
-        return checked_budget(self.epsilon, self.budget)
+        return stored_budget(self)
 
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise k rounds of bounded range, which says more than the budget; otherwise the budget."""
         if not checked_noise(self.noise).bounded_range:
             return self.guarantee
-        return BoundedRange(epsilon_of_a_round(self.k, self.guarantee)).repeat(self.k)
+        return _rounds(self.k, self.guarantee)
 
     @property
     def ordered(self) -> bool:
@@ -172,6 +172,11 @@ class OneshotTopK(Mechanism):
         contest = Contest(values, self.k, self._scale(asked), noise, kth_largest(values, self.k))
         positions = contest.positions(values)
         return np.where(values == -np.inf, -np.inf, positions), self.k, noise
+
+
+@lru_cache
+def _rounds(k: int, budget: Budget) -> Guarantee:
+    return BoundedRange(epsilon_of_a_round(k, budget)).repeat(k)
 
 
 @lru_cache

@@ -26,7 +26,7 @@ from shortlist.noise.contest import FAR, Contest
 from shortlist.noise.entropy import Source, word
 from shortlist.noise.kinds import Noise
 from shortlist.noise.lazy import Draw, Term, float_bounds, floor_of, is_positive, nearest_float, rounded
-from shortlist.noise.plan import lay_out
+from shortlist.noise.plan import Layout
 
 SLACK = 2.0**-50
 """Relative error allowed to each number in a comparison of floats; true: a few 2^-53."""
@@ -131,8 +131,8 @@ def _scaled(noise: Floats, error: Floats, scale: Fraction) -> tuple[Floats, Floa
 
 BLOCK = 4096
 FIRST_CHUNK = 1 << 15
-LARGEST_CHUNK = 1 << 23
-GROWTH = 256
+LARGEST_CHUNK = 1 << 24
+GROWTH = 512
 
 
 def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator[tuple[int, int, Draw]]:
@@ -169,8 +169,8 @@ Candidate = tuple[int, int, int, bool]
 def _candidates(contest: Contest, line: tuple[float, float], peaks: Values, source: Source) -> list[Candidate]:
     """All that may reach the line, whose noisy position is known to lie between two floats."""
     lowest, highest = line
-    plan = lay_out(contest, contest.positions(peaks), BLOCK, min(max(lowest, -FAR), FAR))
-    hits = plan.draw(source)
+    layout = Layout.of(contest, contest.positions(peaks), BLOCK, min(max(lowest, -FAR), FAR))
+    hits = layout.plan().draw(source)
     values = contest.values[hits.index]
     low, high = contest.intervals(values, hits.words, hits.level)
     may = np.flatnonzero((high >= lowest) & (values > -np.inf))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cmp_to_key
+from functools import cmp_to_key, lru_cache
 
 import numpy as np
 
@@ -39,16 +39,18 @@ class Contest:
     _exponent: int = field(init=False)
 
     def __post_init__(self) -> None:
-        exponent = self.scale.denominator.bit_length() - self.scale.numerator.bit_length() + 1
+        factor, exponent = _inverse(self.scale)
+        object.__setattr__(self, "_factor", factor)
         object.__setattr__(self, "_exponent", exponent)
-        object.__setattr__(self, "_factor", float(1 / (self.scale * Fraction(2) ** exponent)))  # in [1/4, 1]
 
     def positions(self, items: Values) -> Floats:
         """(items - centre) / scale, to a relative error of ROUNDING or an absolute one of 1e-300, clamped to +-FAR."""
         difference, doublings = _subtract(items, self.centre)
         exponent = doublings + self._exponent
         with np.errstate(over="ignore", under="ignore"):
-            if self._exponent > 0:  # scale up before the product, down after it: no bit is lost to underflow
+            if isinstance(exponent, int) and exponent == 0:
+                result = difference * self._factor
+            elif self._exponent > 0:  # scale up before the product, down after it: no bit is lost to underflow
                 result = np.ldexp(difference, exponent) * self._factor
             else:
                 result = np.ldexp(difference * self._factor, exponent)
@@ -74,6 +76,15 @@ class Contest:
         return NoisyScore(position, Draw(self.noise, word, 64 + level, source))
 
 
+@lru_cache
+def _inverse(scale: Fraction) -> tuple[float, int]:
+    """(factor, exponent): 1 / scale = factor * 2^exponent to 53 bits. The exponent is 0 unless the scale is extreme."""
+    exponent = scale.denominator.bit_length() - scale.numerator.bit_length() + 1
+    if abs(exponent) < 900:
+        exponent = 0
+    return float(1 / (scale * Fraction(2) ** exponent)), exponent
+
+
 def _subtract(items: Values, centre: int | float) -> tuple[Floats, Indices | int]:
     """(difference, doublings): items - centre = difference * 2^doublings to 52 bits, without overflow."""
     if items.dtype.kind == "f":
@@ -86,9 +97,9 @@ def _subtract(items: Values, centre: int | float) -> tuple[Floats, Indices | int
         return np.where(lost, x / 2 - centre / 2, difference), lost.astype(np.int64)
     whole = items.astype(np.int64, copy=False)
     exact = whole - np.int64(centre)
-    lost = ((whole ^ np.int64(centre)) & (whole ^ exact)) < 0  # the difference left 64 bits
-    if not lost.any():
+    if not len(whole) or (whole.min().item() - centre >= -(2**63) and whole.max().item() - centre < 2**63):
         return exact.astype(np.float64), 0
+    lost = ((whole ^ np.int64(centre)) & (whole ^ exact)) < 0  # the difference left 64 bits
     return np.where(lost, whole.astype(np.float64) - float(centre), exact.astype(np.float64)), 0
 
 

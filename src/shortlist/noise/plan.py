@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist.noise.contest import Contest
+from shortlist.noise.contest import Contest, kth_largest
 from shortlist.noise.kinds import LN2, Noise
 from shortlist.noise.skipping import LEVELS, Plan, Runs
 
@@ -35,34 +36,66 @@ def make_plan(
 ) -> Plan:
     """The plan of one contest. `threshold` overrides the choice, for tests that force the rare paths."""
     whole = len(values) // block
-    blocks = values[: whole * block].reshape(whole, block)
-    peaks: Values = blocks.max(axis=1)
-    contest = Contest(values, k, scale, noise, _kth_largest(blocks, peaks, values[whole * block :], k))
-    heights = contest.positions(peaks)
-    return lay_out(contest, heights, block, choose_threshold(contest, heights) if threshold is None else threshold)
+    peaks: Values = values[: whole * block].reshape(whole, block).max(axis=1)
+
+    def seen_from(centre: int | float) -> Layout:
+        contest = Contest(values, k, scale, noise, centre)
+        heights = contest.positions(peaks)
+        return Layout.of(
+            contest, heights, block, choose_threshold(contest, heights) if threshold is None else threshold
+        )
+
+    layout = seen_from(kth_largest(peaks, k))
+    if layout.is_crowded():
+        layout = seen_from(_kth_largest(values, peaks, block, k))
+    return layout.plan()
 
 
-def lay_out(contest: Contest, heights: Floats, block: int, threshold: float) -> Plan:
-    """The levels at which all candidates are tested against a threshold; `heights` are those of the block maxima."""
-    values, noise, whole = contest.values, contest.noise, len(heights)
-    blocks = values[: whole * block].reshape(whole, block)
-    level = levels(noise, heights, threshold)
-    hot = np.flatnonzero(level <= OPEN)
-    small_peaks: Values = blocks[hot].reshape(-1, SMALL).max(axis=1)
-    small_starts = (hot[:, None] * block + np.arange(0, block, SMALL)).ravel()
-    small_level = levels(noise, contest.positions(small_peaks), threshold)
-    singles = (small_starts[small_level <= OPEN][:, None] + np.arange(SMALL)).ravel()
-    singles = np.append(singles, np.arange(whole * block, len(values)))  # the rest is no whole block
-    single_level = levels(noise, contest.positions(values[singles]), threshold)
-    return Plan(
-        contest,
-        threshold,
-        (
-            *_by_level(np.arange(0, whole * block, block), block, level, above=OPEN),
-            *_by_level(small_starts, SMALL, small_level, above=OPEN),
-            *_by_level(singles, 1, single_level, above=-1),
-        ),
-    )
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The levels of blocks against a threshold, and the small blocks of those that stand near it or above."""
+
+    contest: Contest
+    threshold: float
+    block: int
+    level: NDArray[np.int8]
+    """Of each block."""
+    starts: Indices
+    """Of the small blocks."""
+    heights: Floats
+    """Of the small blocks' maxima."""
+
+    @classmethod
+    def of(cls, contest: Contest, heights: Floats, block: int, threshold: float) -> Layout:
+        """`heights` are those of the block maxima."""
+        level = levels(contest.noise, heights, threshold)
+        hot = np.flatnonzero(level <= OPEN)
+        inside = contest.values[: len(level) * block].reshape(len(level), block)[hot]
+        starts = (hot[:, None] * block + np.arange(0, block, SMALL)).ravel()
+        peaks: Values = inside.reshape(-1, SMALL).max(axis=1)
+        return cls(contest, threshold, block, level, starts, contest.positions(peaks))
+
+    def is_crowded(self) -> bool:
+        """Whether the best scores crowd into few blocks, so that the centre lies far below the k-th of them."""
+        k, seen = self.contest.k, len(self.heights)
+        return seen >= k and bool(np.partition(self.heights, seen - k)[seen - k] > 1)
+
+    def plan(self) -> Plan:
+        """Every candidate in a run of its own level, its small block's or its block's."""
+        contest, whole = self.contest, len(self.level) * self.block
+        small_level = levels(contest.noise, self.heights, self.threshold)
+        singles = (self.starts[small_level <= OPEN][:, None] + np.arange(SMALL)).ravel()
+        singles = np.append(singles, np.arange(whole, len(contest.values)))  # the rest is no whole block
+        level = levels(contest.noise, contest.positions(contest.values[singles]), self.threshold)
+        return Plan(
+            contest,
+            self.threshold,
+            (
+                *_by_level(np.arange(0, whole, self.block), self.block, self.level, above=OPEN),
+                *_by_level(self.starts, SMALL, small_level, above=OPEN),
+                *_by_level(singles, 1, level, above=-1),
+            ),
+        )
 
 
 def _by_level(starts: Indices, length: int, level: NDArray[np.int8], above: int) -> Iterator[Runs]:
@@ -75,22 +108,22 @@ def _by_level(starts: Indices, length: int, level: NDArray[np.int8], above: int)
 
 
 def block_size(d: int, k: int) -> int | None:
-    """A block of 32 to 2048 scores with at least 16 k blocks, or None where drawing in full is as fast."""
-    if d >= 64 * k * 2048:
-        return 2048
+    """At least 16 k blocks of 32 to 1024 scores, or 32 k larger ones; None where drawing in full is as fast."""
+    for block in (16384, 8192, 4096, 2048):
+        if d >= 32 * k * block:
+            return block
     for block in (1024, 512, 256, 128, 64, SMALL):
         if d >= 16 * k * block:
             return block
     return None
 
 
-def _kth_largest(blocks: Values, peaks: Values, rest: Values, k: int) -> int | float:
+def _kth_largest(values: Values, peaks: Values, block: int, k: int) -> int | float:
     """The k-th largest score. It stands in the rest or in one of the k blocks with the largest maxima."""
     best = np.argpartition(peaks, len(peaks) - k)[len(peaks) - k :]
-    inside, bar = blocks[best], peaks[best].min()
-    top = np.append(inside[inside >= bar], rest[rest >= bar])
-    kth: int | float = np.partition(top, len(top) - k)[len(top) - k].item()
-    return kth
+    inside, rest = values[: len(peaks) * block].reshape(-1, block)[best], values[len(peaks) * block :]
+    bar = peaks[best].min()
+    return kth_largest(np.append(inside[inside >= bar], rest[rest >= bar]), k)
 
 
 def levels(noise: Noise, heights: Floats, threshold: float) -> NDArray[np.int8]:

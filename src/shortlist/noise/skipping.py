@@ -21,11 +21,11 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Words
 from shortlist.noise.contest import Contest
-from shortlist.noise.entropy import Source, word
+from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import LN2
 from shortlist.noise.lazy import failures_before_success
 
-LEVELS = np.array([0, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40])
+LEVELS = np.array([0, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 26, 40])
 CHUNK = 1 << 15
 
 
@@ -58,12 +58,13 @@ class Plan:
 
     def draw(self, source: Source) -> Hits:
         """Test every candidate once."""
-        index = []
-        level = []
-        for runs in self.runs:
-            found = successes(len(runs.starts) * runs.length, runs.level, source)
-            index.append(runs.starts[found // runs.length] + found % runs.length)
-            level.append(np.full(len(found), runs.level))
+        index = [_NONE]
+        level = [_NONE]
+        for runs, first in zip(self.runs, source.words(len(self.runs)).tolist(), strict=True):
+            found = successes(len(runs.starts) * runs.length, runs.level, first, source)
+            if len(found):
+                index.append(runs.starts[found // runs.length] + found % runs.length)
+                level.append(np.full(len(found), runs.level))
         hits = np.concatenate(index)
         return Hits(hits, source.words(len(hits)), np.concatenate(level))
 
@@ -98,27 +99,33 @@ def _not_hit(level: Indices, source: Source) -> Words:
     return words
 
 
-def successes(trials: int, level: int, source: Source) -> Indices:
+_NONE = np.empty(0, np.int64)
+
+
+def successes(trials: int, level: int, first: int, source: Source) -> Indices:
     """The positions of the successes in `trials` independent trials of probability 2^-level, exactly.
 
-    The number of failures before the next success is floor(ln U / ln(1 - 2^-level)).
+    The number of failures before the next success is floor(ln U / ln(1 - 2^-level)); `first` is the first word of U.
     """
     if level == 0 or trials == 0:
         return np.arange(trials)
-    first = word(source)
     if first + 1 + (trials << (64 - level)) <= 1 << 64:
-        return np.arange(0)  # U <= 1 - trials 2^-level <= (1 - 2^-level)^trials: no success
+        return _NONE  # U <= 1 - trials 2^-level <= (1 - 2^-level)^trials: no success
     found: list[Indices] = []
     start = 0
     while start < trials:
-        expected = (trials - start) * 2.0**-level
-        words = source.words(int(expected + 5 * math.sqrt(expected) + 4)).copy()
+        words = source.words(_enough((trials - start) * 2.0**-level)).copy()
         if not found:
             words[0] = first
         position = start - 1 + np.cumsum(_failures(words, level, trials, source) + 1)
         found.append(position[: np.searchsorted(position, trials)])
         start = int(position[-1]) + 1
     return np.concatenate(found)
+
+
+def _enough(expected: float) -> int:
+    """How many words to draw at once where so many successes are expected: seldom too few."""
+    return int(expected + 5 * math.sqrt(expected) + 4)
 
 
 def _failures(words: Words, level: int, most: int, source: Source) -> Indices:
