@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import canonical, gaps, guarded, ledger, pages, peers, plan, race
+from bench import canonical, gaps, guarded, ledger, pages, peers, plan, race, tables, unknown
 
 DOCS = Path(__file__).parents[1] / "docs"
 TABLES = {
@@ -22,6 +22,8 @@ TABLES = {
     **ledger.TABLES,
     **pages.TABLES,
     **plan.TABLES,
+    **tables.TABLES,
+    **unknown.TABLES,
 }
 
 

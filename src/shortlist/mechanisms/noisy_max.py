@@ -61,12 +61,12 @@ class NoisyMax(Mechanism):
 
     def __post_init__(self) -> None:
         store_budget(self)
-        top_one: OneshotTopK | GaussianMax
+        object.__setattr__(self, "_top_one", self._as_top_one())
+
+    def _as_top_one(self) -> OneshotTopK | GaussianMax:
         if self.noise == "gaussian":
-            top_one = gaussian_max(checked_budget(self.epsilon, self.budget), self.work)
-        else:
-            top_one = OneshotTopK(k=1, epsilon=self.epsilon, budget=self.budget, noise=self.noise, work=self.work)
-        object.__setattr__(self, "_top_one", top_one)
+            return gaussian_max(checked_budget(self.epsilon, self.budget), self.work)
+        return OneshotTopK(k=1, epsilon=self.epsilon, budget=self.budget, noise=self.noise, work=self.work)
 
     @property
     def name(self) -> str:
