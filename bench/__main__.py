@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import canonical, gaps, guarded, ledger, peers, plan, race
+from bench import canonical, gaps, guarded, ledger, peers, plan, race, unknown
 
 DOCS = Path(__file__).parents[1] / "docs"
 TABLES = {
@@ -21,6 +21,7 @@ TABLES = {
     **peers.TABLES,
     **ledger.TABLES,
     **plan.TABLES,
+    **unknown.TABLES,
 }
 
 
