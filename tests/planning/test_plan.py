@@ -60,6 +60,15 @@ def test_what_an_epsilon_reaches_agrees_with_what_it_needs(plan):
         assert row(again, one.method, one.budget).reached == pytest.approx(0.9, abs=0.01), one
 
 
+def test_a_given_epsilon_shows_every_quality_of_each_mechanism():
+    found = sl.plan(k=5, epsilon=0.02, goal="recall", **SHAPE)
+    exact = CanonicalTopK(k=5, epsilon=0.02).quality(shaped("zipf:1.1", 400, 20_000, 5), monotone=True)
+    one = row(found, "canonical", "pure")
+    assert (one.top, one.great, one.good, one.recall) == (exact.top, exact.great, exact.good, exact.recall)
+    assert all(one.reached == one.recall for one in found.rows)
+    assert [one.recall for one in found.rows] == sorted((one.recall for one in found.rows), reverse=True)
+
+
 @pytest.mark.parametrize("goal", ["top", "great", "good", "recall"])
 def test_every_goal_has_a_plan(goal):
     found = sl.plan(k=3, goal=goal, items=12, users=5_000, shape="geometric:0.9")

@@ -81,7 +81,7 @@ def _show(found: Plan) -> None:
     console.print(Text(found.described, style="bold"))
     table = Table(show_edge=False, pad_edge=False)
     columns = found.texts()
-    numbers = ("epsilon", "rho", "delta", found.goal)
+    numbers = ("epsilon", "rho", "delta", "top", "great", "good", "recall")
     for name in columns:
         table.add_column(name, justify="right" if name in numbers else "left")
     for place, cells in enumerate(zip(*columns.values(), strict=True)):

@@ -18,6 +18,7 @@ import numpy as np
 from shortlist.laws.stability import OptimalTest
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
 from shortlist.mechanisms.oneshot import epsilon_of_a_round
+from shortlist.planning.compare import Studied
 from shortlist.planning.goals import Goal, reached
 from shortlist.planning.unknown import BarredRace, canonical_limited_domain
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, calibrate
@@ -32,6 +33,9 @@ GAMMA = 0.85
 """Of CanonicalLimitedDomain, its default."""
 
 
+Law = Callable[[Scores, Goal, float, float], float]
+
+
 @dataclass(frozen=True, slots=True)
 class Contestant:
     """A method, the currencies in which it competes, and how far it gets at a pure epsilon p."""
@@ -43,8 +47,10 @@ class Contestant:
     currencies: tuple[Currency, ...]
     domain: Domain
     goals: tuple[Goal, ...]
-    law: Callable[[Scores, Goal, float, float], float]
+    law: Law
     """(scores, goal, p, the delta of its bar or test) -> how far it gets."""
+    qualities: Callable[[Scores, float, float], dict[Goal, float]]
+    """(scores, p, that delta) -> how far it gets towards each of its goals, at once."""
     one_pair: bool = False
     """Whether (epsilon, delta) is its own statement, with all of delta for its bar or test and none to convert."""
 
@@ -96,12 +102,16 @@ def _known_one(
     ordered: bool,
     rounds: int,
     currencies: tuple[Currency, ...],
-    build: Callable[[float], object],
+    build: Callable[[float], Studied],
 ) -> Contestant:
     def law(scores: Scores, goal: Goal, p: float, delta: float) -> float:
         return reached(goal)(build(p), scores)
 
-    return Contestant(label, method, ordered, rounds, currencies, "known", EVERY, law)
+    def qualities(scores: Scores, p: float, delta: float) -> dict[Goal, float]:
+        found = build(p).quality(scores)
+        return {"top": found.top, "great": found.great, "good": found.good, "recall": found.recall}
+
+    return Contestant(label, method, ordered, rounds, currencies, "known", EVERY, law, qualities)
 
 
 def _unknown(k: int) -> list[Contestant]:
@@ -118,13 +128,18 @@ def _unknown(k: int) -> list[Contestant]:
         gap = int(largest[k - 1]) - int(largest[k])
         return float(OptimalTest(Fraction(p), Fraction(delta)).chance(gap))
 
+    def each_of(law: Law, goals: tuple[Goal, ...]) -> Callable[[Scores, float, float], dict[Goal, float]]:
+        return lambda scores, p, delta: {goal: law(scores, goal, p, delta) for goal in goals}
+
     both: tuple[Goal, ...] = ("top", "recall")
     paid: tuple[Currency, ...] = ("zcdp", "approx")
     return [
         Contestant("canonical, limited domain", "canonical-limited-domain", False, 1, paid, "unknown", both, canonical,
-                   one_pair=True),
-        Contestant("limited domain, Gumbel", "limited-domain", True, k, paid, "unknown", both, limited),
-        Contestant("stable, all or nothing", "stable", False, 1, ("approx",), "unknown", EVERY, stable, one_pair=True),
+                   each_of(canonical, both), one_pair=True),
+        Contestant("limited domain, Gumbel", "limited-domain", True, k, paid, "unknown", both, limited,
+                   each_of(limited, both)),
+        Contestant("stable, all or nothing", "stable", False, 1, ("approx",), "unknown", EVERY, stable,
+                   each_of(stable, EVERY), one_pair=True),
     ]  # fmt: skip
 
 

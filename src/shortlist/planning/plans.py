@@ -58,7 +58,12 @@ class PlanRow:
     """The same in zCDP, where that is the budget; NaN elsewhere."""
     delta: float
     reached: float
-    """The chance (or the expected recall) it gets there."""
+    """How far it gets towards the goal."""
+    top: float = math.nan
+    great: float = math.nan
+    good: float = math.nan
+    recall: float = math.nan
+    """All it reaches at a given epsilon; NaN where that was not asked or is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +126,9 @@ class Plan:
             "gives": ["list" if row.ordered else "set" for row in self.rows],
         }
         if self.target is None:
-            shown[self.goal] = [f"{row.reached:.4f}" for row in self.rows]
+            for goal in GOALS:
+                cells = [getattr(row, goal) for row in self.rows]
+                shown[goal] = ["" if math.isnan(cell) else f"{cell:.4f}" for cell in cells]
         return shown
 
     def beside(self) -> list[str]:
@@ -241,7 +248,9 @@ def _rows(
         own = one.own_delta(currency, delta)
         return lambda p: one.law(scores, goal, p, own)
 
-    rows, found = [], {}
+    rows: list[PlanRow] = []
+    found: dict[float, float] = {}
+    every: dict[Goal, float] = {}
     for currency in usable:
         own = one.own_delta(currency, delta) if one.domain == "unknown" else 0.0
         if target is not None:
@@ -251,9 +260,10 @@ def _rows(
             (paid, rho), got = cost(one, currency, found[own], delta), target
         else:
             p, rho = affordable(one, currency, epsilon or 0.0, delta)
-            paid, got = epsilon or 0.0, law_of(currency)(p)
+            every = one.qualities(scores, p, one.own_delta(currency, delta))
+            paid, got = epsilon or 0.0, every[goal]
         used = 0.0 if currency == "pure" else delta
-        rows.append(PlanRow(one.label, one.method, currency, one.domain, one.ordered, paid, rho, used, got))
+        rows.append(PlanRow(one.label, one.method, currency, one.domain, one.ordered, paid, rho, used, got, **every))
     return rows
 
 

@@ -11,7 +11,7 @@ from shortlist.mechanisms import LimitedDomainTopK, OneshotTopK, StableTopK
 from shortlist.planning.contestants import GAMMA
 from shortlist.planning.goals import recall_of
 from shortlist.planning.unknown import BarredRace, canonical_limited_domain
-from shortlist.privacy import ApproxDP
+from shortlist.privacy import ApproxDP, ThinnedRange
 from shortlist.report.plots import INK, PALETTE
 from shortlist.reproduce.data import zipf
 from shortlist.reproduce.experiment import ADAPTIVE, Columns, Experiment, Line, Result, Setting
@@ -35,14 +35,21 @@ def recalls(values: Indices, k: int, epsilon: float, setting: Setting) -> dict[s
     """Expected recall of each: exact laws, but for the stable set, which is simulated."""
     budget = ApproxDP(epsilon, DELTA)
     scores = Scores(values, monotone=True)
-    lists = LimitedDomainTopK(k=k, budget=budget)
-    e, bar = lists._rates
     return {
         CANONICAL: canonical_limited_domain(values, k, epsilon, DELTA, 2 * k, GAMMA).recall,
-        LISTS: BarredRace.of(values, k, e, bar, lists._limit).recall(),
+        LISTS: list_recall(values, k, budget),
         STABLE: _simulated(values, k, budget, setting),
         PUBLIC: recall_of(OneshotTopK(k=k, budget=budget, noise="gumbel"), scores),
     }
+
+
+def list_recall(values: Indices, k: int, budget: ApproxDP) -> float:
+    """Of LimitedDomainTopK, exactly, with the split of delta that it chooses itself."""
+    m = LimitedDomainTopK(k=k, budget=budget)
+    paid = m.charge
+    assert isinstance(paid, ThinnedRange)
+    assert m.limit is not None
+    return BarredRace.of(values, k, paid.epsilon, paid.delta, m.limit).recall()
 
 
 def _simulated(values: Indices, k: int, budget: ApproxDP, setting: Setting) -> float:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortlist.mechanisms import LimitedDomainTopK, OneshotTopK, StableTopK
+from shortlist.mechanisms import OneshotTopK, StableTopK
 from shortlist.planning.contestants import GAMMA
 from shortlist.planning.goals import recall_of
-from shortlist.planning.unknown import BarredRace, canonical_limited_domain
+from shortlist.planning.unknown import canonical_limited_domain
 from shortlist.privacy import ApproxDP
 from shortlist.report.plots import PALETTE
-from shortlist.reproduce.adaptive_fixed import CANONICAL, COLOURS, LISTS, PUBLIC
+from shortlist.reproduce.adaptive_fixed import CANONICAL, COLOURS, LISTS, PUBLIC, list_recall
 from shortlist.reproduce.experiment import ADAPTIVE, Columns, Experiment, Line, Result, Setting
 from shortlist.reproduce.figures import Row, canvas, columns_of, curve, legend, log_axis, name, rows_of
 from shortlist.scores import Scores
@@ -30,8 +30,6 @@ def run(setting: Setting) -> Result:
     for k in setting.pick((10,), (10, 30, 100, 300), (10, 30, 100, 300, 1000)):
         values = np.where(np.arange(setting.pick(1_000, LABELS, LABELS)) < k, HEIGHT, 0)
         scores = Scores(values, monotone=True)
-        lists = LimitedDomainTopK(k=k, budget=budget)
-        e, bar = lists._rates
         drawn = StableTopK(budget=budget, limit=max(1000, 2 * k)).release_many(
             scores, draws=setting.pick(3, 20, 200), rng=setting.source(f"adaptive-large {k}")
         )
@@ -39,7 +37,7 @@ def run(setting: Setting) -> Result:
         for mechanism, recall in {
             ADAPTIVE_K: stable,
             CANONICAL: canonical_limited_domain(values, k, EPSILON, DELTA, 2 * k, GAMMA).recall,
-            LISTS: BarredRace.of(values, k, e, bar, lists._limit).recall(),
+            LISTS: list_recall(values, k, budget),
             PUBLIC: recall_of(OneshotTopK(k=k, budget=budget, noise="gumbel"), scores),
         }.items():
             rows.append({"k": k, "mechanism": mechanism, "recall": recall})

@@ -33,8 +33,10 @@ def study(data: Counts, k: int, points: int, entrants: tuple[str, ...]) -> list[
     values, scores = data.values, Scores(data.values, monotone=True)
     middle = max(least_epsilon(values, k, 0.9), 1e-4)
     coarse = np.geomspace(0.3, REACH.get(k, 100.0), points)
-    near = np.geomspace(0.3, 6.0, 2 * points)
-    grids = {label: coarse if label in DEAR else np.union1d(near, coarse[coarse > 6.0]) for label in entrants}
+    near, nearer = np.geomspace(0.3, 6.0, 4 * points), np.geomspace(0.5, 3.0, points)
+    fine = {GUARDED: np.union1d(nearer, coarse[coarse > 3.0])}
+    cheap = np.union1d(near, coarse[coarse > 6.0])
+    grids = {label: coarse if label in DEAR else fine.get(label, cheap) for label in entrants}
     grids[BOUND] = np.geomspace(0.1, 10.0, 4 * points)
     rows: list[Row] = []
     for label, grid in grids.items():

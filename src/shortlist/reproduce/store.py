@@ -1,7 +1,7 @@
 """Results on disk: a parquet table, an SVG picture and a JSON record for each experiment, and taking them up again.
 
-The record carries a fingerprint of all that decides the result: version, effort, seed, and the data files. A run that
-was interrupted finds the records of what it finished and goes on with the rest.
+The record carries a fingerprint of all that decides the result: the experiment's code, version, effort, seed, and the
+data files. A run that was interrupted finds the records of what it finished and goes on with the rest.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class Record:
 
 def fingerprint(experiment: Experiment, setting: Setting) -> str:
     """All that decides the result, in sixteen letters."""
-    facts: list[Any] = [FORMAT, version("shortlist"), experiment.name, setting.effort, setting.seed]
+    source = sha256(Path(experiment.run.__code__.co_filename).read_bytes()).hexdigest()
+    facts: list[Any] = [FORMAT, version("shortlist"), source, experiment.name, setting.effort, setting.seed]
     for name in experiment.uses:
         path = data_file(setting, SHAPES[name].file if name in SHAPES else name)
         facts.append("generated" if path is None else sha256(path.read_bytes()).hexdigest())
