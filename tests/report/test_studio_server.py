@@ -74,6 +74,12 @@ def test_the_address_reaches_the_browser_through_a_private_file(tmp_path, monkey
     assert (tmp_path / "open.html").stat().st_mode & 0o077 == 0
 
 
+def test_a_body_where_none_belongs_is_refused(studio):
+    for headers in ({"Content-Length": "5"}, {"Transfer-Encoding": "chunked"}):
+        assert studio.send("GET", "state", b"evil!", headers)[0] == 400
+    check_untouched(studio)
+
+
 def test_another_token_is_refused(studio):
     wrong = studio.server.token[:-1] + ("a" if studio.server.token[-1] != "a" else "b")
     for token in (wrong, studio.server.token + "a", studio.server.token[:10], studio.server.token.upper()):
@@ -193,6 +199,9 @@ def test_broken_requests_are_refused_and_the_studio_goes_on(studio, raw):
         {"delta": 2.0},
         {"ordered": "yes"},
         {"purpose": "x" * 2000},
+        {"purpose": "\ud800"},
+        {"user": "who\x00"},
+        {"table": "\ud800.csv"},
         {"candidates": "none"},
         {"candidates_file": "rentals.csv"},
         {"candidates_file": ""},

@@ -177,6 +177,8 @@ def _text(asked: dict[str, Any], name: str, *, needed: bool = True) -> str:
     value = asked.get(name, "")
     if not isinstance(value, str) or len(value) > 1000:
         raise ValueError(f"{name}: write a text of at most 1,000 characters")
+    if not value.isprintable():
+        raise ValueError(f"{name}: write it without line breaks and other signs that cannot be seen")
     if needed and not value:
         raise ValueError(f"{name}: write it as the table does" if name in ("user", "item") else f"{name}: write it")
     return value

@@ -133,6 +133,10 @@ class Handler(BaseHTTPRequestHandler):
         arrives = route == ("page",) and self.headers.get("Sec-Fetch-Mode") == "navigate"
         if self.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none") and not arrives:
             raise RefusedError(HTTPStatus.FORBIDDEN, "refused: site")
+        if method == "GET" and (
+            self.headers.get("Content-Length", "0") != "0" or self.headers.get("Transfer-Encoding")
+        ):
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "refused: body")
         return route
 
     def _parts(self) -> tuple[str, tuple[str, ...]]:
