@@ -20,6 +20,7 @@ def _draw(panels):
             ax.plot(columns["x"], columns["y"], color="#0f766e", marker="o", label="ours")
             ax.plot(columns["y"], columns["x"], color="#b45309", label="theirs")
             named(ax, "A figure", "x", "y")
+            ax.set_xticks([0.0, 1.0], ["0.001", "#1f2a37"])  # words, not numbers or colours
             legend(ax)
         return figure
 

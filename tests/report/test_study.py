@@ -146,6 +146,8 @@ def test_figures_keep_their_names_apart_and_take_the_colours_of_the_page(study):
     drawn = drawn[: drawn.index("</svg>")]
     assert "var(--c0)" in drawn
     assert "#0f766e" not in drawn
+    assert ">0.001</text>" in drawn
+    assert ">#1f2a37</text>" in drawn
     assert set(PALETTE) <= set(COLOURS)
     with pytest.raises(ValueError, match="view box"):
         inline_svg("<svg></svg>", "a", "b")

@@ -24,17 +24,22 @@ def inline_svg(text: str, prefix: str, label: str) -> str:
     body = text[text.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", body, flags=re.DOTALL)
     body = _own_names(body, prefix)
-    body = re.sub(r"\s*font-family: [^;\"]*;?| ?-inkscape-[^;\"]*;?", "", body)
-    body = re.sub(r"font-size: ([\d.]+)px", lambda found: f"font-size: {float(found[1]) * LARGER:.1f}px", body)
-    body = re.sub(r"font: ([\d.]+)px [^;\"]*", lambda found: f"font-size: {float(found[1]) * LARGER:.1f}px", body)
-    body = re.sub(r"-?\d+\.\d{2,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), body)
-    body = re.sub(r"#[0-9a-f]{6}\b", lambda found: _coloured(found[0]), body)
+    body = re.sub(r"<[^>]*>", lambda found: _restyled(found[0]), body)
     body = re.sub(r"<defs>\s*</defs>", "", re.sub(r"\s*\n\s*", " ", body))
     width, height = _size(body)
     shape = f'viewBox="0 0 {width:g} {height:g}" style="--width:{width:.0f}"'
     return re.sub(
         r"<svg [^>]*>", f'<svg class="figure" role="img" aria-label="{escape(label)}" {shape}>', body, count=1
     )
+
+
+def _restyled(tag: str) -> str:
+    """One tag with the page's type and colours and shorter numbers. What stands between the tags stays as it is."""
+    tag = re.sub(r"\s*font-family: [^;\"]*;?| ?-inkscape-[^;\"]*;?", "", tag)
+    tag = re.sub(r"font-size: ([\d.]+)px", lambda found: f"font-size: {float(found[1]) * LARGER:.1f}px", tag)
+    tag = re.sub(r"font: ([\d.]+)px [^;\"]*", lambda found: f"font-size: {float(found[1]) * LARGER:.1f}px", tag)
+    tag = re.sub(r"-?\d+\.\d{2,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), tag)
+    return re.sub(r"#[0-9a-f]{6}\b", lambda found: _coloured(found[0]), tag)
 
 
 def _own_names(body: str, prefix: str) -> str:

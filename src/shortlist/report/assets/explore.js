@@ -4,8 +4,8 @@
   const tables = JSON.parse(document.getElementById("tables").textContent);
   const { epsilon, k: sizes, gamma: gammas, shapes, factorials } = tables;
   const LABELS = [
-    ["canonical", "canonical, your γ", "--c0"], ["guarded", "guarded (default)", "--c4"],
-    ["one-shot", "one-shot, exponential", "--c7"], ["peeling", "peeling, Gumbel", "--c1"],
+    ["canonical", "canonical, your γ", "--c0"], ["guarded", "guarded (default)", "--ink"],
+    ["one-shot", "one-shot, exponential", "--c5"], ["peeling", "peeling, Gumbel", "--c1"],
     ["bound", "nothing can do better", "--mute"],
   ];
   const byId = (name) => document.getElementById(name);
@@ -77,7 +77,7 @@
   const cursor = make("line", { class: "cursor", y1: TOP, y2: HEIGHT - BOTTOM });
   const paths = {}, dots = {};
   for (const [name, , colour] of [...LABELS].reverse()) {
-    const dash = name === "bound" ? "5 4" : "none";
+    const dash = { bound: "2 4", guarded: "7 4" }[name] ?? "none";
     paths[name] = make("path", { id: `curve-${name}`, style: `stroke:var(${colour});stroke-dasharray:${dash}` });
     dots[name] = make("circle", { r: 4.5, style: `fill:var(${colour})` });
     svg.append(paths[name]);
