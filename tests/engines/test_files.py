@@ -94,6 +94,11 @@ def test_paths_globs_directories_and_what_may_not_be_read(tmp_path):
         counted(tmp_path)
     with pytest.raises(FileNotFoundError, match="is not there"):
         counted(tmp_path / "nothing*.parquet")
+    (tmp_path / "part 3.csv").write_text("item,user\na,7\n")
+    with pytest.raises(TableError, match="different headers"):
+        counted(tmp_path / "part *.csv")
+    with pytest.raises(ValueError, match="from this machine only"):
+        counted("https://example.org/rows.csv")
     with gzip.open(tmp_path / "rows.csv.gz", "wt") as file:
         file.write("user,item\n1,a\n")
     assert found(counted(tmp_path / "rows.csv.gz")) == {"a": 1}

@@ -122,7 +122,7 @@ def source_of(run: sql.Run, path: str, wanted: tuple[str, ...]) -> sql.Source:
             relation, {name: sql.name(name) for name in wanted}, dict.fromkeys(wanted, "VARCHAR"), as_text=True
         )
     separator = "\t" if kind == "tsv" else ","
-    header = _header(glob.glob(files[0])[0], separator)
+    header = _same_header(path, files, separator)
     names = ", ".join(f"'c{n}': 'VARCHAR'" for n in range(len(header)))
     relation = (
         f"read_csv({listed}, auto_detect = false, header = true, delim = {sql.text(separator)}, quote = '\"', "
@@ -156,6 +156,16 @@ def _files(path: str) -> list[str]:
         if not os.access(file, os.R_OK):
             raise PermissionError(f"{file} may not be read")
     return [glob.escape(os.path.abspath(file)) for file in found]
+
+
+def _same_header(path: str, files: list[str], separator: str) -> list[str]:
+    """The one header of all files: columns are read by their places."""
+    if "://" in path:
+        raise ValueError(f"{path}: text files are read from this machine only; fetch it first, or use parquet")
+    first, *others = (_header(glob.glob(file)[0], separator) for file in files)
+    if any(other != first for other in others):
+        raise TableError(f"{path} cannot be counted: its files have different headers; count them apart or align them")
+    return first
 
 
 def _header(path: str, separator: str) -> list[str]:
