@@ -79,6 +79,17 @@ def test_a_damaged_result_runs_again(tmp_path, damage):
     assert len(calls) == 2
 
 
+def test_two_processes_give_the_same_results_as_one(tmp_path):
+    chosen = [EXPERIMENTS[name] for name in ("gap-theta", "gap-pvalues", "noisy-max")]
+    heard = []
+    for folder, jobs in (("one", 1), ("two", 2)):
+        reproduce(tmp_path / folder, Setting("small"), chosen, lambda one, record: heard.append(record.name), jobs)
+    assert sorted(heard[3:]) == sorted(one.name for one in chosen)
+    for name in ("gap-theta", "gap-pvalues"):
+        one, two = (read_parquet(tmp_path / folder / f"{name}.parquet") for folder in ("one", "two"))
+        assert one == two
+
+
 def test_the_same_seed_gives_the_same_bytes(tmp_path):
     files = ("noisy-max.svg", "noisy-max.parquet")
     for folder in ("one", "two"):

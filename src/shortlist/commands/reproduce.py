@@ -23,6 +23,7 @@ def reproduce(
         bool, typer.Option("--full", help="More trials and finer curves: an hour instead of minutes.")
     ] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers (run times aside).")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="How many processes share the work.")] = 2,
     names: Annotated[bool, typer.Option("--list", help="Only list the experiments.")] = False,
 ) -> None:
     """Redraw every figure and table of the five papers. What is in the folder already is kept, so it can be stopped."""
@@ -42,10 +43,10 @@ def reproduce(
         return
     if find_spec("matplotlib") is None:
         raise ValueError("the pictures need matplotlib; install it with: pip install 'shortlist[plot]'")
-    _run(out, Setting("full" if full else "fast", seed, data), chosen)
+    _run(out, Setting("full" if full else "fast", seed, data), chosen, jobs)
 
 
-def _run(out: Path, setting: Setting, chosen: list[Experiment]) -> None:
+def _run(out: Path, setting: Setting, chosen: list[Experiment], jobs: int) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -59,16 +60,13 @@ def _run(out: Path, setting: Setting, chosen: list[Experiment]) -> None:
         console=console, disable=not console.is_terminal,
     )  # fmt: skip
     with bar:
-        task = bar.add_task("starting", total=len(chosen))
+        task = bar.add_task("reproducing", total=len(chosen))
 
-        def tell(experiment: Experiment, record: Record | None) -> None:
-            if record is None:
-                bar.update(task, description=experiment.name)
-                return
+        def tell(experiment: Experiment, record: Record) -> None:
             bar.advance(task)
             bar.console.print(f"[bold]{record.name}[/]  {record.title} ({record.seconds:.0f} s)", **plain)
             for line in record.lines:
                 bar.console.print(escape(f"  {line.what}. paper: {line.paper}. ours: {line.ours}."), **plain)
 
-        run_all(out, setting, chosen, tell)
+        run_all(out, setting, chosen, tell, min(jobs, len(chosen)))
     console.print(escape(f"{len(chosen)} experiments; the page is {out / 'index.html'}"), **plain)

@@ -28,7 +28,7 @@ def run(setting: Setting) -> Result:
     rows: list[Row] = []
     budget = ApproxDP(EPSILON, DELTA)
     for k in setting.pick((10,), (10, 30, 100, 300), (10, 30, 100, 300, 1000)):
-        values = np.where(np.arange(setting.pick(1_000, LABELS, LABELS)) < k, HEIGHT, 0)
+        values = np.where(np.arange(setting.pick(1_500, LABELS, LABELS)) < k, HEIGHT, 0)
         scores = Scores(values, monotone=True)
         drawn = StableTopK(budget=budget, limit=max(1000, 2 * k)).release_many(
             scores, draws=setting.pick(3, 20, 200), rng=setting.source(f"adaptive-large {k}")

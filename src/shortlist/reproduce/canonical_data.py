@@ -113,7 +113,7 @@ def _curve(ax: object, rows: list[Row], quality: str, label: str, colour: str) -
 
 
 OTHERS = tuple(one for one in SHAPES if one != "netflix")
-SHOWN = (PEELING, ONE_SHOT, PAPER, OURS, GUARDED)
+SHOWN = (PEELING, PAPER, OURS, GUARDED)
 
 
 def run_others(setting: Setting) -> Result:
@@ -143,7 +143,7 @@ def _wins(rows: list[Row], data: str, k: int) -> bool:
             default=np.inf,
         ))  # fmt: skip
 
-    return first((OURS, GUARDED)) < np.inf and first((OURS, GUARDED)) <= first((PEELING, ONE_SHOT, PAPER))
+    return first((OURS, GUARDED)) < np.inf and first((OURS, GUARDED)) <= first((PEELING, PAPER))
 
 
 def draw_others(columns: Columns) -> Figure:

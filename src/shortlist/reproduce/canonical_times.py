@@ -111,4 +111,5 @@ EXPERIMENT = Experiment(
     run=run,
     draw=draw,
     uses=("netflix",),
+    alone=True,
 )

@@ -92,6 +92,8 @@ class Experiment:
     """The picture, from the table alone."""
     uses: tuple[str, ...] = ()
     """The data sets it reads, by name: which files decide whether a kept result is still good."""
+    alone: bool = False
+    """Whether it measures time, so that nothing should run beside it."""
 
 
 GUMBEL = Paper("gumbel", "Gumbel differential privacy", "the Gumbel-DP paper")

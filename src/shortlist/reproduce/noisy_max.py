@@ -196,4 +196,5 @@ EXPERIMENT = Experiment(
     claim="Noisy max with Gumbel noise is the exponential mechanism, sampled exactly.",
     run=run,
     draw=draw,
+    alone=True,
 )
