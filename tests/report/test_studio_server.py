@@ -406,3 +406,16 @@ def test_without_a_public_list_the_names_come_from_the_data_and_cost_a_delta(stu
     assert sl.Ledger(studio.folder / "both.db").spent.epsilon == 2.0
     program = studio.send("GET", f"download/{job['job']}/repeat.py")[2].decode()
     assert "budget=sl.ApproxDP(epsilon=2.0, delta=1e-06)" in program
+
+
+def test_a_count_that_is_watched_counts_the_same(studio):
+    from shortlist.tables.count import counted
+    from shortlist.tables.question import Question
+
+    columns, seen = Question.of("who", "film", None, None), []
+    table, listed = studio.folder / "rentals.csv", studio.folder / "films.txt"
+    watched, plain = (counted(table, columns, listed, progress=tell) for tell in (seen.append, None))
+    assert watched.values.tolist() == plain.values.tolist()
+    assert list(watched.labels) == list(plain.labels)
+    assert seen[-1] == 1.0
+    assert all(0 <= share <= 1 for share in seen)

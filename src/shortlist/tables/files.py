@@ -30,6 +30,7 @@ FORMATS = {
     ".jsonl": "json", ".ndjson": "json", ".json": "json",
 }  # fmt: skip
 TABLE = "counts"
+KNOWN = "known_candidates"
 
 
 def count_files(
@@ -43,6 +44,9 @@ def count_files(
     question.check_columns(source.columns)
     source.check(question)
     known = None if candidates is None else _known(counts.run, candidates, source, question)
+    if known is not None:  # a table of its own: of a statement with a list in it DuckDB tells no progress
+        counts.run(f"CREATE TEMP TABLE {KNOWN} AS {known}")
+        known = f"SELECT * FROM {KNOWN}"
     held = sql.matched(sql.counting(source, question), known, question)
     from shortlist.tables.progress import watched
 
