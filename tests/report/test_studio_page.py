@@ -94,6 +94,8 @@ def test_problems_are_said_in_the_page(look, studio):
     answer(page, user="")
     page.click("#show-plan")
     page.wait_for_function("() => document.activeElement.id === 'user'")
+    assert page.inner_text("#field-problem") == "Write it as the table does."
+    check_contrast(page)
     plan(page, user="nobody")
     page.check("#agree")
     page.click("#release")

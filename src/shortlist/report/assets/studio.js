@@ -70,11 +70,19 @@
     if (name === "empty" && $("results").childElementCount) $("empty").hidden = true;
   };
   const fail = (error) => {
-    const name = /^([a-z]+):/.exec(error.message), field = name && form.elements[name[1]];
-    if (field && field.setAttribute) { field.setAttribute("aria-invalid", "true"); field.focus(); }
+    const name = /^([a-z]+):/.exec(error.message), field = name && $(name[1] === "candidates" ? "candidates_file" : name[1]);
     $("problem").textContent = sentence(error.message);
     only("problem");
-    $("problem").scrollIntoView({ block: "nearest" });
+    if (field && field.offsetParent && form.contains(field)) {
+      field.setAttribute("aria-invalid", "true");
+      field.setAttribute("aria-describedby", "field-problem");
+      field.after(element("p", { id: "field-problem", class: "field-problem" }, sentence(error.message.slice(name[0].length).trim())));
+      field.focus();
+    } else $("problem").scrollIntoView({ block: "nearest" });
+  };
+  const mend = () => {
+    $("field-problem")?.remove();
+    for (const field of form.elements) { field.removeAttribute("aria-invalid"); field.removeAttribute("aria-describedby"); }
   };
   const forget = () => { confirmWord = null; if (!$("plan").hidden) only("empty"); };
 
@@ -134,7 +142,7 @@
 
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    for (const field of form.elements) field.removeAttribute("aria-invalid");
+    mend();
     try { showPlan(await ask("plan", question())); } catch (error) { fail(error); }
   });
   form.addEventListener("input", forget);
