@@ -181,7 +181,7 @@ def test_wide_cells_and_exact_arithmetic_everywhere_change_nothing(case, noise, 
 @kinds
 def test_the_residual_has_the_right_share(noise, monkeypatch):
     """All cells but the heaviest are dropped: they come back through the residual weight, as often as they should."""
-    monkeypatch.setattr("shortlist.laws.subsets.NEGLIGIBLE", 0.6)
+    monkeypatch.setattr("shortlist.laws.sieve.NEGLIGIBLE", 0.6)
     for case in (CASES[0], CASES[3]):
         envelope = envelope_of(ranking_of(case))
         assert envelope.rest is not None
@@ -192,7 +192,7 @@ def test_the_residual_has_the_right_share(noise, monkeypatch):
 
 @kinds
 def test_if_everything_is_dropped_it_still_comes_back(noise, monkeypatch):
-    monkeypatch.setattr("shortlist.laws.subsets.NEGLIGIBLE", -5.0)
+    monkeypatch.setattr("shortlist.laws.sieve.NEGLIGIBLE", -5.0)
     assert len(envelope_of(ranking_of(CASES[0])).cells) == 0
     law = law_of(CASES[0], noise)
     assert_law(counted(race_of(CASES[0], noise).draw_many(Seeded(14), 2500), law), list(law.values()))

@@ -140,8 +140,9 @@ class Mechanism(ABC):
         outcome = self._draw(asked, source)
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
+        labels = asked.labels
         release = Release(
-            items=[asked.labels[i] for i in outcome.indices],
+            items=[labels[i] for i in outcome.indices],
             indices=outcome.indices,
             ordered=self.ordered,
             guarantee=guarantee,

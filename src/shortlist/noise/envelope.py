@@ -5,8 +5,9 @@ in proportion to W_c and a class j in it drawn in proportion to its size C(i + j
 
     2^shift N_c e^-loss(i, j) / W_c,   N_c = sum over the cell of C(i + j, i),
 
-gives every class a chance in proportion to C(i + j, i) e^-loss(i, j): the exact mass. Cells that the covering dropped
-are an envelope of their own, proposed with one residual weight. Nothing is left out.
+gives every class a chance in proportion to C(i + j, i) e^-loss(i, j): the exact mass. All classes that the sieve left
+out share one residual weight, from its bound on their mass. They become an envelope of their own when it is hit, and
+are proposed with that much less than the residual weight as it is too large. Nothing is left out.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.laws.binomials import ULPS, log_choose
-from shortlist.laws.subsets import Cells, Classes, cover, rows
+from shortlist.laws.sieve import others, relevant
+from shortlist.laws.subsets import Cells, Classes, cover, join
 from shortlist.noise.lazy import ball
 from shortlist.noise.uniforms import Exact, Stream, Uniform, is_positive
 
@@ -36,6 +39,12 @@ WIDTH = 0.7
 
 MARGIN = 2.0**-20
 """Weights are above the masses by this share, beyond every float error."""
+
+SPARE = 4.0
+"""The residual weight is so many times the bound on the mass left out: its cells weigh up to e^WIDTH of their mass."""
+
+LIGHTEST = -128
+"""Masses below 2^-128 are weighed as if they were that large."""
 
 SMALL = 64
 """Integers of up to so many bits are as fast as floats."""
@@ -81,7 +90,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """Cells with integer weights, and perhaps the dropped cells behind one residual weight."""
+    """Cells with integer weights, and perhaps all other classes behind one residual weight."""
 
     classes: Classes
     cells: Cells
@@ -91,13 +100,14 @@ class Envelope:
     total: int
     """The sum of all weights: at least 2^shift times the mass of all classes."""
     residual: int = 0
-    rest: Envelope | None = None
+    rest: Callable[[], Envelope] | None = None
 
     def propose(self, stream: Stream) -> Proposal:
         ticket = stream.below(self.total) - self.residual
         if self.rest is not None and ticket < 0:
-            share = Fraction(2) ** (self.shift - self.rest.shift) * self.rest.total / self.residual
-            return self.rest.propose(stream).scaled(share)
+            rest = self.rest()
+            share = Fraction(2) ** (self.shift - rest.shift) * rest.total / self.residual
+            return rest.propose(stream).scaled(share)
         return self._proposal(int(np.searchsorted(self.cumulative, ticket, side="right")), stream)
 
     def _proposal(self, c: int, stream: Stream) -> Proposal:
@@ -117,19 +127,39 @@ class Envelope:
 
 def prepare(classes: Classes, exact_loss: Loss, *, start: int = 0, width: float = WIDTH) -> Envelope:
     """The envelope of all classes with j >= start, beside a top set of mass 1."""
-    everything = rows(classes, np.full(len(classes.i), start))
-    kept, dropped = cover(classes, everything, outside=0.0, width=width)
-    return _enveloped(classes, kept, exact_loss, _enveloped(classes, dropped, exact_loss) if len(dropped) else None)
+    cells, left_out = relevant(classes, outside=0.0, width=width, start=start)
+    kept = _enveloped(classes, cells, exact_loss, heaviest=max(float(cells.upper.max(initial=0.0)), 0.0))
+    if left_out == -math.inf:
+        return kept
+
+    @cache
+    def rest() -> Envelope:
+        return _rest(classes, cells, exact_loss, start)
+
+    residual = math.floor(SPARE * math.exp(left_out + kept.shift * math.log(2.0))) + 1
+    return replace(kept, total=kept.total + residual, residual=residual, rest=rest)
 
 
-def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, rest: Envelope | None = None) -> Envelope:
-    halvings = math.ceil(float(cells.upper.max(initial=0.0)) / math.log(2.0) + MARGIN)
+def _rest(classes: Classes, cells: Cells, exact_loss: Loss, start: int) -> Envelope:
+    """The envelope of all classes that are in none of the cells.
+
+    Its weights amount to less than SPARE times the mass of these classes and half a residual weight of 1: cells exceed
+    their mass by a factor of e^WIDTH = 2.02 at most, those that `cover` drops by less than 1e-13 of it together, and
+    one is added to each of the weights, which are scaled to 2^30 at least or else are below 2^-98.
+    """
+    cover_of_them = cover(classes, others(classes, cells, start=start), outside=-math.inf, width=WIDTH)
+    outer = join(list(cover_of_them))
+    return _enveloped(classes, outer, exact_loss, heaviest=float(outer.upper.max()))
+
+
+def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest: float) -> Envelope:
+    """Integer weights for cells whose mass is at most e^heaviest."""
+    halvings = max(math.ceil(heaviest / math.log(2.0) + MARGIN), LIGHTEST)
     bits = 60 - len(cells).bit_length()
     share = np.exp(cells.upper - halvings * math.log(2.0))
     cumulative = np.cumsum(np.floor(share * (2.0**bits * (1.0 + MARGIN))).astype(np.int64) + 1)
-    shift, own = bits - halvings, int(cumulative[-1]) if len(cells) else 0
-    residual = 0 if rest is None else math.ceil(rest.total * Fraction(2) ** (shift - rest.shift))
-    return Envelope(classes, cells, exact_loss, shift, cumulative, own + residual, residual, rest)
+    total = int(cumulative[-1]) if len(cells) else 0
+    return Envelope(classes, cells, exact_loss, bits - halvings, cumulative, total)
 
 
 def accepted(
