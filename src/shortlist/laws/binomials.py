@@ -29,8 +29,8 @@ def _series(x: Floats) -> Floats:
     return result
 
 
-def _remainder(x: Indices) -> Floats:
-    if x.max(initial=0) < _TABLED:
+def _remainder(x: Indices, tabled: bool) -> Floats:
+    if tabled:
         return _table()[x]
     return np.where(x < _SERIES_FROM, _table()[np.minimum(x, _SERIES_FROM)], _series(np.maximum(x, _SERIES_FROM) * 1.0))
 
@@ -52,7 +52,8 @@ def log_choose(i: Indices, j: Indices) -> Floats:
     """
     n, x, y = i + j, np.maximum(i, 1) * 1.0, np.maximum(j, 1) * 1.0
     bulk = x * np.log1p(y / x) + y * np.log1p(x / y) + 0.5 * np.log((x + y) / (x * y)) - _HALF_LOG_TWO_PI
-    value = bulk + (_remainder(n) - _remainder(i) - _remainder(j))
+    tabled = bool(n.max(initial=0) < _TABLED)
+    value = bulk + (_remainder(n, tabled) - _remainder(i, tabled) - _remainder(j, tabled))
     return np.where((i > 0) & (j > 0), np.maximum(value, 0.0), 0.0)
 
 
@@ -63,7 +64,7 @@ def log_run(i: Indices, first: Indices, last: Indices) -> tuple[Floats, Floats]:
     it is also between the number of terms times the first and times the last term; these are
     C(i + j, i) = C(i + j, i + 1) (i + 1) / j and C(i + j + 1, i + 1) (i + 1) / (i + j + 1).
     """
-    whole, before = log_choose(i + 1, last), log_choose(i + 1, np.maximum(first - 1, 0))
+    whole, before = log_choose(i + 1, np.array([last, np.maximum(first - 1, 0)]))
     x, y = i + 1.0, np.maximum(first, 1) * 1.0
     lowest = np.where(first > 0, before + np.log(x / y), 0.0)
     highest = whole - np.log((last + x) / x)

@@ -29,6 +29,8 @@ NEGLIGIBLE = 30.0
 STEPS = 96
 """Blocks of equal width in loss at either end, and of equal ratio between them."""
 
+NUMBERS = np.arange(1.0, STEPS + 1.0)
+
 GROUP = 8
 """Blocks of rows that are judged together before each is."""
 
@@ -96,13 +98,15 @@ def others(classes: Classes, cells: Cells, *, start: int = 0) -> Cells:
 
 def _blocks(loss: Floats, width: float, start: int, cuts: tuple[int, ...]) -> Blocks:
     """Runs whose loss varies by at most `width` near both ends, by more between, cut where a loss begins or at a cut."""
-    least, most = float(loss[start]), float(loss[-1])
-    steps = width * np.arange(1.0, STEPS + 1.0)
+    least, most, steps = float(loss[start]), float(loss[-1]), width * NUMBERS
     edges = least + steps
     if most > edges[-1]:
-        edges = np.concatenate([edges, least + np.geomspace(steps[-1], most - least, STEPS), most - steps])
-    places = np.concatenate([np.searchsorted(loss, edges), np.array(cuts, np.int64)])
-    first = np.unique(np.append(places[(places > start) & (places < len(loss))], start))
+        between = least + steps[-1] * ((most - least) / steps[-1]) ** (NUMBERS / STEPS)
+        edges = np.concatenate([edges, between, most - steps])
+    places = np.concatenate([np.searchsorted(loss, edges), np.array((start, *cuts), np.int64)])
+    places.sort()
+    places = places[(places >= start) & (places < len(loss))]
+    first = places[np.append(True, places[1:] > places[:-1])]
     return Blocks(first, np.append(first[1:], len(loss)) - 1)
 
 
@@ -125,10 +129,7 @@ def _pairs(by_row: Floats, by_column: Floats) -> tuple[Indices, Indices]:
     if not count or not by_column.shape[1]:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     groups = np.maximum.reduceat(by_row, np.arange(0, count, GROUP), axis=1)
-    alive = np.ones((groups.shape[1], by_column.shape[1]), np.bool_)
-    for above, below in zip(groups, -by_column, strict=True):
-        alive &= above[:, None] >= below
-    group, column = np.nonzero(alive)
+    group, column = np.nonzero((groups[:, :, None] >= -by_column[:, None, :]).all(axis=0))
     row = (group[:, None] * GROUP + np.arange(GROUP)).ravel()
     column = np.repeat(column, GROUP)[row < count]
     row = row[row < count]

@@ -140,9 +140,8 @@ class Mechanism(ABC):
         outcome = self._draw(asked, source)
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
-        labels = asked.labels
         release = Release(
-            items=[labels[i] for i in outcome.indices],
+            items=list(map(asked.labels.__getitem__, outcome.indices)),
             indices=outcome.indices,
             ordered=self.ordered,
             guarantee=guarantee,

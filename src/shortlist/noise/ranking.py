@@ -83,15 +83,17 @@ def ranked(values: Values, k: int, rate: Fraction, gamma: Fraction, *, gap_aware
 def _descending(values: Values) -> Indices:
     """Positions by decreasing value, tied ones in the caller's order.
 
-    NumPy sorts 16 bits in linear time. Integers that span up to 32 bits are sorted by their lower and then by their
-    upper half, which keeps the order of the first pass where the second ties.
+    NumPy sorts up to 16 bits in linear time. Integers that span up to 32 bits are sorted by their lower and then by
+    their upper half, which keeps the order of the first pass where the second ties.
     """
-    if values.dtype.kind == "f" or int(values.max()) - int(values.min()) >= 1 << 32:
+    span = 1 << 32 if values.dtype.kind == "f" else int(values.max()) - int(values.min())
+    if span >= 1 << 32:
         order: Indices = len(values) - 1 - np.argsort(values[::-1], kind="stable")[::-1]
         return order
     depth = np.int64(values.max()) - values.astype(np.int64)
     lower = np.argsort(depth.astype(np.uint16), kind="stable")
-    return lower[np.argsort((depth >> 16).astype(np.uint16)[lower], kind="stable")]
+    upper = (depth >> 16).astype(np.uint8 if span < 1 << 24 else np.uint16)
+    return lower[np.argsort(upper[lower], kind="stable")]
 
 
 def _scaled(scores: Values, centre: np.generic, rate: Fraction) -> Floats:
