@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist.laws.binomials import ULPS, log_choose
+from shortlist.laws.binomials import ULPS, one_log_choose
 from shortlist.laws.sieve import others, relevant
 from shortlist.laws.subsets import Cells, Classes, cover, join
 from shortlist.noise.lazy import ball
@@ -55,13 +55,15 @@ ERROR = 2.0**-40
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Class (i, j), to be accepted with probability factor N e^-loss, N the size of its cell."""
+    """Class (i, j), to be accepted with probability factor 2^shift N e^-loss / of, N the size of its cell."""
 
     i: int
     j: int
     first: int
     last: int
-    factor: Fraction
+    shift: int
+    of: int
+    """The weight of its cell."""
     loss: float
     """The loss of the class, to a relative error of 2^-48."""
     low: float
@@ -69,13 +71,14 @@ class Proposal:
     high: float
     """An upper bound on it."""
     exact_loss: Loss
+    factor: Fraction = Fraction(1)
 
     def chance(self) -> arb:
-        """factor N e^-loss"""
+        """factor 2^shift N e^-loss / of"""
         from flint import arb
 
         cell = arb(stick(self.i, self.last) - stick(self.i, self.first - 1))
-        return cell * self.weight() * ball(self.factor)
+        return cell * self.weight() * ball(self.factor * Fraction(2) ** self.shift / self.of)
 
     def weight(self) -> arb:
         """e^-loss"""
@@ -121,8 +124,8 @@ class Envelope:
         high = upper - (here - least) + self.shift * math.log(2.0) - math.log(weight)
         unsure = upper - lower - (most - least)
         error = ERROR * (64.0 + abs(self.shift) + abs(upper) + rise + most)
-        factor = Fraction(2) ** self.shift / weight
-        return Proposal(i, j, first, last, factor, rise + here, high - unsure - error, high + error, self.exact_loss)
+        low, high = high - unsure - error, high + error
+        return Proposal(i, j, first, last, self.shift, weight, rise + here, low, high, self.exact_loss)
 
 
 def prepare(classes: Classes, exact_loss: Loss, *, start: int = 0, width: float = WIDTH) -> Envelope:
@@ -179,29 +182,27 @@ def accepted(
 def position(i: int, first: int, last: int, stream: Stream) -> int:
     """j in [first, last] with probability in proportion to C(i + j, i), exactly.
 
-    That is the least j with u N < C(i + j + 1, i + 1) - C(i + first, i + 1) for u uniform and N the sum. Floats look at
-    64 places at a time; where u is too near a boundary for them, integers decide, and draw more of u if they must.
+    That is the least j with u N < C(i + j + 1, i + 1) - C(i + first, i + 1) for u uniform and N the sum. Newton's steps
+    find it in floats; where u is too near a boundary for them, integers decide, and draw more of u if they must.
     """
     if first == last:
         return first
     word, left, right = stream.word(), first, last
     if i + last < SMALL:
         return _exact_position(i, first, last, word, stream)
-    ends = log_choose(np.array([i + 1, i + 1]), np.array([last, max(first - 1, 0)]))
-    before = math.exp(ends[1] - ends[0]) if first else 0.0
+    top = one_log_choose(i + 1, last)
+    before = math.exp(one_log_choose(i + 1, first - 1) - top) if first else 0.0
     target = before + (word + 0.5) * 2.0**-64 * (1.0 - before)
-    error = 4.0 * ULPS * (4.0 + ends[0])
+    error = 4.0 * ULPS * (4.0 + top)
+    level, guess, value = top + math.log(target), last, top
     while left < right:
-        step = -(-(right - left) // 64)
-        places = np.arange(left, right, step)
-        gap = np.exp(log_choose(np.full(len(places), i + 1), places) - ends[0]) - target
-        if np.abs(gap).min() <= error:
+        step = (level - value) / math.log1p((i + 1) / max(guess, 1))
+        guess = min(max(int(guess + step), left), right - 1)
+        value = one_log_choose(i + 1, guess)
+        gap = math.exp(value - top) - target
+        if abs(gap) <= error:
             return _exact_position(i, first, last, word, stream)
-        passed = int(np.searchsorted(gap, 0.0))
-        left, right = (
-            int(places[passed - 1]) + 1 if passed else left,
-            int(places[passed]) if passed < len(places) else right,
-        )
+        left, right = (left, guess) if gap > 0 else (guess + 1, right)
     return left
 
 

@@ -84,7 +84,7 @@ def subset(size: int, count: int, stream: Stream) -> Indices:
         return np.array(sorted(few), np.int64)
     drawn = np.empty(0, np.int64)
     while True:
-        drawn = np.append(drawn, _many_below(size, count - len(drawn) + count * count // size + FEW, stream))
+        drawn = np.append(drawn, _many_below(size, count + count * count // size + FEW, stream))
         keys = np.sort((drawn << 32) | np.arange(len(drawn)))  # by value, equal ones by the time they were drawn
         values, when = keys >> 32, keys & (HALF - 1)
         first = np.append(True, values[1:] > values[:-1])
@@ -99,7 +99,7 @@ def _many_below(size: int, about: int, stream: Stream) -> Indices:
     Of the 2^32 values h, those with h size mod 2^32 >= 2^32 mod size give each floor(h size / 2^32) equally often
     (Lemire 2019); the others are thrown away.
     """
-    product = stream.words(about // 2 + 1).view(np.uint32).astype(np.int64).astype(np.uint64) * np.uint64(size)
+    product = stream.words(about // 2 + 1).view(np.uint32).astype(np.uint64) * np.uint64(size)
     fair = (product & np.uint64(HALF - 1)) >= HALF % size
     return (product[fair] >> np.uint64(32)).astype(np.int64)
 
