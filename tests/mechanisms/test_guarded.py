@@ -328,3 +328,10 @@ def test_bounds_on_the_junk_are_as_tight_as_asked():
     for tolerance in (1e-2, 1e-9):
         low, high = log_junk(classes, first, tolerance)
         assert 0 <= high - low <= 3 * tolerance + 1e-11
+
+
+def test_utility_far_below_the_collapse_is_a_number():
+    """The mass of the classes left out is e^hundreds there; their chance is not."""
+    scores = np.concatenate([np.full(400, 1.0), 1.0 - 0.001 * np.arange(1, 3001)])
+    found = GuardedTopK(k=400, epsilon=0.5).quality(scores, monotone=True)
+    assert 0.0 <= found.top <= found.recall <= 1.0

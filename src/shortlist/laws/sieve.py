@@ -23,19 +23,20 @@ from shortlist._arrays import Floats, Indices
 from shortlist.laws.binomials import log_choose
 from shortlist.laws.subsets import Cells, Classes, bounded, cover, log_sum
 
-NEGLIGIBLE = 30.0
-"""What is left out has at most e^-30 (1e-13) of the largest mass found: it is bounded, and drawn from when its turn comes."""
+NEGLIGIBLE = 27.0
+"""What is left out has at most e^-27 (2e-12) of the largest mass found: bounded, and drawn from when its turn comes."""
 
 STEPS = 96
 """Blocks of equal width in loss at either end, and of equal ratio between them."""
 
 NUMBERS = np.arange(1.0, STEPS + 1.0)
 
-GROUP = 8
-"""Blocks of rows that are judged together before each is."""
-
 ROUNDING = 2.0**-46
 """Slopes are larger and losses smaller by this share, far more than the floats are off: the bounds hold."""
+
+
+SLACK = 2.0**-20
+"""Far more than the bar may be off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Blocks:
 def relevant(
     classes: Classes, *, outside: float, width: float, start: int = 0, cuts: tuple[int, ...] = ()
 ) -> tuple[Cells, float]:
-    """(cells whose loss varies by at most `width`, or that hardly matter; a bound on the log mass of all other classes).
+    """(cells that vary in loss by at most `width` or hardly matter, a bound on the log mass of all other classes).
 
     Classes with j < start are not there at all. No cell straddles a cut. `outside` is as for `cover`.
     """
@@ -74,10 +75,11 @@ def sifted(
     row, column = by_row.max(axis=1), by_column.max(axis=1)
     found = _largest(classes, rows.last[by_row.argmax(axis=1)], columns.last[by_column.argmax(axis=1)])
     left_out = max(outside, found) - NEGLIGIBLE
-    bar = left_out - math.log(len(alpha)) - np.minimum(math.log(size[0]) + alpha, math.log(size[1]) + beta)
+    bar = left_out - SLACK - math.log(len(alpha)) - np.minimum(math.log(size[0]) + alpha, math.log(size[1]) + beta)
     some_rows = np.flatnonzero((by_row >= (bar - column)[:, None]).all(axis=0))
     some_columns = np.flatnonzero((by_column >= (bar - row)[:, None]).all(axis=0))
-    r, c = _pairs(by_row[:, some_rows] - bar[:, None], by_column[:, some_columns])
+    above, below = by_row[:, some_rows], bar[:, None] - by_column[:, some_columns]
+    r, c = np.nonzero((above[:, :, None] >= below[:, None, :]).all(axis=0))
     at, which = _members(rows, some_rows[r])
     c = some_columns[c][which]
     everything = len(r) == len(rows) * len(columns)
@@ -97,7 +99,7 @@ def others(classes: Classes, cells: Cells, *, start: int = 0) -> Cells:
 
 
 def _blocks(loss: Floats, width: float, start: int, cuts: tuple[int, ...]) -> Blocks:
-    """Runs whose loss varies by at most `width` near both ends, by more between, cut where a loss begins or at a cut."""
+    """Runs that vary in loss by at most `width` near both ends and by more between, cut at cuts and where a loss begins."""
     least, most, steps = float(loss[start]), float(loss[-1]), width * NUMBERS
     edges = least + steps
     if most > edges[-1]:
@@ -121,20 +123,6 @@ def _largest(classes: Classes, row: Indices, column: Indices) -> float:
     """The largest log mass where these rows and columns meet; it need not be exact."""
     mass = log_choose(classes.i[row][:, None], column[None, :]) - classes.rise[row][:, None] - classes.fall[column]
     return float(mass.max())
-
-
-def _pairs(by_row: Floats, by_column: Floats) -> tuple[Indices, Indices]:
-    """(row, column) of all pairs with by_row + by_column >= 0 in every line, groups of rows looked at first."""
-    count = by_row.shape[1]
-    if not count or not by_column.shape[1]:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    groups = np.maximum.reduceat(by_row, np.arange(0, count, GROUP), axis=1)
-    group, column = np.nonzero((groups[:, :, None] >= -by_column[:, None, :]).all(axis=0))
-    row = (group[:, None] * GROUP + np.arange(GROUP)).ravel()
-    column = np.repeat(column, GROUP)[row < count]
-    row = row[row < count]
-    passed = (by_row.T.copy()[row] + by_column.T.copy()[column]).min(axis=1) >= 0
-    return row[passed], column[passed]
 
 
 def _members(blocks: Blocks, chosen: Indices) -> tuple[Indices, Indices]:

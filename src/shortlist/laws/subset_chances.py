@@ -82,7 +82,7 @@ def top_bounds(classes: Classes, noise: Noise) -> tuple[float, float]:
         return _widened(-float(np.logaddexp(0.0, heavy)), -float(np.logaddexp(0.0, light)))
     least = classes.rise[cells.row] + classes.fall[cells.first]
     most = classes.rise[cells.row] + classes.fall[cells.last]
-    # the classes left out have so little mass that p s is below 1e-11 for them: twice their mass bounds their hazard
+    # the classes left out have so little mass that p s is below 1e-9 for them: twice their mass bounds their hazard
     masses, losses = np.append(cells.upper, left_out + math.log(2.0)), np.append(least, math.inf)
     end, survival = survival_of(masses, losses, _gauss()[0])
     lower = log_integral(end, survival, _gauss()[1])

@@ -140,8 +140,9 @@ class Mechanism(ABC):
         outcome = self._draw(asked, source)
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
+        labels = asked.labels
         release = Release(
-            items=list(map(asked.labels.__getitem__, outcome.indices)),
+            items=list(outcome.indices if isinstance(labels, range) else map(labels.__getitem__, outcome.indices)),
             indices=outcome.indices,
             ordered=self.ordered,
             guarantee=guarantee,

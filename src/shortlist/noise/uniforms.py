@@ -90,7 +90,8 @@ def subset(size: int, count: int, stream: Stream) -> Indices:
         first = np.append(True, values[1:] > values[:-1])
         values, when = values[first], when[first]
         if len(values) >= count:
-            return values[when <= np.partition(when, count - 1)[count - 1]]
+            chosen: Indices = values[when <= np.partition(when, count - 1)[count - 1]]
+            return chosen
 
 
 def _many_below(size: int, about: int, stream: Stream) -> Indices:
