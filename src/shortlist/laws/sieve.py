@@ -63,9 +63,18 @@ def relevant(
 
 
 def sifted(
-    classes: Classes, *, outside: float, width: float, start: int = 0, cuts: tuple[int, ...] = ()
+    classes: Classes,
+    *,
+    outside: float,
+    width: float,
+    start: int = 0,
+    cuts: tuple[int, ...] = (),
+    at_most: float | None = None,
 ) -> tuple[Cells, float]:
-    """(cells that hold all classes that may matter, a bound on the log mass of the others, -inf if there are none)."""
+    """(cells that hold all classes that may matter, a bound on the log mass of the others, -inf if there are none).
+
+    The bound is `at_most`, or if that is None NEGLIGIBLE below the largest of `outside` and of what is found.
+    """
     size = len(classes.i), len(classes.fall) - start
     rows = _blocks(classes.rise, width, 0, tuple(range(0, size[0], size[0] // STEPS + 1)))
     columns = _blocks(classes.fall, width, start, cuts)
@@ -74,7 +83,7 @@ def sifted(
     by_column = np.multiply.outer(beta, columns.last) - classes.fall[columns.first] * (1.0 - ROUNDING)
     row, column = by_row.max(axis=1), by_column.max(axis=1)
     found = _largest(classes, rows.last[by_row.argmax(axis=1)], columns.last[by_column.argmax(axis=1)])
-    left_out = max(outside, found) - NEGLIGIBLE
+    left_out = max(outside, found) - NEGLIGIBLE if at_most is None else at_most
     bar = left_out - SLACK - math.log(len(alpha)) - np.minimum(math.log(size[0]) + alpha, math.log(size[1]) + beta)
     some_rows = np.flatnonzero((by_row >= (bar - column)[:, None]).all(axis=0))
     some_columns = np.flatnonzero((by_column >= (bar - row)[:, None]).all(axis=0))
@@ -99,7 +108,7 @@ def others(classes: Classes, cells: Cells, *, start: int = 0) -> Cells:
 
 
 def _blocks(loss: Floats, width: float, start: int, cuts: tuple[int, ...]) -> Blocks:
-    """Runs that vary in loss by at most `width` near both ends and by more between, cut at cuts and where a loss begins."""
+    """Runs that vary in loss by at most `width` near both ends, by more between; cut at cuts and where losses begin."""
     least, most, steps = float(loss[start]), float(loss[-1]), width * NUMBERS
     edges = least + steps
     if most > edges[-1]:
