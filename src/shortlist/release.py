@@ -187,6 +187,8 @@ def _by_label(items: list[Hashable], indices: list[int]) -> list[int]:
     result is a function of the set alone.
     """
     by_index = sorted(range(len(items)), key=indices.__getitem__)
+    if items == indices:  # candidates without names
+        return by_index
     try:
         return sorted(by_index, key=items.__getitem__)  # type: ignore[arg-type]
     except Exception:  # a label's own comparison may raise anything

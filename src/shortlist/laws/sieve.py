@@ -31,6 +31,9 @@ STEPS = 96
 
 NUMBERS = np.arange(1.0, STEPS + 1.0)
 
+GROUP = 4
+"""Blocks of rows that are judged together: most of them pass or fail together."""
+
 ROUNDING = 2.0**-46
 """Slopes are larger and losses smaller by this share, far more than the floats are off: the bounds hold."""
 
@@ -87,8 +90,7 @@ def sifted(
     bar = left_out - SLACK - math.log(len(alpha)) - np.minimum(math.log(size[0]) + alpha, math.log(size[1]) + beta)
     some_rows = np.flatnonzero((by_row >= (bar - column)[:, None]).all(axis=0))
     some_columns = np.flatnonzero((by_column >= (bar - row)[:, None]).all(axis=0))
-    above, below = by_row[:, some_rows], bar[:, None] - by_column[:, some_columns]
-    r, c = np.nonzero((above[:, :, None] >= below[:, None, :]).all(axis=0))
+    r, c = _pairs(by_row[:, some_rows], bar[:, None] - by_column[:, some_columns])
     at, which = _members(rows, some_rows[r])
     c = some_columns[c][which]
     everything = len(r) == len(rows) * len(columns)
@@ -132,6 +134,18 @@ def _largest(classes: Classes, row: Indices, column: Indices) -> float:
     """The largest log mass where these rows and columns meet; it need not be exact."""
     mass = log_choose(classes.i[row][:, None], column[None, :]) - classes.rise[row][:, None] - classes.fall[column]
     return float(mass.max())
+
+
+def _pairs(above: Floats, below: Floats) -> tuple[Indices, Indices]:
+    """(row, column) of all pairs with above >= below in every line, and of some beside them: GROUP rows are as one."""
+    count = above.shape[1]
+    if not count:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    groups = np.maximum.reduceat(above, np.arange(0, count, GROUP), axis=1)
+    group, column = np.nonzero((groups[:, :, None] >= below[:, None, :]).all(axis=0))
+    row = np.add.outer(group * GROUP, np.arange(GROUP)).ravel()
+    there = row < count
+    return row[there], np.repeat(column, GROUP)[there]
 
 
 def _members(blocks: Blocks, chosen: Indices) -> tuple[Indices, Indices]:
