@@ -72,7 +72,7 @@ class Guard:
         return ball(self.tau) + (mass + arb(0).union(arb(at_most).exp())).log()
 
     def _runs(self, at_most: float) -> Iterator[tuple[int, int, arb]]:
-        """(i, j, size) of the junk, classes of equal loss together, j the first of them; at most e^at_most is left out."""
+        """(i, j, size) of the junk, classes of equal loss together, j the first of them; e^at_most may be left out."""
         from flint import arb
 
         starts, ends = runs_of(self.ranking.scores[self.ranking.k :])  # by exact scores: floats may join losses
