@@ -111,12 +111,11 @@ class Release:
 
     def as_set(self) -> Self:
         """The same items without their order, sorted by label; and without gaps, which would tell the order."""
-        by_index = sorted(range(len(self.items)), key=self.indices.__getitem__)
-        order = sorted(by_index, key=_label_order(self.items))
+        order = _by_label(self.items, self.indices)
         return replace(
             self,
-            items=[self.items[i] for i in order],
-            indices=[self.indices[i] for i in order],
+            items=list(map(self.items.__getitem__, order)),
+            indices=list(map(self.indices.__getitem__, order)),
             values=self.values and [self.values[i] for i in order],
             ordered=False,
             gaps=None,
@@ -181,17 +180,19 @@ def text_table(columns: dict[str, list[str]]) -> str:
     return "\n".join("  ".join(row).rstrip() for row in rows)
 
 
-def _label_order(items: list[Hashable]) -> Any:
-    """A sort key over positions: by label, and where labels do not compare by their type and text.
+def _by_label(items: list[Hashable], indices: list[int]) -> list[int]:
+    """Positions sorted by label, and where labels do not compare by their type and text.
 
-    Labels may compare only partly (sets do). Whoever sorts starts from an order that says nothing, by index, so that
-    the result is a function of the set alone.
+    Labels may compare only partly (sets do). The sort starts from an order that says nothing, by index, so that the
+    result is a function of the set alone.
     """
+    by_index = sorted(range(len(items)), key=indices.__getitem__)
+    if items == indices:  # candidates without names
+        return by_index
     try:
-        sorted(items)  # type: ignore[type-var]
+        return sorted(by_index, key=items.__getitem__)  # type: ignore[arg-type]
     except Exception:  # a label's own comparison may raise anything
-        return lambda i: (type(items[i]).__name__, str(items[i]))
-    return lambda i: items[i]
+        return sorted(by_index, key=lambda i: (type(items[i]).__name__, str(items[i])))
 
 
 def installed_frame() -> FrameKind:

@@ -142,7 +142,7 @@ class Mechanism(ABC):
             give_back(reservation, self._kept(outcome))
         labels = asked.labels
         release = Release(
-            items=[labels[i] for i in outcome.indices],
+            items=list(outcome.indices if isinstance(labels, range) else map(labels.__getitem__, outcome.indices)),
             indices=outcome.indices,
             ordered=self.ordered,
             guarantee=guarantee,

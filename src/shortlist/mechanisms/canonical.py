@@ -144,7 +144,7 @@ class CanonicalTopK(Mechanism):
         if self.k == _choosable(scores):
             everyone = np.flatnonzero(scores.values > -np.inf).tolist()
             return Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
-        return Outcome(prepare_subsets(self._ranking(scores), self._kind).draw(source).tolist())
+        return Outcome(np.sort(prepare_subsets(self._ranking(scores), self._kind).draw(source)).tolist())
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
         """The positions of independent draws, one sorted row each, for study and audit of public scores."""
