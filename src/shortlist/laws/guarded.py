@@ -15,7 +15,7 @@ from shortlist._arrays import Floats, Mask
 from shortlist.laws.oneshot import inclusion_probabilities, number_correct, right_probability, within_ranks
 from shortlist.laws.quality import Quality, good_ranks, great_ranks
 from shortlist.laws.subset_chances import Chances, covered, log_integral, survival_of, thinned
-from shortlist.laws.subsets import Classes, log_sum
+from shortlist.laws.subsets import Classes
 from shortlist.noise.kinds import EXPONENTIAL
 
 PANELS = 40
@@ -34,8 +34,8 @@ def guarded_chances(classes: Classes, v: float, a: float, cuts: tuple[int, ...] 
     top = log_integral(end, still_out, weight * np.exp(node - end))
     cell = mass + thinned(loss, end, still_out, np.exp(node - end), weight * np.exp(node - end))
     guard = max(0.0, 1.0 - math.exp(top) - float(np.exp(cell).sum()))
-    missed = left_out - float(np.logaddexp(0.0, log_sum(mass)))  # of the whole mass, which may exceed every float
-    return Chances(classes, cells, cell, top, math.exp(missed)), guard
+    # a subset left out wins before the integrals end, with p s far below 1: at most with twice its mass times that end
+    return Chances(classes, cells, cell, top, math.exp(min(left_out + end, -1.0) + math.log(2.0))), guard
 
 
 def _log_panels(end: float) -> tuple[Floats, Floats]:
