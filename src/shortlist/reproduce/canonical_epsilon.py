@@ -72,7 +72,7 @@ def _ratio_line(rows: list[Row], k: int, real: bool) -> Line:
     return Line(
         f"Netflix, k = {k}: how much less epsilon canonical needs than peeling",
         PAPER_RATIOS.get(k, "not reported"),
-        f"{ratio:.3g} ({at[PEELING]:.3g} against {at[OURS]:.3g}; guarded {at[GUARDED]:.3g}, bound {at[BOUND]:.3g})"
+        f"{ratio:,.{0 if ratio >= 100 else 1}f} ({at[PEELING]:.3g} against {at[OURS]:.3g}; guarded {at[GUARDED]:.3g}, bound {at[BOUND]:.3g})"
         + ("" if real else "; generated data"),
         "the paper compares by its own losses; at a 99% chance of exactly the true set the gap-aware loss and "
         "exponential noise add to it, and nobody can need less than the bound",
