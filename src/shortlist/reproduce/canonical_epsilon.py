@@ -72,11 +72,15 @@ def _ratio_line(rows: list[Row], k: int, real: bool) -> Line:
     return Line(
         f"Netflix, k = {k}: how much less epsilon canonical needs than peeling",
         PAPER_RATIOS.get(k, "not reported"),
-        f"{ratio:.3g} ({at[PEELING]:.3g} against {at[OURS]:.3g}; guarded {at[GUARDED]:.3g}, bound {at[BOUND]:.3g})"
+        f"{_plain(ratio)} ({at[PEELING]:.3g} against {at[OURS]:.3g}; guarded {at[GUARDED]:.3g}, bound {at[BOUND]:.3g})"
         + ("" if real else "; generated data"),
         "the paper compares by its own losses; at a 99% chance of exactly the true set the gap-aware loss and "
         "exponential noise add to it, and nobody can need less than the bound",
     )
+
+
+def _plain(ratio: float) -> str:
+    return f"{ratio:.1f}" if ratio < 100 else f"{ratio:,.0f}"
 
 
 def _distance_line(rows: list[Row]) -> Line:
