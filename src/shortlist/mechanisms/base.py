@@ -9,6 +9,7 @@ import math
 import operator
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -31,7 +32,8 @@ Budget = PureDP | ZCDP | ApproxDP
 class Outcome:
     """What a mechanism drew: the positions of the winners, best first, and whatever is released beside them."""
 
-    indices: list[int]
+    indices: list[int] | None
+    """None where a test did not pass: then nothing is named."""
     values: list[float] | None = None
     soft_max: float | None = None
     used: str | None = None
@@ -43,6 +45,8 @@ class Outcome:
     kept: ExPost | None = None
     """What this very outcome cost, where a ledger that reserved the charge may take back the rest (SPEC 11)."""
     evidence: ChainedGaps | ThresholdGaps | None = None
+    k: int | None = None
+    """How many items, where the mechanism chose that."""
 
 
 class Mechanism(ABC):
@@ -140,9 +144,8 @@ class Mechanism(ABC):
         outcome = self._draw(asked, source)
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
-        labels = asked.labels
         release = Release(
-            items=list(outcome.indices if isinstance(labels, range) else map(labels.__getitem__, outcome.indices)),
+            items=None if outcome.indices is None else _named(asked.labels, outcome.indices),
             indices=outcome.indices,
             ordered=self.ordered,
             guarantee=guarantee,
@@ -163,8 +166,15 @@ class Mechanism(ABC):
             stopped=outcome.stopped,
             kept=outcome.kept,
             evidence=outcome.evidence,
+            k=outcome.k,
         )
+        if not asked.public:
+            release = release.without_positions()  # before sorting: places in a private list must not break ties
         return release if self.ordered else release.as_set()
+
+
+def _named(labels: Sequence[Hashable], indices: list[int]) -> list[Hashable]:
+    return list(indices) if isinstance(labels, range) else [labels[i] for i in indices]
 
 
 def give_back(reservation: Reservation, kept: Guarantee) -> None:
@@ -263,7 +273,8 @@ def check_known_candidates(scores: Scores, k: int) -> None:
     if not scores.public:
         raise ValueError(
             "the list of candidates comes from the data, and no pure-DP release of names exists then: if the list is "
-            "public knowledge, say public=True (or count with candidates=[...])"
+            "public knowledge, say public=True (or count with candidates=[...]); otherwise give delta=1e-6, which "
+            "selects an unknown-domain mechanism"
         )
     if k > len(scores):
         raise ValueError(f"k={k} is more than the {len(scores)} candidates; choose a smaller k")
