@@ -7,7 +7,8 @@ BIN := .venv/bin
 demo: .venv/installed
 	$(BIN)/shortlist demo
 
-test: lint types
+# pyspark is large: it is installed for the tests alone, and only where there is a Java to run it.
+test: lint types $(if $(shell command -v java),.venv/spark)
 	$(BIN)/pytest -n auto --cov=src/shortlist/noise --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
 lint: .venv/installed
@@ -26,6 +27,10 @@ audit: .venv/installed
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	touch $@
+
+.venv/spark: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,spark]'
 	touch $@
 
 clean:

@@ -2,22 +2,8 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
-SHORTLIST = Path(sys.executable).parent / "shortlist"
-
-
-def run(*arguments):
-    return subprocess.run([SHORTLIST, *arguments], capture_output=True, text=True, check=False)
-
-
-def test_the_demo_releases_a_winner_and_a_top_ten():
-    done = run("demo")
-    assert done.returncode == 0, done.stderr
-    assert "PureDP(epsilon=0.5) for one voter" in done.stdout
-    assert "PureDP(epsilon=1.0) for one voter" in done.stdout
-    assert "10 │" in done.stdout
-    assert not done.stderr
+from .cli.terminal import run
 
 
 def test_without_a_command_it_shows_what_there_is():

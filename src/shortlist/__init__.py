@@ -12,6 +12,7 @@ from shortlist.planning import compare, epsilon_for
 from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP
 from shortlist.release import Release
 from shortlist.scores import Scores
+from shortlist.tables import count
 
 __all__ = [
     "ZCDP",
@@ -22,6 +23,7 @@ __all__ = [
     "Release",
     "Scores",
     "compare",
+    "count",
     "epsilon_for",
     "select",
     "testing",

@@ -5,7 +5,7 @@ Errors name the argument and what to write instead, and never show a value or a 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,8 @@ from shortlist._arrays import Values
 
 NOT_NUMBERS = "scores must be integers or floats; convert them, for example with .astype(float)"
 FrameKind = Literal["polars", "pandas", "pyarrow"]
+Frame = FrameKind | Callable[[dict[str, list[Any]]], Any]
+"""A library by name, or a maker of tables in an engine, from columns."""
 FRAMES: tuple[FrameKind, ...] = ("polars", "pandas", "pyarrow")
 
 

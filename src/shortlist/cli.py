@@ -7,10 +7,12 @@ import sys
 import typer
 
 from shortlist.commands import ledger
+from shortlist.commands.top import top
 from shortlist.privacy import BudgetExceeded, LedgerError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(ledger.app, name="ledger")
+app.command(no_args_is_help=True)(top)
 
 
 @app.callback()
@@ -20,14 +22,17 @@ def main_options() -> None:
 
 @app.command()
 def demo() -> None:
-    """Make a small election, release its winner and its top 10, and say what that cost."""
+    """Make a million rows, count them, release a top 10 in two ways beside the truth, and draw a picture."""
     from shortlist.demo import run
 
     run()
 
 
 def main() -> None:
-    """The entry point of the `shortlist` command: 1 for bad input, 2 for bad usage, 3 for an exceeded budget."""
+    """The entry point of the `shortlist` command.
+
+    It ends with 0, 1 for bad input, 2 for bad usage, 3 for an exceeded budget, or 130 if it was stopped by Ctrl-C.
+    """
     try:
         app()
     except BudgetExceeded as error:

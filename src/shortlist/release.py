@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
-from shortlist._reading import FRAMES, FrameKind
+from shortlist._reading import FRAMES, Frame, FrameKind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,8 @@ class Release:
     """Released candidates. Everything in it is released: it may be shown to anybody.
 
         `items` are labels, best first where `ordered`; otherwise they are a set, sorted by label so that their
-        order says nothing. `indices` are their positions in the scores. `guarantee` is the promise to one
+        order says nothing. `indices` are their positions in the scores (none where those would tell a rank: in
+        scores counted from a table). `guarantee` is the promise to one
         `unit`; `charge` is what a ledger books for it, which may be finer. `values` are noisy scores where the
     mechanism releases them, `used` is which way a mechanism with several went, `gaps` are differences of noisy scores
     (one for each item), `answers` the answers "above" of a sparse vector, and `notes` say what it all means. `kept` is
@@ -41,7 +42,7 @@ class Release:
     unit: str
     neighbours: str
     secure: bool
-    frame: FrameKind | None = None
+    frame: Frame | None = None
     values: list[float] | None = None
     soft_max: float | None = None
     used: str | None = None
@@ -54,6 +55,8 @@ class Release:
     evidence: ChainedGaps | ThresholdGaps | None = None
     """What the gaps say about the scores: the law behind `refine` and `lower_bound`."""
     k: int | None = None
+    item_columns: tuple[str, ...] = ()
+    """The columns that make an item, where there are several: each is then a tuple."""
 
     @property
     def _named(self) -> list[Hashable]:
@@ -72,7 +75,7 @@ class Release:
         self._check_single("index", "indices")
         if self.indices is None:
             raise AttributeError(
-                "the list of candidates is not public, so positions in it are not released; read .item"
+                "positions are not public where the candidates come from data or from a table; read .item"
             )
         return self.indices[0]
 
@@ -146,14 +149,21 @@ class Release:
         ranks = {"rank": list(range(1, len(self._named) + 1))} if self.ordered else {}
         values = {} if self.values is None else {"value": list(self.values)}
         gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
-        return {**ranks, "item": list(self._named), **values, **gaps}
+        if not self.item_columns:
+            return {**ranks, "item": list(self._named), **values, **gaps}
+        taken = {*ranks, *values, *gaps}
+        names = [f"item {name}" if name in taken else name for name in self.item_columns]
+        parts: Any = self._named
+        return {**ranks, **{name: [item[n] for item in parts] for n, name in enumerate(names)}, **values, **gaps}
 
     def to_frame(self) -> Any:
-        """A data frame in the caller's own kind (pandas, polars or pyarrow)."""
+        """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from."""
         import narwhals as nw
 
-        backend = self.frame or installed_frame()
         columns = self.columns()
+        if callable(self.frame):
+            return self.frame(columns)
+        backend = self.frame or installed_frame()
         if len({type(item) for item in self._named}) > 1:
             columns["item"] = [str(item) for item in self._named]  # a column has one type
         return nw.from_dict(columns, backend=backend).to_native()
@@ -164,29 +174,33 @@ class Release:
 
         return plot_release(self, ax)
 
-    def _texts(self) -> dict[str, list[str]]:
+    def texts(self) -> dict[str, list[str]]:
         """The table as a person reads it: values and gaps to six digits, everything else as it is."""
         columns = self.columns()
         numbers = ("value", "gap")
         return {name: [f"{cell:.6g}" if name in numbers else str(cell) for cell in columns[name]] for name in columns}
 
-    def _line(self) -> str:
+    def line(self) -> str:
         """Guarantee, mechanism, unit of privacy, in one line."""
         warning = "" if self.secure else "  [seeded randomness: for tests, not private]"
         return f"{self.guarantee} for one {self.unit} ({self.neighbours}) by {self.mechanism}{warning}"
 
     def __str__(self) -> str:
-        return "\n".join([text_table(self._texts()), "", self._line(), *self.notes])
+        return self.lines(self.texts())
+
+    def lines(self, columns: dict[str, list[str]]) -> str:
+        """A table of these texts, and one line: guarantee, mechanism, unit of privacy."""
+        return "\n".join([text_table(columns), "", self.line(), *self.notes])
 
     def __repr__(self) -> str:
-        return f"<Release of {len(self._named)}: {self._line()}>"
+        return f"<Release of {len(self._named)}: {self.line()}>"
 
     def _repr_html_(self) -> str:
-        columns = self._texts()
+        columns = self.texts()
         head = "".join(f"<th>{escape(name)}</th>" for name in columns)
         rows = zip(*columns.values(), strict=True)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        lines = "".join(f"<p>{escape(line)}</p>" for line in (self._line(), *self.notes))
+        lines = "".join(f"<p>{escape(line)}</p>" for line in (self.line(), *self.notes))
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{lines}"
 
 

@@ -8,15 +8,34 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 
-from shortlist._arrays import Values
-from shortlist._reading import FrameKind, checked_flag, checked_labels, checked_values, unpack
+from shortlist._arrays import Indices, Values
+from shortlist._reading import Frame, checked_flag, checked_labels, checked_values, unpack
+from shortlist._runs import Runs
 
 Neighbours = Literal["add-remove", "replace"]
 Number = int | float | Fraction | Decimal
+
+
+class Names(Protocol):
+    """Candidates whose names stay where they are (`shortlist.tables`): positions are score classes, best first."""
+
+    @property
+    def scores(self) -> Values:
+        """The distinct scores, decreasing."""
+        ...
+
+    @property
+    def sizes(self) -> Indices:
+        """How many candidates have each."""
+        ...
+
+    def names(self, positions: Sequence[int]) -> list[Hashable]:
+        """The candidates at these positions."""
+        ...
 
 
 class Scores:
@@ -57,8 +76,8 @@ class Scores:
     """
 
     __slots__ = (
-        "_frame", "_from_table", "_labels", "_largest", "_monotone", "_neighbours", "_public", "_range", "_sensitivity",
-        "_unit", "_values",
+        "_columns", "_frame", "_from_table", "_labels", "_largest", "_monotone", "_names", "_neighbours", "_public",
+        "_range", "_sensitivity", "_size", "_unit", "_values",
     )  # fmt: skip
 
     def __init__(
@@ -74,13 +93,17 @@ class Scores:
     ) -> None:
         if isinstance(values, Scores):
             raise TypeError("these are Scores already; use them as they are")
-        numbers, own_labels, self._frame = unpack(values)
+        numbers, own_labels, kind = unpack(values)
+        self._frame: Frame | None = kind
         if labels is not None and own_labels is not None:
             raise ValueError("the values bring their own labels; leave labels= out, or pass plain values")
         plain = labels is None and own_labels is None and self._frame is None
         self._public = plain if public is None else checked_flag("public", public)
-        self._values = checked_values(numbers, may_be_empty=not self._public)
-        self._labels = checked_labels(own_labels if labels is None else labels, len(self._values))
+        self._values: Values | None = checked_values(numbers, may_be_empty=not self._public)
+        self._size = len(self._values)
+        self._labels = checked_labels(own_labels if labels is None else labels, self._size)
+        self._names: Names | None = None
+        self._columns: tuple[str, ...] = ()
         self._sensitivity = sensitivity
         self._monotone = checked_flag("monotone", monotone)
         if not isinstance(neighbours, str) or neighbours not in ("add-remove", "replace"):
@@ -100,6 +123,9 @@ class Scores:
     @property
     def values(self) -> Values:
         """The scores themselves, read only. Private, unless the scores are public."""
+        if self._values is None:
+            assert self.runs is not None
+            self._values = self.runs.expanded()
         view = self._values.view()
         view.flags.writeable = False
         return view
@@ -107,7 +133,9 @@ class Scores:
     @property
     def labels(self) -> Sequence[Hashable]:
         """The candidates' names; their positions where they have none. Private, unless `public`."""
-        return range(len(self._values)) if self._labels is None else self._labels
+        if self._names is not None:
+            return self._names.names(range(self._size))
+        return range(self._size) if self._labels is None else self._labels
 
     @property
     def sensitivity(self) -> Number | tuple[Number, Number]:
@@ -145,7 +173,7 @@ class Scores:
         return self._largest
 
     @property
-    def frame(self) -> FrameKind | None:
+    def frame(self) -> Frame | None:
         """The kind of frame the values came in, if any."""
         return self._frame
 
@@ -153,6 +181,54 @@ class Scores:
     def from_table(self) -> bool:
         """Whether the values were counted from people's rows, and so may not be studied directly."""
         return self._from_table
+
+    @property
+    def numbered(self) -> bool:
+        """Whether positions mean something public. Those of candidates held in a table tell their rank: they do not."""
+        return self._names is None
+
+    @property
+    def runs(self) -> Runs | None:
+        """The scores of candidates held in a table, best first, by their distinct numbers; None otherwise. Private."""
+        return None if self._names is None else Runs.of(self._names.scores, self._names.sizes)
+
+    @property
+    def sequence(self) -> Values | Runs:
+        """The scores, by their distinct numbers where they come so. Private, unless the scores are public."""
+        runs = self.runs
+        return self.values if runs is None else runs
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that make a candidate, where there are several: its label is then a tuple."""
+        return self._columns
+
+    def named(self, positions: Sequence[int]) -> list[Hashable]:
+        """The labels at these positions: of winners, for they travel."""
+        if self._names is not None:
+            return self._names.names(positions)
+        labels = self.labels
+        return [labels[i] for i in positions]
+
+    @classmethod
+    def _held(
+        cls,
+        names: Names,
+        *,
+        sensitivity: Number | tuple[Number, Number],
+        monotone: bool,
+        public: bool,
+        unit: str,
+        grid: float | None,
+        frame: Frame | None,
+        columns: tuple[str, ...],
+    ) -> Self:
+        """Scores counted from people's rows under add/remove; in steps of `grid`, a power of two, if they are sums."""
+        scores = cls([0], sensitivity=sensitivity, monotone=monotone, public=public, unit=unit)
+        scores._values, scores._size = None, int(names.sizes.sum())
+        scores._names = names if grid is None else _OnGrid(names, grid)
+        scores._frame, scores._columns, scores._from_table = frame, columns, True
+        return scores
 
     def as_public(self) -> Self:
         """The same scores, declared to be public or made up: exact utility may then be computed from them."""
@@ -169,7 +245,7 @@ class Scores:
         return copy
 
     def __len__(self) -> int:
-        return len(self._values)
+        return self._size
 
     def __repr__(self) -> str:
         count = f"{len(self)} candidate{'s' * (len(self) != 1)}" if self._public else "candidates from data"
@@ -180,6 +256,27 @@ class Scores:
             self._neighbours,
         ]
         return f"Scores({', '.join(parts)}{', public' if self._public else ''})"
+
+
+class _OnGrid:
+    """The same candidates, their scores in units of the caller: whole steps times a power of two, which is exact."""
+
+    __slots__ = ("_grid", "_names")
+
+    def __init__(self, names: Names, grid: float) -> None:
+        self._names = names
+        self._grid = grid
+
+    @property
+    def scores(self) -> Values:
+        return self._names.scores.astype(np.float64) * self._grid
+
+    @property
+    def sizes(self) -> Indices:
+        return self._names.sizes
+
+    def names(self, positions: Sequence[int]) -> list[Hashable]:
+        return self._names.names(positions)
 
 
 def as_scores(scores: object, **question: Any) -> Scores:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from shortlist.commands.output import printable
 from shortlist.privacy import ZCDP, ApproxDP, Ledger, LedgerError, PureDP
 from shortlist.privacy.ledger_file import Entry
 
@@ -109,7 +110,7 @@ def _show(ledger: Ledger, rows: int, as_json: bool) -> None:
         ("left", str(ledger.remaining)),
         ("head", ledger.head),
     ):
-        facts.add_row(Text(name, style="bold"), Text(_printable(value), overflow="fold"))
+        facts.add_row(Text(name, style="bold"), Text(printable(value), overflow="fold"))
     console.print(facts)
     if entries:
         table = Table(show_edge=False, pad_edge=False)
@@ -119,11 +120,6 @@ def _show(ledger: Ledger, rows: int, as_json: bool) -> None:
             what = entry.kind if entry.refund_of is None else f"refund of {entry.refund_of}"
             minute, mechanism = entry.time[:16].replace("T", " "), entry.mechanism.partition("(")[0]
             cells = (str(entry.number), minute, what, entry.guarantee, mechanism, entry.purpose)
-            table.add_row(*(Text(_printable(cell)) for cell in cells))
+            table.add_row(*(Text(printable(cell)) for cell in cells))
         console.print()
         console.print(table)
-
-
-def _printable(text: str) -> str:
-    """Without the characters that would move a terminal's cursor or colour it."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)

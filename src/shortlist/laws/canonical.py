@@ -11,6 +11,7 @@ The parameters are the same throughout: the ranked scores with their losses, and
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import numpy as np
 
@@ -121,7 +122,7 @@ def inclusion_of(ranking: Ranking, law: Chances, d: int) -> Floats:
     below, above = np.cumsum(by_row) - by_row, np.cumsum(between[::-1])[::-1] - between
     result = np.zeros(d)
     result[ranking.order[:k]] = (top + below + above)[::-1]
-    run = np.append(0, np.cumsum(np.diff(classes.fall) > 0))
+    run = np.append(0, np.cumsum(np.diff(cast(Floats, classes.fall)) > 0))
     starts = np.flatnonzero(np.append(1, np.diff(run)))
     lengths = np.diff(np.append(starts, len(run)))
     held, later = _by_run(law, run, starts, lengths)
@@ -136,7 +137,7 @@ def _by_run(law: Chances, run: Indices, starts: Indices, lengths: Indices) -> tu
     some = np.flatnonzero(np.exp(law.cell) > NEGLIGIBLE / len(law.cell))
     i, first, last = law.i[some], law.cells.first[some], law.cells.last[some]
     counts = run[last] - run[first] + 1
-    loss_free = law.cell[some] - _log_size(i, first, last) + _middle(law.classes.fall, first, last)
+    loss_free = law.cell[some] - _log_size(i, first, last) + _middle(cast(Floats, law.classes.fall), first, last)
     for part in _blocks(counts):
         cell = np.repeat(part, counts[part])
         at = _ramp(run[first[part]], counts[part])

@@ -20,6 +20,7 @@ from functools import cache
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
+from shortlist._runs import Runs
 from shortlist.laws.binomials import log_choose
 from shortlist.laws.subsets import Cells, Classes, bounded, cover, log_sum
 
@@ -109,14 +110,14 @@ def others(classes: Classes, cells: Cells, *, start: int = 0) -> Cells:
     return bounded(classes, row[order][:-1][gap], begin[gap], end[gap])
 
 
-def _blocks(loss: Floats, width: float, start: int, cuts: tuple[int, ...]) -> Blocks:
+def _blocks(loss: Floats | Runs, width: float, start: int, cuts: tuple[int, ...]) -> Blocks:
     """Runs that vary in loss by at most `width` near both ends, by more between; cut at cuts and where losses begin."""
-    least, most, steps = float(loss[start]), float(loss[-1]), width * NUMBERS
+    least, most, steps = float(loss[start]), float(loss[len(loss) - 1]), width * NUMBERS
     edges = least + steps
     if most > edges[-1]:
         between = least + steps[-1] * ((most - least) / steps[-1]) ** (NUMBERS / STEPS)
         edges = np.concatenate([edges, between, most - steps])
-    places = np.concatenate([np.searchsorted(loss, edges), np.array((start, *cuts), np.int64)])
+    places = np.concatenate([loss.searchsorted(edges), np.array((start, *cuts), np.int64)])
     places.sort()
     places = places[(places >= start) & (places < len(loss))]
     first = places[np.append(True, places[1:] > places[:-1])]

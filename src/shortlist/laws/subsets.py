@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask
+from shortlist._runs import Runs
 from shortlist.laws.binomials import log_run
 
 NEGLIGIBLE = 46.0
@@ -36,7 +37,7 @@ class Classes:
 
     i: Indices
     rise: Floats
-    fall: Floats
+    fall: Floats | Runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ def bounded(classes: Classes, row: Indices, first: Indices, last: Indices) -> Ce
 
 def spread(classes: Classes, cells: Cells) -> Floats:
     """By how much the loss varies inside each cell."""
-    return classes.fall[cells.last] - classes.fall[cells.first]
+    width: Floats = classes.fall[cells.last] - classes.fall[cells.first]
+    return width
 
 
 def join(parts: list[Cells]) -> Cells:
@@ -141,9 +143,9 @@ def quartered(classes: Classes, cells: Cells) -> Cells:
     return bounded(classes, *(np.concatenate(parts) for parts in zip(again, uniform, strict=True)))
 
 
-def _halved(fall: Floats, row: Indices, first: Indices, last: Indices) -> tuple[Indices, Indices, Indices]:
+def _halved(fall: Floats | Runs, row: Indices, first: Indices, last: Indices) -> tuple[Indices, Indices, Indices]:
     """Each cell cut in two where a run of equal losses begins; they must vary in loss."""
     middle = fall[(first + last + 1) // 2]
-    cut = np.searchsorted(fall, middle, side="left")
-    cut = np.where(cut > first, cut, np.searchsorted(fall, middle, side="right"))
+    cut = fall.searchsorted(middle, side="left")
+    cut = np.where(cut > first, cut, fall.searchsorted(middle, side="right"))
     return np.concatenate([row, row]), np.concatenate([first, cut]), np.concatenate([cut - 1, last])

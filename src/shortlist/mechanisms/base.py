@@ -9,7 +9,6 @@ import math
 import operator
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -56,6 +55,12 @@ class Mechanism(ABC):
 
     proof: ClassVar[str]
     """Where the proof of the guarantee stands."""
+
+    exchangeable: ClassVar[bool] = False
+    """Whether the law treats candidates alike: renaming them renames the output and changes nothing else.
+
+    Candidates that are held in a table have no order but that of their scores, so only such mechanisms may see them.
+    """
 
     @property
     @abstractmethod
@@ -138,6 +143,11 @@ class Mechanism(ABC):
         asked = self._asked(scores, question)
         source = checked_source(rng)
         check_ledger(ledger)
+        if not (asked.numbered or self.exchangeable):
+            raise ValueError(
+                f"{self.name} asks its candidates one after another, in an order that must be public; candidates "
+                "counted from a table have none. Choose a mechanism that treats them alike, as top_k does"
+            )
         self._check(asked)
         guarantee, charge = self._terms(asked)
         reservation = self._reserve(ledger, charge, purpose, f"{asked.unit} ({asked.neighbours})")
@@ -145,8 +155,8 @@ class Mechanism(ABC):
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
         release = Release(
-            items=None if outcome.indices is None else _named(asked.labels, outcome.indices),
-            indices=outcome.indices,
+            items=None if outcome.indices is None else asked.named(outcome.indices),
+            indices=outcome.indices if asked.numbered else None,
             ordered=self.ordered,
             guarantee=guarantee,
             charge=charge,
@@ -156,6 +166,7 @@ class Mechanism(ABC):
             neighbours=asked.neighbours,
             secure=source.secure,
             frame=asked.frame,
+            item_columns=asked.columns,
             values=outcome.values,
             soft_max=outcome.soft_max,
             used=outcome.used,
@@ -171,10 +182,6 @@ class Mechanism(ABC):
         if not asked.public:
             release = release.without_positions()  # before sorting: places in a private list must not break ties
         return release if self.ordered else release.as_set()
-
-
-def _named(labels: Sequence[Hashable], indices: list[int]) -> list[Hashable]:
-    return list(indices) if isinstance(labels, range) else [labels[i] for i in indices]
 
 
 def give_back(reservation: Reservation, kept: Guarantee) -> None:
@@ -278,7 +285,7 @@ def check_known_candidates(scores: Scores, k: int) -> None:
         )
     if k > len(scores):
         raise ValueError(f"k={k} is more than the {len(scores)} candidates; choose a smaller k")
-    if not _at_least(scores.values, k):
+    if scores.numbered and not _at_least(scores.values, k):
         raise ValueError(f"k={k} is more than the candidates that may be chosen (those above -inf)")
 
 

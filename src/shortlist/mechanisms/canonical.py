@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices
+from shortlist._arrays import Floats, Indices, Values
+from shortlist._runs import Runs
 from shortlist.laws.quality import Quality
 from shortlist.mechanisms.base import (
     Budget,
@@ -88,6 +89,7 @@ class CanonicalTopK(Mechanism):
     loss: Loss = "gap-aware"
 
     proof: ClassVar[str] = "docs/mechanisms/canonical.md#proof"
+    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
@@ -135,16 +137,18 @@ class CanonicalTopK(Mechanism):
     def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
         return (NOTHING, NOTHING) if self.k == _choosable(scores) else (self.guarantee, self.charge)
 
-    def _ranking(self, scores: Scores) -> Ranking:
+    def _ranking(self, scores: Scores, values: Values | Runs | None = None) -> Ranking:
         gamma = default_gamma(self.k, _choosable(scores)) if self.gamma is None else Fraction(self.gamma)
         rate = Fraction(epsilon_of_a_round(1, self.guarantee)) / scores.range_sensitivity
-        return ranked(scores.values, self.k, rate, gamma, gap_aware=self.loss == "gap-aware")
+        values = scores.values if values is None else values
+        return ranked(values, self.k, rate, gamma, gap_aware=self.loss == "gap-aware")
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         if self.k == _choosable(scores):
             everyone = np.flatnonzero(scores.values > -np.inf).tolist()
             return Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
-        return Outcome(np.sort(prepare_subsets(self._ranking(scores), self._kind).draw(source)).tolist())
+        ranking = self._ranking(scores, scores.runs)
+        return Outcome(np.sort(prepare_subsets(ranking, self._kind).draw(source)).tolist())
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
         """The positions of independent draws, one sorted row each, for study and audit of public scores."""
@@ -233,6 +237,8 @@ def default_gamma(k: int, d: int) -> Fraction:
 
 def _choosable(scores: Scores) -> int:
     """How many candidates may be chosen, those above -inf: public, as which ones they are."""
+    if not scores.numbered:  # counted from a table: a number for everyone
+        return len(scores)
     values = scores.values
     return int(np.count_nonzero(values > -np.inf)) if values.dtype.kind == "f" else len(values)
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shortlist._arrays import Values
+from shortlist._runs import Runs
 from shortlist.laws.bars import canonical_offset
 from shortlist.mechanisms.base import (
     Mechanism,
@@ -74,6 +75,7 @@ class CanonicalLimitedDomain(Mechanism):
     gamma: float | Fraction = GAMMA
 
     proof: ClassVar[str] = "docs/mechanisms/canonical-limited-domain.md#proof"
+    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
@@ -122,10 +124,10 @@ class CanonicalLimitedDomain(Mechanism):
         check_counts(scores)
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        positions, sets = self._prepared(scores.values)
+        positions, sets = self._prepared(scores.sequence)
         return Outcome([int(positions[rank]) for rank in sets.draw(source)])
 
-    def _prepared(self, counts: Values) -> tuple[Values, LimitedSets]:
+    def _prepared(self, counts: Values | Runs) -> tuple[Values, LimitedSets]:
         """(the positions of the ranks, the law over sets of ranks)."""
         assert self.limit is not None
         found = listing(counts, self.limit)

@@ -48,6 +48,7 @@ class ExponentialWithGap(Mechanism):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/exponential-with-gap.md#proof"
+    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", self.guarantee.epsilon)

@@ -66,6 +66,7 @@ class TopKWithGaps(Mechanism):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/top-k-with-gaps.md#proof"
+    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _store(self)
@@ -113,6 +114,7 @@ class MeasuredTopK(Mechanism):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/top-k-with-gaps.md#select-measure-refine"
+    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _store(self)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
+from shortlist._runs import Runs
 from shortlist.mechanisms.base import (
     Budget,
     Mechanism,
@@ -70,6 +71,7 @@ class GuardedTopK(Mechanism):
     budget: Guarantee | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/guarded.md#proof"
+    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
@@ -100,6 +102,9 @@ class GuardedTopK(Mechanism):
         return self._canonical._terms(scores)
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
+        runs = scores.runs
+        if runs is not None and 2 < self.k <= len(runs) // 2:
+            return self._draw_by_runs(scores, runs, source)
         run = self._prepared(scores)
         if run is None:
             return replace(self._canonical._draw(scores, source), used="canonical")
@@ -162,11 +167,26 @@ class GuardedTopK(Mechanism):
         if not (junk < len(chosen) - k).any():
             return None
         kept = _negated(values[chosen]) if mirrored else values[chosen]
+        return GuardedRace(chosen, kept, *self._guard(scores, kept, k, junk), mirrored)
+
+    def _draw_by_runs(self, scores: Scores, runs: Runs, source: Source) -> Outcome:
+        """The same for candidates held in a table, at the cost of their distinct scores."""
+        junk = junk_from(self.k, len(runs), rho_of(self.k))
+        if not (junk < len(runs) - self.k).any():
+            return replace(self._canonical._draw(scores, source), used="canonical")
+        guard, scale = self._guard(scores, runs, self.k, junk)
+        found = guard.draw(source)
+        if found is not None:
+            return Outcome(found.tolist(), used="canonical")
+        race_of_all = race(scores.values, k=self.k, scale=scale, noise=EXPONENTIAL, source=source)
+        return Outcome(race_of_all.indices.tolist(), used="one-shot")
+
+    def _guard(self, scores: Scores, kept: Values | Runs, k: int, junk: Indices) -> tuple[Guard, Fraction]:
+        """(the guard, the scale of one-shot's noise if it wins)."""
         rate = Fraction(self.guarantee.epsilon) / scores.range_sensitivity  # type: ignore[union-attr]
         ranking = ranked(kept, k, rate, Fraction(1, 2), gap_aware=True)
-        a = share_of(k, len(chosen))
-        guard = guarded(ranking, a, TAU, junk)
-        return GuardedRace(chosen, kept, guard, k / ((1 - a) * rate), mirrored)
+        a = share_of(k, len(kept))
+        return guarded(ranking, a, TAU, junk), k / ((1 - a) * rate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ class JointTopK(Mechanism):
     budget: Guarantee | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/joint.md#proof"
+    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))

@@ -63,6 +63,7 @@ class LargeGap(Mechanism):
     limit: int | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/large-gap.md#proof"
+    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         store_budget(self)
@@ -124,7 +125,7 @@ def largest(scores: Scores, size: int) -> list[int] | list[Fraction]:
     values = scores.values
     if values.dtype.kind == "f":
         return sorted((Fraction(value) for value in values[values > -np.inf].tolist()), reverse=True)[:size]
-    return sorted_counts(values, size)
+    return sorted_counts(scores.sequence, size)
 
 
 def last_rank(scores: Scores, limit: int | None) -> int:

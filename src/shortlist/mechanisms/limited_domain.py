@@ -87,6 +87,7 @@ class LimitedDomainTopK(Mechanism):
     split: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/limited-domain.md#proof"
+    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
@@ -159,7 +160,7 @@ class LimitedDomainTopK(Mechanism):
         check_counts(scores)
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        found = listing(scores.values, self._limit)
+        found = listing(scores.sequence, self._limit)
         ranks = self._ranks(found, source)
         stopped = len(ranks) < self.k
         notes = (STOPPED,) if stopped else ()

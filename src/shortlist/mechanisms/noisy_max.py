@@ -55,14 +55,15 @@ class NoisyMax(Mechanism):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/noisy-max.md#proof"
+    exchangeable: ClassVar[bool] = True
 
     _top_one: OneshotTopK | GaussianMax = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         store_budget(self)
-        object.__setattr__(self, "_top_one", self._made())
+        object.__setattr__(self, "_top_one", self._as_top_one())
 
-    def _made(self) -> OneshotTopK | GaussianMax:
+    def _as_top_one(self) -> OneshotTopK | GaussianMax:
         if self.noise == "gaussian":
             return gaussian_max(stored_budget(self), self.work)
         return OneshotTopK(k=1, epsilon=self.epsilon, budget=self.budget, noise=self.noise, work=self.work)

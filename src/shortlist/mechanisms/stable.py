@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shortlist._arrays import Values
+from shortlist._runs import Runs
 from shortlist.laws.stability import GaussianTest, LaplaceTest, OptimalTest, StabilityTest, quantile_above, rate_below
 from shortlist.mechanisms.base import (
     Mechanism,
@@ -117,6 +118,7 @@ class StableTopK(Mechanism):
     split: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/stable.md#proof"
+    exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.k is not None:
@@ -171,10 +173,10 @@ class StableTopK(Mechanism):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         if self.k is not None and not self.fill:
-            found = self._tested(scores.values, self.k, source)
+            found = self._tested(scores.sequence, self.k, source)
             return Outcome(None, notes=(FAILED,)) if found is None else Outcome(found)
         j = self._chosen(scores, source)
-        found = self._tested(scores.values, j, source)
+        found = self._tested(scores.sequence, j, source)
         if not self.fill:
             return Outcome(found, k=j, notes=(f"k = {j}", *([FAILED] if found is None else [])))
         indices, used = self._filled(scores, found or [], source)
@@ -185,10 +187,10 @@ class StableTopK(Mechanism):
         limit, gap = last_rank(scores, self.limit), self._parts.gap
         assert gap is not None
         return large_gap(
-            sorted_counts(scores.values, limit + 1), offsets(self.regularizer, limit), 2 / Fraction(gap), source
+            sorted_counts(scores.sequence, limit + 1), offsets(self.regularizer, limit), 2 / Fraction(gap), source
         )
 
-    def _tested(self, counts: Values, j: int, source: Source) -> list[int] | None:
+    def _tested(self, counts: Values | Runs, j: int, source: Source) -> list[int] | None:
         """The positions of the top j, if they pass."""
         positions, largest = head(counts, j + 1)
         if not certified([*largest.tolist(), 0, 0], min(j, len(largest) + 1), self._parts.test, source):

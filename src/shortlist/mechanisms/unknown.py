@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from shortlist._arrays import Indices, Values
+from shortlist._runs import Runs
 from shortlist.mechanisms.base import checked_k
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.privacy.checks import number
@@ -88,6 +89,8 @@ def check_counts(scores: Scores) -> None:
             "this needs counts of distinct users, which one person moves by at most 1 and all the same way: write "
             "sensitivity=1, monotone=True (clipped sums and other scores will not do)"
         )
+    if not scores.numbered:  # counted from a table, by people
+        return
     if scores.values.dtype.kind == "f":
         raise ValueError("this needs whole-number counts, not floats: convert them, for example with .astype(int)")
     if not scores.public and len(scores) and isinstance(scores.labels, range):
@@ -96,11 +99,14 @@ def check_counts(scores: Scores) -> None:
         raise ValueError("counts must not be negative: they are numbers of users")
 
 
-def head(counts: Values, size: int) -> tuple[Indices, Indices]:
+def head(counts: Values | Runs, size: int) -> tuple[Indices, Indices]:
     """(positions, counts) of the `size` largest counts, in decreasing order, or of all there are.
 
     Which of the tied counts at the end are in is arbitrary: whoever uses it must not depend on that.
     """
+    if isinstance(counts, Runs):
+        first = np.arange(min(size, len(counts)))
+        return first, counts[first]
     chosen = np.arange(len(counts))
     if size < len(counts):
         chosen = np.argpartition(counts, len(counts) - size)[len(counts) - size :]
@@ -108,7 +114,7 @@ def head(counts: Values, size: int) -> tuple[Indices, Indices]:
     return chosen, counts[chosen].astype(np.int64)
 
 
-def sorted_counts(counts: Values, size: int) -> list[int]:
+def sorted_counts(counts: Values | Runs, size: int) -> list[int]:
     """The `size` largest counts in decreasing order, followed by zeros: an absent label counts 0."""
     found: list[int] = head(counts, size)[1].tolist()
     return found + [0] * (size - len(found))
@@ -129,7 +135,7 @@ class Listing:
     """c"""
 
 
-def listing(counts: Values, limit: int) -> Listing:
+def listing(counts: Values | Runs, limit: int) -> Listing:
     """The strict working list of a histogram; of its limit + 1 largest counts it is the same."""
     positions, largest = head(counts, limit + 1)
     beyond = int(largest[limit]) if len(largest) > limit else 0

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, Words
+from shortlist._runs import Runs
 from shortlist.laws.binomials import log_run
 from shortlist.laws.subsets import ROUNDING, Classes
 from shortlist.noise.envelope import Loss, position, stick
@@ -136,7 +137,9 @@ def _as_words(log_wait: Floats, *, up: bool) -> tuple[Words, Indices]:
     return np.where(near_one, np.uint64(2**64 - 1), words), level.astype(np.int64)
 
 
-def runs_of(scores: Values) -> tuple[Indices, Indices]:
+def runs_of(scores: Values | Runs) -> tuple[Indices, Indices]:
     """(first, last) of the runs of equal scores."""
+    if isinstance(scores, Runs):
+        return scores.starts_and_length[:-1], scores.ends - 1
     edges = np.flatnonzero(scores[1:] != scores[:-1]) + 1
     return np.append(0, edges), np.append(edges, len(scores)) - 1

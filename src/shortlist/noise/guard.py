@@ -58,7 +58,7 @@ class Guard:
         found = first_arrival(self.envelope, guard if guarded else top, stream)
         if found is None and guarded:
             return None
-        return self.ranking.order[members(self.ranking, found, stream)]
+        return self.ranking.positions(members(self.ranking, found, stream))
 
     def exact(self) -> arb:
         """v at the working precision: every junk class summed, but those that together do not reach that far."""

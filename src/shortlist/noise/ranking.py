@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values
+from shortlist._arrays import Indices, Values
+from shortlist._runs import Runs
 from shortlist.laws.subsets import Classes
 from shortlist.noise.contest import Contest
 from shortlist.noise.kinds import GUMBEL
@@ -25,14 +27,18 @@ class Ranking:
     """Candidates by decreasing score, tied ones in the caller's order. Those at -inf are left out."""
 
     order: Indices
-    """Where each rank stands among the caller's candidates."""
-    scores: Values
+    """Where each rank stands among the caller's candidates; of none if they came ranked."""
+    scores: Values | Runs
     k: int
     inner: Fraction
     """g epsilon / R, for the worst score inside."""
     outer: Fraction
     """(1 - g) epsilon / R, for the best score outside."""
     gap_aware: bool
+
+    def positions(self, ranks: Indices) -> Indices:
+        """Where these ranks stand among the caller's candidates."""
+        return ranks if isinstance(self.scores, Runs) else self.order[ranks]
 
     @property
     def merges(self) -> bool:
@@ -70,8 +76,10 @@ class Ranking:
         return anchor
 
 
-def ranked(values: Values, k: int, rate: Fraction, gamma: Fraction, *, gap_aware: bool) -> Ranking:
-    """Sort once; `rate` is epsilon / R."""
+def ranked(values: Values | Runs, k: int, rate: Fraction, gamma: Fraction, *, gap_aware: bool) -> Ranking:
+    """Sort once, unless the values come as runs, best first; `rate` is epsilon / R."""
+    if isinstance(values, Runs):
+        return Ranking(np.empty(0, np.int64), values, k, gamma * rate, (1 - gamma) * rate, gap_aware)
     order = _descending(values)
     scores = values[order]
     if values.dtype.kind == "f":
@@ -96,8 +104,10 @@ def _descending(values: Values) -> Indices:
     return lower[np.argsort(upper[lower], kind="stable")]
 
 
-def _scaled(scores: Values, centre: np.generic, rate: Fraction) -> Floats:
-    """rate |scores - centre|, to a relative error of 2^-50."""
+def _scaled(scores: Values | Runs, centre: np.generic, rate: Fraction) -> Any:
+    """rate |scores - centre|, to a relative error of 2^-50; runs stay runs."""
+    if isinstance(scores, Runs):
+        return scores.map(lambda values: _scaled(values, centre, rate))
     if not rate:
         return np.zeros(len(scores))
     return np.abs(Contest(scores, 1, 1 / rate, GUMBEL, centre.item()).positions(scores))

@@ -38,7 +38,7 @@ class SubsetRace:
         return np.array([np.sort(self._winner(stream)) for _ in range(draws)])
 
     def _winner(self, stream: Stream) -> Indices:
-        return self.ranking.order[members(self.ranking, self.choose(stream), stream)]
+        return self.ranking.positions(members(self.ranking, self.choose(stream), stream))
 
 
 def prepare_subsets(ranking: Ranking, noise: Noise, *, width: float = WIDTH) -> SubsetRace:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from shortlist.release import Release
@@ -36,6 +37,39 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(
         f"{release.guarantee} for one {release.unit}, {release.mechanism}", loc="left", color=SOFT, fontsize=9
     )
+    return ax
+
+
+def plot_against_truth(
+    truth: Mapping[str, int], releases: Mapping[str, Release], *, k: int, most: int, ax: Axes | None = None
+) -> Axes:
+    """The true counts of the `most` best items, and under them who was released. For made-up or public data only."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(9, 4.2), layout="constrained")
+    best = sorted(truth, key=lambda name: (-truth[name], name))[:most]
+    counts = [truth[name] for name in best]
+    ax.bar(range(len(best)), counts, color=[ACCENT if rank < k else "#cbd5e1" for rank in range(len(best))], width=0.8)
+    height, lines = max(counts), len(releases)
+    for line, (name, release) in enumerate(releases.items(), 1):
+        chosen = {str(item) for item in release.items or []}
+        rows = [rank for rank, item in enumerate(best) if item in chosen]
+        beyond = len(chosen) - len(rows)
+        level = -0.09 * height * line
+        colours = [ACCENT if rank < k else "#b91c1c" for rank in rows]
+        ax.scatter(rows, [level] * len(rows), s=42, color=colours, clip_on=False)
+        label = name + (f" ({beyond} further right)" if beyond else "")
+        ax.text(len(best) - 0.4, level, label, color=INK, fontsize=9, va="center", ha="right")
+    ax.axvline(k - 0.5, color=SOFT, linestyle=":", linewidth=1)
+    ax.axhline(0, color=INK, linewidth=0.8)
+    ax.set(ylim=(-0.09 * height * (lines + 0.8), 1.05 * height), xlim=(-0.8, len(best) - 0.2), xticks=[])
+    ax.spines["left"].set_bounds(0, height)
+    ax.yaxis.set_major_formatter("{x:,.0f}")
+    ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= height])
+    ax.set_xlabel("items by their true rank; dots: who was released (red: not among the true best)", color=INK)
+    ax.set_title(f"People per item of made-up data, the true top {k} in green", loc="left", color=INK, fontsize=12)
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
     return ax
 
 

@@ -1,0 +1,173 @@
+"""`shortlist top`: from a table to a private list."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from importlib.util import find_spec
+from typing import Annotated, Any
+
+import typer
+
+from shortlist.choose import top_k
+from shortlist.commands.output import check_writable, printable, stoppable, whole_file, write_table
+from shortlist.privacy import ZCDP, Ledger
+from shortlist.release import Release
+from shortlist.scores import Scores
+from shortlist.tables.count import Progress, counted
+from shortlist.tables.question import Question
+
+
+def top(
+    source: Annotated[str, typer.Argument(help="A path or glob: parquet, CSV or JSON lines.", show_default=False)],
+    k: Annotated[int, typer.Option("-k", help="How many items.", show_default=False)],
+    user: Annotated[str, typer.Option(help="The column of people.", show_default=False)],
+    item: Annotated[list[str], typer.Option(help="The column of items; several make one candidate.")],
+    candidates: Annotated[
+        str | None,
+        typer.Option(help="The public list: a text file with one item a line, or a table file with the item column."),
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="What it may cost; pure unless there is a delta.")] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="The delta beside epsilon or rho; needed where the data names the candidates.")
+    ] = None,
+    rho: Annotated[float | None, typer.Option(help="What it may cost, in zCDP.")] = None,
+    method: Annotated[str, typer.Option(help="A mechanism by name.")] = "auto",
+    ordered: Annotated[bool, typer.Option("--ordered", help="Release the order too.")] = False,
+    values: Annotated[bool, typer.Option("--values", help="Release noisy values too.")] = False,
+    gaps: Annotated[bool, typer.Option("--gaps", help="Release the lead of each item over the next too.")] = False,
+    value: Annotated[str | None, typer.Option(help="Score by the sum of this column, within --clip.")] = None,
+    clip: Annotated[
+        tuple[float, float] | None, typer.Option(help="The least and the most one person adds to one item.")
+    ] = None,
+    ledger: Annotated[str | None, typer.Option(help="The ledger's file, charged before anything is drawn.")] = None,
+    purpose: Annotated[str, typer.Option(help="What the ledger notes.")] = "",
+    unit: Annotated[str, typer.Option(help="What one user is, for the record.")] = "user",
+    memory: Annotated[str | None, typer.Option(help="How much memory to use before going to disk, as 512MB.")] = None,
+    out: Annotated[str | None, typer.Option(help="Write the list to this file (.csv or .parquet).")] = None,
+    plot: Annotated[str | None, typer.Option(help="Draw the list to this file (.png, .svg or .pdf).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
+) -> None:
+    """The k items with the most users, and nothing else about anybody."""
+    cost = _cost(epsilon, delta, rho)
+    question = Question.of(user, item, value, clip)
+    if candidates is None and delta is None:
+        raise ValueError(
+            "without a public list of candidates their names come from the data, and no release without a delta "
+            "exists: give --candidates FILE, or --delta 1e-6"
+        )
+    if out is not None:
+        check_writable("--out", out, (".csv", ".parquet"))
+    if plot is not None:
+        check_writable("--plot", plot, (".png", ".svg", ".pdf"))
+        if not find_spec("matplotlib"):
+            raise typer.BadParameter("--plot needs matplotlib: pip install 'shortlist[plot]'")
+    with stoppable():
+        book = None if ledger is None else Ledger(ledger)
+        with _bar() as progress:
+            scores = counted(source, question, candidates, unit=unit, memory=memory, progress=progress)
+        release = _released(scores, book, k=k, **cost, method=method, ordered=ordered, values=values, gaps=gaps,
+                            purpose=purpose or f"top {k} of {source}")  # fmt: skip
+        if out is not None:
+            write_table(out, release.columns())
+        if plot is not None:
+            _draw(release, plot)
+        if as_json:
+            typer.echo(json.dumps(as_object(release)))
+        else:
+            show(release)
+
+
+def _cost(epsilon: float | None, delta: float | None, rho: float | None) -> dict[str, Any]:
+    if (epsilon is None) == (rho is None):
+        raise typer.BadParameter("give --epsilon (with --delta or without), or --rho: one of them")
+    paid: dict[str, Any] = {"epsilon": epsilon} if rho is None else {"budget": ZCDP(rho)}
+    return paid if delta is None else {**paid, "delta": delta}
+
+
+def _released(scores: Scores, book: Ledger | None, **asked: Any) -> Release:
+    """The release; stopped after the charge was booked, it says so: what is booked stays booked."""
+    before = None if book is None else book.head
+    try:
+        return top_k(scores, ledger=book, **asked)
+    except KeyboardInterrupt:
+        if book is not None and book.head != before:
+            typer.echo("shortlist: the ledger was charged before this was stopped; the charge stays", err=True)
+        raise
+
+
+@contextmanager
+def _bar() -> Iterator[Progress | None]:
+    """A progress bar on a terminal: the share of the rows that were read, and nothing about them."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as shown:
+        task = shown.add_task("rows read", total=1.0)
+        yield lambda share: shown.update(task, completed=share)
+
+
+def _draw(release: Release, path: str) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    axes = release.plot()
+    with whole_file(path) as draft:
+        axes.figure.savefig(draft, dpi=160)  # type: ignore[union-attr]
+    plt.close("all")
+
+
+def as_object(release: Release) -> dict[str, Any]:
+    """The release for programs."""
+    found: dict[str, Any] = {
+        "items": None if release.items is None else [_plain(item) for item in release.items],
+        "ordered": release.ordered,
+        "guarantee": {"kind": type(release.guarantee).__name__, **asdict(release.guarantee)},  # type: ignore[call-overload]
+        "mechanism": release.mechanism,
+        "why": release.why,
+        "unit": release.unit,
+        "neighbours": release.neighbours,
+    }
+    for name in ("values", "gaps", "stopped"):
+        if getattr(release, name) is not None:
+            found[name] = getattr(release, name)
+    return {**found, **({"notes": list(release.notes)} if release.notes else {})}
+
+
+def _plain(item: Any) -> Any:
+    if isinstance(item, tuple):
+        return [_plain(part) for part in item]
+    return item if isinstance(item, str | int | float | bool) else str(item)
+
+
+def show(release: Release) -> None:
+    """A table and what it cost: colours on a terminal, plain text in a pipe."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    columns = {name: [printable(cell) for cell in cells] for name, cells in release.texts().items()}
+    if not console.is_terminal:
+        typer.echo(release.lines(columns))
+        return
+    table = Table(show_edge=False, pad_edge=False)
+    for name in columns:
+        numeric = name in ("rank", "value", "gap")
+        table.add_column(Text(printable(name)), justify="right" if numeric else "left", overflow="fold")
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+    console.print()
+    console.print(Text(release.line(), style="bold"))
+    for note in (*release.notes, release.why):
+        console.print(Text(note, style="dim"))

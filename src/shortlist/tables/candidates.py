@@ -1,0 +1,84 @@
+"""The public list of candidates, in whatever form it comes: as rows of Python values, or left in its engine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Row = tuple[Any, ...]
+
+WRONG = "candidates must be a list, a series, a frame, a path or a query that gives the item columns"
+
+
+def known_rows(candidates: Any, items: tuple[str, ...]) -> list[Row]:
+    """One tuple per distinct candidate, in the order given. The list is public, so its errors may depend on it."""
+    family = {kind.__module__.partition(".")[0] for kind in type(candidates).__mro__}
+    if isinstance(candidates, str | os.PathLike):
+        from shortlist.tables.files import rows_of_file
+
+        rows = rows_of_file(os.fspath(candidates), items)
+    elif family & {"duckdb", "_duckdb"}:
+        rows = candidates.select(*(_column(name) for name in items)).fetchall()
+    elif family & {"pandas", "polars", "pyarrow"}:
+        rows = _rows_of_frame(candidates, items)
+    elif isinstance(candidates, Mapping | bytes) or not isinstance(candidates, Iterable):
+        raise TypeError(WRONG)
+    else:
+        plain = candidates.tolist() if hasattr(candidates, "tolist") else candidates
+        rows = [_row(one, len(items)) for one in plain]
+    return _checked(rows, len(items))
+
+
+def _column(name: str) -> Any:
+    import duckdb
+
+    return duckdb.ColumnExpression(name)
+
+
+def _rows_of_frame(candidates: Any, items: tuple[str, ...]) -> list[Row]:
+    import narwhals as nw
+
+    native = nw.from_native(candidates, allow_series=True, pass_through=True)
+    if isinstance(native, nw.LazyFrame):
+        native = native.collect()
+    if isinstance(native, nw.Series):
+        return [_row(one, len(items)) for one in native.to_list()]
+    if not isinstance(native, nw.DataFrame):  # a pandas index, an arrow array
+        return (
+            [_row(one, len(items)) for one in candidates.to_pylist()]
+            if hasattr(candidates, "to_pylist")
+            else [_row(one, len(items)) for one in candidates.tolist()]
+        )
+    if any(name not in native.columns for name in items):
+        raise ValueError("candidates: the frame must have the item columns, by the same names")
+    return list(native.select(*items).iter_rows())
+
+
+def _row(one: Any, width: int) -> Row:
+    if width == 1:
+        return (one,)
+    if not isinstance(one, tuple | list) or len(one) != width:
+        raise ValueError(f"candidates must be tuples of {width}: one part for each item column")
+    return tuple(one)
+
+
+def _checked(rows: list[Row], width: int) -> list[Row]:
+    if not rows:
+        raise ValueError("candidates must not be empty: there is nothing to choose from")
+    try:
+        distinct = list(dict.fromkeys(rows))
+    except TypeError:
+        raise TypeError("candidates must be text, numbers, dates or truth values") from None
+    if any(part is None or part != part for row in distinct for part in row):  # NaN differs from itself
+        raise ValueError("candidates must not be missing; drop the empty ones")
+    return distinct
+
+
+def as_text(part: Any) -> str:
+    """A value as text that every engine reads back."""
+    if isinstance(part, bytes):
+        raise TypeError(
+            "candidates must be text, numbers, dates or truth values; bytes come from a table file or query"
+        )
+    return str(part).lower() if isinstance(part, bool) else str(part)

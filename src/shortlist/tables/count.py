@@ -1,0 +1,131 @@
+"""From a table to scores, in one call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from shortlist.scores import Scores
+from shortlist.tables.held import Engine, Held
+from shortlist.tables.question import Question
+
+Progress = Callable[[float], None]
+"""Told the share of the work that is done, from 0 to 1."""
+
+
+def count(
+    source: object,
+    *,
+    user: str,
+    item: str | Iterable[str],
+    candidates: object = None,
+    value: str | None = None,
+    clip: tuple[float, float] | None = None,
+    unit: str = "user",
+    memory: str | None = None,
+) -> Scores:
+    """Distinct users per item, or clipped sums, counted where the table is.
+
+    Promise: adding or removing all rows of one user moves every count by at most 1, and all of them the same way. A
+    user may touch any number of items in any number of rows: there is no contribution cap. With `value`, the sum over
+    users of clip(a user's values for the item, added up): one user moves a sum by at most R = max(high, 0) -
+    min(low, 0), in the integers that are really added (docs/tables.md#sums).
+
+    Rows whose user or item is missing (null, or NaN) are dropped, and with `value` those without a number.
+
+    Parameters
+    ----------
+    source
+        A path or glob of parquet, CSV (`.csv`, `.tsv`) or JSON lines (`.jsonl`, `.ndjson`), read by DuckDB out of core;
+        a pandas, polars or pyarrow frame; a DuckDB relation, an Ibis table or a Spark DataFrame. Fields of CSV and
+        JSON lines are read as text, whatever they look like: one person's row must not change another's.
+    user, item
+        Columns by name. Several item columns make one candidate: `item=["artist", "title"]`.
+    candidates
+        The public list of items: a list, a series, a frame, a path (a text file with one a line, or a table file with
+        the item columns), or a query of the same engine. Items outside it are ignored, missing ones score 0. Without
+        it the candidates come from the data, and only releases with a delta exist.
+    value, clip
+        The column to be summed, and the bounds on what one user adds to one item.
+    unit
+        What one user is, for the record.
+    memory
+        How much DuckDB may use for files before it goes to disk, for example `"512MB"`.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        One sentence, which shows nothing of the table.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"who": [1, 1, 2, 3], "what": ["tea", "tea", "tea", "milk"]})
+    >>> scores = count(rows, user="who", item="what", candidates=["tea", "milk", "water"])
+    >>> scores
+    Scores(3 candidates, sensitivity=1.0, monotone, add-remove, public)
+    """
+    question = Question.of(user, item, value, clip)
+    return counted(source, question, candidates, unit=unit, memory=memory)
+
+
+def counted(
+    source: object,
+    question: Question,
+    candidates: object,
+    *,
+    unit: str = "user",
+    memory: str | None = None,
+    progress: Progress | None = None,
+) -> Scores:
+    """The same for a question that was checked, telling how far it is."""
+    if question.clip is not None and candidates is None:
+        raise ValueError("sums need candidates: no mechanism takes sums of items that only the data knows")
+    if not isinstance(unit, str) or not unit:
+        raise ValueError('unit must be a word, for example unit="user"')
+    held = Held.of(_engine(source, question, candidates, memory, progress))
+    clip = question.clip
+    return Scores._held(
+        held,
+        grid=None if clip is None else clip.grid,
+        sensitivity=1.0 if clip is None else clip.sensitivity,
+        monotone=clip is None or clip.monotone,
+        public=candidates is not None,
+        unit=unit,
+        frame=held.engine.frame,
+        columns=question.items if len(question.items) > 1 else (),
+    )
+
+
+def _engine(
+    source: Any, question: Question, candidates: object, memory: str | None, progress: Progress | None
+) -> Engine:
+    """The engine for that kind of table; none is imported before one is met."""
+    family = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
+    if isinstance(source, str | os.PathLike):
+        from shortlist.tables.files import count_files
+
+        return count_files(os.fspath(source), question, candidates, memory, progress)
+    if memory is not None:
+        raise TypeError("memory is for files; a table in an engine or in memory has its own settings")
+    if "pyspark" in family:
+        from shortlist.tables.spark import count_spark
+
+        return count_spark(source, question, candidates)
+    if "ibis" in family:
+        from shortlist.tables.ibis import count_ibis
+
+        return count_ibis(source, question, candidates)
+    if family & {"duckdb", "_duckdb"}:
+        from shortlist.tables.relations import count_relation
+
+        return count_relation(source, question, candidates)
+    if family & {"pandas", "polars", "pyarrow"}:
+        from shortlist.tables.frames import count_frame
+
+        return count_frame(source, question, candidates)
+    raise TypeError(
+        "source must be a path, a pandas, polars or pyarrow frame, a DuckDB relation, an Ibis table or a Spark "
+        f"DataFrame, not a {type(source).__name__}"
+    )

@@ -1,0 +1,207 @@
+"""Files of parquet, CSV and JSON lines, counted by DuckDB out of core.
+
+Fields of CSV and JSON lines are text by a fixed dialect: to guess types or separators from the rows would let one
+person's row change how another's is read.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import os
+import re
+import shutil
+import tempfile
+import weakref
+import zlib
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import Any
+
+from shortlist.tables import sql
+from shortlist.tables.candidates import known_rows
+from shortlist.tables.question import Question
+from shortlist.tables.reading import TableError, in_one_sentence
+
+FORMATS = {
+    ".parquet": "parquet", ".pq": "parquet",
+    ".csv": "csv", ".tsv": "tsv",
+    ".jsonl": "json", ".ndjson": "json", ".json": "json",
+}  # fmt: skip
+TABLE = "counts"
+
+
+def count_files(
+    path: str, question: Question, candidates: object, memory: str | None, progress: Callable[[float], None] | None
+) -> sql.Counts:
+    """The counts in a DuckDB of our own, which goes to a private folder of its own when memory is short."""
+    connection, folder = _connect(memory)
+    counts = sql.Counts(_runner(connection, path), TABLE, question.keys, None)
+    weakref.finalize(counts, _forget, connection, folder)
+    source = source_of(counts.run, path, question.columns)
+    question.check_columns(source.columns)
+    source.check(question)
+    known = None if candidates is None else _known(counts.run, candidates, source, question)
+    held = sql.matched(sql.counting(source, question), known, question)
+    from shortlist.tables.progress import watched
+
+    with watched(connection, progress):
+        counts.run(f"CREATE TEMP TABLE {TABLE} AS {held}")
+    return counts
+
+
+def rows_of_file(path: str, items: tuple[str, ...]) -> list[Any]:
+    """The candidates in a file, for tables that are not files."""
+    if _format(path) is None:
+        return _lines(path, items)
+    connection, folder = _connect(None)
+    try:
+        run = _runner(connection, path)
+        source = source_of(run, path, items)
+        _check_items(source, items)
+        return run(f"SELECT DISTINCT {', '.join(source.key(item) for item in items)} FROM {source.relation}")
+    finally:
+        _forget(connection, folder)
+
+
+def _known(run: sql.Run, candidates: object, source: sql.Source, question: Question) -> str:
+    """Candidates as a statement; a table file stays in the engine."""
+    if not isinstance(candidates, str | os.PathLike) or _format(path := os.fspath(candidates)) is None:
+        return sql.listed(known_rows(candidates, question.items), source, question)
+    listed = source_of(run, path, question.items)
+    _check_items(listed, question.items)
+    parts = [
+        f"CAST({listed.key(item)} AS {source.types[item]}) AS {key}"
+        for key, item in zip(question.keys, question.items, strict=True)
+    ]
+    present = " AND ".join(f"{key} IS NOT NULL" for key in question.keys)
+    statement = f"SELECT * FROM (SELECT {', '.join(parts)} FROM {listed.relation}) WHERE {present}"
+    if not run(f"SELECT 1 FROM ({statement}) LIMIT 1"):
+        raise ValueError("candidates must not be empty: there is nothing to choose from")
+    return statement
+
+
+def _check_items(source: sql.Source, items: tuple[str, ...]) -> None:
+    if any(item not in source.columns for item in items):
+        raise ValueError("candidates: the file must have the item columns, by the same names")
+
+
+def source_of(run: sql.Run, path: str, wanted: tuple[str, ...]) -> sql.Source:
+    """What DuckDB reads at that path, and the types of its columns."""
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path} is a directory; write {os.path.join(path, '*.parquet')} for the files in it")
+    kind = _format(path)
+    if kind is None:
+        raise ValueError(f"{path}: its name must end in {', '.join(FORMATS)} (.gz too for text), to tell what it is")
+    files = _files(path)
+    listed = "[" + ", ".join(sql.text(file) for file in files) + "]"
+    if kind == "parquet":
+        relation = f"read_parquet({listed})"
+        types = {row[0]: str(row[1]) for row in run(f"DESCRIBE SELECT * FROM {relation}")}
+        return sql.Source(relation, {column: sql.name(column) for column in types}, types)
+    if kind == "json":
+        names = ", ".join(f"{sql.text(name)}: 'VARCHAR'" for name in wanted)
+        relation = f"read_json({listed}, format = 'newline_delimited', columns = {{{names}}})"
+        _check_fields(run, relation, wanted)
+        return sql.Source(
+            relation, {name: sql.name(name) for name in wanted}, dict.fromkeys(wanted, "VARCHAR"), as_text=True
+        )
+    separator = "\t" if kind == "tsv" else ","
+    header = _same_header(path, files, separator)
+    names = ", ".join(f"'c{n}': 'VARCHAR'" for n in range(len(header)))
+    relation = (
+        f"read_csv({listed}, auto_detect = false, header = true, delim = {sql.text(separator)}, quote = '\"', "
+        f"escape = '\"', allow_quoted_nulls = false, columns = {{{names}}})"
+    )
+    columns = {name: f"c{n}" for n, name in enumerate(header) if header.count(name) == 1}
+    return sql.Source(relation, columns, dict.fromkeys(columns, "VARCHAR"), as_text=True)
+
+
+def _check_fields(run: sql.Run, relation: str, wanted: tuple[str, ...]) -> None:
+    """JSON lines have no header: a field that no row has is a wrong name."""
+    for name in wanted:
+        given = run(f"SELECT 1 FROM {relation} WHERE {sql.name(name)} IS NOT NULL LIMIT 1")
+        if not given and run(f"SELECT 1 FROM {relation} LIMIT 1"):
+            raise ValueError(f"no row has a field {name!r}; write it as the file does")
+
+
+def _format(path: str) -> str | None:
+    name = PurePath(path.removesuffix(".gz"))
+    return FORMATS.get(name.suffix.lower())
+
+
+def _files(path: str) -> list[str]:
+    """The files at a path or glob, escaped: what DuckDB gets is never a pattern."""
+    if "://" in path:
+        return [path]
+    found = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
+    if not found:
+        raise FileNotFoundError(f"{path} is not there")
+    for file in found:
+        if not os.access(file, os.R_OK):
+            raise PermissionError(f"{file} may not be read")
+    return [glob.escape(os.path.abspath(file)) for file in found]
+
+
+def _same_header(path: str, files: list[str], separator: str) -> list[str]:
+    """The one header of all files: columns are read by their places."""
+    if "://" in path:
+        raise ValueError(f"{path}: text files are read from this machine only; fetch it first, or use parquet")
+    first, *others = (_header(glob.glob(file)[0], separator) for file in files)
+    if any(other != first for other in others):
+        raise TableError(f"{path} cannot be counted: its files have different headers; count them apart or align them")
+    return first
+
+
+def _header(path: str, separator: str) -> list[str]:
+    opened: Any = gzip.open if path.endswith(".gz") else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+            header = next(csv.reader(file, delimiter=separator), [])
+        "".join(header).encode()
+    except (UnicodeEncodeError, csv.Error, gzip.BadGzipFile, EOFError, zlib.error):
+        raise TableError(f"{path} cannot be counted: its header is no line of UTF-8 text") from None
+    if not header:
+        raise TableError(f"{path} cannot be counted: it has no header with the names of its columns")
+    return header
+
+
+def _lines(path: str, items: tuple[str, ...]) -> list[Any]:
+    """One candidate a line; empty lines are none."""
+    if len(items) > 1:
+        raise ValueError("candidates of several columns come from a table file with those columns, not from lines")
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path} is a directory; name the file with the candidates")
+    try:
+        with open(path, encoding="utf-8-sig", newline=None) as file:
+            return [(line,) for line in file.read().split("\n") if line]
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path} is not there: it should hold the candidates, one a line") from None
+    except UnicodeDecodeError:
+        raise TableError(f"{path} cannot be read: the candidates must be UTF-8 text") from None
+
+
+def _connect(memory: str | None) -> tuple[Any, str]:
+    import duckdb
+
+    if memory is not None and (not isinstance(memory, str) or not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory)):
+        raise ValueError('memory must be a size, for example memory="512MB"')
+    folder = tempfile.mkdtemp(prefix="shortlist-")
+    settings: dict[str, Any] = {"temp_directory": folder, **({} if memory is None else {"memory_limit": memory})}
+    connection = duckdb.connect(":memory:", config=settings)
+    connection.execute("SET preserve_insertion_order = false")
+    return connection, folder
+
+
+def _runner(connection: Any, path: str) -> sql.Run:
+    def run(statement: str) -> list[Any]:
+        with in_one_sentence(f"{path} cannot be counted"):
+            return connection.execute(statement).fetchall()  # type: ignore[no-any-return]
+
+    return run
+
+
+def _forget(connection: Any, folder: str) -> None:
+    connection.close()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,135 @@
+"""What is counted: who, what, and perhaps how much. Public facts alone, checked before a row is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+BITS = 24
+"""A clipped sum has so many bits: the grid is the power of two 2^-24 below the larger end of the clip, or less."""
+
+SATURATED = 2.0**36
+"""One row counts at most so many steps of the grid, so that no engine's 64 bits overflow."""
+
+LARGEST = 2**53
+"""Sums over users are held within this many steps: exact as floats, and holding moves nobody's share upwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """Sums of values on a public grid, in whole steps of it: what one person adds to one item is in [low, high].
+
+    A row's value x counts floor(x / grid + 1/2) steps. A person's steps are added up per item, then clipped, then added
+    up over people, all in integers: the sensitivity is that of the arithmetic that is really used.
+    """
+
+    low: int
+    high: int
+    exponent: int
+    """The grid is 2^exponent."""
+    bounds: tuple[float, float]
+    """The clip as the caller wrote it."""
+
+    @classmethod
+    def of(cls, clip: object) -> Clip:
+        """The finest grid on which the larger end of the clip has at most 2^24 steps."""
+        low, high = _checked_clip(clip)
+        exponent = math.frexp(max(-low, high))[1] - BITS
+        step = Fraction(2) ** exponent
+        top = math.floor(Fraction(high) / step)
+        return cls(min(math.ceil(Fraction(low) / step), top), top, exponent, (low, high))
+
+    @property
+    def steps(self) -> float:
+        """Steps per unit, a power of two: multiplying by it rounds nothing."""
+        return 2.0**-self.exponent
+
+    @property
+    def grid(self) -> float:
+        return 2.0**self.exponent
+
+    @property
+    def monotone(self) -> bool:
+        """Whether all that a person can do to a score has one sign."""
+        return self.bounds[0] >= 0 or self.bounds[1] <= 0
+
+    @property
+    def sensitivity(self) -> float | tuple[float, float]:
+        """What adding a person can move one score by: R = max(high, 0) - min(low, 0) follows."""
+        down, up = max(-self.bounds[0], 0.0), max(self.bounds[1], 0.0)
+        return max(down, up) if self.monotone else (down, up)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Columns by name: people, the item (one column or several), and the value to be summed, if any."""
+
+    user: str
+    items: tuple[str, ...]
+    value: str | None
+    clip: Clip | None
+
+    @classmethod
+    def of(cls, user: object, item: object, value: object, clip: object) -> Question:
+        several = [item] if isinstance(item, str) or not isinstance(item, Iterable) else list(item)
+        items = tuple(_checked_column("item", one) for one in several)
+        if not items:
+            raise ValueError('item must name at least one column, for example item="movie"')
+        if len(set(items)) < len(items):
+            raise ValueError("item names a column twice; name each once")
+        who = _checked_column("user", user)
+        if who in items:
+            raise ValueError("user and item must be different columns")
+        if value is None and clip is None:
+            return cls(who, items, None, None)
+        if value is None or clip is None:
+            raise TypeError('value and clip go together: write value="stars", clip=(0, 5)')
+        return cls(who, items, _checked_column("value", value), Clip.of(clip))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that is read."""
+        return (self.user, *self.items, *(() if self.value is None else (self.value,)))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Our own names for the item's columns."""
+        return tuple(f"i{n}" for n in range(len(self.items)))
+
+    def check_columns(self, found: Iterable[str]) -> None:
+        """Every column must be there, once. What else is there is not told: the header may be a row of data."""
+        names = list(found)
+        for role, name in zip(("user", *["item"] * len(self.items), "value"), self.columns, strict=False):
+            if names.count(name) != 1:
+                how = "no column" if name not in names else "more than one column"
+                raise ValueError(f"{role}={name!r}: the table has {how} of that name; write it as the table does")
+
+
+def _checked_column(role: str, name: object) -> str:
+    if not isinstance(name, str) or not name:
+        raise TypeError(f'{role} must be the name of a column, for example {role}="{_EXAMPLES[role]}"')
+    return name
+
+
+_EXAMPLES = {"user": "user_id", "item": "movie", "value": "stars"}
+
+
+def _checked_clip(clip: object) -> tuple[float, float]:
+    wrong = "clip must be a pair of finite numbers (low, high), for example clip=(0, 5)"
+    if not isinstance(clip, tuple | list) or len(clip) != 2:
+        raise TypeError(wrong)
+    if any(isinstance(end, bool) for end in clip):
+        raise TypeError(wrong)
+    try:
+        low, high = (float(end) for end in clip)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(wrong) from None
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ValueError(wrong)
+    if low > high or low == high == 0:
+        raise ValueError("clip=(low, high) must have low <= high, and not both 0")
+    if not 2.0**-500 < max(-low, high) < 2.0**500:
+        raise ValueError("clip must be of an ordinary size: change the unit of the values")
+    return low, high

@@ -1,0 +1,54 @@
+"""DuckDB relations, counted in the connection they belong to."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from typing import Any
+
+from shortlist.tables import sql
+from shortlist.tables.candidates import known_rows
+from shortlist.tables.question import Question
+from shortlist.tables.reading import fresh, in_one_sentence
+
+RELEASED = {"rank": "BIGINT", "value": "DOUBLE", "gap": "DOUBLE"}
+
+
+def count_relation(relation: Any, question: Question, candidates: object) -> sql.Counts:
+    """The counts in a temporary table of the relation's own connection, dropped with the scores."""
+    view, table = fresh(), fresh()
+
+    def run(statement: str) -> list[Any]:
+        with in_one_sentence("the relation cannot be counted"):
+            result = relation.query(view, statement)
+            return [] if result is None else result.fetchall()
+
+    question.check_columns(relation.columns)
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    source = sql.Source(view, {column: sql.name(column) for column in types}, types)
+    source.check(question)
+    known = None
+    if candidates is not None:
+        known = sql.listed(known_rows(candidates, question.items), source, question)
+    held = sql.matched(sql.counting(source, question), known, question)
+    run(f"CREATE TEMP TABLE {table} AS {held}")
+    counts = sql.Counts(run, table, question.keys, _maker(relation, [types[item] for item in question.items]))
+    weakref.finalize(counts, _forget, relation, view, table)
+    return counts
+
+
+def _forget(relation: Any, view: str, table: str) -> None:
+    with contextlib.suppress(Exception):  # the caller may have closed the connection
+        relation.query(view, f"DROP TABLE IF EXISTS {table}")
+        relation.query(view, f"DROP VIEW IF EXISTS {view}")
+
+
+def _maker(relation: Any, kinds: list[str]) -> Any:
+    """A released table as a relation of the same connection, the items in their own types."""
+
+    def make(columns: dict[str, list[Any]]) -> Any:
+        own = iter(kinds)
+        parts = (sql.unnested(cells, RELEASED.get(name) or next(own), name) for name, cells in columns.items())
+        return relation.query(fresh(), f"SELECT {', '.join(parts)}")
+
+    return make

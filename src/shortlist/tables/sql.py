@@ -1,0 +1,152 @@
+"""The two queries of DuckDB: count and hold, then name the winners. Files and relations share them.
+
+Names of columns are quoted, values are literals of our own making: nothing a table contains is ever code.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shortlist._reading import Frame
+from shortlist.tables.candidates import Row, as_text
+from shortlist.tables.held import Place
+from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
+
+Run = Callable[[str], list[Any]]
+"""Runs one statement in the engine and returns its rows."""
+
+NESTED = ("STRUCT", "MAP", "UNION", "JSON", "VARIANT")
+NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+           "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")  # fmt: skip
+
+
+def name(column: str) -> str:
+    """A column's name in a statement."""
+    return '"' + column.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A text in a statement."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def is_nan(number: str) -> str:
+    """Whether a float is NaN. The list is there because DuckDB believes the minima and maxima in parquet files, which
+    know of no NaN, and replaces isnan of a column by false."""
+    return f"isnan(list_value({number})[1])"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A table as a statement sees it: what to select from, the expression and the type of each column."""
+
+    relation: str
+    columns: dict[str, str]
+    types: dict[str, str]
+    as_text: bool = False
+    """Whether the fields are text whatever they look like, so that a number must be tried."""
+
+    def key(self, column: str) -> str:
+        """A user or an item: missing floats are missing, and there is one zero."""
+        found = self.columns[column]
+        if self.types[column] in ("FLOAT", "DOUBLE"):
+            return f"CASE WHEN {is_nan(found)} THEN NULL ELSE {found} + 0.0 END"
+        return found
+
+    def number(self, column: str) -> str:
+        return f"{'TRY_CAST' if self.as_text else 'CAST'}({self.columns[column]} AS DOUBLE)"
+
+    def check(self, question: Question) -> None:
+        """From the types alone: items must be plain values, the value a number."""
+        for item in question.items:
+            kind = self.types[item]
+            if kind.startswith(NESTED) or kind.endswith("]"):
+                raise ValueError(f"item={item!r} holds nested values; choose columns of text, numbers or dates")
+        if question.value is not None and not self.as_text and not self.types[question.value].startswith(NUMERIC):
+            raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
+
+
+def counting(source: Source, question: Question) -> str:
+    """Distinct users per item, or clipped sums; exact, in the engine."""
+    keys, rows = ", ".join(question.keys), _rows(source, question)
+    if question.clip is None:
+        return f"SELECT {keys}, count(DISTINCT u) AS score FROM ({rows}) GROUP BY {keys}"
+    within = _held(f"sum({_steps(question.clip)})", question.clip.low, question.clip.high)
+    persons = f"SELECT {keys}, {within} AS part FROM ({rows}) GROUP BY u, {keys}"
+    return f"SELECT {keys}, {_held('sum(part)', -LARGEST, LARGEST)} AS score FROM ({persons}) GROUP BY {keys}"
+
+
+def _rows(source: Source, question: Question) -> str:
+    wanted = {"u": source.key(question.user)}
+    wanted |= {key: source.key(item) for key, item in zip(question.keys, question.items, strict=True)}
+    present = [f"{column} IS NOT NULL" for column in wanted]
+    if question.value is not None:
+        wanted["v"] = source.number(question.value)
+        present += ["v IS NOT NULL", f"NOT {is_nan('v')}"]
+    columns = ", ".join(f"{expression} AS {column}" for column, expression in wanted.items())
+    return f"SELECT * FROM (SELECT {columns} FROM {source.relation}) WHERE {' AND '.join(present)}"
+
+
+def _steps(clip: Clip) -> str:
+    most = SATURATED * clip.grid  # held first, so that no product overflows
+    held = f"least(greatest(v, {-most!r}::DOUBLE), {most!r}::DOUBLE) * {clip.steps!r}::DOUBLE"
+    return f"CAST(floor({held} + 0.5::DOUBLE) AS BIGINT)"
+
+
+def _held(total: str, low: int, high: int) -> str:
+    return f"CAST(least(greatest({total}, {low}), {high}) AS BIGINT)"
+
+
+def listed(rows: list[Row], source: Source, question: Question) -> str:
+    """A public list as a table of the items' own types."""
+    kinds = {key: source.types[item] for key, item in zip(question.keys, question.items, strict=True)}
+    parts = (
+        unnested(column, kind, key) for column, (key, kind) in zip(zip(*rows, strict=True), kinds.items(), strict=True)
+    )
+    return f"SELECT {', '.join(parts)}"
+
+
+def unnested(cells: Iterable[Any], kind: str, column: str) -> str:
+    """A column of values: one text that holds them all as JSON, so that any character may be in them."""
+    listed = text(json.dumps([as_text(cell) for cell in cells]))
+    return f"CAST(unnest(from_json({listed}, '[\"VARCHAR\"]')) AS {kind}) AS {name(column)}"
+
+
+def matched(found: str, known: str | None, question: Question) -> str:
+    """The counts of the known candidates, 0 where there are none; or all counts."""
+    if known is None:
+        return found
+    keys = ", ".join(question.keys)
+    return (
+        f"SELECT {keys}, coalesce(score, 0) AS score FROM (SELECT DISTINCT {keys} FROM ({known})) AS known "
+        f"LEFT JOIN ({found}) AS found USING ({keys})"
+    )
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Counts:
+    """A table of (item, score) that DuckDB holds."""
+
+    run: Run
+    table: str
+    keys: tuple[str, ...]
+    frame: Frame | None
+
+    def classes(self) -> list[tuple[int, int]]:
+        return self.run(f"SELECT score, count(*) FROM {self.table} GROUP BY score")
+
+    def winners(self, places: Sequence[Place]) -> list[tuple[object, ...]]:
+        keys = ", ".join(self.keys)
+        wanted = ", ".join(f"({n}, {score}, {rank})" for n, (score, rank) in enumerate(places))
+        scores = ", ".join(str(score) for score in sorted({score for score, _ in places}))
+        numbered = (
+            f"SELECT *, row_number() OVER (PARTITION BY score ORDER BY {keys}) AS rank "
+            f"FROM {self.table} WHERE score IN ({scores})"
+        )
+        return self.run(
+            f"SELECT {keys} FROM ({numbered}) AS numbered "
+            f"JOIN (VALUES {wanted}) AS wanted(n, score, rank) USING (score, rank) ORDER BY n"
+        )

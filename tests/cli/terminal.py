@@ -1,0 +1,58 @@
+"""Commands as a person meets them: real processes, in a pipe or on a real terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SHORTLIST = Path(sys.executable).parent / "shortlist"
+
+
+def run(*arguments, cwd=None):
+    """In a pipe."""
+    command = [SHORTLIST, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, timeout=120)
+
+
+class Terminal:
+    """A process on a pseudo-terminal."""
+
+    def __init__(self, *arguments, cwd=None, columns=100):
+        self.master, slave = pty.openpty()
+        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns)}
+        environment.pop("NO_COLOR", None)
+        command = [SHORTLIST, *map(str, arguments)]
+        self.process = subprocess.Popen(
+            command, stdin=slave, stdout=slave, stderr=slave, cwd=cwd, env=environment, start_new_session=True
+        )
+        os.close(slave)
+        self.raw = b""
+
+    def read(self, until=None, timeout=120.0):
+        """Everything shown until the process ends, or until some text is shown."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            ready, _, _ = select.select([self.master], [], [], 0.1)
+            if ready:
+                try:
+                    piece = os.read(self.master, 65536)
+                except OSError:  # the other end is closed
+                    break
+                self.raw += piece
+            if until is not None and until in self.shown:
+                return self.shown
+            if self.process.poll() is not None and not ready:
+                break
+        self.process.wait(timeout)
+        return self.shown
+
+    @property
+    def shown(self):
+        """As a person sees it, without colours."""
+        return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", self.raw.decode(errors="replace")).replace("\r\n", "\n")

@@ -1,0 +1,199 @@
+"""`shortlist top`, through real processes and a real terminal."""
+
+import csv
+import json
+import signal
+import time
+
+import polars as pl
+import pytest
+
+from shortlist import Ledger, PureDP
+
+from .terminal import Terminal, run
+
+FILMS = ["ant", "bee", "cat", "dog", "eel"]
+HOSTILE = "\x1b[31mred [bold]x[/]"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Five films with clear winners, and a public list."""
+    home = tmp_path_factory.mktemp("cli")
+    users = [(user, film) for n, film in enumerate(FILMS) for user in range(1000 - 200 * n)]
+    rows = pl.DataFrame(users, schema=["user_id", "movie"], orient="row")
+    rows.write_parquet(home / "ratings.parquet")
+    rows.write_csv(home / "ratings.csv")
+    rows.with_columns(pl.lit(HOSTILE).alias("movie")).write_parquet(home / "hostile.parquet")
+    (home / "catalogue.txt").write_text("\n".join([*FILMS, "fox"]))
+    return home
+
+
+def asked(table="ratings.parquet", *more, k=2):
+    return ("top", table, "-k", str(k), "--user", "user_id", "--item", "movie", *more)
+
+
+KNOWN = ("--candidates", "catalogue.txt", "--epsilon", "1")
+
+
+def test_the_line_of_the_product_page_works_as_written(folder, tmp_path):
+    book = tmp_path / "budget.db"
+    assert run("ledger", "init", book, "--epsilon", "3", "--delta", "1e-6").returncode == 0
+    done = run(*asked("ratings.parquet", *KNOWN, "--ledger", book, "--plot", tmp_path / "top.png"), cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == ("item\n----\nant\nbee\n\nPureDP(epsilon=1.0) for one user (add-remove) by guarded top-2\n")
+    assert (tmp_path / "top.png").read_bytes().startswith(b"\x89PNG")
+    (entry,) = Ledger(book).entries()
+    assert (entry.purpose, entry.unit) == ("top 2 of ratings.parquet", "user (add-remove)")
+    assert {path.name for path in tmp_path.iterdir()} <= {"budget.db", "budget.db-wal", "budget.db-shm", "top.png"}
+
+
+def test_without_a_list_of_candidates_it_takes_a_delta(folder):
+    done = run(*asked("ratings.parquet", "--epsilon", "1", "--delta", "1e-6"), cwd=folder)
+    assert done.returncode == 0
+    assert "ant\nbee\n" in done.stdout
+    assert "delta=1e-06" in done.stdout
+    refused = run(*asked("ratings.parquet", "--epsilon", "1"), cwd=folder)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "--candidates FILE, or --delta 1e-6" in refused.stderr
+
+
+@pytest.mark.parametrize("table", ["ratings.parquet", "ratings.csv", "rat*s.csv"])
+def test_json_is_one_object(folder, table):
+    done = run(*asked(table, *KNOWN, "--json", "--gaps"), cwd=folder)
+    found = json.loads(done.stdout)
+    assert found["items"] == ["ant", "bee"]
+    assert found["guarantee"] == {"kind": "PureDP", "epsilon": 1.0}
+    assert found["ordered"]
+    assert len(found["gaps"]) == 2
+    assert {"mechanism", "why", "unit"} <= set(found)
+
+
+def test_lists_are_written_whole_as_csv_and_parquet(folder, tmp_path):
+    for name in ("list.csv", "list.parquet"):
+        done = run(*asked("ratings.parquet", *KNOWN, "--values", "--out", tmp_path / name), cwd=folder)
+        assert done.returncode == 0, done.stderr
+    with open(tmp_path / "list.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    table = pl.read_parquet(tmp_path / "list.parquet")
+    assert [row["item"] for row in rows] == table["item"].to_list() == ["ant", "bee"]
+    assert table.dtypes == [pl.Int64, pl.String, pl.Float64, pl.Float64]
+    assert (tmp_path / "list.csv").stat().st_mode & 0o444 == 0o444
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_several_columns_sums_and_order(folder, tmp_path):
+    rows = pl.DataFrame({"who": range(90), "a": ["x", "y", "z"] * 30, "b": [1] * 90, "stars": [5, 3, 0] * 30})
+    rows.write_parquet(tmp_path / "rows.parquet")
+    rows.select("a", "b").unique().write_csv(tmp_path / "known.csv")
+    done = run("top", "rows.parquet", "-k", "2", "--user", "who", "--item", "a", "--item", "b", "--value", "stars",
+               "--clip", "0", "5", "--candidates", "known.csv", "--epsilon", "9", "--ordered", "--unit", "child",
+               cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [line.split() for line in done.stdout.splitlines()[:4]][2:] == [["1", "x", "1"], ["2", "y", "1"]]
+    assert "for one child" in done.stdout
+
+
+def test_a_terminal_shows_a_table_in_colour_and_a_pipe_does_not(folder):
+    terminal = Terminal(*asked("ratings.parquet", *KNOWN, "--ordered"), cwd=folder)
+    shown = terminal.read()
+    assert terminal.process.returncode == 0
+    assert "\x1b[" in terminal.raw.decode()
+    assert "rank" in shown
+    assert "1 │ ant" in shown
+    assert "PureDP(epsilon=1.0) for one user (add-remove)" in shown
+    assert "\x1b" not in run(*asked("ratings.parquet", *KNOWN), cwd=folder).stdout
+
+
+def test_labels_cannot_play_tricks_on_a_terminal(folder):
+    asked_for = asked("hostile.parquet", "--epsilon", "9", "--delta", "1e-3", k=1)
+    terminal = Terminal(*asked_for, cwd=folder)
+    assert "[31mred [bold]x[/]" in terminal.read()
+    assert b"\x1b[31m" not in terminal.raw
+    assert "\x1b" not in run(*asked_for, cwd=folder).stdout
+
+
+def test_long_work_shows_how_much_was_read_and_then_wipes_it(tmp_path):
+    rows = pl.select(pl.int_range(3_000_000).alias("n"))
+    rows.select(user_id=pl.col("n").hash(1) % 400_000, movie=pl.col("n").hash(2) % 50_000).write_csv(
+        tmp_path / "rows.csv"
+    )
+    terminal = Terminal(*asked("rows.csv", "--epsilon", "1", "--delta", "1e-6"), cwd=tmp_path)
+    assert "rows read" in terminal.read()
+    assert terminal.process.returncode == 0
+    assert "3000000" not in terminal.shown
+
+
+@pytest.mark.parametrize("moment", [0.0, 0.4, 0.8])
+def test_control_c_leaves_every_charge_recorded_and_no_half_written_file(tmp_path, moment):
+    """Whenever it is stopped: the list is there only if its charge is booked, and nothing else is there."""
+    if not (tmp_path / "rows.csv").exists():
+        rows = pl.select(pl.int_range(2_000_000).alias("n"))
+        rows.select(user_id=pl.col("n").hash(1) % 400_000, movie=pl.col("n").hash(2) % 5_000).write_csv(
+            tmp_path / "rows.csv"
+        )
+    book = Ledger(tmp_path / "budget.db", budget=PureDP(3.0))
+    (tmp_path / "known.csv").write_text("movie\n" + "\n".join(map(str, range(5000))))
+    terminal = Terminal(*asked("rows.csv", "--candidates", "known.csv", "--epsilon", "1", "--ledger", "budget.db",
+                               "--out", "list.csv"), cwd=tmp_path)  # fmt: skip
+    terminal.read(until="rows read")
+    time.sleep(moment)
+    terminal.process.send_signal(signal.SIGINT)
+    shown = terminal.read()
+    assert "Traceback" not in shown
+    assert terminal.process.returncode in (0, 130)
+    assert ("shortlist: stopped" in shown) == (terminal.process.returncode == 130)
+    written, booked = (tmp_path / "list.csv").exists(), len(book.entries())
+    assert booked >= written
+    assert not list(tmp_path.glob(".shortlist-*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (asked("nothing.parquet", *KNOWN), 1, "nothing.parquet is not there"),
+        (asked(".", *KNOWN), 1, "is a directory"),
+        (asked("catalogue.txt", *KNOWN), 1, "its name must end in"),
+        (asked("ratings.parquet", "--candidates", "none.txt", "--epsilon", "1"), 1, "none.txt is not there"),
+        (asked("ratings.parquet", "--candidates", "catalogue.txt", "--epsilon", "-1"), 1, "epsilon must be"),
+        (asked("ratings.parquet", *KNOWN, k=9), 1, "k=9 is more than the 6 candidates"),
+        (asked("ratings.parquet", *KNOWN, k=0), 1, "k must be at least 1"),
+        (asked("ratings.parquet", *KNOWN, "--method", "magic"), 1, "method='magic' is not known"),
+        (asked("ratings.parquet", *KNOWN, "--ledger", "none.db"), 1, "is not there"),
+        (asked("ratings.parquet", *KNOWN, "--out", "no/where.csv"), 1, "--out needs a folder"),
+        (asked("ratings.parquet", *KNOWN, "--memory", "lots"), 1, "memory must be a size"),
+        (asked("ratings.parquet", *KNOWN, "--value", "movie", "--clip", "0", "5"), 1, "must be a column of numbers"),
+        (asked("ratings.parquet", *KNOWN, "--value", "movie"), 1, "value and clip go together"),
+        (("top", "ratings.parquet", "-k", "2", "--user", "movie", "--item", "nope", *KNOWN), 1, "item='nope'"),
+        (asked("ratings.parquet", "--candidates", "catalogue.txt"), 2, "give --epsilon"),
+        (asked("ratings.parquet", *KNOWN, "--rho", "1"), 2, "one of them"),
+        (asked("ratings.parquet", *KNOWN, "--out", "list.xlsx"), 2, "must end in .csv or .parquet"),
+        (asked("ratings.parquet", *KNOWN, "--plot", "list.gif"), 2, "must end in .png"),
+        (asked("ratings.parquet", "--epsilon", "much"), 2, "Invalid value"),
+        (("top", "ratings.parquet", "-k", "2", "--user", "user_id"), 2, "Missing option"),
+    ],
+)
+def test_an_error_is_one_sentence_and_an_exit_code(folder, capsys, monkeypatch, arguments, code, said):
+    from shortlist.cli import main
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("sys.argv", ["shortlist", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    shown = capsys.readouterr()
+    assert (end.value.code, shown.out) == (code, "")
+    assert said in shown.err
+    assert "Traceback" not in shown.err
+    assert code == 2 or shown.err.count("\n") == 1
+
+
+def test_an_exceeded_budget_is_exit_code_3_and_writes_nothing(folder, tmp_path):
+    Ledger(tmp_path / "budget.db", budget=PureDP(0.5))
+    done = run(
+        *asked("ratings.parquet", *KNOWN, "--ledger", tmp_path / "budget.db", "--out", tmp_path / "list.csv"),
+        cwd=folder,
+    )
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "asked epsilon 1.0; spent epsilon 0.0; left epsilon 0.5" in done.stderr
+    assert not (tmp_path / "list.csv").exists()
+    assert not Ledger(tmp_path / "budget.db").entries()

@@ -1,0 +1,61 @@
+"""The same rows in every engine, and what counting them must give."""
+
+from __future__ import annotations
+
+import polars as pl
+
+ENGINES = ("parquet", "csv", "jsonl", "polars", "polars lazy", "pandas", "pyarrow", "duckdb", "ibis")
+TEXT = ("csv", "jsonl")
+"""Engines in which every field is text."""
+
+
+def source(engine, rows: pl.DataFrame, folder):
+    """The rows as that engine has them."""
+    if engine in ("parquet", "csv", "jsonl"):
+        path = folder / f"rows.{engine}"
+        {"parquet": rows.write_parquet, "csv": rows.write_csv, "jsonl": rows.write_ndjson}[engine](path)
+        return str(path)
+    if engine in ("duckdb", "ibis"):
+        rows.write_parquet(folder / "rows.parquet")
+    if engine == "duckdb":
+        import duckdb
+
+        return duckdb.connect().read_parquet(str(folder / "rows.parquet"))
+    if engine == "ibis":
+        import ibis
+
+        return ibis.duckdb.connect().read_parquet(folder / "rows.parquet")
+    frames = {
+        "polars": lambda: rows,
+        "polars lazy": rows.lazy,
+        "pandas": lambda: rows.to_pandas(use_pyarrow_extension_array=True),
+        "pyarrow": rows.to_arrow,
+    }
+    return frames[engine]()
+
+
+def counts_of(rows, items=("item",)):
+    """Distinct users per item in plain Python, missing users and items dropped."""
+    people = {}
+    for row in rows.to_dicts():
+        item = tuple(row[name] for name in items)
+        if missing(row["user"]) or any(missing(part) for part in item):
+            continue
+        people.setdefault(item, set()).add(row["user"])
+    return {item if len(item) > 1 else item[0]: len(users) for item, users in people.items()}
+
+
+def missing(value):
+    return value is None or value != value
+
+
+def found(scores):
+    """Label to score, asked for by name."""
+    return dict(zip(scores.labels, scores.values.tolist(), strict=True))
+
+
+def as_text(label):
+    """A label as CSV and JSON lines have it."""
+    if isinstance(label, tuple):
+        return tuple(map(as_text, label))
+    return str(label).lower() if isinstance(label, bool) else str(label)
