@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import canonical, gaps, guarded, ledger, peers, race, tables, unknown
+from bench import canonical, gaps, guarded, ledger, peers, plan, race, tables, unknown
 
 DOCS = Path(__file__).parents[1] / "docs"
 TABLES = {
@@ -21,6 +21,7 @@ TABLES = {
     **peers.TABLES,
     **ledger.TABLES,
     **tables.TABLES,
+    **plan.TABLES,
     **unknown.TABLES,
 }
 

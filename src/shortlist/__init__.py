@@ -8,7 +8,7 @@
 
 from shortlist import testing
 from shortlist.choose import select, top_k
-from shortlist.planning import compare, epsilon_for
+from shortlist.planning import compare, epsilon_for, plan
 from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP
 from shortlist.release import Release
 from shortlist.scores import Scores
@@ -25,6 +25,7 @@ __all__ = [
     "compare",
     "count",
     "epsilon_for",
+    "plan",
     "select",
     "testing",
     "top_k",

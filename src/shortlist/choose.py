@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from shortlist._reading import checked_flag
+from shortlist.knowledge import cited
 from shortlist.mechanisms import (
     CanonicalTopK,
     GuardedTopK,
@@ -195,7 +196,7 @@ def top_k(
                 'delta=1e-6, method="limited-domain"'
             )
         chosen = method if named else _automatic(number, paid, ordered, values, gaps)
-        mechanism, why = _built(chosen, number, paid, values, gaps), WHY.get(chosen, "")
+        mechanism, why = _built(chosen, number, paid, values, gaps), f"{WHY.get(chosen, '')}{cited(chosen)}"
         keeps_order = ordered or values or chosen == "gaps"
     release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
     if not keeps_order:

@@ -6,13 +6,15 @@ import sys
 
 import typer
 
-from shortlist.commands import ledger
+from shortlist.commands import ledger, plan, reproduce
 from shortlist.commands.top import top
 from shortlist.privacy import BudgetExceeded, LedgerError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(ledger.app, name="ledger")
 app.command(no_args_is_help=True)(top)
+app.command(name="plan")(plan.plan)
+app.command(name="reproduce")(reproduce.reproduce)
 
 
 @app.callback()

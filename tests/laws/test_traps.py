@@ -11,6 +11,7 @@ from shortlist.laws.crowd import crowd_of
 from shortlist.laws.oneshot import number_correct, quality, right_probability
 from shortlist.laws.panels import refined
 from shortlist.laws.tilting import tilt
+from shortlist.mechanisms import GuardedTopK, OneshotTopK
 from shortlist.noise.kinds import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
@@ -103,3 +104,11 @@ def test_refinement_stops_at_the_first_settled_value_and_raises_if_there_is_none
     assert seen == [0, 1, 2, 3]
     with pytest.raises(ArithmeticError, match="settle"):
         refined(halving, lambda old, new: False)
+
+
+def test_laws_that_floats_hardly_hold_are_still_answered():
+    """The mass left out may exceed every float, and a chance may be below the smallest float with full digits."""
+    values = np.repeat(np.arange(400, 0, -1), 10)
+    found = GuardedTopK(k=1000, epsilon=1.0).quality(values, monotone=True)
+    assert 0.0 <= found.top <= found.recall <= 1.0
+    assert OneshotTopK(k=1000, epsilon=11.0, noise="exponential").success_probability(values, monotone=True) >= 0.0

@@ -35,6 +35,9 @@ from shortlist.noise.kinds import Noise
 ERROR = 1e-9
 """Doubling the nodes a last time changed the value by at most this, so that its own error is far smaller."""
 
+SMALLEST = 1e-290
+"""Chances below this are sums of numbers that floats hold with few digits: nothing is relative to them."""
+
 
 def right_probability(s: Floats, k: int, noise: Noise) -> float:
     """P[the set returned is right: its scores are the k largest scores], ties counting as equal.
@@ -63,7 +66,7 @@ def right_probability(s: Floats, k: int, noise: Noise) -> float:
         return np.array([total])
 
     def settled(old: Floats, new: Floats) -> bool:
-        return abs(float(new[0] - old[0])) <= ERROR * float(new[0])
+        return abs(float(new[0] - old[0])) <= ERROR * max(float(new[0]), SMALLEST)
 
     return min(1.0, float(refined(evaluate, settled)[0]))
 

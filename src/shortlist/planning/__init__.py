@@ -1,5 +1,6 @@
-"""Knowing before spending: exact comparisons of mechanisms on public or made-up scores."""
+"""Knowing before spending: exact comparisons and plans on public, described or made-up scores."""
 
 from shortlist.planning.compare import Comparison, compare, epsilon_for
+from shortlist.planning.plans import Plan, plan
 
-__all__ = ["Comparison", "compare", "epsilon_for"]
+__all__ = ["Comparison", "Plan", "compare", "epsilon_for", "plan"]

@@ -1,0 +1,91 @@
+"""`shortlist plan`: which mechanism, and how much epsilon, before anything is spent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from shortlist.planning import Plan
+
+
+def plan(
+    k: Annotated[int, typer.Option("-k", help="How many items.")],
+    shape: Annotated[str | None, typer.Option(help="The data in a word: zipf:1.1, geometric:0.9 or flat:200.")] = None,
+    items: Annotated[int | None, typer.Option(help="How many candidates, with --shape.")] = None,
+    users: Annotated[int | None, typer.Option(help="How many users, with --shape.")] = None,
+    scores: Annotated[
+        Path | None, typer.Option(help="Or PUBLIC counts: a .npy file, or a text file with one number a line.")
+    ] = None,
+    target: Annotated[float | None, typer.Option(help="What to reach: 0.99, or 0.9 for recall.")] = None,
+    goal: Annotated[str, typer.Option(help="top (all of the top k), great, good or recall.")] = "top",
+    epsilon: Annotated[float | None, typer.Option(help="Instead of a target: what each reaches with so much.")] = None,
+    delta: Annotated[float, typer.Option(help="For zCDP and approximate budgets and unknown domains.")] = 1e-6,
+    budget: Annotated[list[str] | None, typer.Option(help="pure, zcdp or approx; all if left out.")] = None,
+    domain: Annotated[list[str] | None, typer.Option(help="known or unknown candidates; both if left out.")] = None,
+    ordered: Annotated[bool, typer.Option("--ordered", help="Only what releases the order too.")] = False,
+    picture: Annotated[Path | None, typer.Option("--plot", help="Draw the table into this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
+) -> None:
+    """Rank the mechanisms for data described in a word. It never looks at private scores."""
+    from shortlist.planning import plan as planned
+
+    question: dict[str, Any] = {}
+    if scores is not None:
+        question = {"scores": _public_counts(scores), "monotone": True}
+    found = planned(
+        k=k, target=target, goal=goal, epsilon=epsilon, items=items, users=users, shape=shape, delta=delta,
+        budget=budget or ("pure", "zcdp", "approx"), domain=domain or ("known", "unknown"), ordered=ordered,
+        **question,
+    )  # fmt: skip
+    if picture is not None:
+        _draw(found, picture)
+    if as_json:
+        typer.echo(json.dumps(found.to_json()))
+    else:
+        _show(found)
+
+
+def _public_counts(path: Path) -> Any:
+    import numpy as np
+
+    try:
+        values = np.load(path) if path.suffix == ".npy" else np.loadtxt(path, ndmin=1)
+    except ValueError:
+        raise ValueError(f"--scores {path} must be a .npy file or a text file with one number a line") from None
+    return values.astype(np.int64) if np.array_equal(values, np.round(values)) else values
+
+
+def _draw(found: Plan, picture: Path) -> None:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ValueError("--plot needs matplotlib; install it with: pip install 'shortlist[plot]'") from None
+    figure = Figure(figsize=(8, 1.6 + 0.3 * max(len(found.rows), 3)), layout="constrained")
+    found.plot(figure.subplots())
+    figure.savefig(picture, dpi=150)
+
+
+def _show(found: Plan) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    if not console.is_terminal:
+        typer.echo(str(found))
+        return
+    console.print(Text(found.described, style="bold"))
+    table = Table(show_edge=False, pad_edge=False)
+    columns = found.texts()
+    numbers = ("epsilon", "rho", "delta", "top", "great", "good", "recall")
+    for name in columns:
+        table.add_column(name, justify="right" if name in numbers else "left")
+    for place, cells in enumerate(zip(*columns.values(), strict=True)):
+        table.add_row(*map(Text, cells), style="bold green" if place == 0 else None)
+    console.print(table)
+    for line in found.beside():
+        console.print(Text(line))

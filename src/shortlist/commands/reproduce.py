@@ -1,0 +1,72 @@
+"""`shortlist reproduce`: every figure and table of the five papers, ours beside theirs, into one folder."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from shortlist.reproduce.experiment import Experiment, Setting
+    from shortlist.reproduce.store import Record
+
+
+def reproduce(
+    out: Annotated[
+        Path, typer.Option(help="The folder for pictures, tables and the page; made if it is not there.")
+    ] = Path("report"),
+    data: Annotated[Path | None, typer.Option(help="A folder with the papers' own data; else it is generated.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Experiments by name: a,b,c.")] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="More trials and finer curves: an hour instead of minutes.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers (run times aside).")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="How many processes share the work.")] = 2,
+    names: Annotated[bool, typer.Option("--list", help="Only list the experiments.")] = False,
+) -> None:
+    """Redraw every figure and table of the five papers. What is in the folder already is kept, so it can be stopped."""
+    from shortlist.reproduce.catalogue import EXPERIMENTS
+    from shortlist.reproduce.experiment import Setting
+
+    wanted = [name for given in only or () for name in given.split(",")]
+    unknown = sorted(set(wanted) - set(EXPERIMENTS))
+    if unknown:
+        raise ValueError(f"--only {unknown[0]} is not an experiment; write one of {', '.join(EXPERIMENTS)}")
+    if data is not None and not data.is_dir():
+        raise ValueError(f"--data {data} is not a folder; leave it out to use generated data of the same shape")
+    chosen = [experiment for name, experiment in EXPERIMENTS.items() if not wanted or name in wanted]
+    if names:
+        for experiment in chosen:
+            typer.echo(f"{experiment.name:24} {experiment.paper.key}, {experiment.shows}: {experiment.title}")
+        return
+    if find_spec("matplotlib") is None:
+        raise ValueError("the pictures need matplotlib; install it with: pip install 'shortlist[plot]'")
+    _run(out, Setting("full" if full else "fast", seed, data), chosen, jobs)
+
+
+def _run(out: Path, setting: Setting, chosen: list[Experiment], jobs: int) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from shortlist.reproduce.runner import reproduce as run_all
+
+    console = Console()
+    plain: dict[str, Any] = {"highlight": False, "soft_wrap": True}
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        console=console, disable=not console.is_terminal,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task("reproducing", total=len(chosen))
+
+        def tell(experiment: Experiment, record: Record) -> None:
+            bar.advance(task)
+            bar.console.print(f"[bold]{record.name}[/]  {record.title} ({record.seconds:.0f} s)", **plain)
+            for line in record.lines:
+                bar.console.print(escape(f"  {line.what}. paper: {line.paper}. ours: {line.ours}."), **plain)
+
+        run_all(out, setting, chosen, tell, min(jobs, len(chosen)))
+    console.print(escape(f"{len(chosen)} experiments; the page is {out / 'index.html'}"), **plain)

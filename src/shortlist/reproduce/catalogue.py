@@ -1,0 +1,49 @@
+"""All experiments, in the order of the papers."""
+
+from __future__ import annotations
+
+from shortlist.reproduce import (
+    adaptive_covid,
+    adaptive_fixed,
+    adaptive_large,
+    adaptive_pate,
+    canonical_data,
+    canonical_epsilon,
+    canonical_noise,
+    canonical_times,
+    canonical_zipf,
+    gap_error,
+    gap_hybrids,
+    gap_pvalues,
+    gap_theta,
+    gap_thresholds,
+    gumbel_tradeoff,
+    gumbel_variance,
+    noisy_max,
+)
+from shortlist.reproduce.experiment import Experiment
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        gumbel_tradeoff.EXPERIMENT,
+        gumbel_variance.EXPERIMENT,
+        noisy_max.EXPERIMENT,
+        canonical_epsilon.EXPERIMENT,
+        canonical_data.NETFLIX,
+        canonical_data.OTHER_DATA,
+        canonical_zipf.EXPERIMENT,
+        canonical_noise.EXPERIMENT,
+        canonical_times.EXPERIMENT,
+        gap_theta.EXPERIMENT,
+        gap_error.BY_K,
+        gap_error.BY_EPSILON,
+        gap_thresholds.EXPERIMENT,
+        gap_hybrids.EXPERIMENT,
+        gap_pvalues.EXPERIMENT,
+        adaptive_fixed.EXPERIMENT,
+        adaptive_covid.EXPERIMENT,
+        adaptive_large.EXPERIMENT,
+        adaptive_pate.EXPERIMENT,
+    )
+}

@@ -1,0 +1,155 @@
+"""Results on disk: a parquet table, an SVG picture and a JSON record for each experiment, and taking them up again.
+
+The record carries a fingerprint of all that decides the result: the experiment's code, version, effort, seed, and the
+data files. A run that was interrupted finds the records of what it finished and goes on with the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shortlist.reproduce.data import SHAPES, data_file
+from shortlist.reproduce.experiment import Columns, Experiment, Line, Paper, Result, Setting
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMAT = 1
+"""Raise it when records or experiments change so that old results must not be taken up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One finished experiment as a report finds it: all that is said about it, and where its files are."""
+
+    name: str
+    paper: Paper
+    shows: str
+    title: str
+    question: str
+    see: str
+    claim: str
+    caption: str
+    generated: bool
+    timed: bool
+    lines: tuple[Line, ...]
+    figure: str
+    table: str
+    rows: int
+    seconds: float
+    effort: str
+    seed: int
+    fingerprint: str
+
+
+def fingerprint(experiment: Experiment, setting: Setting) -> str:
+    """All that decides the result, in sixteen letters."""
+    source = sha256(Path(experiment.run.__code__.co_filename).read_bytes()).hexdigest()
+    facts: list[Any] = [FORMAT, version("shortlist"), source, experiment.name, setting.effort, setting.seed]
+    for name in experiment.uses:
+        path = data_file(setting, SHAPES[name].file if name in SHAPES else name)
+        facts.append("generated" if path is None else sha256(path.read_bytes()).hexdigest())
+    return sha256(json.dumps(facts).encode()).hexdigest()[:16]
+
+
+def kept(folder: Path, experiment: Experiment, setting: Setting) -> Record | None:
+    """The record of an earlier run with the same fingerprint whose files are all there, or None."""
+    record = read(folder, experiment.name)
+    if record is None or record.fingerprint != fingerprint(experiment, setting):
+        return None
+    return record if all((folder / file).exists() for file in (record.figure, record.table)) else None
+
+
+def read(folder: Path, name: str) -> Record | None:
+    """The record of that name, or None if there is none that can be read."""
+    try:
+        found = json.loads((folder / f"{name}.json").read_text())
+        lines = tuple(Line(**line) for line in found.pop("lines"))
+        return Record(paper=Paper(**found.pop("paper")), lines=lines, **found)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def save(folder: Path, experiment: Experiment, setting: Setting, result: Result, seconds: float) -> Record:
+    """Write the table, then the picture, then the record, which comes last so that it never speaks too soon."""
+    name = experiment.name
+    figure = experiment.draw(result.columns)
+    write_parquet(result.columns, folder / f"{name}.parquet")
+    write_svg(figure, folder / f"{name}.svg")
+    record = Record(
+        name=name,
+        paper=experiment.paper,
+        shows=experiment.shows,
+        title=experiment.title,
+        question=experiment.question,
+        see=experiment.see,
+        claim=experiment.claim,
+        caption=result.caption,
+        generated=result.generated,
+        timed=result.timed,
+        lines=result.lines,
+        figure=f"{name}.svg",
+        table=f"{name}.parquet",
+        rows=len(next(iter(result.columns.values()))),
+        seconds=round(seconds, 2),
+        effort=setting.effort,
+        seed=setting.seed,
+        fingerprint=fingerprint(experiment, setting),
+    )
+    _replace(folder / f"{name}.json", json.dumps(asdict(record), indent=1))
+    return record
+
+
+def write_parquet(columns: Columns, path: Path) -> None:
+    """The table, with one type for each column."""
+    import duckdb
+
+    frame = {name: _array(name, cells) for name, cells in columns.items()}  # noqa: F841 - duckdb finds it by name
+    unfinished = path.with_name(f".{path.name}")
+    target = str(unfinished).replace("'", "''")
+    with duckdb.connect() as connection:
+        connection.execute(f"copy (select * from frame) to '{target}' (format parquet)")
+    unfinished.replace(path)
+
+
+def read_parquet(path: Path) -> Columns:
+    """The table again, column by column."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        found = connection.execute("select * from read_parquet(?)", [str(path)])
+        names = [column[0] for column in found.description]
+        rows = found.fetchall()
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+
+
+def _array(name: str, cells: list[Any]) -> Any:
+    kinds = {type(cell) for cell in cells}
+    if kinds == {str}:
+        return np.array(cells, dtype=object)
+    if len(kinds) != 1 and not kinds <= {int, float}:
+        raise TypeError(f"column {name!r} must have one type, not {', '.join(sorted(kind.__name__ for kind in kinds))}")
+    return np.array(cells)
+
+
+def write_svg(figure: Figure, path: Path) -> None:
+    """The same picture for the same numbers, byte for byte."""
+    import matplotlib as mpl
+
+    with mpl.rc_context({"svg.hashsalt": path.stem}):
+        figure.savefig(path, format="svg", metadata={"Date": None, "Creator": "shortlist"})
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write beside, then rename: whoever reads finds the old file or the new one."""
+    unfinished = path.with_name(f".{path.name}")
+    unfinished.write_text(text)
+    os.replace(unfinished, path)

@@ -1,0 +1,103 @@
+"""A small form of every experiment runs, draws, says something, and repeats itself under a seed."""
+
+import math
+
+import pytest
+
+from shortlist.reproduce.catalogue import EXPERIMENTS
+from shortlist.reproduce.experiment import ADAPTIVE, FREE_GAP, Setting
+from shortlist.reproduce.store import write_parquet, write_svg
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_small_form_runs_and_draws(name, tmp_path):
+    experiment = EXPERIMENTS[name]
+    result = experiment.run(Setting("small"))
+    lengths = {len(cells) for cells in result.columns.values()}
+    assert len(lengths) == 1
+    assert lengths != {0}
+    assert result.lines
+    assert all(text.strip() for line in result.lines for text in (line.what, line.paper, line.ours, line.why))
+    write_parquet(result.columns, tmp_path / "table.parquet")
+    write_svg(experiment.draw(result.columns), tmp_path / "figure.svg")
+    assert "GENERATED" in result.caption or not result.generated
+    if experiment.paper in (FREE_GAP, ADAPTIVE) and not result.timed:  # the others draw nothing
+        again = experiment.run(Setting("small"))
+        assert str(again.columns) == str(result.columns)
+        assert again.lines == result.lines
+
+
+def test_netflix_headlines_on_the_real_data(shared_data):
+    from shortlist.planning.search import least_epsilon_reaching
+    from shortlist.reproduce.contest import ENTRANTS, OURS, PEELING
+    from shortlist.reproduce.data import counts
+    from shortlist.scores import Scores
+
+    scores = Scores(counts("netflix", Setting("small", data=shared_data)).values, monotone=True)
+
+    def needed(label, k):
+        return least_epsilon_reaching(
+            lambda epsilon: ENTRANTS[label](k, epsilon).success_probability(scores), 0.99, width=1e-3
+        )
+
+    for k, expected in ((10, 9.6), (100, 110)):
+        assert math.isclose(needed(PEELING, k) / needed(OURS, k), expected, rel_tol=0.01)
+
+
+def test_what_pate_costs_is_the_study_s_table():
+    from shortlist.privacy import ZCDP
+    from shortlist.reproduce.adaptive_pate import LEFT, charged, gaussian_bound, simple
+
+    assert simple(0.20333) == pytest.approx(3.665, abs=1e-3)
+    assert gaussian_bound(2, 1) == pytest.approx(71.4, abs=0.05)
+    assert gaussian_bound(4, 2) == pytest.approx(144.0, abs=0.1)
+    assert charged(2, 1) == pytest.approx(0.28073, abs=1e-5)
+    assert charged(4, 2) == pytest.approx(1.12290, abs=1e-5)
+    assert ZCDP(charged(4, 2)).epsilon_at(LEFT) == pytest.approx(8.580, abs=1e-3)
+
+
+def test_the_noise_of_gumbel_values_is_the_study_s():
+    from shortlist.reproduce.gumbel_variance import VARIANCE, gaussian_sound, laplace_sound, ours
+
+    assert math.sqrt(ours(1.0) / VARIANCE) == pytest.approx(16.70122, abs=1e-4)
+    assert ours(1.0) < laplace_sound(1.0) < gaussian_sound(1.0)
+    assert laplace_sound(4.0) < ours(4.0)  # composed tightly, Laplace noise is ahead there
+
+
+def test_the_trade_off_of_one_value_is_the_closed_form():
+    from shortlist.reproduce.gumbel_tradeoff import closed_form
+
+    assert closed_form(1.0, 0.205568348) == pytest.approx(0.441207295, abs=1e-8)
+    assert closed_form(1.0, 0.441207295) == pytest.approx(0.205568348, abs=1e-8)
+    assert closed_form(0.5, 0.0) == 1.0
+    assert closed_form(0.5, 1.0) == 0.0
+
+
+def test_gaps_save_half_and_two_thirds_in_the_limit():
+    from shortlist.reproduce.gap_error import THRESHOLD, TOP, theory
+
+    assert theory(TOP, "laplace", 10**9) == pytest.approx(1 / 2, abs=1e-6)
+    assert theory(TOP, "exponential", 10**9) == pytest.approx(2 / 3, abs=1e-6)
+    assert theory(THRESHOLD, "exponential", 10**9) == pytest.approx(2 / 3, abs=1e-4)
+    assert theory(TOP, "exponential", 10) == pytest.approx(0.6)
+
+
+def test_generated_data_stands_in_and_says_so(tmp_path):
+    from shortlist.reproduce.data import SHAPES, counts, origin
+
+    for name, shape in SHAPES.items():
+        found = counts(name, Setting("small", data=tmp_path))
+        assert not found.real
+        assert len(found.values) == shape.items
+        assert (found.values[:-1] >= found.values[1:]).all()
+        assert "GENERATED" in origin([found])
+
+
+def test_covid_counts_are_read_from_the_folder_or_generated(tmp_path):
+    from shortlist.reproduce.adaptive_covid import FILE, days
+
+    assert not days(Setting("small"))[1]
+    (tmp_path / FILE).write_text("date,state,cases\n2020-03-10,Ohio,3\n2020-03-11,Ohio,5\n2020-03-11,Iowa,2\n")
+    found, real = days(Setting("small", data=tmp_path))
+    assert real
+    assert [day.tolist() for day in found] == [[0, 3], [2, 5]]

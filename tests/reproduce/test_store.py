@@ -1,0 +1,113 @@
+"""Results on disk: written once, taken up again only if nothing that decides them has changed."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from shortlist.reproduce.catalogue import EXPERIMENTS
+from shortlist.reproduce.experiment import GUMBEL, Experiment, Line, Result, Setting
+from shortlist.reproduce.figures import canvas, columns_of
+from shortlist.reproduce.runner import reproduce
+from shortlist.reproduce.store import kept, read, read_parquet, write_parquet
+
+
+def toy(calls):
+    def run(setting):
+        calls.append(setting)
+        words = setting.source("toy").words(3) >> 12
+        rows = [{"x": i, "y": int(word) / 2**52, "name": f"it's {i}"} for i, word in enumerate(words)]
+        return Result(columns_of(rows), (Line("<what>", "6", "9.6", "why"),), "a caption")
+
+    def draw(columns):
+        figure, axes = canvas()
+        axes[0, 0].plot(columns["x"], columns["y"])
+        return figure
+
+    return Experiment("noisy-max", GUMBEL, "figure 0", "A toy", "Why?", "See.", "A claim.", run, draw, ("netflix",))
+
+
+def test_a_table_survives_its_file(tmp_path):
+    columns = {"a": [1, 2], "b": [0.1, float("inf")], "c": ["x", "it's"], "d": [True, False]}
+    write_parquet(columns, tmp_path / "it's.parquet")
+    assert read_parquet(tmp_path / "it's.parquet") == columns
+
+
+def test_a_column_of_two_types_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="one type"):
+        write_parquet({"a": [1, "x"]}, tmp_path / "a.parquet")
+
+
+def test_a_finished_experiment_is_not_run_again(tmp_path):
+    calls = []
+    first = reproduce(tmp_path, Setting("small"), [toy(calls)])
+    again = reproduce(tmp_path, Setting("small"), [toy(calls)])
+    assert len(calls) == 1
+    assert first == again
+
+
+@pytest.mark.parametrize("change", [{"seed": 2}, {"effort": "fast"}])
+def test_another_seed_or_effort_runs_again(tmp_path, change):
+    calls = []
+    reproduce(tmp_path, Setting("small"), [toy(calls)])
+    reproduce(tmp_path, replace(Setting("small"), **change), [toy(calls)])
+    assert len(calls) == 2
+
+
+def test_other_data_runs_again(tmp_path):
+    import numpy as np
+
+    calls, data = [], tmp_path / "data"
+    data.mkdir()
+    reproduce(tmp_path, Setting("small", data=data), [toy(calls)])
+    np.save(data / "NETFLIX.n17770.npy", np.arange(5))
+    reproduce(tmp_path, Setting("small", data=data), [toy(calls)])
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize("damage", ["missing figure", "broken record", "foreign record"])
+def test_a_damaged_result_runs_again(tmp_path, damage):
+    calls, experiment = [], toy([])
+    reproduce(tmp_path, Setting("small"), [toy(calls)])
+    record = tmp_path / "noisy-max.json"
+    if damage == "missing figure":
+        (tmp_path / "noisy-max.svg").unlink()
+    else:
+        record.write_text("{" if damage == "broken record" else json.dumps({"lines": [], "paper": {}}))
+    assert kept(tmp_path, experiment, Setting("small")) is None
+    reproduce(tmp_path, Setting("small"), [toy(calls)])
+    assert len(calls) == 2
+
+
+def test_two_processes_give_the_same_results_as_one(tmp_path):
+    chosen = [EXPERIMENTS[name] for name in ("gap-theta", "gap-pvalues", "noisy-max")]
+    heard = []
+    for folder, jobs in (("one", 1), ("two", 2)):
+        reproduce(tmp_path / folder, Setting("small"), chosen, lambda one, record: heard.append(record.name), jobs)
+    assert sorted(heard[3:]) == sorted(one.name for one in chosen)
+    for name in ("gap-theta", "gap-pvalues"):
+        one, two = (read_parquet(tmp_path / folder / f"{name}.parquet") for folder in ("one", "two"))
+        assert one == two
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path):
+    files = ("noisy-max.svg", "noisy-max.parquet")
+    for folder in ("one", "two"):
+        reproduce(tmp_path / folder, Setting("small"), [toy([])])
+    one, two = ([(tmp_path / folder / file).read_bytes() for file in files] for folder in ("one", "two"))
+    assert one == two
+
+
+def test_the_index_shows_every_record_and_escapes_it(tmp_path):
+    reproduce(tmp_path, Setting("small"), [toy([])])
+    page = (tmp_path / "index.html").read_text()
+    assert "&lt;what&gt;" in page
+    assert "noisy-max.svg" in page
+    assert read(tmp_path, "noisy-max").lines[0].ours == "9.6"
+
+
+def test_names_are_unique_and_said_in_full():
+    for name, experiment in EXPERIMENTS.items():
+        assert name == experiment.name
+        texts = (experiment.question, experiment.see, experiment.claim, experiment.title, experiment.shows)
+        assert all(text.strip() for text in texts)

@@ -1,0 +1,51 @@
+"""`shortlist plan` and `shortlist reproduce`, through real processes."""
+
+import json
+
+from tests.test_cli import run
+
+ASKED = ("plan", "--shape", "zipf:1.1", "--items", "300", "--users", "50000", "-k", "5", "--target", "0.99")
+
+
+def test_plan_prints_a_ranked_table_and_draws_it(tmp_path):
+    done = run(*ASKED, "--plot", str(tmp_path / "plan.png"))
+    assert done.returncode == 0, done.stderr
+    assert "canonical" in done.stdout
+    assert "lower bound" in done.stdout
+    assert (tmp_path / "plan.png").stat().st_size > 1000
+
+
+def test_plan_as_json_has_its_rows_best_first(tmp_path):
+    (tmp_path / "counts.txt").write_text("90\n70\n20\n3\n1\n")
+    done = run("plan", "-k", "2", "--scores", str(tmp_path / "counts.txt"), "--goal", "recall", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    epsilons = [row["epsilon"] for row in found["rows"]]
+    assert epsilons == sorted(epsilons)
+    assert found["goal"] == "recall"
+
+
+def test_bad_input_is_one_sentence_and_exit_code_one(tmp_path):
+    (tmp_path / "counts.txt").write_text("ninety\n")
+    for wrong in (
+        ("plan", "-k", "2", "--shape", "cubic"),
+        ("plan", "-k", "2", "--scores", str(tmp_path / "counts.txt")),
+        ("reproduce", "--out", str(tmp_path), "--only", "nothing"),
+    ):
+        done = run(*wrong)
+        assert done.returncode == 1, wrong
+        assert done.stderr.startswith("shortlist: ")
+        assert done.stderr.count("\n") == 1
+
+
+def test_reproduce_makes_a_page_and_takes_up_what_is_there(tmp_path):
+    arguments = ("reproduce", "--out", str(tmp_path / "report"), "--only", "gap-theta")
+    first = run(*arguments)
+    assert first.returncode == 0, first.stderr
+    assert "gap-theta" in first.stdout
+    names = {path.name for path in (tmp_path / "report").iterdir()}
+    assert names == {"index.html", "gap-theta.svg", "gap-theta.parquet", "gap-theta.json"}
+    before = (tmp_path / "report" / "gap-theta.json").stat().st_mtime_ns
+    assert run(*arguments).returncode == 0
+    assert (tmp_path / "report" / "gap-theta.json").stat().st_mtime_ns == before
+    assert "gap-thresholds" in run("reproduce", "--list").stdout
