@@ -7,6 +7,7 @@
 """
 
 from shortlist import testing
+from shortlist.audit import audit
 from shortlist.choose import select, top_k
 from shortlist.planning import compare, epsilon_for
 from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP
@@ -21,6 +22,7 @@ __all__ = [
     "PureDP",
     "Release",
     "Scores",
+    "audit",
     "compare",
     "epsilon_for",
     "select",

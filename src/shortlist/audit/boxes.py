@@ -134,6 +134,8 @@ def _bounds(law: Law) -> _Bounds:
 
 
 def _rounded(value: arb, way: int) -> float:
+    if value.is_zero():
+        return 0.0  # what is impossible is known to be so
     return math.nextafter(float(value), way * math.inf)
 
 
@@ -164,16 +166,15 @@ class _Tally:
                 np.where(one.high > 0, np.log(one.high) - np.log(two.low), -np.inf)
                 for one, two in ((here, there), (there, here))
             )
-            sure = np.abs(np.log(here.low) - np.log(there.high)), np.abs(np.log(there.low) - np.log(here.high))
-        surely = np.minimum(*sure)
-        surely = np.where(((here.low > 0) & (there.high > 0)) | ((there.low > 0) & (here.high > 0)), surely, 0.0)
+            surely = np.maximum(np.log(here.low) - np.log(there.high), np.log(there.low) - np.log(here.high))
         most = np.maximum(np.maximum(up, down), 0.0)
         at = int(np.argmax(most))
         if most[at] > self.log_ratio:
             self.log_ratio, self.worst = float(most[at]), (x, y, here.outcomes[at])
-        self.least = max(self.least, float(np.nanmax(surely)))
+        self.least = max(self.least, float(np.nanmax(surely, initial=0.0)))
         finite = up[np.isfinite(up)]
-        spread = float(finite.max() + down[np.isfinite(down)].max()) if finite.size else 0.0
+        back = down[np.isfinite(down)]
+        spread = float(finite.max() + back.max()) if finite.size and back.size else 0.0
         self.spread = max(self.spread, spread)
         self._compare_costs(x, y, here, most)
         if self.window < math.inf and spread > self.window + TOLERANCE:
@@ -184,9 +185,9 @@ class _Tally:
 
     def _compare_costs(self, x: Point, y: Point, here: _Bounds, most: Floats) -> None:
         allowed: Floats | float = self.pure if here.costs is None else np.minimum(here.costs, self.pure)
-        over = most - allowed
+        over = np.where(np.isinf(allowed), -np.inf, most - np.where(np.isinf(allowed), 0.0, allowed))
         at = int(np.argmax(over))
-        if over[at] > TOLERANCE * (1 + most[at]):
+        if over[at] > TOLERANCE * (1 + min(most[at], 1e3)):
             limit = self.pure if here.costs is None else float(here.costs[at])
             self._note(f"outcome {here.outcomes[at]} has log ratio {most[at]:.6f} on {x} and {y}, more than {limit:g}")
 
