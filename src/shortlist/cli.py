@@ -6,11 +6,12 @@ import sys
 
 import typer
 
-from shortlist.commands import ledger
+from shortlist.commands import audit, ledger
 from shortlist.privacy import BudgetExceeded, LedgerError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(ledger.app, name="ledger")
+app.command()(audit.audit)
 
 
 @app.callback()

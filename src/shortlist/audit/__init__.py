@@ -1,4 +1,4 @@
-"""Trust: exact proofs on a box of neighbours, a statistical attack on anything, and the broken mechanisms it catches."""
+"""Trust: exact proofs on a box of neighbours, a statistical attack on anything, and what both have caught."""
 
 from shortlist.audit.attack import Found, audit
 

@@ -114,7 +114,9 @@ def audit(
     trials, sure = count("trials", trials), number("confidence", confidence, least=0.5, below=1.0)
     target = target_of(subject, monotone=monotone)
     if seed is not None and not target.repeatable:
-        raise ValueError("seed needs a function that draws from an argument rng: write f(scores, rng), or leave seed out")
+        raise ValueError(
+            "seed needs a function that draws from an argument rng: write f(scores, rng), or leave seed out"
+        )
     size = default_size(subject) if d is None else count("d", d)
     tried = list(pairs) if pairs is not None else list(_few(default_pairs(subject, size, monotone=monotone), trials))
     if not tried:
@@ -166,7 +168,9 @@ def _few(pairs: Iterable[tuple[Any, Any]], trials: int) -> Iterable[tuple[Any, A
 class _Search:
     """Chooses the pair and the event, on draws of its own."""
 
-    def __init__(self, runner: Runner, pairs: list[tuple[Any, Any]], trials: int, delta: float, seed: int | None) -> None:
+    def __init__(
+        self, runner: Runner, pairs: list[tuple[Any, Any]], trials: int, delta: float, seed: int | None
+    ) -> None:
         self._runner, self._pairs, self._trials = runner, pairs, trials
         self._delta, self._seed = delta, seed
 
@@ -179,9 +183,7 @@ class _Search:
                 break
             draws = max(GLANCE, round(SEARCH * self._trials / rounds / len(left)))
             looks = self._samples(left, draws, f"search {turn}", "choosing neighbours")
-            bounds = {
-                place: learn(*looks[place], delta=self._delta, trials=draws, z=2.0)[1] for place in left
-            }
+            bounds = {place: learn(*looks[place], delta=self._delta, trials=draws, z=2.0)[1] for place in left}
             left = sorted(left, key=lambda place: -bounds[place])[: max(1, len(left) // 4)]
         return left[0]
 

@@ -33,9 +33,9 @@ class Law:
     something. `costs`: what each outcome is said to cost, where that depends on the outcome (SPEC 11).
     """
 
-    chances: Mapping[Hashable, arb]
+    chances: Mapping[Any, arb]
     density: bool = False
-    costs: Mapping[Hashable, float] | None = None
+    costs: Mapping[Any, float] | None = None
 
 
 def moves(d: int, *ways: Way, step: int = 1) -> list[tuple[int, ...]]:
@@ -48,7 +48,7 @@ def moves(d: int, *ways: Way, step: int = 1) -> list[tuple[int, ...]]:
 def neighbours(
     d: int, top: int = 2, *, monotone: bool = False, everywhere: bool = False
 ) -> Iterator[tuple[Point, Point]]:
-    """All pairs with the first in {0..top}^d; only its sorted points unless `everywhere` (mechanisms are equivariant)."""
+    """All pairs with the first in {0..top}^d; sorted ones only (enough if equivariant) unless `everywhere`."""
     ways: tuple[Way, ...] = ("add", "remove") if monotone else ("replace",)
     for x in product(range(top + 1), repeat=d):
         if everywhere or list(x) == sorted(x):
@@ -196,7 +196,9 @@ class _Tally:
             stick = float(np.maximum(one.high - math.exp(epsilon) * two.low, 0.0).sum())
             self.stick = max(self.stick, stick - delta)
             if stick > delta + TOLERANCE:
-                self._note(f"the hockey stick at epsilon {epsilon:g} is {stick:.6g} on {x} and {y}, more than {delta:g}")
+                self._note(
+                    f"the hockey stick at epsilon {epsilon:g} is {stick:.6g} on {x} and {y}, more than {delta:g}"
+                )
         for order, rdp in self.orders:
             with np.errstate(divide="ignore", over="ignore"):
                 moment = float((one.high**order * np.where(one.high > 0, two.low, 1.0) ** (1 - order)).sum())

@@ -58,7 +58,7 @@ class Event:
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Event:
         cells = frozenset((code, leaf) for code, leaf in found["cells"])
-        return cls({code: tree for code, tree in found["trees"]}, cells, found["likely"], found["width"])
+        return cls(dict(found["trees"]), cells, found["likely"], found["width"])
 
 
 def learn(one: Sample, two: Sample, *, delta: float, trials: int, z: float = 3.3) -> tuple[Event, float]:
@@ -66,11 +66,13 @@ def learn(one: Sample, two: Sample, *, delta: float, trials: int, z: float = 3.3
 
     Trees are grown on one half of the draws, and which leaves to take is decided on the other.
     """
-    halves = [_halves(sample) for sample in (one, two)]
-    width = max(one.reals.shape[1], two.reals.shape[1])
-    trees = _grown(halves[0][0], halves[1][0], width) if width else {}
-    counted = [_cells(trees, half[1] if width else sample, width) for half, sample in zip(halves, (one, two), strict=True)]
-    sizes = [len(half[1]) if width else len(sample) for half, sample in zip(halves, (one, two), strict=True)]
+    samples, width = [one, two], max(one.reals.shape[1], two.reals.shape[1])
+    trees: dict[int, Tree] = {}
+    if width:
+        (grow, one), (against, two) = _halves(one), _halves(two)
+        trees, samples = _grown(grow, against, width), [one, two]
+    counted = [_cells(trees, sample, width) for sample in samples]
+    sizes = [len(sample) for sample in samples]
     best, found = -math.inf, Event(trees, frozenset(), 0, width)
     for likely in (0, 1):
         cells, bound = _cut(counted[likely], counted[1 - likely], sizes[likely], sizes[1 - likely], delta, trials, z)

@@ -96,9 +96,9 @@ def _remembered(law: Callable[[Point], Law], shift: bool, relabel: bool) -> Call
             return known[key]
         renamed = {
             (tuple(sorted(order[i] for i in chosen)), rest): chance
-            for (chosen, rest), chance in known[key].chances.items()  # type: ignore[misc]
+            for (chosen, rest), chance in known[key].chances.items()
         }
-        return Law(dict(sorted(renamed.items())))  # type: ignore[arg-type]
+        return Law(dict(sorted(renamed.items())))
 
     return found
 
@@ -197,7 +197,7 @@ def _measured(mechanism: MeasuredTopK, scores: Scores) -> Law:
     scale = rational(mechanism.k * scores.largest_sensitivity / Fraction(half))
     x = [rational(value) for value in scores.values.tolist()]
     law = {}
-    for (order, gaps), value in chosen.chances.items():  # type: ignore[misc]
+    for (order, gaps), value in chosen.chances.items():
         for seen in product((-8, 0, 8), repeat=mechanism.k):
             distance = sum((abs(fmpq(at) - x[i]) for i, at in zip(order, seen, strict=True)), start=fmpq(0))
             law[order, gaps, seen] = value * power(-distance / scale)

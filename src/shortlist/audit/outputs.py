@@ -78,7 +78,9 @@ def read_each(outputs: list[Any]) -> Sample:
 def together(samples: list[Sample]) -> Sample:
     """One after the other, as wide as the widest."""
     width = max(sample.reals.shape[1] for sample in samples)
-    return Sample(np.concatenate([one.codes for one in samples]), np.concatenate([widened(one, width) for one in samples]))
+    return Sample(
+        np.concatenate([one.codes for one in samples]), np.concatenate([widened(one, width) for one in samples])
+    )
 
 
 def widened(sample: Sample, width: int) -> Floats:

@@ -56,7 +56,7 @@ def set_law(x: Sequence[Number], k: int, noise: str | Pieces, scale: Number) -> 
 
 
 def gap_density(x: Sequence[Number], order: Sequence[int], gaps: Sequence[Number], noise: Pieces, scale: Number) -> arb:
-    """The density of "these win in this order, each that far ahead of the next", the last gap being to the best loser."""
+    """The density of "these win, in this order and by these gaps", the last one being to the best loser."""
     s, wide = _placed(x), rational(scale)
     winners = product(density(noise, wide, s[i] - ahead) for i, ahead in zip(order, leads(gaps), strict=True))
     losers = [j for j in range(len(s)) if j not in order]

@@ -73,7 +73,7 @@ def _function(function: Callable[..., Any]) -> Target:
 
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
         scores = np.array(x, np.float64) if isinstance(x, tuple) else x
-        extra: dict[str, Any] = {"rng": np.random.default_rng(seed)} if takes_rng else {}  # noqa: NPY002
+        extra: dict[str, Any] = {"rng": np.random.default_rng(seed)} if takes_rng else {}
         if takes_draws:
             return read_many(function(scores, draws=draws, **extra), draws)
         return read_each([function(scores, **extra) for _ in range(draws)])
@@ -92,7 +92,9 @@ def default_size(subject: object) -> int:
 
 def default_pairs(subject: object, d: int, *, monotone: bool = False) -> Iterator[tuple[Point, Point]]:
     """Neighbours to try, the most telling first: few special ones, then all those of a small box."""
-    level = getattr(subject, "threshold", 0) if isinstance(subject, SparseVector | HybridTopK | HybridSparseVector) else 0
+    level = (
+        getattr(subject, "threshold", 0) if isinstance(subject, SparseVector | HybridTopK | HybridSparseVector) else 0
+    )
     seen = set()
     for x, y in chain(_special(d, monotone), neighbours(d, 2, monotone=monotone) if d <= 4 else ()):
         moved = tuple(value + level for value in x), tuple(value + level for value in y)

@@ -37,7 +37,7 @@ def _noise(rules: Rules, scale: fmpq, at: fmpq) -> Curve:
 def _factor(rules: Rules, question: fmpq, outcome: Outcome) -> Curve:
     """P(outcome | the threshold's noise is z)."""
     name, gap = outcome if isinstance(outcome, tuple) else (outcome, None)
-    factors = []
+    factors: list[Curve] = []
     for branch in rules.branches:
         if branch.name == name and gap is not None:
             at = question - rational(branch.test.centre) - rational(gap)
@@ -75,10 +75,10 @@ def patterns(rules: Rules, length: int) -> Iterator[tuple[tuple[str, ...], Fract
 def transcript_law(rules: Rules, questions: Sequence[Number]) -> Law:
     """Densities of all transcripts of these questions, with a few gaps each, and what each costs."""
     law, costs = {}, {}
-    cuts = {branch.name: float(branch.test.cut) for branch in rules.branches}
+    cuts: dict[str, float] = {branch.name: float(branch.test.cut) for branch in rules.branches}
     for pattern, spent in patterns(rules, len(questions)):
         choices: list[list[Outcome]] = [
-            [BELOW] if one == BELOW else [(one, cuts[one] + gap) for gap in (0, 1, 40)] for one in pattern  # type: ignore[index]
+            [BELOW] if one == BELOW else [(one, cuts[one] + gap) for gap in (0, 1, 40)] for one in pattern
         ]
         for outcomes in cartesian(*choices):
             law[outcomes] = transcript(rules, questions, outcomes)

@@ -1,4 +1,4 @@
-"""The catalogue of broken mechanisms: published, shipped or easily written, each caught by the auditor or by the box."""
+"""The catalogue of broken mechanisms: published, shipped or easily written, each caught by auditor or box."""
 
 from __future__ import annotations
 

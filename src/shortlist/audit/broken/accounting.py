@@ -82,7 +82,7 @@ ENTRIES = (
     ),
     Broken(
         name="ledger that adds up the tightest composition",
-        what="each charge is admitted if the best composition of what was charged fits: but it was chosen by the answers",
+        what="a charge is admitted if the best composition so far fits: but it was chosen by the answers",
         found="SPEC 22, exact counterexample",
         claim=ApproxDP(1.0, 0.0501),
         law=tightest_composition,

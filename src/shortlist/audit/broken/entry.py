@@ -12,6 +12,9 @@ from shortlist.privacy import Guarantee, PureDP
 Pairs = tuple[tuple[Any, Any], ...]
 
 
+ONE = PureDP(1.0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broken:
     """A mechanism that does not keep its claim.
@@ -26,7 +29,7 @@ class Broken:
     found: str
     """Where it was published or shipped."""
     pairs: Pairs
-    claim: Guarantee = PureDP(1.0)
+    claim: Guarantee = ONE
     run: Callable[..., Any] | None = None
     law: Callable[[Point], Law] | None = None
     trials: int = 100_000

@@ -59,8 +59,10 @@ def joint_law(x: Point, k: int, rate: Fraction) -> Law:
 def no_bar(counts: Point) -> Law:
     """The exponential mechanism over the labels that are there: absent ones cannot be named."""
     there = [i for i, count in enumerate(counts) if count]
-    chances = choice_law([Fraction(counts[i]) for i in there], "gumbel") if there else []
-    return Law({i: arb(0) for i in range(len(counts))} | dict(zip(there, chances, strict=True)) | ({} if there else {-1: arb(1)}))
+    if not there:
+        return Law({-1: arb(1)})
+    chances = choice_law([Fraction(counts[i]) for i in there], "gumbel")
+    return Law(dict(zip(there, chances, strict=True)))
 
 
 def barred(counts: Point, limit: int, delta: Fraction, *, above: int = 1, many: bool = True) -> Law:
