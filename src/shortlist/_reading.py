@@ -59,7 +59,8 @@ def _counts_positions(series: Any) -> bool:
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
-def checked_values(values: object) -> Values:
+def checked_values(values: object, *, may_be_empty: bool = False) -> Values:
+    """The values as an array. Where the candidates come from the data, that there are none is private: no error."""
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError("scores must not be masked; fill the gaps or drop those candidates")
     if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
@@ -71,6 +72,8 @@ def checked_values(values: object) -> Values:
     if array.ndim != 1:
         raise ValueError(f"scores must be one-dimensional, one number per candidate, not {array.ndim}-dimensional")
     if array.size == 0:
+        if may_be_empty:
+            return np.zeros(0, np.int64)
         raise ValueError("scores must not be empty: there is nothing to choose from")
     if array.dtype.kind == "c":
         raise TypeError("scores must be real numbers, not complex ones; take the part that ranks the candidates")

@@ -26,11 +26,13 @@ class Release:
     mechanism releases them, `used` is which way a mechanism with several went, `gaps` are differences of noisy scores
     (one for each item), `answers` the answers "above" of a sparse vector, and `notes` say what it all means. `kept` is
     what this very outcome cost, where that may be less than the guarantee; `stopped` tells whether a threshold (or a
-    limit of the mechanism) ended the list.
+    limit of the mechanism) ended the list. `items` is None where a test did not pass, so that nothing is named;
+    `indices` is None there and where the list of candidates is not public (positions in it would tell of it); `k` is
+    how many items, where the mechanism chose that.
     """
 
-    items: list[Hashable]
-    indices: list[int]
+    items: list[Hashable] | None
+    indices: list[int] | None
     ordered: bool
     guarantee: Guarantee
     charge: Guarantee
@@ -51,17 +53,27 @@ class Release:
     kept: ExPost | None = None
     evidence: ChainedGaps | ThresholdGaps | None = None
     """What the gaps say about the scores: the law behind `refine` and `lower_bound`."""
+    k: int | None = None
+
+    @property
+    def _named(self) -> list[Hashable]:
+        """The items there are."""
+        return self.items or []
 
     @property
     def item(self) -> Hashable:
         """The one winner's label."""
         self._check_single("item", "items")
-        return self.items[0]
+        return self._named[0]
 
     @property
     def index(self) -> int:
         """The one winner's position in the scores."""
         self._check_single("index", "indices")
+        if self.indices is None:
+            raise AttributeError(
+                "the list of candidates is not public, so positions in it are not released; read .item"
+            )
         return self.indices[0]
 
     @property
@@ -106,17 +118,19 @@ class Release:
         return self.gaps
 
     def _check_single(self, one: str, many: str) -> None:
-        if len(self.items) != 1:
-            raise AttributeError(f"this release has {len(self.items)} items; read .{many} instead of .{one}")
+        if len(self._named) != 1:
+            raise AttributeError(f"this release has {len(self._named)} items; read .{many} instead of .{one}")
 
     def as_set(self) -> Self:
         """The same items without their order, sorted by label; and without gaps, which would tell the order."""
-        by_index = sorted(range(len(self.items)), key=self.indices.__getitem__)
-        order = sorted(by_index, key=_label_order(self.items))
+        if self.items is None:
+            return replace(self, ordered=False)
+        start = _text_order(self.items) if self.indices is None else self.indices.__getitem__
+        order = sorted(sorted(range(len(self.items)), key=start), key=_label_order(self.items))
         return replace(
             self,
             items=[self.items[i] for i in order],
-            indices=[self.indices[i] for i in order],
+            indices=None if self.indices is None else [self.indices[i] for i in order],
             values=self.values and [self.values[i] for i in order],
             ordered=False,
             gaps=None,
@@ -124,12 +138,16 @@ class Release:
             evidence=None,
         )
 
+    def without_positions(self) -> Self:
+        """The same, told by names alone: for candidates whose list is not public."""
+        return replace(self, indices=None)
+
     def columns(self) -> dict[str, list[Any]]:
         """The released table, column by column."""
-        ranks = {"rank": list(range(1, len(self.items) + 1))} if self.ordered else {}
+        ranks = {"rank": list(range(1, len(self._named) + 1))} if self.ordered else {}
         values = {} if self.values is None else {"value": list(self.values)}
         gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
-        return {**ranks, "item": list(self.items), **values, **gaps}
+        return {**ranks, "item": list(self._named), **values, **gaps}
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind (pandas, polars or pyarrow)."""
@@ -137,8 +155,8 @@ class Release:
 
         backend = self.frame or installed_frame()
         columns = self.columns()
-        if len({type(item) for item in self.items}) > 1:
-            columns["item"] = [str(item) for item in self.items]  # a column has one type
+        if len({type(item) for item in self._named}) > 1:
+            columns["item"] = [str(item) for item in self._named]  # a column has one type
         return nw.from_dict(columns, backend=backend).to_native()
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -162,7 +180,7 @@ class Release:
         return "\n".join([text_table(self._texts()), "", self._line(), *self.notes])
 
     def __repr__(self) -> str:
-        return f"<Release of {len(self.items)}: {self._line()}>"
+        return f"<Release of {len(self._named)}: {self._line()}>"
 
     def _repr_html_(self) -> str:
         columns = self._texts()
@@ -184,14 +202,18 @@ def text_table(columns: dict[str, list[str]]) -> str:
 def _label_order(items: list[Hashable]) -> Any:
     """A sort key over positions: by label, and where labels do not compare by their type and text.
 
-    Labels may compare only partly (sets do). Whoever sorts starts from an order that says nothing, by index, so that
-    the result is a function of the set alone.
+    Labels may compare only partly (sets do). Whoever sorts starts from an order that says nothing, by index or text,
+    so that the result is a function of the set alone.
     """
     try:
         sorted(items)  # type: ignore[type-var]
     except Exception:  # a label's own comparison may raise anything
-        return lambda i: (type(items[i]).__name__, str(items[i]))
+        return _text_order(items)
     return lambda i: items[i]
+
+
+def _text_order(items: list[Hashable]) -> Any:
+    return lambda i: (type(items[i]).__name__, str(items[i]))
 
 
 def installed_frame() -> FrameKind:

@@ -77,7 +77,9 @@ class Scores:
         numbers, own_labels, self._frame = unpack(values)
         if labels is not None and own_labels is not None:
             raise ValueError("the values bring their own labels; leave labels= out, or pass plain values")
-        self._values = checked_values(numbers)
+        plain = labels is None and own_labels is None and self._frame is None
+        self._public = plain if public is None else checked_flag("public", public)
+        self._values = checked_values(numbers, may_be_empty=not self._public)
         self._labels = checked_labels(own_labels if labels is None else labels, len(self._values))
         self._sensitivity = sensitivity
         self._monotone = checked_flag("monotone", monotone)
@@ -90,8 +92,6 @@ class Scores:
                 'and lower another. Write monotone=False, or neighbours="add-remove" if that is what you protect'
             )
         self._largest, self._range = exact_sensitivities(sensitivity, monotone, neighbours)
-        plain = self._labels is None and self._frame is None
-        self._public = plain if public is None else checked_flag("public", public)
         if not isinstance(unit, str) or not unit:
             raise ValueError('unit must be a word, for example unit="user"')
         self._unit = unit

@@ -31,7 +31,8 @@ Budget = PureDP | ZCDP | ApproxDP
 class Outcome:
     """What a mechanism drew: the positions of the winners, best first, and whatever is released beside them."""
 
-    indices: list[int]
+    indices: list[int] | None
+    """None where a test did not pass: then nothing is named."""
     values: list[float] | None = None
     soft_max: float | None = None
     used: str | None = None
@@ -43,6 +44,8 @@ class Outcome:
     kept: ExPost | None = None
     """What this very outcome cost, where a ledger that reserved the charge may take back the rest (SPEC 11)."""
     evidence: ChainedGaps | ThresholdGaps | None = None
+    k: int | None = None
+    """How many items, where the mechanism chose that."""
 
 
 class Mechanism(ABC):
@@ -141,7 +144,7 @@ class Mechanism(ABC):
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
         release = Release(
-            items=[asked.labels[i] for i in outcome.indices],
+            items=None if outcome.indices is None else [asked.labels[i] for i in outcome.indices],
             indices=outcome.indices,
             ordered=self.ordered,
             guarantee=guarantee,
@@ -162,8 +165,10 @@ class Mechanism(ABC):
             stopped=outcome.stopped,
             kept=outcome.kept,
             evidence=outcome.evidence,
+            k=outcome.k,
         )
-        return release if self.ordered else release.as_set()
+        release = release if self.ordered else release.as_set()
+        return release if asked.public else release.without_positions()
 
 
 def give_back(reservation: Reservation, kept: Guarantee) -> None:
@@ -256,7 +261,8 @@ def check_known_candidates(scores: Scores, k: int) -> None:
     if not scores.public:
         raise ValueError(
             "the list of candidates comes from the data, and no pure-DP release of names exists then: if the list is "
-            "public knowledge, say public=True (or count with candidates=[...])"
+            "public knowledge, say public=True (or count with candidates=[...]); otherwise give delta=1e-6, which "
+            "selects an unknown-domain mechanism"
         )
     if k > len(scores):
         raise ValueError(f"k={k} is more than the {len(scores)} candidates; choose a smaller k")

@@ -22,17 +22,15 @@ from shortlist.mechanisms.base import (
 )
 from shortlist.mechanisms.sparse_vector import gap_law, least_variance_share
 from shortlist.mechanisms.stream import ex_post
-from shortlist.noise.entropy import Source, word
+from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import EXPONENTIAL
-from shortlist.noise.lazy import Draw, Term, is_positive, nearest_float, rounded
+from shortlist.noise.lazy import nearest_float, rounded
+from shortlist.noise.line import Finish, difference, how_many_above, noisy_line
 from shortlist.noise.race import Work, race
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.privacy.checks import number
 from shortlist.privacy.filter import Currency
 from shortlist.scores import Scores
-
-Finish = tuple[Fraction, Term]
-"""An exact noisy number: its centre, and (scale, noise)."""
 
 ENDED = "the threshold ended the list: the last gap is the lead over the threshold, noise included"
 FULL = "the list is full: the last gap is the lead over whoever came next, the threshold or a loser"
@@ -87,8 +85,8 @@ class HybridTopK(Mechanism):
         epsilon, spread = Fraction(self.guarantee.epsilon), scores.range_sensitivity
         scale = self.k * spread / epsilon
         indices, finishes = _best(scores, self.k + 1, scale, source, self.work)
-        line = _noisy_threshold(self.threshold, scale, source)
-        above = _how_many_above(finishes, line)
+        line = noisy_line(Fraction(self.threshold), scale, EXPONENTIAL, source)
+        above = how_many_above(finishes, line)
         stopped = above < self.k
         count = min(above, self.k)
         chain = [*finishes[:above], line, *finishes[above:]][: count + 1]
@@ -161,9 +159,9 @@ class HybridSparseVector(Mechanism):
         first, each = self.shares(scores)
         below, scale = scores.largest_sensitivity / first, scores.range_sensitivity / each
         indices, finishes = _best(scores, self.k, scale, source, self.work)
-        line, term = _noisy_threshold(self.threshold, below, source)
+        line, term = noisy_line(Fraction(self.threshold), below, EXPONENTIAL, source)
         centred = line + scale - below, term
-        count = _how_many_above(finishes, centred)
+        count = how_many_above(finishes, centred)
         law = gap_law("exponential", self.threshold, below, scale, Fraction(0))
         return Outcome(
             indices[:count],
@@ -190,19 +188,5 @@ def _best(scores: Scores, most: int, scale: Fraction, source: Source, work: Work
     return [int(i) for i in finish.indices], finish.finishes()
 
 
-def _noisy_threshold(threshold: int | float, scale: Fraction, source: Source) -> Finish:
-    return Fraction(threshold), (scale, Draw(EXPONENTIAL, word(source), 64, source))
-
-
-def _difference(one: Finish, two: Finish) -> tuple[Fraction, list[Term]]:
-    (first, (scale, draw)), (second, (other, noise)) = one, two
-    return first - second, [(scale, draw), (-other, noise)]
-
-
-def _how_many_above(finishes: list[Finish], line: Finish) -> int:
-    """How many of the finishes, best first, are above the line: exactly."""
-    return next((n for n, one in enumerate(finishes) if not is_positive(*_difference(one, line))), len(finishes))
-
-
 def _lead(one: Finish, two: Finish) -> float:
-    return nearest_float(*_difference(one, two))
+    return nearest_float(*difference(one, two))

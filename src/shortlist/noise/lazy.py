@@ -97,7 +97,7 @@ def nearest_float(offset: Fraction, terms: Sequence[Term]) -> float:
 def floor_of(offset: Fraction, terms: Sequence[Term]) -> int:
     """floor(offset + sum of coefficient * noise), exactly."""
     finite = ((low, high) for low, high in narrowing(offset, terms) if low.is_finite() and high.is_finite())
-    ends = ((math.floor(_to_fraction(low)), math.floor(_to_fraction(high))) for low, high in finite)
+    ends = ((math.floor(exactly(low)), math.floor(exactly(high))) for low, high in finite)
     return next(low for low, high in ends if low == high)
 
 
@@ -110,10 +110,10 @@ def float_bounds(offset: Fraction, terms: Sequence[Term]) -> tuple[float, float]
 
 def _to_float(exact: arb) -> float:
     """A ball of radius zero, rounded to the nearest float."""
-    return rounded(_to_fraction(exact))
+    return rounded(exactly(exact))
 
 
-def _to_fraction(exact: arb) -> Fraction:
+def exactly(exact: arb) -> Fraction:
     """A ball of radius zero."""
     mantissa, exponent = (int(part) for part in exact.man_exp())
     return mantissa * Fraction(2) ** exponent

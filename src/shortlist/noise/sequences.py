@@ -7,28 +7,22 @@ shuffle that stops early.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from shortlist._arrays import Indices
 from shortlist.laws.sequences import Ladder
 from shortlist.noise.entropy import Source
 from shortlist.noise.lazy import ball
-from shortlist.noise.uniforms import Stream, Uniform, is_positive
+from shortlist.noise.shares import Shares, shares
+from shortlist.noise.uniforms import Stream
 
 if TYPE_CHECKING:
     from flint import arb
-
-SHARES = 1 << 52
-"""Integer weights are shares of about so many."""
-
-SLACK = 2e-4
-"""By how much weights are raised beyond every float error; proposals are accepted but for about this chance."""
 
 
 @dataclass(frozen=True)
@@ -39,41 +33,30 @@ class Sequences:
     rate: Fraction
 
     @cached_property
-    def _envelope(self) -> tuple[float, Indices]:
-        """(the logarithm of the weights' unit, their running sums)."""
-        logs = self.ladder.log_weights(self.rate)
-        top = float(logs.max())
-        unit = top + float(np.log(np.exp(logs - top).sum()))
-        weights = np.floor(np.exp(logs - unit + SLACK) * SHARES).astype(np.int64) + 1
-        return unit, np.cumsum(weights)
+    def _shares(self) -> Shares:
+        return shares(self.ladder.log_weights(self.rate))
 
     def draw(self, source: Source) -> list[int]:
         """One sequence of ranks."""
         stream = Stream(source)
-        unit, sums = self._envelope
         while True:
-            rung = int(np.searchsorted(sums, stream.below(int(sums[-1])), side="right"))
-            weight = int(sums[rung] - (sums[rung - 1] if rung else 0))
+            rung = self._shares.propose(stream)
             reach = self.ladder.reach(int(self.ladder.rungs[rung]))
-            if self._accepted(rung, weight, unit, reach, stream):
+            if self._shares.accepted(rung, self._mass(rung, reach), stream):
                 return _shuffled([int(n) for n in reach], stream)
 
-    def _accepted(self, rung: int, weight: int, unit: float, reach: Indices, stream: Stream) -> bool:
-        """A coin with the chance N (e^(-rate u) - e^(-rate u')) / (weight e^unit / SHARES), u' the next rung."""
+    def _mass(self, rung: int, reach: Indices) -> Callable[[], arb]:
+        """N (e^(-rate u) - e^(-rate u')), u' the next rung."""
         count = prod(int(n) - i for i, n in enumerate(reach))
         rungs = self.ladder.rungs
         here = self.rate * int(rungs[rung])
         step = self.rate * int(rungs[rung + 1] - rungs[rung]) if rung + 1 < len(rungs) else None
-        uniform = Uniform(stream)
 
-        def excess() -> arb:
+        def mass() -> arb:
             width = 1 if step is None else -(-ball(step)).expm1()
-            return (
-                ball(Fraction(count * SHARES, weight)) * (-ball(here) - ball(Fraction(unit))).exp() * width
-                - uniform.ball()
-            )
+            return ball(Fraction(count)) * (-ball(here)).exp() * width
 
-        return is_positive(excess, [uniform])
+        return mass
 
 
 def _shuffled(reach: list[int], stream: Stream) -> list[int]:

@@ -12,6 +12,7 @@ from shortlist.privacy.guarantees import (
     GumbelDP,
     PureDP,
     RenyiDP,
+    ThinnedRange,
     compose,
 )
 from shortlist.privacy.ledger import Ledger, Reservation
@@ -33,6 +34,7 @@ __all__ = [
     "PureDP",
     "RenyiDP",
     "Reservation",
+    "ThinnedRange",
     "calibrate",
     "compose",
 ]

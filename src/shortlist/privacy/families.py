@@ -14,6 +14,7 @@ from shortlist._arrays import Floats
 from shortlist.privacy import bounded_range, gumbel
 from shortlist.privacy.checks import up
 from shortlist.privacy.curves import (
+    ULP,
     Curves,
     Profile,
     Renyi,
@@ -93,6 +94,27 @@ def ranged(epsilon: float) -> Curves:
         joint=True,
         blocks=(lambda times: bounded_range.blocks(epsilon, times)) if epsilon < bounded_range.WIDEST else None,
     )
+
+
+def thinned_rounds(epsilon: float, rounds: int, delta: float) -> Curves:
+    """Adaptive rounds of epsilon-bounded range after one common thinning: delta beside the curves of the rounds."""
+    pure = up(Fraction(epsilon) * rounds)
+
+    def renyi(orders: Floats) -> Floats:
+        return rounds * bounded_range.range_renyi(epsilon, orders) * (1 + 1e-15)
+
+    by_renyi = renyi_profile(renyi)
+    in_blocks = bounded_range.blocks(epsilon, rounds) if epsilon < bounded_range.WIDEST else None
+
+    def half(x: Floats) -> Floats:
+        found = by_renyi(x)
+        if in_blocks is not None and in_blocks.times == 1:
+            found = np.minimum(found, in_blocks.profile(x))
+        return np.where(x >= pure, delta, np.minimum((delta + found) * (1 + 64 * ULP), 1.0))
+
+    law = thinned(delta, gaussian(0.0))
+    rho = up(Fraction(epsilon) ** 2 * rounds / 8)
+    return Curves(renyi, (symmetric(half),), lambda order: (law,), delta, pure, rho, joint=True)
 
 
 def gumbel_values(mu: float, k: int, monotone: bool) -> Curves:

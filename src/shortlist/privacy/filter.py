@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Literal, Self
 
 from shortlist.privacy.checks import up
-from shortlist.privacy.guarantees import ApproxDP, ExPost, Guarantee, PureDP
+from shortlist.privacy.guarantees import ApproxDP, ExPost, Guarantee, PureDP, ThinnedRange
 
 Currency = Literal["pure", "zcdp"]
 CURRENCIES: tuple[Currency, ...] = ("pure", "zcdp")
@@ -111,7 +111,8 @@ def cost_of(guarantee: Guarantee, order: float | None) -> Amounts:
     """What a guarantee costs in each currency: the sum over its parts, each rounded up.
 
     An (epsilon, delta) guarantee is a thinning of mass delta of an epsilon-DP one (Kairouz, Oh and Viswanath 2015), so
-    it costs epsilon in rule (a), epsilon^2/2 in rule (b), and delta beside them.
+    it costs epsilon in rule (a), epsilon^2/2 in rule (b), and delta beside them. Thinned rounds of bounded range cost
+    their sum of epsilons in rule (a), for the same reason.
 
     Raises
     ------
@@ -134,6 +135,8 @@ def _cost_of_part(part: Guarantee, order: float | None) -> Amounts:
     epsilon = Fraction(pure.epsilon) if pure else None
     if isinstance(part, ApproxDP):
         epsilon = Fraction(part.epsilon)
+    elif isinstance(part, ThinnedRange):
+        epsilon = Fraction(part.epsilon) * part.rounds
     elif zcdp and zcdp.rho == 0:
         epsilon = Fraction(0)
     if order is None:

@@ -221,6 +221,35 @@ class BoundedRange(Guarantee):
 
 
 @dataclass(frozen=True, slots=True)
+class ThinnedRange(Guarantee):
+    """`rounds` adaptive rounds of epsilon-bounded range, after one common thinning of mass `delta` (SPEC_UNKNOWN N1.1).
+
+    The two laws are at least s P and s Q as measures, with s the same function of the outcome for both, P and Q laws of
+    `rounds` rounds of bounded range, and at most `delta` is missing on either side. So H_x <= delta + V_rounds(x) for
+    every x, (rounds epsilon, delta)-DP and delta-approximate rounds epsilon^2/8-zCDP: what the limited domain promises.
+    s may depend on the outcome, so it is not the composition of `delta` with the rounds, which claims delta H less.
+
+    >>> ThinnedRange(epsilon=0.25, rounds=4, delta=1e-6).as_approx(1e-6)
+    ApproxDP(epsilon=1.0, delta=1e-06)
+    """
+
+    epsilon: float
+    rounds: int = 1
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        _set(
+            self,
+            epsilon=number("epsilon", self.epsilon, above=True),
+            rounds=count("rounds", self.rounds),
+            delta=number("delta", self.delta, below=1.0),
+        )
+
+    def curves(self) -> tuple[tuple[Curves, int], ...]:
+        return ((families.thinned_rounds(self.epsilon, self.rounds, self.delta), 1),)
+
+
+@dataclass(frozen=True, slots=True)
 class GumbelDP(Guarantee):
     """k Gumbel values of shift mu = sensitivity / scale, with their indices, which come free (SPEC 3, 4).
 

@@ -22,10 +22,10 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
     if ax is None:
         import matplotlib.pyplot as plt
 
-        _, ax = plt.subplots(figsize=(6, 1.1 + 0.34 * len(release.items)), layout="constrained")
-    rows = range(len(release.items))
+        _, ax = plt.subplots(figsize=(6, 1.1 + 0.34 * len(release.columns()["item"])), layout="constrained")
+    rows = range(len(release.columns()["item"]))
     ax.scatter([0] * len(rows), rows, s=190 if release.ordered else 60, color=ACCENT, zorder=2)
-    for row, item in enumerate(release.items):
+    for row, item in enumerate(release.columns()["item"]):
         if release.ordered:
             ax.text(0, row, str(row + 1), color="white", fontsize=8, ha="center", va="center_baseline", zorder=3)
         ax.text(0.05, row, _short(str(item)), color=INK, fontsize=11, va="center_baseline")

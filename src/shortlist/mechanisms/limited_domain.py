@@ -1,0 +1,216 @@
+"""Top-k when the list of candidates comes from the data: an ordered list that ends at a noisy bar (SPEC_UNKNOWN N2)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from shortlist.laws.bars import dummies, exponential_offset
+from shortlist.mechanisms.base import (
+    Mechanism,
+    Outcome,
+    check_studied,
+    checked_draws,
+    checked_k,
+    checked_noise,
+    checked_source,
+)
+from shortlist.mechanisms.oneshot import epsilon_of_a_round
+from shortlist.mechanisms.unknown import (
+    DeltaBudget,
+    Listing,
+    check_counts,
+    checked_limit,
+    listing,
+    part_of,
+    store_delta_budget,
+)
+from shortlist.noise.entropy import Source
+from shortlist.noise.kinds import EXPONENTIAL, GUMBEL, Noise
+from shortlist.noise.line import best_of, how_many_above, noisy_line
+from shortlist.noise.race import race
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, ThinnedRange, calibrate
+from shortlist.privacy.checks import number, up
+from shortlist.privacy.filter import Currency
+from shortlist.scores import Scores, as_scores
+
+STOPPED = "the list ended at the bar: no further name could be released"
+SHARES = (Fraction(1, 64), *(Fraction(n, 20) for n in (1, 2, 3, 5, 7, 9, 10, 12)))
+"""Shares of delta for the conversion, among which the best is taken: by public numbers alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitedDomainTopK(Mechanism):
+    """The labels of the working list in the order of their noisy counts, cut before the noisy bar, at most k of them.
+
+    T = {i : count_i > c}, c the count of row limit + 1. Noise of scale 1 / e on every label and on the bar, which
+    stands at c + 1 + ln(M) / e, M = ceil(limit (1 - delta) / delta) (Gumbel), or c + 1 + t (exponential).
+
+    Promise: k rounds of e-bounded range after one thinning of mass delta (Gumbel), so delta is paid once for all
+    rounds; (k e, delta)-DP (exponential). e is the largest that fits the budget. The ordered list is released, and
+    whether the bar ended it.
+
+    Parameters
+    ----------
+    k
+        How many labels at most.
+    epsilon, delta, budget
+        `epsilon=1.0, delta=1e-6` is short for `budget=ApproxDP(1.0, 1e-6)`; Gumbel noise also takes `ZCDP(rho, delta)`.
+    limit
+        How many rows may be looked at: a public number, max(1000, 10 k) if None.
+    noise
+        `"gumbel"`, or `"exponential"`: a lower bar for k <= 3 under (epsilon, delta).
+    split
+        The share of delta kept for converting the rounds, for Gumbel noise under (epsilon, delta). None: the best one.
+
+    Raises
+    ------
+    ValueError, TypeError
+        naming the argument; for scores that are not whole-number counts under add/remove, before they are looked at.
+
+    Examples
+    --------
+    >>> mechanism = LimitedDomainTopK(k=2, epsilon=1.0, delta=1e-6)
+    >>> mechanism.release({"ada": 900, "bob": 500, "cy": 20}, monotone=True).items
+    ['ada', 'bob']
+    """
+
+    k: int
+    epsilon: float | None = None
+    delta: float | None = None
+    budget: Guarantee | None = None
+    limit: int | None = None
+    noise: str | Noise = "gumbel"
+    split: float | None = None
+
+    proof: ClassVar[str] = "docs/mechanisms/limited-domain.md#proof"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        store_delta_budget(self)
+        limit = max(1000, 10 * self.k) if self.limit is None else self.limit
+        object.__setattr__(self, "limit", checked_limit(limit, self.k))
+        gumbel = _checked_kind(self.noise) == GUMBEL
+        if self.split is not None:
+            number("split", self.split, below=1.0)
+            if not gumbel or isinstance(self.budget, ZCDP):
+                raise ValueError("split is for Gumbel noise under (epsilon, delta): leave it out here")
+        if not gumbel and isinstance(self.budget, ZCDP):
+            raise ValueError('exponential noise keeps (epsilon, delta) budgets only; for ZCDP write noise="gumbel"')
+
+    @property
+    def name(self) -> str:
+        return f"limited-domain top-{self.k} with {_checked_kind(self.noise).name} noise"
+
+    @property
+    def guarantee(self) -> DeltaBudget:
+        assert isinstance(self.budget, DeltaBudget)
+        return self.budget
+
+    @property
+    def charge(self) -> Guarantee:
+        return self._cost(self.k)
+
+    @property
+    def refundable(self) -> tuple[Currency, ...]:
+        """Rounds that were not run come back, as pure epsilon and (Gumbel noise) as rho; delta never does."""
+        return ("pure", "zcdp") if _checked_kind(self.noise) == GUMBEL else ("pure",)
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    @property
+    def offset(self) -> float:
+        """How far the bar stands above c + 1, in users: a public number."""
+        e, delta = self._rates
+        if _checked_kind(self.noise) == GUMBEL:
+            return math.log(dummies(self._limit, Fraction(delta))) / e
+        return float(exponential_offset(self._limit, Fraction(e), Fraction(delta)))
+
+    @property
+    def _limit(self) -> int:
+        assert self.limit is not None
+        return self.limit
+
+    @property
+    def _rates(self) -> tuple[float, float]:
+        """(e, the delta of the bar)."""
+        if _checked_kind(self.noise) == GUMBEL:
+            return _gumbel_rates(self.k, self._limit, self.guarantee, self.split)
+        budget = self.guarantee
+        assert isinstance(budget, ApproxDP)
+        return epsilon_of_a_round(self.k, PureDP(budget.epsilon)), budget.delta
+
+    def _cost(self, rounds: int) -> Guarantee:
+        e, delta = self._rates
+        if _checked_kind(self.noise) == GUMBEL:
+            return ThinnedRange(e, rounds, delta)
+        return ApproxDP(up(rounds * Fraction(e)), delta)
+
+    def _kept(self, outcome: Outcome) -> Guarantee:
+        assert outcome.indices is not None
+        return self._cost(min(len(outcome.indices) + 1, self.k))
+
+    def _check(self, scores: Scores) -> None:
+        check_counts(scores)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        found = listing(scores.values, self._limit)
+        ranks = self._ranks(found, source)
+        stopped = len(ranks) < self.k
+        notes = (STOPPED,) if stopped else ()
+        return Outcome([int(found.positions[rank]) for rank in ranks], stopped=stopped, notes=notes)
+
+    def _ranks(self, found: Listing, source: Source) -> list[int]:
+        """The ranks (from 0) of the winners in the working list, best first."""
+        if not len(found.counts):
+            return []
+        (e, delta), kind = self._rates, _checked_kind(self.noise)
+        scale, k = 1 / Fraction(e), min(self.k, len(found.counts))
+        finish = race(found.counts, k=k, scale=scale, noise=kind, source=source)
+        bar = Fraction(found.beyond + 1)
+        if kind == GUMBEL:
+            kind = best_of(dummies(self._limit, Fraction(delta)))
+        else:
+            bar += exponential_offset(self._limit, Fraction(e), Fraction(delta))
+        above = how_many_above(finish.finishes(), noisy_line(bar, scale, kind, source))
+        return [int(rank) for rank in finish.indices[:above]]
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Any
+    ) -> list[list[int]]:
+        """The positions of independent draws, best first, for study and audit of public scores."""
+        asked = as_scores(scores, **question)
+        check_studied(asked)
+        self._check(asked)
+        found, source = listing(asked.values, self._limit), checked_source(rng)
+        return [found.positions[self._ranks(found, source)].tolist() for _ in range(checked_draws(draws))]
+
+
+def _checked_kind(noise: str | Noise) -> Noise:
+    kind = checked_noise(noise)
+    if kind not in (GUMBEL, EXPONENTIAL):
+        raise ValueError('noise must be "gumbel" or "exponential" here: for others no lower bar is proved')
+    return kind
+
+
+@lru_cache
+def _gumbel_rates(k: int, limit: int, budget: DeltaBudget, split: float | None) -> tuple[float, float]:
+    """(e, delta of the bar): delta is split where the bar c + 1 + ln(M) / e comes to stand lowest, or nearly."""
+    if isinstance(budget, ZCDP):
+        return epsilon_of_a_round(k, ZCDP(budget.rho)), budget.delta
+
+    def height(share: Fraction) -> float:
+        """By zCDP, which is fast, and the sum of epsilons; whatever the split, the rounds are calibrated exactly."""
+        left = ApproxDP(budget.epsilon, part_of(budget.delta, share))
+        e = max(calibrate(lambda e: ZCDP(k * e * e / 8), left), budget.epsilon / k)
+        return math.log(limit / ((1 - share) * budget.delta)) / e
+
+    share = min(SHARES, key=height) if split is None else Fraction(split)
+    converted = part_of(budget.delta, share)
+    rounds = ApproxDP(budget.epsilon, converted) if converted else PureDP(budget.epsilon)
+    return epsilon_of_a_round(k, rounds), part_of(budget.delta, 1 - share)

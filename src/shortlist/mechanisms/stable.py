@@ -1,0 +1,268 @@
+"""Stable top-k: choose k where the gap is large, test that the set is stable, release it without noise (SPEC 13).
+
+The cost does not grow with k. What is released is the set alone: never its order, never a count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from shortlist._arrays import Values
+from shortlist.laws.stability import GaussianTest, LaplaceTest, OptimalTest, StabilityTest, quantile_above, rate_below
+from shortlist.mechanisms.base import (
+    Mechanism,
+    Outcome,
+    check_known_candidates,
+    check_studied,
+    checked_draws,
+    checked_k,
+    checked_source,
+)
+from shortlist.mechanisms.canonical import CanonicalTopK
+from shortlist.mechanisms.canonical_limited import CanonicalLimitedDomain
+from shortlist.mechanisms.large_gap import Regularizer, large_gap, last_rank, offsets, store_ranks
+from shortlist.mechanisms.oneshot import epsilon_of_a_round
+from shortlist.mechanisms.unknown import (
+    DeltaBudget,
+    check_counts,
+    head,
+    part_of,
+    sorted_counts,
+    store_delta_budget,
+)
+from shortlist.noise.entropy import Source
+from shortlist.noise.passing import passes
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, ThinnedRange, calibrate, compose
+from shortlist.privacy.checks import number, up
+from shortlist.scores import Scores, as_scores
+
+TestName = Literal["gaussian", "laplace", "optimal"]
+
+FAILED = "the test did not pass: no set is named"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a budget pays for, each part rounded so that together they fit."""
+
+    gap: float | None
+    """epsilon of `LargeGap`; None if k is fixed."""
+    test: StabilityTest
+    cost: Guarantee
+    """Of the test."""
+    fill: float | None
+    """epsilon of the round that fills up; None if there is none."""
+    fill_delta: float
+
+    def charge(self) -> Guarantee:
+        rounds = [] if self.gap is None else [BoundedRange(self.gap)]
+        filled = [] if self.fill is None else [ThinnedRange(self.fill, 1, self.fill_delta)]
+        return compose(*rounds, self.cost, *filled)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StableTopK(Mechanism):
+    """The true top-j set where it is stable; None (no name at all) where its test does not pass.
+
+    With k = None, j is chosen by `LargeGap`. The test passes with a probability that depends on the gap q behind rank j
+    alone, and is at most delta where one person could change the set (q <= 1); a tie never passes. Three tests:
+    "gaussian" for `ZCDP(rho, delta)`, "optimal" and "laplace" for `ApproxDP(epsilon, delta)`.
+
+    Promise: delta-approximate rho-zCDP or (epsilon, delta)-DP, with or without a public list of candidates. Half goes
+    to choosing j, half to the test; with k fixed all goes to the test; with `fill` half goes to filling up, and half
+    of delta with it.
+
+    Parameters
+    ----------
+    k
+        How many labels; None lets the gaps decide.
+    epsilon, delta, budget
+        `epsilon=1.0, delta=1e-6` is short for `budget=ApproxDP(1.0, 1e-6)`; `ZCDP(rho, delta)` is taken too.
+    regularizer, limit
+        As in `LargeGap`: which ranks are preferred, and the last one. Public.
+    test
+        None: "gaussian" for a zCDP budget, "optimal" otherwise.
+    fill
+        For fixed k: let `LargeGap` choose j, then fill up to k outside the stable set, or choose k inside it, by a
+        canonical round that is sound for the domain. Then at most k labels come back, and never None.
+    split
+        The share of delta kept for conversion by the Gaussian test under (epsilon, delta). Half, if None.
+
+    Raises
+    ------
+    ValueError, TypeError
+        naming the argument; for scores that are not whole-number counts under add/remove, before they are looked at.
+
+    Examples
+    --------
+    >>> counts = {"ada": 900, "bob": 880, "cy": 20, "di": 10}
+    >>> release = StableTopK(epsilon=1.0, delta=1e-6).release(counts, monotone=True)
+    >>> release.items, release.k
+    (['ada', 'bob'], 2)
+    """
+
+    k: int | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    budget: Guarantee | None = None
+    regularizer: Regularizer | None = None
+    limit: int | None = None
+    test: TestName | None = None
+    fill: bool = False
+    split: float | None = None
+
+    proof: ClassVar[str] = "docs/mechanisms/stable.md#proof"
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            object.__setattr__(self, "k", checked_k(self.k))
+        store_delta_budget(self)
+        store_ranks(self, self.k or 1)
+        if not isinstance(self.fill, bool) or (self.fill and self.k is None):
+            raise ValueError("fill must be True or False, and needs a fixed k: write k=10, fill=True")
+        zcdp = isinstance(self.budget, ZCDP)
+        if self.test not in (None, "gaussian") and (zcdp or self.test not in ("laplace", "optimal")):
+            names = '"gaussian"' if zcdp else '"optimal", "laplace" or "gaussian"'
+            raise ValueError(f"test must be {names} for this budget")
+        object.__setattr__(self, "test", self.test or ("gaussian" if zcdp else "optimal"))
+        if self.split is not None:
+            number("split", self.split, above=True, below=1.0)
+            if zcdp or self.test != "gaussian":
+                raise ValueError("split is for the Gaussian test under (epsilon, delta): leave it out here")
+        if self.guarantee.delta >= 0.5:
+            raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
+
+    @property
+    def name(self) -> str:
+        how = "adaptive" if self.k is None else f"top-{self.k}"
+        return f"stable {how}{', filled up,' * self.fill} with the {self.test} test"
+
+    @property
+    def guarantee(self) -> DeltaBudget:
+        assert isinstance(self.budget, DeltaBudget)
+        return self.budget
+
+    @property
+    def charge(self) -> Guarantee:
+        return self._parts.charge()
+
+    @property
+    def ordered(self) -> bool:
+        return False
+
+    @property
+    def _parts(self) -> Parts:
+        assert self.test is not None
+        return _shared(self.guarantee, self.test, self.k is None or self.fill, self.fill, self.split)
+
+    def _check(self, scores: Scores) -> None:
+        check_counts(scores)
+        if self.k is not None and scores.public:
+            check_known_candidates(scores, self.k)
+        if self.k is None or self.fill:
+            offsets(self.regularizer, last_rank(scores, self.limit))
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        if self.k is not None and not self.fill:
+            found = self._tested(scores.values, self.k, source)
+            return Outcome(None, notes=(FAILED,)) if found is None else Outcome(found)
+        j = self._chosen(scores, source)
+        found = self._tested(scores.values, j, source)
+        if not self.fill:
+            return Outcome(found, k=j, notes=(f"k = {j}", *([FAILED] if found is None else [])))
+        indices, used = self._filled(scores, found or [], source)
+        return Outcome(indices, k=j, used=used)
+
+    def _chosen(self, scores: Scores, source: Source) -> int:
+        """The rank with the large gap."""
+        limit, gap = last_rank(scores, self.limit), self._parts.gap
+        assert gap is not None
+        return large_gap(
+            sorted_counts(scores.values, limit + 1), offsets(self.regularizer, limit), 2 / Fraction(gap), source
+        )
+
+    def _tested(self, counts: Values, j: int, source: Source) -> list[int] | None:
+        """The positions of the top j, if they pass."""
+        positions, largest = head(counts, j + 1)
+        if not certified([*largest.tolist(), 0, 0], min(j, len(largest) + 1), self._parts.test, source):
+            return None
+        return [int(i) for i in positions[:j]]
+
+    def _filled(self, scores: Scores, stable: list[int], source: Source) -> tuple[list[int], str]:
+        """(k positions, or fewer in an unknown domain; which way it went)."""
+        assert self.k is not None
+        parts, k = self._parts, self.k
+        assert parts.fill is not None
+        if len(stable) == k:
+            return stable, "stable"
+        if len(stable) > k:
+            inside = CanonicalTopK(k=k, epsilon=parts.fill, noise="gumbel")
+            chosen = inside._draw(Scores(scores.values[stable], monotone=True), source).indices
+            return [stable[i] for i in chosen or []], "chosen inside the stable set"
+        left = np.array(scores.values, np.int64)
+        left[stable] = 0  # they are public by now; a count of 0 is an absent label
+        used = "stable and filled up" if stable else "filled up"
+        if scores.public:
+            others = np.setdiff1d(np.arange(len(left)), stable)
+            known = CanonicalTopK(k=k - len(stable), epsilon=parts.fill, noise="gumbel")
+            more = known._draw(Scores(left[others], monotone=True), source).indices
+            return [*stable, *(int(others[i]) for i in more or [])], used
+        limited = CanonicalLimitedDomain(k=k - len(stable), epsilon=parts.fill, delta=parts.fill_delta)
+        return [
+            *stable,
+            *(limited._draw(Scores(left, labels=range(len(left)), monotone=True), source).indices or []),
+        ], used
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Any
+    ) -> list[tuple[int | None, list[int] | None]]:
+        """Independent draws as (the rank chosen, the positions of the set, sorted, or None), for study and audit."""
+        asked = as_scores(scores, **question)
+        check_studied(asked)
+        self._check(asked)
+        source = checked_source(rng)
+        found = [self._draw(asked, source) for _ in range(checked_draws(draws))]
+        return [(one.k, None if one.indices is None else sorted(one.indices)) for one in found]
+
+
+def certified(largest: list[int], j: int, test: StabilityTest, source: Source) -> bool:
+    """Whether the top j pass; `largest` are the counts in decreasing order, more than j of them.
+
+    Beyond the data there is no top-j set, and none is released: there the count of rank j is 0, and so is the gap.
+    """
+    return passes(test, largest[j - 1] - largest[j], source)
+
+
+@lru_cache
+def _shared(budget: DeltaBudget, test: TestName, chooses: bool, fills: bool, split: float | None) -> Parts:
+    """The parts of a budget: halves for choosing and testing, and before that half for filling up."""
+    delta = part_of(budget.delta, Fraction(1, 2)) if fills else budget.delta
+    if isinstance(budget, ApproxDP) and test != "gaussian":
+        whole = Fraction(budget.epsilon) / (2 if fills else 1)
+        gap = _down(whole / 2) if chooses else None
+        own = _down(whole / 2 if chooses else whole)
+        exact = Fraction(own), Fraction(delta)
+        coin = OptimalTest(*exact) if test == "optimal" else LaplaceTest(*exact)
+        return Parts(gap, coin, ApproxDP(own, delta), _down(whole) if fills else None, delta)
+    rho = budget.rho if isinstance(budget, ZCDP) else None
+    if isinstance(budget, ApproxDP):
+        share = Fraction(1, 2) if split is None else Fraction(split)
+        rho = calibrate(ZCDP, ApproxDP(budget.epsilon, part_of(budget.delta, share)))
+        delta = part_of(delta, 1 - share)
+    assert rho is not None
+    stable = rho / 2 if fills else rho
+    for_test = stable / 2 if chooses else stable
+    gap = epsilon_of_a_round(1, ZCDP(stable / 2)) if chooses else None
+    rate = rate_below(for_test, 1)
+    fill = epsilon_of_a_round(1, ZCDP(rho / 2)) if fills else None
+    return Parts(gap, GaussianTest(rate, quantile_above(delta)), ZCDP(up(rate**2 / 2), delta), fill, delta)
+
+
+def _down(exact: Fraction) -> float:
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else float(np.nextafter(nearest, 0.0))
