@@ -83,10 +83,8 @@ class Proof:
     def __str__(self) -> str:
         if self.violation:
             return f"violated: {self.violation}"
-        return (
-            f"proved on this box: {self.claim} for {self.pairs:,} pairs of neighbours, largest log ratio "
-            f"{self.log_ratio:.6f}"
-        )
+        worst = f", largest log ratio {self.log_ratio:.6f}" if self.log_ratio < math.inf else ""
+        return f"proved on this box: {self.claim} for {self.pairs:,} pairs of neighbours{worst}"
 
 
 def prove(

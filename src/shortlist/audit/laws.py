@@ -17,18 +17,23 @@ from shortlist.audit.boxes import Law, Point, Proof, neighbours, prove
 from shortlist.audit.curves import NAMED, PRECISION, power, rational
 from shortlist.audit.races import best_of, choice_law, gap_density, guarded_choice, leads, ordered_law, set_law
 from shortlist.audit.transcripts import transcript_law
+from shortlist.audit.unknown_laws import canonical_limited, histograms, large_gap, limited_domain, stable
 from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
     CanonicalTopK,
     ExponentialWithGap,
     GuardedTopK,
     HybridSparseVector,
     HybridTopK,
     JointTopK,
+    LargeGap,
+    LimitedDomainTopK,
     MeasuredTopK,
     Mechanism,
     NoisyMax,
     OneshotTopK,
     SparseVector,
+    StableTopK,
     TopKWithGaps,
 )
 from shortlist.mechanisms.base import checked_noise
@@ -72,6 +77,9 @@ def prove_mechanism(
         return law_of(mechanism, Scores(list(x), monotone=monotone))
 
     promised = mechanism.charge if claim is None else claim
+    if isinstance(mechanism, UNKNOWN):
+        monotone = True
+        return prove(_remembered(law, False, False), histograms(d, top), promised)
     shift = _shift_invariant(mechanism)
     relabel = isinstance(mechanism, GuardedTopK)
     return prove(_remembered(law, shift, relabel), neighbours(d, top, monotone=monotone), promised)
@@ -79,7 +87,7 @@ def prove_mechanism(
 
 def _shift_invariant(mechanism: Mechanism) -> bool:
     """Index-only mechanisms and gaps do not see a common shift; thresholds and values do."""
-    return not isinstance(mechanism, SparseVector | HybridTopK | HybridSparseVector | MeasuredTopK)
+    return not isinstance(mechanism, LargeGap | SparseVector | HybridTopK | HybridSparseVector | MeasuredTopK)
 
 
 def _remembered(law: Callable[[Point], Law], shift: bool, relabel: bool) -> Callable[[Point], Law]:
@@ -286,4 +294,10 @@ MAKERS: dict[type[Mechanism], Maker] = {
     SparseVector: _sparse,
     HybridTopK: _hybrid_top_k,
     HybridSparseVector: _hybrid_sparse,
+    LargeGap: large_gap,
+    StableTopK: stable,
+    LimitedDomainTopK: limited_domain,
+    CanonicalLimitedDomain: canonical_limited,
 }
+UNKNOWN = (StableTopK, LimitedDomainTopK, CanonicalLimitedDomain)
+"""For counts of labels that come from the data: their boxes are histograms, and one more user."""

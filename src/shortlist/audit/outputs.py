@@ -119,9 +119,10 @@ def _token(output: Any, reals: list[float]) -> Any:
 
 def _release(release: Release, reals: list[float]) -> Any:
     """All that a release shows about the scores."""
-    who = tuple(release.indices) if release.ordered else tuple(sorted(release.indices))
+    names = release.items if release.indices is None else release.indices
+    who = None if names is None else tuple(names) if release.ordered else tuple(sorted(names, key=repr))
     shown = (release.values, release.gaps, release.answers)
-    return (who, release.used, release.stopped, *(_token(part, reals) for part in shown))
+    return (who, release.k, release.used, release.stopped, *(_token(part, reals) for part in shown))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -12,7 +12,15 @@ import numpy as np
 
 from shortlist.audit.boxes import Point, neighbours
 from shortlist.audit.outputs import Sample, read_each, read_many
-from shortlist.mechanisms import HybridSparseVector, HybridTopK, Mechanism, SparseVector
+from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
+    HybridSparseVector,
+    HybridTopK,
+    LimitedDomainTopK,
+    Mechanism,
+    SparseVector,
+    StableTopK,
+)
 from shortlist.noise.entropy import SECURE, Seeded, Source
 from shortlist.scores import Scores
 
@@ -46,6 +54,13 @@ def target_of(subject: object, *, monotone: bool = False) -> Target:
     raise TypeError("audit a mechanism, such as NoisyMax(epsilon=1.0), or a function from scores to an output")
 
 
+def scores_of(mechanism: Mechanism, x: Point, monotone: bool) -> Scores:
+    """The scores at this point of a box; for unknown domains the labels that are there, and nothing of the others."""
+    if isinstance(mechanism, StableTopK | LimitedDomainTopK | CanonicalLimitedDomain):
+        return Scores({f"label {i}": count for i, count in enumerate(x) if count}, monotone=True)
+    return Scores(list(x), monotone=monotone)
+
+
 def source_of(seed: int | None) -> Source:
     return SECURE if seed is None else Seeded(seed)
 
@@ -55,7 +70,7 @@ def _mechanism(mechanism: Mechanism, monotone: bool) -> Target:
     fast = many is not None and type(mechanism).__name__ in ("NoisyMax", "OneshotTopK", "CanonicalTopK")
 
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
-        scores = x if isinstance(x, Scores) else Scores(list(x), monotone=monotone)
+        scores = x if isinstance(x, Scores) else scores_of(mechanism, x, monotone)
         source = source_of(seed)
         if fast and many is not None:
             return read_many(many(scores, draws=draws, rng=source), draws)
@@ -92,6 +107,9 @@ def default_size(subject: object) -> int:
 
 def default_pairs(subject: object, d: int, *, monotone: bool = False) -> Iterator[tuple[Point, Point]]:
     """Neighbours to try, the most telling first: few special ones, then all those of a small box."""
+    if isinstance(subject, StableTopK | LimitedDomainTopK | CanonicalLimitedDomain):
+        yield from _histograms(d)
+        return
     level = (
         getattr(subject, "threshold", 0) if isinstance(subject, SparseVector | HybridTopK | HybridSparseVector) else 0
     )
@@ -101,6 +119,19 @@ def default_pairs(subject: object, d: int, *, monotone: bool = False) -> Iterato
         if x != y and moved not in seen:
             seen.add(moved)
             yield moved
+
+
+def _histograms(d: int) -> Iterator[tuple[Point, Point]]:
+    """Nobody and one user with labels of her own, a label that enters a full list, and gaps that close."""
+    for base in (
+        (0,) * d,
+        (1,) * (d - 1) + (0,),
+        (3,) + (0,) * (d - 1),
+        tuple(range(d, 0, -1)),
+        (4, 4) + (1,) * (d - 2),
+    ):
+        for move in ((1,) * d, (0,) * (d - 1) + (1,), (0,) + (1,) * (d - 1), (1,) + (0,) * (d - 1)):
+            yield base, tuple(a + b for a, b in zip(base, move, strict=True))
 
 
 def _special(d: int, monotone: bool) -> Iterator[tuple[Point, Point]]:
