@@ -198,8 +198,9 @@ class _Tally:
                     f"the hockey stick at epsilon {epsilon:g} is {stick:.6g} on {x} and {y}, more than {delta:g}"
                 )
         for order, rdp in self.orders:
-            with np.errstate(divide="ignore", over="ignore"):
-                moment = float((one.high**order * np.where(one.high > 0, two.low, 1.0) ** (1 - order)).sum())
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+                terms = np.exp(order * np.log(one.high) + (1 - order) * np.log(two.low))
+            moment = float(np.where(one.high > 0, terms, 0.0).sum())
             divergence = math.log(moment) / (order - 1) if moment < math.inf else math.inf
             self.renyi = max(self.renyi, divergence - rdp)
             if divergence > rdp + TOLERANCE * order:
