@@ -81,10 +81,10 @@ def test_clopper_pearson():
     ids=lambda one: type(one).__name__,
 )
 def test_ordered_set_gap_and_unknown_outputs_of_ours_are_not_refuted(mechanism):
-    pair = (
-        ((3, 2, 1, 0, 0, 0), (2, 3, 2, 1, 1, 1)) if isinstance(mechanism, GuardedTopK) else ((1, 1, 1, 0), (2, 1, 1, 1))
-    )
-    assert not sl.audit(mechanism, trials=1_500, pairs=[pair], seed=5, workers=1, confidence=1 - 1e-6).violated
+    pair = ((1, 1, 1, 0), (2, 1, 1, 1))
+    if isinstance(mechanism, GuardedTopK):
+        pair = ((3, 2, 1, 0, 0, 0), (2, 3, 2, 1, 1, 1))
+    assert not sl.audit(mechanism, trials=500, pairs=[pair], seed=5, workers=1, confidence=1 - 1e-6).violated
 
 
 def test_streams_of_answers_are_read():
@@ -106,7 +106,7 @@ def test_low_order_bits_are_seen():
 
 def test_the_exact_values_of_ours_leave_no_trace_in_their_bits():
     values = sl.mechanisms.GumbelTopKValues(k=1, budget=ApproxDP(1.0, 1e-3))
-    found = sl.audit(values, trials=4_000, pairs=[((0.0, 0.0), (1.0, 1.0))], seed=3, workers=1)
+    found = sl.audit(values, trials=800, pairs=[((0.0, 0.0), (1.0, 1.0))], seed=3, workers=1)
     assert not found.violated
 
 

@@ -20,7 +20,7 @@ from shortlist.audit.outputs import Sample, together
 from shortlist.audit.runs import Job, Notebook, Runner, batches, seed_of
 from shortlist.audit.targets import default_pairs, default_size, target_of
 from shortlist.mechanisms import Mechanism
-from shortlist.privacy import Guarantee
+from shortlist.privacy import ApproxDP, Guarantee, PureDP
 from shortlist.privacy.checks import count, number
 
 SEARCH, LEARN = 0.15, 0.15
@@ -240,10 +240,8 @@ def _judged(
     low, _ = proportion_bounds(counts[event.likely], tested, alpha)
     _, high = proportion_bounds(counts[1 - event.likely], tested, alpha)
     bound = math.nextafter(math.log((low - delta) / high), -math.inf) if low > delta else 0.0
-    pure = claim.as_pure()
-    violated = pure is not None and bound > pure.epsilon if delta == 0 else False
-    top = max(bound, 0.0) if math.isfinite(bound) else 0.0
-    for share in range(21):
-        epsilon = top * share / 20
-        violated = violated or low > math.exp(epsilon) * high + claim.delta_at(epsilon)
-    return max(bound, 0.0), bool(violated)
+    if isinstance(claim, PureDP | ApproxDP):
+        return max(bound, 0.0), bound > claim.epsilon
+    tried = [max(bound, 0.0) * share / 20 for share in range(21)]
+    violated = any(low > math.exp(epsilon) * high + claim.delta_at(epsilon) for epsilon in tried)
+    return max(bound, 0.0), violated

@@ -101,9 +101,8 @@ class Runner:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(
-            *columns, console=Console(stderr=True, force_terminal=True), auto_refresh=False, transient=True
-        ) as bar:
+        console = Console(stderr=True, force_terminal=True)
+        with Progress(*columns, console=console, auto_refresh=False, transient=True) as bar:
             task = bar.add_task(what, total=total)
 
             def advance(draws: int) -> None:

@@ -14,6 +14,7 @@ from shortlist.audit.boxes import Point, neighbours
 from shortlist.audit.outputs import Sample, read_each, read_many
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
+    GuardedTopK,
     HybridSparseVector,
     HybridTopK,
     LimitedDomainTopK,
@@ -72,6 +73,10 @@ def _mechanism(mechanism: Mechanism, monotone: bool) -> Target:
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
         scores = x if isinstance(x, Scores) else scores_of(mechanism, x, monotone)
         source = source_of(seed)
+        if isinstance(mechanism, GuardedTopK) and (run := mechanism._prepared(scores)) is not None:
+            return read_each(
+                [(tuple(sorted(picked)), used) for picked, used in (run.draw(source) for _ in range(draws))]
+            )
         if fast and many is not None:
             return read_many(many(scores, draws=draws, rng=source), draws)
         return read_each([mechanism.release(scores, rng=source) for _ in range(draws)])
