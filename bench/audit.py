@@ -235,7 +235,7 @@ def tightness() -> Iterator[str]:
 
 
 def _tight(mechanism: Any, epsilon: float, d: int) -> str:
-    exact = prove_mechanism(mechanism, d=d, top=2 if d == 3 else 1).log_ratio
+    exact = prove_mechanism(mechanism, d=d, top=2).log_ratio
     found = sl.audit(mechanism, trials=MANY, d=d)
     bound = found.epsilon_lower
     return (
