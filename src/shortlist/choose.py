@@ -22,9 +22,12 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 from shortlist.mechanisms.base import checked_budget, checked_k
+from shortlist.mechanisms.unknown import checked_delta_budget
 from shortlist.noise.entropy import Source
 from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.release import Release
+from shortlist.scores import as_scores
+from shortlist.unknown_domain import UNKNOWN, automatic, has_delta
 
 WHY = {
     "permute-and-flip": "for one winner and a pure budget it never errs more than the exponential mechanism",
@@ -90,6 +93,7 @@ def select(
     scores: object,
     *,
     epsilon: float | None = None,
+    delta: float | None = None,
     budget: Guarantee | None = None,
     method: str = "auto",
     rng: Source | None = None,
@@ -103,8 +107,9 @@ def select(
     ----------
     scores
         `Scores`, or plain values with `sensitivity=` and `monotone=` (and the other words of `Scores`).
-    epsilon, budget
-        What it may cost: `epsilon=1.0` is short for `budget=PureDP(1.0)`.
+    epsilon, delta, budget
+        What it may cost: `epsilon=1.0` is short for `budget=PureDP(1.0)`, and with `delta=1e-6` for
+        `budget=ApproxDP(1.0, 1e-6)`. Candidates that come from the data need a delta.
     method
         A mechanism by name, or `"auto"`.
     ledger, purpose
@@ -117,19 +122,21 @@ def select(
     0
     """
     question = {"rng": rng, "ledger": ledger, "purpose": purpose, **question}
-    return top_k(scores, 1, epsilon=epsilon, budget=budget, method=method, ordered=True, **question)
+    return top_k(scores, 1, epsilon=epsilon, delta=delta, budget=budget, method=method, ordered=True, **question)
 
 
 def top_k(
     scores: object,
-    k: int,
+    k: int | None,
     *,
     epsilon: float | None = None,
+    delta: float | None = None,
     budget: Guarantee | None = None,
     method: str = "auto",
     ordered: bool = False,
     values: bool = False,
     gaps: bool = False,
+    limit: int | None = None,
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
@@ -142,9 +149,10 @@ def top_k(
     scores
         `Scores`, or plain values with `sensitivity=` and `monotone=` (and the other words of `Scores`).
     k
-        How many.
-    epsilon, budget
-        What it may cost: `epsilon=1.0` is short for `budget=PureDP(1.0)`.
+        How many; None lets the gaps decide (`StableTopK`), and needs a delta.
+    epsilon, delta, budget
+        What it may cost: `epsilon=1.0` is short for `budget=PureDP(1.0)`, and with `delta=1e-6` for
+        `budget=ApproxDP(1.0, 1e-6)`. Candidates that come from the data need a delta.
     method
         A mechanism by name, or `"auto"`.
     ordered
@@ -154,6 +162,8 @@ def top_k(
         (`MeasuredTopK`); `ApproxDP(epsilon, delta)` releases Gumbel values. Either comes in order.
     gaps
         Whether the lead of each winner over the next is released too, in order; that needs a pure budget.
+    limit
+        For candidates that come from the data: how many rows may be looked at, a public number.
     ledger, purpose
         Where the charge is booked, durably, before the scores are looked at; and what for.
 
@@ -163,17 +173,35 @@ def top_k(
     >>> sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True).items
     ['ada', 'bob']
     """
-    number, paid = checked_k(k), checked_budget(epsilon, budget)
+    number = None if k is None else checked_k(k)
+    paid = checked_budget(epsilon, budget) if delta is None else checked_delta_budget(epsilon, delta, budget)
     ordered, values, gaps = checked_flag("ordered", ordered), checked_flag("values", values), checked_flag("gaps", gaps)
-    chosen = _automatic(number, paid, ordered, values, gaps) if method == "auto" else method
-    if not isinstance(chosen, str) or chosen not in METHODS:
-        raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
-    if values and chosen not in WITH_VALUES:
-        raise ValueError(f'method={method!r} releases no values; write method="auto", "gumbel-values" or "gaps"')
-    if gaps and chosen != "gaps":
-        raise ValueError(f'method={method!r} releases no gaps; write method="auto" or "gaps"')
-    mechanism = (WITH_VALUES if values else METHODS)[chosen](number, paid)
-    release = mechanism.release(scores, rng=rng, ledger=ledger, purpose=purpose, **question)
-    if not (ordered or values or chosen == "gaps"):
+    if not isinstance(method, str) or method not in ("auto", *METHODS, *UNKNOWN):
+        known = ", ".join(map(repr, [*METHODS, *UNKNOWN]))
+        raise ValueError(f"method={method!r} is not known; write one of 'auto', {known}")
+    asked = as_scores(scores, **question)
+    named = method != "auto"
+    if method in UNKNOWN or (not named and (number is None or not asked.public) and has_delta(paid)):
+        if values or gaps:
+            raise ValueError("values and gaps need a public list of candidates and a fixed k: leave them out")
+        mechanism, why = automatic(number, paid, ordered, limit, method if named else None)
+        keeps_order = ordered
+    else:
+        if limit is not None or number is None:
+            wrong = "limit" if limit is not None else "k=None"
+            raise ValueError(f"{wrong} needs a delta and a mechanism that takes it: write delta=1e-6")
+        chosen = method if named else _automatic(number, paid, ordered, values, gaps)
+        mechanism, why = _built(chosen, number, paid, values, gaps), WHY.get(chosen, "")
+        keeps_order = ordered or values or chosen == "gaps"
+    release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
+    if not keeps_order:
         release = release.as_set()
-    return replace(release, why=f"auto: {WHY[chosen]}") if method == "auto" else release
+    return release if named else replace(release, why=f"auto: {why}")
+
+
+def _built(chosen: str, k: int, paid: Guarantee, values: bool, gaps: bool) -> Mechanism:
+    if values and chosen not in WITH_VALUES:
+        raise ValueError(f'method={chosen!r} releases no values; write method="auto", "gumbel-values" or "gaps"')
+    if gaps and chosen != "gaps":
+        raise ValueError(f'method={chosen!r} releases no gaps; write method="auto" or "gaps"')
+    return (WITH_VALUES if values else METHODS)[chosen](k, paid)

@@ -198,19 +198,39 @@ def _checked_kind(noise: str | Noise) -> Noise:
     return kind
 
 
+def offset_estimate(k: int, limit: int, budget: DeltaBudget) -> float:
+    """About how far the bar of Gumbel noise stands above c + 1, from public numbers, fast."""
+    if isinstance(budget, ZCDP):
+        return math.log(limit / budget.delta) / math.sqrt(8 * budget.rho / k)
+    return _best_share(k, limit, budget)[0]
+
+
+def _best_share(k: int, limit: int, budget: ApproxDP) -> tuple[float, Fraction]:
+    """(the height of the bar, the share of delta for conversion) where it stands lowest, by zCDP or the plain sum.
+
+    That is nearly the best split; whatever the split, the rounds are calibrated exactly.
+    """
+
+    def height(share: Fraction) -> float:
+        rho = _rho_within(budget.epsilon, part_of(budget.delta, share))
+        e = max(math.sqrt(8 * rho / k), budget.epsilon / k)
+        return math.log(limit / ((1 - share) * budget.delta)) / e
+
+    return min((height(share), share) for share in SHARES)
+
+
+@lru_cache
+def _rho_within(epsilon: float, delta: float) -> float:
+    return calibrate(ZCDP, ApproxDP(epsilon, delta))
+
+
 @lru_cache
 def _gumbel_rates(k: int, limit: int, budget: DeltaBudget, split: float | None) -> tuple[float, float]:
     """(e, delta of the bar): delta is split where the bar c + 1 + ln(M) / e comes to stand lowest, or nearly."""
     if isinstance(budget, ZCDP):
         return epsilon_of_a_round(k, ZCDP(budget.rho)), budget.delta
 
-    def height(share: Fraction) -> float:
-        """By zCDP, which is fast, and the sum of epsilons; whatever the split, the rounds are calibrated exactly."""
-        left = ApproxDP(budget.epsilon, part_of(budget.delta, share))
-        e = max(calibrate(lambda e: ZCDP(k * e * e / 8), left), budget.epsilon / k)
-        return math.log(limit / ((1 - share) * budget.delta)) / e
-
-    share = min(SHARES, key=height) if split is None else Fraction(split)
+    share = _best_share(k, limit, budget)[1] if split is None else Fraction(split)
     converted = part_of(budget.delta, share)
     rounds = ApproxDP(budget.epsilon, converted) if converted else PureDP(budget.epsilon)
     return epsilon_of_a_round(k, rounds), part_of(budget.delta, 1 - share)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shortlist._arrays import Floats, Indices
-from shortlist.mechanisms.base import Mechanism, Outcome, checked_noise, store_budget
+from shortlist.mechanisms.base import Mechanism, Outcome, checked_budget, checked_noise, store_budget
+from shortlist.mechanisms.gaussian_max import GaussianMax, gaussian_max
 from shortlist.mechanisms.oneshot import OneshotTopK
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import Noise
@@ -27,8 +28,9 @@ NAMES = {"exponential": "permute-and-flip", "gumbel": "exponential mechanism"}
 class NoisyMax(Mechanism):
     """The candidate with the largest x_i + N_i, with independent noise N_i of scale R / epsilon.
 
-    Promise: epsilon-DP for every noise; with Gumbel noise also epsilon-bounded range. R is the range sensitivity
-    of the scores: it is one-shot top-k with k = 1.
+    Promise: epsilon-DP for every noise but Gaussian; with Gumbel noise also epsilon-bounded range. R is the range
+    sensitivity of the scores: it is one-shot top-k with k = 1. With Gaussian noise (epsilon, delta)-DP: its standard
+    deviation is that of a Gaussian mechanism of sensitivity R that is (epsilon, delta / m)-DP, m candidates.
 
     Parameters
     ----------
@@ -36,7 +38,8 @@ class NoisyMax(Mechanism):
         `epsilon=1.0` is short for `budget=PureDP(1.0)`; Gumbel noise also takes `ZCDP(rho)` and
         `ApproxDP(epsilon, delta)`.
     noise
-        `"exponential"`, `"gumbel"`, `"laplace"`, `"logistic"`, `"half-logistic"`, or custom noise.
+        `"exponential"`, `"gumbel"`, `"laplace"`, `"logistic"`, `"half-logistic"`, or custom noise; `"gaussian"` for
+        `ApproxDP(epsilon, delta)` alone, at a cost that grows with the number of candidates.
     work
         `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
 
@@ -58,12 +61,14 @@ class NoisyMax(Mechanism):
         self._top_one  # noqa: B018 (it checks the other arguments)
 
     @property
-    def _top_one(self) -> OneshotTopK:
+    def _top_one(self) -> OneshotTopK | GaussianMax:
+        if self.noise == "gaussian":
+            return gaussian_max(checked_budget(self.epsilon, self.budget), self.work)
         return OneshotTopK(k=1, epsilon=self.epsilon, budget=self.budget, noise=self.noise, work=self.work)
 
     @property
     def name(self) -> str:
-        noise = checked_noise(self.noise).name
+        noise = "gaussian" if self.noise == "gaussian" else checked_noise(self.noise).name
         return NAMES.get(noise, f"noisy max with {noise} noise")
 
     @property
