@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
 from shortlist.audit.broken import catch_all
-from shortlist.audit.laws import MAKERS, prove_mechanism
+from shortlist.audit.laws import MAKERS, prove_mechanism, utilities
 from shortlist.audit.outputs import read_many
 from shortlist.audit.targets import Target, default_size, source_of
 from shortlist.commands.audit import _claimed
@@ -33,6 +34,7 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
+from shortlist.mechanisms.canonical import default_gamma
 from shortlist.noise.kinds import EXPONENTIAL, GUMBEL, KINDS, LAPLACE, Noise
 from shortlist.scores import Scores
 
@@ -40,12 +42,13 @@ MANY, SOME = 10_000_000, 20_000
 NOISES = list(KINDS)
 FAST = [
     *(NoisyMax(epsilon=1.0, noise=noise) for noise in NOISES),
+    NoisyMax(budget=ApproxDP(1.0, 0.01), noise="gaussian"),
     *(OneshotTopK(k=2, epsilon=1.0, noise=noise) for noise in NOISES),
-    CanonicalTopK(k=2, epsilon=1.0),
-    CanonicalTopK(k=2, epsilon=1.0, noise="gumbel"),
 ]
 """Their `release_many` is the release itself, many at a time."""
 SLOW = [
+    CanonicalTopK(k=2, epsilon=1.0),
+    CanonicalTopK(k=2, epsilon=1.0, noise="gumbel"),
     GuardedTopK(k=3, epsilon=1.0),
     JointTopK(k=2, epsilon=1.0),
     TopKWithGaps(k=1, epsilon=1.0),
@@ -88,6 +91,14 @@ def _winner_and_gap(z: Any) -> tuple[Any, Any]:
 
 def _quantile_draws(mechanism: Any) -> Callable[[list[float], int, Any], Any] | None:
     """(scores, draws, source) -> arrays, for k = 1 and general scores of sensitivity 1."""
+    exponents = _exponents(mechanism)
+    if exponents is not None:
+        kind = mechanism._kind if isinstance(mechanism, CanonicalTopK) else GUMBEL
+
+        def choice(x: list[float], n: int, source: Any) -> Any:
+            return _finishes(kind, Fraction(1), exponents(x), n, source).argmax(1), np.empty((n, 0))
+
+        return choice
     if isinstance(mechanism, TopKWithGaps):
         noise = KINDS[mechanism.noise]
         return lambda x, n, source: _winner_and_gap(_finishes(noise, Fraction(2), x, n, source))
@@ -132,6 +143,22 @@ def _quantile_draws(mechanism: Any) -> Callable[[list[float], int, Any], Any] | 
     return None
 
 
+def _exponents(mechanism: Any) -> Callable[[list[float]], list[float]] | None:
+    """Of mechanisms that are one noisy maximum over sets, sequences or ranks, general scores of sensitivity 1."""
+    if isinstance(mechanism, CanonicalTopK):
+        return lambda x: [float(u) / 2 for u in utilities(x, mechanism.k, default_gamma(mechanism.k, len(x))).values()]
+    if isinstance(mechanism, JointTopK):
+
+        def joint(x: list[float]) -> list[float]:
+            best, orders = sorted(x, reverse=True), permutations(range(len(x)), mechanism.k)
+            return [-max(best[place] - x[i] for place, i in enumerate(order)) / 4 for order in orders]
+
+        return joint
+    if isinstance(mechanism, LargeGap):
+        return lambda x: [(one - two) / 4 for one, two in pairwise(sorted(x, reverse=True))]
+    return None
+
+
 def _sparse(mechanism: SparseVector) -> Callable[[list[float], int, Any], Any]:
     rules = mechanism.rules
     test = rules.branches[0].test
@@ -169,7 +196,7 @@ def _label(mechanism: Any) -> str:
 def _box(mechanism: Any) -> str:
     if not isinstance(mechanism, tuple(MAKERS)):
         return "-"
-    d, top = (6, 1) if isinstance(mechanism, GuardedTopK) else (4, 1) if getattr(mechanism, "k", 1) == 2 else (3, 2)
+    d, top = (6, 1) if isinstance(mechanism, GuardedTopK) else (4, 2) if getattr(mechanism, "k", 1) == 2 else (3, 2)
     if isinstance(mechanism, StableTopK | LimitedDomainTopK | CanonicalLimitedDomain):
         d, top = 3, 3
     elif isinstance(mechanism, SparseVector | HybridTopK | HybridSparseVector | MeasuredTopK):
@@ -229,7 +256,6 @@ def tightness() -> Iterator[str]:
         for epsilon in (1.0, 1.5, 2.0):
             yield _tight(NoisyMax(epsilon=epsilon, noise=noise), epsilon, 3)
     yield _tight(OneshotTopK(k=2, epsilon=1.0), 1.0, 4)
-    yield _tight(CanonicalTopK(k=2, epsilon=1.0), 1.0, 4)
     found = sl.audit(NoisyMax(epsilon=1.0), trials=MANY, d=5)
     yield f"| NoisyMax(noise=exponential), d = 5 | 1 | - | {found.epsilon_lower:.4f} | - | {found.rate:,.0f} |"
 

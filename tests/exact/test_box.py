@@ -1,9 +1,11 @@
 """Every mechanism, every noise, every claim: enumerated on a box of neighbours in certified arithmetic (SPEC 16.1)."""
 
+from dataclasses import replace
+
 import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP, mechanisms
-from shortlist.audit.laws import MAKERS, law_of, prove_mechanism
+from shortlist.audit.laws import MAKERS, law_of, prove_mechanism, prove_pate
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -22,6 +24,7 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 from shortlist.noise.kinds import KINDS
+from shortlist.pate import MultiLabelPATE
 from shortlist.scores import Scores
 
 kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
@@ -162,3 +165,20 @@ def test_gumbel_values_are_the_one_mechanism_without_a_law_and_say_so():
     assert [one.__name__ for one in concrete if one not in MAKERS] == ["GumbelTopKValues"]
     with pytest.raises(ValueError, match="no certified law"):
         law_of(mechanisms.GumbelTopKValues(k=1, budget=ApproxDP(1.0, 1e-3)), Scores([1, 2]))
+
+
+def test_gaussian_noisy_max():
+    mechanism = NoisyMax(budget=ApproxDP(1.0, 0.01), noise="gaussian")
+    proved(mechanism, 0.3, d=3, top=1, monotone=True)
+
+
+def test_a_query_of_teachers_under_replacement():
+    proof = prove_pate(MultiLabelPATE(rho=0.5, delta=0.01, queries=1), labels=3, teachers=3)
+    assert proof.holds, proof.violation
+
+
+def test_a_query_of_teachers_tested_as_if_they_came_and_went_is_caught():
+    """Slack 1, as printed (ERRATA 004): the sets may differ although the gap is 2."""
+    pate = MultiLabelPATE(rho=0.5, delta=0.01, queries=1)
+    pate._test = replace(pate._test, slack=1, rate=2 * pate._test.rate)
+    assert not prove_pate(pate, labels=3, teachers=3, claim=ZCDP(0.5, 0.005)).holds

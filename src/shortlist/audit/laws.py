@@ -17,7 +17,15 @@ from shortlist.audit.boxes import Law, Point, Proof, neighbours, prove
 from shortlist.audit.curves import NAMED, PRECISION, power, rational
 from shortlist.audit.races import best_of, choice_law, gap_density, guarded_choice, leads, ordered_law, set_law
 from shortlist.audit.transcripts import transcript_law
-from shortlist.audit.unknown_laws import canonical_limited, histograms, large_gap, limited_domain, stable
+from shortlist.audit.unknown_laws import (
+    ballots,
+    canonical_limited,
+    histograms,
+    large_gap,
+    limited_domain,
+    pate_law,
+    stable,
+)
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -39,6 +47,7 @@ from shortlist.mechanisms import (
 from shortlist.mechanisms.base import checked_noise
 from shortlist.mechanisms.canonical import default_gamma
 from shortlist.mechanisms.guarded import TAU, junk_from, rho_of, share_of
+from shortlist.pate import MultiLabelPATE
 from shortlist.privacy import Guarantee
 from shortlist.scores import Scores
 
@@ -85,6 +94,16 @@ def prove_mechanism(
     return prove(_remembered(law, shift, relabel), neighbours(d, top, monotone=monotone), promised)
 
 
+def prove_pate(pate: MultiLabelPATE, *, labels: int = 3, teachers: int = 5, claim: Guarantee | None = None) -> Proof:
+    """Enumerate one query on all counts of so many teachers' votes, one teacher's votes replaced."""
+
+    def law(counts: Point) -> Law:
+        with ctx.workprec(PRECISION):
+            return pate_law(pate, counts)
+
+    return prove(law, ballots(labels, teachers), pate.query if claim is None else claim)
+
+
 def _shift_invariant(mechanism: Mechanism) -> bool:
     """Index-only mechanisms and gaps do not see a common shift; thresholds and values do."""
     return not isinstance(mechanism, LargeGap | SparseVector | HybridTopK | HybridSparseVector | MeasuredTopK)
@@ -112,7 +131,10 @@ def _remembered(law: Callable[[Point], Law], shift: bool, relabel: bool) -> Call
 
 
 def _noisy_max(mechanism: NoisyMax, scores: Scores) -> Law:
-    return _oneshot(mechanism._top_one, scores)
+    one = mechanism._top_one
+    if isinstance(one, OneshotTopK):
+        return _oneshot(one, scores)
+    return Law(ordered_law(scores.values.tolist(), 1, "gaussian", one._scale(scores)))
 
 
 def _oneshot(mechanism: OneshotTopK, scores: Scores) -> Law:

@@ -154,6 +154,8 @@ Race = Callable[[list[int], list[int], list[int]], arb]
 
 
 def _race(noise: str | Pieces, scale: fmpq, s: list[fmpq]) -> Race:
+    if noise == "gaussian":
+        return _gaussian_race([value / scale for value in s])
     if isinstance(noise, str) and noise not in NAMED:
         return _smooth_race(noise, [value / scale for value in s])
     pieces = NAMED[noise] if isinstance(noise, str) else noise
@@ -164,6 +166,29 @@ def _race(noise: str | Pieces, scale: fmpq, s: list[fmpq]) -> Race:
     def race(here: list[int], lower: list[int], higher: list[int]) -> arb:
         factors = [at[i] for i in here] + [under[i] for i in lower] + [over[i] for i in higher]
         return product(factors).integral()
+
+    return race
+
+
+def _gaussian_race(s: list[fmpq]) -> Race:
+    """Integrals of normal densities and distribution functions, which are entire; what lies beyond is bounded."""
+    reach = 12
+    start, end = arb(min(s) - reach), arb(max(s) + reach)
+    beyond = (arb(reach) / arb(2).sqrt()).erfc()  # the density's mass outside, whatever the other factors are
+
+    def race(here: list[int], lower: list[int], higher: list[int]) -> arb:
+        (place,) = here
+
+        def integrand(z: acb, _: bool) -> acb:
+            value = (-((z - arb(s[place])) ** 2) / 2).exp() / (2 * arb.pi()).sqrt()
+            for i in lower:
+                value *= ((arb(s[i]) - z) / arb(2).sqrt()).erfc() / 2
+            for i in higher:
+                value *= ((z - arb(s[i])) / arb(2).sqrt()).erfc() / 2
+            return value
+
+        inside = acb.integral(integrand, start, end, rel_tol=arb(2) ** -60, abs_tol=arb(2) ** -60).real
+        return inside + arb(0).union(beyond)
 
     return race
 

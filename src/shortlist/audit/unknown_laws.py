@@ -17,6 +17,7 @@ from shortlist.laws.stability import GaussianTest, LaplaceTest
 from shortlist.mechanisms import CanonicalLimitedDomain, LargeGap, LimitedDomainTopK, StableTopK
 from shortlist.mechanisms.large_gap import last_rank, offsets
 from shortlist.mechanisms.oneshot import epsilon_of_a_round
+from shortlist.pate import MultiLabelPATE
 from shortlist.scores import Scores
 
 STOP = "#"
@@ -125,12 +126,35 @@ def stable(mechanism: StableTopK, scores: Scores) -> Law:
     return Law(law)
 
 
+def pate_law(pate: MultiLabelPATE, counts: Sequence[int]) -> Law:
+    """The set of labels, or None: a rank by Gumbel(4 / e) on the gaps, then the test, for gaps that move by 2."""
+    ranked = [*sorted(counts, reverse=True), 0]
+    rate = Fraction(pate._gap) / 4
+    gaps = [ranked[j] - ranked[j + 1] for j in range(len(counts))]
+    law: dict[Any, arb] = {None: arb(0)}
+    for j, chance in enumerate(choice_law([rate * gap for gap in gaps], "gumbel")):
+        passed = passing(pate._test, gaps[j])
+        law[None] += chance * (1 - passed)
+        if gaps[j]:
+            chosen = tuple(i for i, count in enumerate(counts) if count >= ranked[j])
+            law[chosen] = law.get(chosen, arb(0)) + chance * passed
+    return Law(law)
+
+
+def ballots(labels: int, teachers: int) -> Iterator[tuple[Point, Point]]:
+    """Counts of votes, and what one teacher may make of them: every count one more, one less, or the same."""
+    for x, y in neighbours(labels, teachers):
+        if min(y) >= 0 and max(y) <= teachers:
+            yield x, y
+
+
 def passing(test: Any, gap: int) -> arb:
     """The chance of passing, from the formulas of SPEC 13 and U7: the optimal test by its recursion."""
     if gap == 0:
         return arb(0)
     if isinstance(test, GaussianTest):
-        return ((arb(test.z) - arb(rational(test.rate)) * (gap - 1)) / arb(2).sqrt()).erfc() / 2
+        above = max(gap, test.slack) - test.slack
+        return ((arb(test.z) - arb(rational(test.rate)) * above) / arb(2).sqrt()).erfc() / 2
     e, delta = arb(rational(test.epsilon)), arb(rational(test.delta))
     if isinstance(test, LaplaceTest):
         need = (1 / (2 * delta)).log() - e * (gap - 1)
