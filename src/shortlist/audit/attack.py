@@ -23,7 +23,7 @@ from shortlist.mechanisms import Mechanism
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 from shortlist.privacy.checks import count, number
 
-SEARCH, LEARN = 0.15, 0.15
+SEARCH, LEARN = 0.2, 0.1
 """The shares of the trials that choose the neighbours, and learn the event. The rest test it."""
 GLANCE = 250
 """No pair of neighbours is judged by fewer draws than this."""
@@ -181,7 +181,8 @@ class _Search:
         for turn in range(rounds):
             if len(left) == 1:
                 break
-            draws = max(GLANCE, round(SEARCH * self._trials / rounds / len(left)))
+            share = 2**turn / (2**rounds - 1)  # the last few pairs are close, and looked at longest
+            draws = max(GLANCE, round(share * SEARCH * self._trials / len(left)))
             looks = self._samples(left, draws, f"search {turn}", "choosing neighbours")
             bounds = {place: learn(*looks[place], delta=self._delta, trials=draws, z=2.0)[1] for place in left}
             left = sorted(left, key=lambda place: -bounds[place])[: max(1, len(left) // 4)]

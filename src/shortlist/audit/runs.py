@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shortlist.audit.events import Event
 from shortlist.audit.outputs import Sample
 from shortlist.audit.targets import Target
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,9 @@ class Runner:
     def __enter__(self) -> Runner:
         _Current.target = self.target
         if self.workers > 1:
+            import multiprocessing
+            from concurrent.futures import ProcessPoolExecutor
+
             self._pool = ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("fork"))
         return self
 
@@ -82,6 +86,8 @@ class Runner:
             for place, job in enumerate(jobs):
                 yield place, _work(job)
             return
+        from concurrent.futures import FIRST_COMPLETED, wait
+
         waiting: dict[Future[Any], int] = {}
         left = iter(enumerate(jobs))
         while True:
@@ -116,6 +122,8 @@ def _workers(target: Target, workers: int | None) -> int:
     """All cores, where the target allows it and the platform can fork."""
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise ValueError("workers must be a whole number of at least 1, or None for all cores")
+    import multiprocessing
+
     if not target.parallel or "fork" not in multiprocessing.get_all_start_methods():
         return 1
     return workers or os.cpu_count() or 1
