@@ -27,6 +27,8 @@ SEARCH, LEARN = 0.2, 0.1
 """The shares of the trials that choose the neighbours, and learn the event. The rest test it."""
 GLANCE = 250
 """No pair of neighbours is judged by fewer draws than this."""
+CAUTION = 1.0
+"""By how many deviations pairs are judged below what was seen: rare events with large ratios must not be lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,16 +177,13 @@ class _Search:
         self._delta, self._seed = delta, seed
 
     def worst(self) -> int:
-        """Look at all pairs a little, keep the worst quarter, look longer, and so on."""
-        left = list(range(len(self._pairs)))
-        rounds = max(1, math.ceil(math.log(len(left), 4)))
+        """Look at all pairs a little, keep the worst quarter, look longer, and so on; longest at the last few."""
+        left, rounds = list(range(len(self._pairs))), _rounds(len(self._pairs))
         for turn in range(rounds):
-            if len(left) == 1:
-                break
-            share = 2**turn / (2**rounds - 1)  # the last few pairs are close, and looked at longest
+            share = (2 if turn == rounds - 1 else 1) / (rounds + 1)
             draws = max(GLANCE, round(share * SEARCH * self._trials / len(left)))
             looks = self._samples(left, draws, f"search {turn}", "choosing neighbours")
-            bounds = {place: learn(*looks[place], delta=self._delta, trials=draws, z=2.0)[1] for place in left}
+            bounds = {place: learn(*looks[place], delta=self._delta, trials=draws, z=CAUTION)[1] for place in left}
             left = sorted(left, key=lambda place: -bounds[place])[: max(1, len(left) // 4)]
         return left[0]
 
@@ -204,6 +203,11 @@ class _Search:
         for job, sample in self._runner.run(jobs, what):
             found.setdefault(where[job], []).append((job, sample))
         return {place: (_joined(found[place, 0]), _joined(found[place, 1])) for place in places}
+
+
+def _rounds(pairs: int) -> int:
+    """How often a quarter is kept until one is left."""
+    return 0 if pairs == 1 else 1 + _rounds(max(1, pairs // 4))
 
 
 def _joined(parts: list[tuple[int, Sample]]) -> Sample:

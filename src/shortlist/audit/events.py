@@ -115,8 +115,9 @@ def _cut(
     order = np.argsort(-((a + 0.5) / size) / ((b + 1.0) / other), kind="stable")
     p, q = np.cumsum(a[order]) / size, np.cumsum(b[order]) / other
     n = min(size, trials)  # what is seen in few draws is not trusted more than they allow
-    low = p - z * np.sqrt(p / n) - 5.0 / n - delta
-    high = q + z * np.sqrt(q / n) + 5.0 / n
+    slack = 1.5 * z / n
+    low = p - z * np.sqrt(p / n) - slack - delta
+    high = q + z * np.sqrt(q / n) + slack
     with np.errstate(divide="ignore", invalid="ignore"):
         bounds = np.where(low > 0, np.log(np.maximum(low, 1e-300)) - np.log(high), -np.inf)
     if not len(bounds) or bounds.max() == -np.inf:

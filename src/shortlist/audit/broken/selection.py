@@ -104,7 +104,7 @@ ENTRIES = (
     Broken(
         name="noisy max returns its value",
         what="the winning noisy score is released with the winner, for the price of the winner",
-        found="a popular library; Dwork and Roth warn of it",
+        found="a common slip: report noisy max releases the index alone",
         run=_value_with_noisy_max,
         pairs=(((0,) * 5, (-1,) * 5), _APART),
     ),
@@ -134,7 +134,7 @@ ENTRIES = (
     Broken(
         name="seeded noise reused",
         what="the generator is seeded inside the call: every call adds the same noise",
-        found="notebooks everywhere",
+        found="a common slip",
         run=_seeded,
         pairs=tuple(((a, b, 0), (a - 1, b + 1, 0)) for a in range(-2, 6) for b in range(-2, 4)),
     ),

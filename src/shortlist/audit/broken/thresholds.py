@@ -85,7 +85,7 @@ ENTRIES = (
     Broken(
         name="sparse vector, threshold noise redrawn",
         what="fresh noise on the threshold for every question: each answer below costs",
-        found="Dwork and Roth 2014, an early form",
+        found="a common slip; it must be drawn once (SPEC 10)",
         run=_redrawn,
         pairs=(((0,) * 10, (1,) * 10),),
         trials=1_000_000,
@@ -93,7 +93,7 @@ ENTRIES = (
     Broken(
         name="sparse vector, no threshold noise",
         what="each answer below costs, and is given away",
-        found="Lyu et al., the fault of several",
+        found="a common slip (SPEC 10)",
         run=_bare_threshold,
         pairs=(((0,) * 8, (1,) * 8),),
         trials=400_000,
