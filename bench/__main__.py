@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import audit, canonical, gaps, guarded, ledger, peers, race
+from bench import audit, canonical, gaps, guarded, ledger, peers, race, unknown
 
 DOCS = Path(__file__).parents[1] / "docs"
 TABLES = {
@@ -20,6 +20,7 @@ TABLES = {
     **gaps.TABLES,
     **peers.TABLES,
     **ledger.TABLES,
+    **unknown.TABLES,
     **audit.TABLES,
 }
 

@@ -257,6 +257,12 @@ def test_relabelling_never_changes_the_law():
     assert ranks_law(h, 4, 1.0) == ranks_law(h[::-1], 4, 1.0)
 
 
+def test_too_many_to_fill_up_are_refused_before_anything_is_drawn():
+    m = StableTopK(k=3000, epsilon=1.0, delta=1e-6, fill=True)
+    with pytest.raises(ValueError, match="too large"):
+        m.release(CLIFF, monotone=True)
+
+
 def test_a_public_list_needs_k_candidates():
     with pytest.raises(ValueError, match="more than the 2"):
         StableTopK(k=3, epsilon=1.0, delta=1e-6).release([5, 4], monotone=True)

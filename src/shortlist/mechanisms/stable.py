@@ -24,7 +24,7 @@ from shortlist.mechanisms.base import (
     checked_source,
 )
 from shortlist.mechanisms.canonical import CanonicalTopK
-from shortlist.mechanisms.canonical_limited import CanonicalLimitedDomain
+from shortlist.mechanisms.canonical_limited import MOST_CLASSES, CanonicalLimitedDomain
 from shortlist.mechanisms.large_gap import Regularizer, large_gap, last_rank, offsets, store_ranks
 from shortlist.mechanisms.oneshot import epsilon_of_a_round
 from shortlist.mechanisms.unknown import (
@@ -166,6 +166,8 @@ class StableTopK(Mechanism):
             check_known_candidates(scores, self.k)
         if self.k is None or self.fill:
             offsets(self.regularizer, last_rank(scores, self.limit))
+        if self.fill and not scores.public and 2 * (self.k or 0) ** 2 > MOST_CLASSES:
+            raise ValueError(f"k={self.k} is too large to be filled up without a public list: leave fill= out")
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         if self.k is not None and not self.fill:

@@ -1,0 +1,28 @@
+"""The examples run, in a small form."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture
+def private_labels():
+    pytest.importorskip("sklearn")
+    found = importlib.util.spec_from_file_location("private_labels", EXAMPLES / "private_labels.py")
+    module = importlib.util.module_from_spec(found)
+    sys.modules["private_labels"] = module  # dataclasses look their module up by name
+    found.loader.exec_module(module)
+    yield module
+    del sys.modules["private_labels"]
+
+
+def test_a_student_learns_from_private_labels(private_labels):
+    outcome = private_labels.run(records=4000, teachers=80, queries=120, rho=40.0)
+    assert 0.2 < outcome.answered <= 1
+    assert outcome.right > 0.8
+    assert outcome.nothing + 0.05 < outcome.student < outcome.ensemble + 0.05
+    assert outcome.epsilon == pytest.approx(86, abs=4)  # few teachers: this small form is not private, and says so
