@@ -6,9 +6,14 @@ from pathlib import Path
 import pytest
 
 from shortlist import mechanisms
+from shortlist.pate import PATE, MultiLabelPATE
 
 ROOT = Path(__file__).parents[1]
-CONCRETE = [getattr(mechanisms, name) for name in mechanisms.__all__ if name != "Mechanism"]
+CONCRETE = [
+    *(getattr(mechanisms, name) for name in mechanisms.__all__ if name != "Mechanism"),
+    MultiLabelPATE,
+    PATE,
+]
 
 
 def anchors(page):

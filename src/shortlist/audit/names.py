@@ -8,13 +8,17 @@ from pathlib import Path
 
 from shortlist.choose import METHODS
 from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
     ExponentialWithGap,
     HybridSparseVector,
     HybridTopK,
+    LargeGap,
+    LimitedDomainTopK,
     MeasuredTopK,
     Mechanism,
     NoisyMax,
     SparseVector,
+    StableTopK,
 )
 from shortlist.mechanisms.base import Budget
 from shortlist.privacy import Guarantee
@@ -35,6 +39,14 @@ OTHERS: dict[str, Maker] = {
     ),
     "adaptive-sparse-vector": lambda k, budget: SparseVector(threshold=THRESHOLD, k=k, budget=budget, adaptive=True),
     "hybrid-top-k": lambda k, budget: HybridTopK(threshold=THRESHOLD, k=k, budget=budget),
+    "noisy-max-gaussian": lambda k, budget: NoisyMax(budget=budget, noise="gaussian"),
+    "large-gap": lambda k, budget: LargeGap(budget=budget),
+    "stable": lambda k, budget: StableTopK(k=k, budget=budget),
+    "limited-domain": lambda k, budget: LimitedDomainTopK(k=k, budget=budget, limit=k + 1),
+    "limited-domain-exponential": lambda k, budget: LimitedDomainTopK(
+        k=k, budget=budget, limit=k + 1, noise="exponential"
+    ),
+    "canonical-limited-domain": lambda k, budget: CanonicalLimitedDomain(k=k, budget=budget),
     "hybrid-sparse-vector": lambda k, budget: HybridSparseVector(threshold=THRESHOLD, k=k, budget=budget),
 }
 
