@@ -15,7 +15,7 @@ from shortlist.audit.broken import catch_all
 from shortlist.audit.laws import MAKERS, prove_mechanism, utilities
 from shortlist.audit.outputs import read_many
 from shortlist.audit.targets import Target, default_size, source_of
-from shortlist.commands.audit import _claimed
+from shortlist.commands.audit import claimed
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -215,7 +215,7 @@ def _row(mechanism: Any, target: Any, trials: int, how: str) -> str:
     found = sl.audit(target, claim=mechanism.guarantee, trials=trials, d=default_size(mechanism))
     verdict = "**violated**" if found.violated else "holds"
     return (
-        f"| {_label(mechanism)} | {_claimed(mechanism.guarantee)} | {_box(mechanism)} | {how} | {trials:,} | "
+        f"| {_label(mechanism)} | {claimed(mechanism.guarantee)} | {_box(mechanism)} | {how} | {trials:,} | "
         f"{found.epsilon_lower:.4f} | {found.rate:,.0f} | {verdict} |"
     )
 
@@ -252,7 +252,7 @@ def catalogue() -> Iterator[str]:
         bound = "" if caught.epsilon_lower is None else f"{caught.epsilon_lower:.3f}"
         trials = f"{caught.trials:,}" if caught.trials else "exact"
         told = "; ".join(part for part in (bound, says) if part)
-        cells = (entry.name, entry.what, entry.found, _claimed(entry.claim), caught.by or "NOT CAUGHT", trials, told)
+        cells = (entry.name, entry.what, entry.found, claimed(entry.claim), caught.by or "NOT CAUGHT", trials, told)
         yield f"| {' | '.join(cells)} |"
 
 

@@ -14,11 +14,15 @@ from shortlist.audit.boxes import Point, neighbours
 from shortlist.audit.outputs import Sample, read_each, read_many
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
+    CanonicalTopK,
     GuardedTopK,
     HybridSparseVector,
     HybridTopK,
+    JointTopK,
     LimitedDomainTopK,
     Mechanism,
+    NoisyMax,
+    OneshotTopK,
     SparseVector,
     StableTopK,
 )
@@ -67,9 +71,6 @@ def source_of(seed: int | None) -> Source:
 
 
 def _mechanism(mechanism: Mechanism, monotone: bool) -> Target:
-    many = getattr(mechanism, "release_many", None)
-    fast = many is not None and type(mechanism).__name__ in ("NoisyMax", "OneshotTopK", "CanonicalTopK")
-
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
         scores = x if isinstance(x, Scores) else scores_of(mechanism, x, monotone)
         source = source_of(seed)
@@ -77,11 +78,12 @@ def _mechanism(mechanism: Mechanism, monotone: bool) -> Target:
             return read_each(
                 [(tuple(sorted(picked)), used) for picked, used in (run.draw(source) for _ in range(draws))]
             )
-        if fast and many is not None:
-            return read_many(many(scores, draws=draws, rng=source), draws)
+        if isinstance(mechanism, NoisyMax | OneshotTopK | CanonicalTopK | JointTopK):
+            return read_many(mechanism.release_many(scores, draws=draws, rng=source), draws)
         return read_each([mechanism.release(scores, rng=source) for _ in range(draws)])
 
-    return Target(repr(mechanism), draw, 250_000 if fast else 1_000, True, True)
+    batch = 250_000 if isinstance(mechanism, NoisyMax | OneshotTopK) else 1_000
+    return Target(repr(mechanism), draw, batch, True, True)
 
 
 def _function(function: Callable[..., Any]) -> Target:
@@ -105,8 +107,8 @@ def _function(function: Callable[..., Any]) -> Target:
 def default_size(subject: object) -> int:
     """How many scores to try: enough for k winners and two losers, or for a guard to exist."""
     k = getattr(subject, "k", None)
-    if type(subject).__name__ == "GuardedTopK":
-        return 2 * max(k or 1, 1)
+    if isinstance(subject, GuardedTopK):
+        return 2 * subject.k
     return max(3, (k or 1) + 2) if isinstance(k, int) else 3
 
 

@@ -93,7 +93,8 @@ def _facts(found: Found, proof: str | None) -> dict[str, Any]:
     }
 
 
-def _claimed(claim: Guarantee) -> str:
+def claimed(claim: Guarantee) -> str:
+    """A claim in few letters, for tables."""
     return str(claim).replace("epsilon=", "").replace("delta=", "").replace("rho=", "")
 
 
@@ -107,7 +108,7 @@ def _catalogue(seed: int | None, as_json: bool) -> None:
         rows.append(
             {
                 "mechanism": entry.name,
-                "claim": _claimed(entry.claim),
+                "claim": claimed(entry.claim),
                 "caught by": caught.by or "NOT CAUGHT",
                 "trials": caught.trials,
                 "epsilon at least": bound,

@@ -12,6 +12,7 @@ from shortlist.audit.boxes import Law, Point, prove
 from shortlist.audit.broken import accounting, selection, sets, thresholds
 from shortlist.audit.broken.entry import Broken
 from shortlist.audit.curves import PRECISION
+from shortlist.audit.targets import target_of
 
 CATALOGUE: tuple[Broken, ...] = (*thresholds.ENTRIES, *selection.ENTRIES, *sets.ENTRIES, *accounting.ENTRIES)
 CONFIDENCE = 0.999_999
@@ -39,14 +40,13 @@ def catch(entry: Broken, *, seed: int | None = None, trials: int | None = None, 
     by, bound, evidence, drawn = [], None, "", 0
     if entry.run is not None:
         drawn = entry.trials if trials is None else trials
-        repeatable = "rng" in entry.run.__code__.co_varnames[: entry.run.__code__.co_argcount]
         found = audit(
             entry.run,
             claim=entry.claim,
             pairs=entry.pairs,
             trials=drawn,
             confidence=CONFIDENCE,
-            seed=seed if repeatable else None,
+            seed=seed if target_of(entry.run).repeatable else None,
             workers=1,
             progress=progress,
         )
