@@ -213,14 +213,14 @@ def _box(mechanism: Any) -> str:
 
 def _row(mechanism: Any, target: Any, trials: int, how: str) -> str:
     found = sl.audit(target, claim=mechanism.guarantee, trials=trials, d=default_size(mechanism))
-    verdict = "**violated**" if found.violated else "holds"
+    verdict = "**violated**" if found.violated else "not refuted"
     return (
         f"| {_label(mechanism)} | {claimed(mechanism.guarantee)} | {_box(mechanism)} | {how} | {trials:,} | "
         f"{found.epsilon_lower:.4f} | {found.rate:,.0f} | {verdict} |"
     )
 
 
-HEAD = "| mechanism | claim | largest log ratio on its box | draws | trials | epsilon at least | draws/s | claim |"
+HEAD = "| mechanism | claim | largest log ratio on its box | draws | trials | epsilon at least | draws/s | verdict |"
 RULE = "|---|---|---|---|---|---|---|---|"
 
 
