@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import canonical, gaps, guarded, ledger, peers, plan, race, tables, unknown
+from bench import audit, canonical, gaps, guarded, ledger, peers, plan, race, tables, unknown
 
 DOCS = Path(__file__).parents[1] / "docs"
 TABLES = {
@@ -23,6 +23,7 @@ TABLES = {
     **tables.TABLES,
     **plan.TABLES,
     **unknown.TABLES,
+    **audit.TABLES,
 }
 
 

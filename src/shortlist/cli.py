@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from shortlist.commands import ledger, plan, reproduce
+from shortlist.commands import audit, ledger, plan, reproduce
 from shortlist.commands.top import top
 from shortlist.privacy import BudgetExceeded, LedgerError
 
@@ -15,6 +15,7 @@ app.add_typer(ledger.app, name="ledger")
 app.command(no_args_is_help=True)(top)
 app.command(name="plan")(plan.plan)
 app.command(name="reproduce")(reproduce.reproduce)
+app.command()(audit.audit)
 
 
 @app.callback()
