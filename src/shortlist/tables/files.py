@@ -159,7 +159,7 @@ def files_at(path: str) -> list[str]:
 def _files(path: str) -> list[str]:
     if "://" in path:
         raise ValueError(
-            "source must be a file on this machine; read others with DuckDB, polars, Ibis or Spark, and give their table"
+            "source must be a file on this machine; read others with DuckDB, polars or Spark, and give that table"
         )
     found = files_at(path)
     if not found:

@@ -42,12 +42,12 @@ def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts
         return IbisCounts(held.cache(), question.keys, forms, texts)
 
 
-@ibis.udf.scalar.builtin(name="encode")
+@ibis.udf.scalar.builtin(name="encode")  # type: ignore[untyped-decorator]
 def _encode(words: str) -> bytes:  # type: ignore[empty-body]
     """DuckDB's bytes of a text."""
 
 
-@ibis.udf.scalar.builtin(name="decode")
+@ibis.udf.scalar.builtin(name="decode")  # type: ignore[untyped-decorator]
 def _decode(letters: bytes) -> str:  # type: ignore[empty-body]
     """And back."""
 
