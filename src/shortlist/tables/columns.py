@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from shortlist._reading import FrameKind
-from shortlist.tables.kinds import FIRST, LAST, Kind, check_user, is_float, item_kind, kind_of, text_of
+from shortlist.tables.kinds import FIRST, LAST, Kind, check_user, is_float, is_number, item_kind, kind_of, text_of
 from shortlist.tables.question import Question
 
 OBJECTS = "objects"
@@ -42,14 +42,9 @@ def check_types(types: dict[str, str], question: Question) -> list[Kind]:
     check_user(question.user, named[question.user])
     kinds = [item_kind(item, named[item]) for item in question.items]
     value = question.value
-    if value is not None and not _is_number(types[value].lower()):
+    if value is not None and not is_number(types[value]):
         raise ValueError(f"value={value!r} must be a column of numbers; convert it first")
     return kinds
-
-
-def _is_number(declared: str) -> bool:
-    known = kind_of(declared) in ("integer", "unsigned", "boolean") or is_float(declared)
-    return known or declared.startswith(("decimal", "int128", "uint128"))
 
 
 def kept_rows(source: Any, library: FrameKind, types: dict[str, str], kinds: list[Kind], question: Question) -> Any:

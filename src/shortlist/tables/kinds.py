@@ -35,6 +35,7 @@ USERS = re.compile(
     "|(?:decimal|timestamp|datetime|time(?!delta)|fixed_size_binary).*"
 )
 """What else a column of users may be. Of nested values, spans of time and Python's objects no engine is sure."""
+NUMBERS = re.compile(r"u?hugeint|u?int128|decimal\d*(?:\([^\[\]]*\))?")
 
 RANGES: dict[Kind, tuple[int, int]] = {"integer": (-(2**63), 2**63 - 1), "unsigned": (0, 2**64 - 1)}
 FIRST, LAST = datetime.date.min, datetime.date.max
@@ -55,6 +56,12 @@ def kind_of(declared: str) -> Kind | None:
 def is_float(declared: str) -> bool:
     """Users only: missing floats are missing, and there is one zero."""
     return declared.lower().removeprefix("!") in FLOATS
+
+
+def is_number(declared: str) -> bool:
+    """Whether a column can be summed."""
+    known = kind_of(declared) in ("integer", "unsigned", "boolean") or is_float(declared)
+    return known or NUMBERS.fullmatch(declared.lower().removeprefix("!")) is not None
 
 
 def item_kind(column: str, declared: str) -> Kind:
@@ -102,7 +109,7 @@ def _fitted(part: Any, kind: Kind) -> Any:
 
 
 def _plain(cell: Any) -> str | int | bool | datetime.date | None:
-    """A cell as one of the kinds; None for anything else, and for text that is no Unicode."""
+    """A cell as one of the kinds; None for anything else, for text that is no Unicode and numbers beyond 64 bits."""
     if isinstance(cell, str):
         try:
             return cell.encode().decode()
@@ -111,7 +118,7 @@ def _plain(cell: Any) -> str | int | bool | datetime.date | None:
     if isinstance(cell, bool | np.bool_):
         return bool(cell)
     if isinstance(cell, int | np.integer):
-        return int(cell)
+        return int(cell) if -(2**63) <= cell < 2**64 else None
     if isinstance(cell, uuid.UUID):
         return str(cell)
     return cell if type(cell) is datetime.date else None

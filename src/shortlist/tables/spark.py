@@ -14,13 +14,12 @@ from pyspark.sql import functions as sf
 from shortlist._reading import Frame
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.held import Place
-from shortlist.tables.kinds import FIRST, LAST, Kind, as_text, check_user, is_float, item_kind, kind_of
+from shortlist.tables.kinds import FIRST, LAST, Kind, as_text, check_user, is_float, is_number, item_kind, kind_of
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 from shortlist.tables.reading import in_one_sentence
 
 WRONG = "the Spark DataFrame cannot be counted"
 TYPES: dict[Kind, str] = {"text": "string", "integer": "bigint", "boolean": "boolean", "date": "date"}
-NUMERIC = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "boolean")
 
 
 def count_spark(table: Any, question: Question, candidates: object) -> SparkCounts:
@@ -31,7 +30,7 @@ def count_spark(table: Any, question: Question, candidates: object) -> SparkCoun
     kinds = dict(table.dtypes)
     check_user(question.user, kinds[question.user])
     forms = [item_kind(item, kinds[item]) for item in question.items]
-    if question.value is not None and not kinds[question.value].startswith(NUMERIC):
+    if question.value is not None and not is_number(kinds[question.value]):
         raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
     known = None if candidates is None else _known(table, candidates, forms, question)
     with in_one_sentence(WRONG):

@@ -12,7 +12,7 @@ from typing import Any
 
 from shortlist._reading import Frame
 from shortlist.tables.held import Place
-from shortlist.tables.kinds import FIRST, LAST, Kind, Row, as_text, check_user, is_float, item_kind
+from shortlist.tables.kinds import FIRST, LAST, Kind, Row, as_text, check_user, is_float, is_number, item_kind
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 
 Run = Callable[[str], list[Any]]
@@ -21,8 +21,6 @@ Run = Callable[[str], list[Any]]
 TYPES: dict[Kind, str] = {
     "text": "VARCHAR", "integer": "BIGINT", "unsigned": "UBIGINT", "boolean": "BOOLEAN", "date": "DATE",
 }  # fmt: skip
-NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
-           "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")  # fmt: skip
 
 
 def name(column: str) -> str:
@@ -88,7 +86,7 @@ class Source:
         check_user(question.user, declared(self.types[question.user]))
         for item in question.items:
             self.kind(item)
-        if question.value is not None and not self.as_text and not self.types[question.value].startswith(NUMERIC):
+        if question.value is not None and not self.as_text and not is_number(self.types[question.value]):
             raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
 
 
