@@ -54,7 +54,7 @@ def speed_table():
             mechanism = CanonicalTopK(k=1000, epsilon=epsilon, noise=noise)
             runs[f"draw, {noise}"] = partial(mechanism.release, values, monotone=True)
             runs[f"P[top-1000], {noise}"] = partial(mechanism.success_bounds, values, monotone=True)
-        times = interleaved(runs, 7)
+        times = interleaved(runs, 25)
         for name in list(runs)[1:]:
             target = 0.03 if "draw" in name else 0.05
             yield f"| Netflix, {name} | {epsilon} | NumPy, all classes | {ratio(times, name, 'numpy')} | {target} |"

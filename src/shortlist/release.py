@@ -128,12 +128,11 @@ class Release:
         """The same items without their order, sorted by label; and without gaps, which would tell the order."""
         if self.items is None:
             return replace(self, ordered=False)
-        start = _text_order(self.items) if self.indices is None else self.indices.__getitem__
-        order = sorted(sorted(range(len(self.items)), key=start), key=_label_order(self.items))
+        order = _by_label(self.items, self.indices)
         return replace(
             self,
-            items=[self.items[i] for i in order],
-            indices=None if self.indices is None else [self.indices[i] for i in order],
+            items=list(map(self.items.__getitem__, order)),
+            indices=None if self.indices is None else list(map(self.indices.__getitem__, order)),
             values=self.values and [self.values[i] for i in order],
             ordered=False,
             gaps=None,
@@ -212,17 +211,20 @@ def text_table(columns: dict[str, list[str]]) -> str:
     return "\n".join("  ".join(row).rstrip() for row in rows)
 
 
-def _label_order(items: list[Hashable]) -> Any:
-    """A sort key over positions: by label, and where labels do not compare by their type and text.
+def _by_label(items: list[Hashable], indices: list[int] | None) -> list[int]:
+    """Positions sorted by label, and where labels do not compare by their type and text.
 
-    Labels may compare only partly (sets do). Whoever sorts starts from an order that says nothing, by index or text,
-    so that the result is a function of the set alone.
+    Labels may compare only partly (sets do). The sort starts from an order that says nothing, by index or text, so that
+    the result is a function of the set alone.
     """
+    start = _text_order(items) if indices is None else indices.__getitem__
+    by_index = sorted(range(len(items)), key=start)
+    if items == indices:  # candidates without names
+        return by_index
     try:
-        sorted(items)  # type: ignore[type-var]
+        return sorted(by_index, key=items.__getitem__)  # type: ignore[arg-type]
     except Exception:  # a label's own comparison may raise anything
-        return _text_order(items)
-    return lambda i: items[i]
+        return sorted(by_index, key=_text_order(items))
 
 
 def _text_order(items: list[Hashable]) -> Any:

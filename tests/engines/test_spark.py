@@ -20,6 +20,6 @@ def test_spark_counts_alike_and_sends_the_driver_scores_and_winners_only(kind):
         pytest.skip("Spark Connect needs grpcio: pip install 'shortlist[spark]'")
     done = subprocess.run(
         [sys.executable, "-m", "tests.engines.spark_checks", kind],
-        capture_output=True, text=True, check=False, timeout=240, cwd=Path(__file__).parents[2],
+        capture_output=True, text=True, check=False, timeout=480, cwd=Path(__file__).parents[2],
     )  # fmt: skip
     assert done.stdout.endswith("all is well\n"), done.stderr[-3000:]

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from shortlist.laws.binomials import ULPS, log_choose, log_run
+from shortlist.laws.binomials import ULPS, log_choose, log_run, one_log_choose
+from shortlist.laws.sieve import others, relevant, sifted
 from shortlist.laws.subsets import Classes, cover, join, log_sum, quartered, rows, settle, spread
 
 
@@ -29,6 +30,12 @@ def test_the_logarithm_of_a_binomial_is_within_its_stated_error():
         for a, b, value in zip(i.tolist(), j.tolist(), found.tolist(), strict=True):
             exact = arb(a + b + 1).lgamma() - arb(a + 1).lgamma() - arb(b + 1).lgamma()
             assert abs(exact - arb(value)) <= arb(ULPS) * (2 + exact) / 8  # the slack of 8 is for other machines
+
+
+def test_one_binomial_is_as_good_as_many():
+    for i, j in [*sizes()[:50], (0, 5), (5, 0), (0, 0), (1, 1), (40_000, 40_000)]:
+        found, exact = one_log_choose(i, j), float(log_choose(np.array([i]), np.array([j]))[0])
+        assert found == pytest.approx(exact, rel=ULPS / 8, abs=ULPS / 4)
 
 
 def test_sums_along_a_row_are_bracketed():
@@ -104,3 +111,76 @@ def test_cuts_are_where_runs_of_equal_scores_begin():
         classes = Classes(np.arange(1), np.zeros(1), np.array(fall))
         parts = quartered(classes, rows(classes))
         assert sorted(zip(parts.first.tolist(), parts.last.tolist(), strict=True)) == ends
+
+
+# The sieve
+
+
+def covered_times(shape, *parts):
+    seen = np.zeros(shape, int)
+    for cells in parts:
+        for row, first, last in zip(cells.row, cells.first, cells.last, strict=True):
+            seen[row, first : last + 1] += 1
+    return seen
+
+
+def exact_mass(classes, chosen):
+    """ln of the mass of the chosen classes, in balls; None if there are none."""
+    with ctx.workprec(120):
+        mass = sum(
+            (
+                arb(math.comb(int(classes.i[r]) + j, j)) * (-arb(classes.rise[r]) - arb(classes.fall[j])).exp()
+                for r, j in zip(*(side.tolist() for side in np.nonzero(chosen)), strict=True)
+            ),
+            arb(0),
+        )
+        return mass.log() if chosen.any() else None
+
+
+@pytest.mark.parametrize("step", [0.0, 1e-6, 0.02, 0.11, 0.5, 3.0, 40.0, 1e5])
+@pytest.mark.parametrize("outside", [0.0, -np.inf])
+@pytest.mark.parametrize("negligible", [27.0, 3.0, -4.0])
+def test_what_the_sieve_leaves_out_has_at_most_the_mass_it_says(step, outside, negligible, monkeypatch):
+    monkeypatch.setattr("shortlist.laws.sieve.NEGLIGIBLE", negligible)
+    classes = slope(30, 120, step)
+    for find in (sifted, relevant):
+        cells, left_out = find(classes, outside=outside, width=0.7)
+        seen = covered_times((30, 120), cells)
+        assert seen.max(initial=0) <= 1
+        missing = exact_mass(classes, seen == 0)
+        assert (left_out == -np.inf) if missing is None else (missing <= left_out)
+        assert (covered_times((30, 120), cells, others(classes, cells)) == 1).all()
+
+
+def test_the_sieve_is_a_sieve():
+    """Of two million classes it looks at few, and what it leaves out it could not have left in for long."""
+    rng = np.random.default_rng(5)
+    rise, fall = (np.cumsum(rng.exponential(1.3, n)) for n in (400, 5000))
+    classes = Classes(np.arange(400), rise, fall)
+    cells, left_out = sifted(classes, outside=0.0, width=0.7)
+    assert len(cells) < 3000
+    kept, dropped = cover(classes, rows(classes), outside=0.0, width=0.7)
+    assert log_sum(cells.upper) >= log_sum(kept.lower)
+    assert left_out == -27.0
+    assert log_sum(join([cells.where(cells.upper > -20)]).lower) == pytest.approx(log_sum(kept.lower), abs=0.5)
+    assert len(dropped) > len(kept)
+
+
+def test_the_sieve_keeps_to_its_start_and_its_cuts():
+    classes = slope(12, 90, 0.3)
+    cells, _ = relevant(classes, outside=0.0, width=5.0, start=3, cuts=(10, 11, 60, 95))
+    assert cells.first.min() == 3
+    for cut in (10, 11, 60):
+        assert not ((cells.first < cut) & (cells.last >= cut)).any()
+    whole = covered_times((12, 90), cells, others(classes, cells, start=3))
+    assert (whole == (np.arange(90) >= 3)).all()
+
+
+def test_a_row_of_its_own_is_sifted_too():
+    """The merged classes of gamma = 1: one row, i = 40."""
+    classes = Classes(np.array([40]), np.zeros(1), np.cumsum(np.full(500, 0.8)))
+    cells, left_out = relevant(classes, outside=0.0, width=0.7, start=1)
+    seen = covered_times((1, 500), cells)
+    missing = (seen == 0) & (np.arange(500) >= 1)
+    assert exact_mass(classes, missing) <= left_out
+    assert 0 < seen.sum() < 499

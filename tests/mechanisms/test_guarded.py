@@ -1,5 +1,6 @@
 """GuardedTopK: its law by enumeration, its price on a box, and that it does not collapse."""
 
+import math
 from fractions import Fraction
 from itertools import product
 from math import comb
@@ -76,12 +77,28 @@ def test_losses_that_one_float_cannot_tell_apart_are_summed_apart():
     """2^60 - 200 + 7 j: all losses are one float, and the exact weight of the junk is not that of the first."""
     x = np.array([2**60] * 3 + [200 - 7 * n for n in range(8)])
     guard = GuardedTopK(k=3, epsilon=2.0**-58)._prepared(Scores(x, monotone=True)).guard
-    assert len(list(guard._runs())) > len(guard.first)
+    assert len(list(guard._runs(-math.inf))) > len(guard.first)
     with ctx.workprec(300):
         loss, k = guard.ranking.loss, 3
         junk = [(i, j) for i in range(3) for j in range(8) if j >= guard.first[i]]
         mass = sum(comb(i + j, i) * (-ball(loss(i, k + j))).exp() for i, j in junk)
         assert guard.exact().overlaps(ball(guard.tau) + mass.log())
+
+
+def test_what_the_exact_weight_leaves_out_is_in_its_ball():
+    """Most of the junk is too light for the precision: it is not summed, and the ball has room for it."""
+    x = np.repeat(np.arange(400, 0, -5), 2)
+    guard = GuardedTopK(k=30, epsilon=0.9)._prepared(Scores(x, monotone=True)).guard
+    with ctx.workprec(500):
+        runs = list(guard._runs(-math.inf))
+        whole = ball(guard.tau) + sum(size * (-ball(guard.ranking.loss(i, 30 + j))).exp() for i, j, size in runs).log()
+    for bits in (20, 64, 200):
+        with ctx.workprec(bits):
+            found = guard.exact()
+            assert found.contains(whole)
+            assert float(found.rad()) < 2.0 ** (8 - bits) * (1 + abs(guard.low))
+    some = list(guard._runs(guard.low - 40))
+    assert 0 < len(some) < 0.7 * len(runs)
 
 
 def test_a_word_of_zeros_is_refined():
@@ -328,3 +345,10 @@ def test_bounds_on_the_junk_are_as_tight_as_asked():
     for tolerance in (1e-2, 1e-9):
         low, high = log_junk(classes, first, tolerance)
         assert 0 <= high - low <= 3 * tolerance + 1e-11
+
+
+def test_utility_far_below_the_collapse_is_a_number():
+    """The mass of the classes left out is e^hundreds there; their chance is not."""
+    scores = np.concatenate([np.full(400, 1.0), 1.0 - 0.001 * np.arange(1, 3001)])
+    found = GuardedTopK(k=400, epsilon=0.5).quality(scores, monotone=True)
+    assert 0.0 <= found.top <= found.recall <= 1.0

@@ -314,3 +314,17 @@ def test_huge_counts_are_drawn_exactly():
     for mechanism in BOTH:
         release = mechanism(k=2, limit=3, epsilon=1.0, delta=1e-6).release(h, monotone=True)
         assert sorted(release.items) == ["x", "y"]
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e300])
+def test_extreme_budgets_end(epsilon):
+    h = {"a": 900, "b": 3}
+    found = CanonicalLimitedDomain(k=1, epsilon=epsilon, delta=1e-6).release(h, monotone=True).items
+    listed = LimitedDomainTopK(k=1, epsilon=epsilon, delta=1e-6, noise="exponential").release(h, monotone=True).items
+    assert found == listed == (["a"] if epsilon > 1 else [])
+
+
+def test_a_budget_too_small_for_conversion_is_added_up():
+    m = LimitedDomainTopK(k=2, epsilon=1e-12, delta=1e-300)
+    assert m.release({"a": 900}, monotone=True).items == []
+    assert m.charge.epsilon * 2 <= 1e-12

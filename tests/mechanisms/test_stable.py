@@ -269,3 +269,14 @@ def test_a_public_list_needs_k_candidates():
     whole = StableTopK(k=2, epsilon=1.0, delta=1e-6).release([500, 400], monotone=True)
     assert whole.items == [0, 1]
     assert Fraction(whole.guarantee.delta) == Fraction(1e-6)
+
+
+@pytest.mark.parametrize("arguments", [{"epsilon": 1e-200, "delta": 1e-300}, {"budget": ZCDP(1e-200, 1e-200)}])
+def test_tiny_budgets_name_nobody_and_end(arguments):
+    assert StableTopK(**arguments).release({"a": 900, "b": 3}, monotone=True).items is None
+
+
+def test_a_gap_of_any_size_is_decided():
+    huge = {"a": 2**62, "b": 3}
+    assert StableTopK(k=1, epsilon=1e-6, delta=1e-6).release(huge, monotone=True).items == ["a"]
+    assert StableTopK(k=1, epsilon=1e30, delta=1e-6).release({"a": 900, "b": 3}, monotone=True).items == ["a"]

@@ -1,5 +1,6 @@
 """Custom noise: what is accepted, its law, and that it never releases an order."""
 
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -72,3 +73,13 @@ def test_a_uniform_that_the_precision_cannot_place_is_not_a_number():
         assert noise.exact_quantile(near, 64).is_nan()
     with ctx.workprec(200):
         assert abs(noise.exact_quantile(near, 64) - 1) < arb("1e-10")
+
+
+def test_equal_noises_are_equal_and_survive_pickling():
+    one, same, other = (piecewise_noise([0, 1, 2], [Fraction(-1, 2), 0, last]) for last in (-1, -1.0, Fraction(-1, 3)))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != other
+    back = pickle.loads(pickle.dumps(one))
+    assert back == one
+    assert back.log_survival(np.array([2.5])).tolist() == one.log_survival(np.array([2.5])).tolist()

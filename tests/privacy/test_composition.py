@@ -255,3 +255,8 @@ def test_an_answer_takes_less_than_a_second_however_many_charges(total):
     start = time.process_time()
     assert total.epsilon_at(1e-6) > 0
     assert time.process_time() - start < 1.0
+
+
+def test_a_composition_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="parts must not be empty"):
+        Composition(())

@@ -9,12 +9,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from shortlist.noise.lazy import ball, exactly
-
-if TYPE_CHECKING:
-    from flint import arb
 
 GRID = 1 << 20
 """Offsets are multiples of 1/GRID, so that every score is a short rational number."""
@@ -35,25 +31,26 @@ def dummies(limit: int, delta: Fraction) -> int:
 def exponential_offset(limit: int, e: Fraction, delta: Fraction) -> Fraction:
     """The least offset t on the grid with P[max of `limit` exponential noises > t + one more] <= delta, scale 1 / e.
 
-    With x = e^(-e t) that chance is 1 - (1 - (1 - x)^(limit + 1)) / ((limit + 1) x).
+    With x = e^(-e t) that chance is 1 - (1 - (1 - x)^(limit + 1)) / ((limit + 1) x), and at most limit x / 2.
 
     >>> float(exponential_offset(3, Fraction(1), Fraction(1, 100)))
     5.006169319152832
     """
     from flint import arb, ctx
 
-    def chance(step: int) -> arb:
+    def fits(step: int) -> bool:
         x = (-ball(e * Fraction(step, GRID))).exp()
-        return 1 + (arb(limit + 1) * (-x).log1p()).expm1() / ((limit + 1) * x)
+        chance = 1 + (arb(limit + 1) * (-x).log1p()).expm1() / ((limit + 1) * x)
+        return bool(limit * x / 2 <= wanted or chance <= wanted)
 
     with ctx.workprec(PRECISION + 2 * limit.bit_length() + 2 * (delta.denominator // delta.numerator).bit_length()):
         wanted = ball(delta)
         low, high = 0, GRID
-        while not chance(high) <= wanted:
+        while not fits(high):
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if chance(middle) <= wanted else (middle, high)
+            low, high = (low, middle) if fits(middle) else (middle, high)
     return Fraction(high, GRID)
 
 

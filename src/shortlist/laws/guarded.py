@@ -34,7 +34,8 @@ def guarded_chances(classes: Classes, v: float, a: float, cuts: tuple[int, ...] 
     top = log_integral(end, still_out, weight * np.exp(node - end))
     cell = mass + thinned(loss, end, still_out, np.exp(node - end), weight * np.exp(node - end))
     guard = max(0.0, 1.0 - math.exp(top) - float(np.exp(cell).sum()))
-    return Chances(classes, cells, cell, top, math.exp(left_out)), guard
+    # a subset left out wins before the integrals end, with p s far below 1: at most with twice its mass times that end
+    return Chances(classes, cells, cell, top, math.exp(min(left_out + end, -1.0) + math.log(2.0))), guard
 
 
 def _log_panels(end: float) -> tuple[Floats, Floats]:

@@ -88,28 +88,22 @@ class OptimalTest:
 
 @lru_cache
 def _turn(epsilon: Fraction, delta: Fraction) -> int:
-    """The first q with pi(q) > (1 - delta) / (e^epsilon + 1), where the other branch takes over; certified."""
+    """The first q with pi(q) > (1 - delta) / (e^epsilon + 1), where the other branch takes over: certified.
+
+    It is floor(x) + 1 with delta (e^(x epsilon) - 1) / (e^epsilon - 1) = (1 - delta) / (e^epsilon + 1); x is never
+    whole, because e^epsilon is transcendental.
+    """
     from flint import ctx
 
-    test, precision = OptimalTest(epsilon, delta), 128
-    guess = max(1, math.ceil(_estimate(float(epsilon), float(delta))))
+    precision = 128
     while True:
         with ctx.workprec(precision):
-            border = ball(1 - delta) / (ball(epsilon).exp() + 1)
-            if test._rising(guess) < border:
-                guess += 1
-            elif guess > 1 and test._rising(guess - 1) > border:
-                guess -= 1
-            elif test._rising(guess) > border and (guess == 1 or test._rising(guess - 1) < border):
-                return guess
-            else:
-                precision *= 2
-
-
-def _estimate(epsilon: float, delta: float) -> float:
-    """About where delta (e^(q epsilon) - 1) / (e^epsilon - 1) = (1 - delta) / (e^epsilon + 1)."""
-    rise = (1 - delta) / delta * math.tanh(epsilon / 2)
-    return math.log1p(rise) / epsilon
+            rate = ball(epsilon)
+            rise = ball((1 - delta) / delta) * rate.expm1() / (rate.exp() + 1)
+            whole = (rise.log1p() / rate).floor().unique_fmpz()
+        if whole is not None:
+            return int(whole) + 1
+        precision *= 2
 
 
 @lru_cache

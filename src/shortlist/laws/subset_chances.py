@@ -19,7 +19,8 @@ import numpy as np
 from scipy.special import eval_legendre, roots_jacobi
 
 from shortlist._arrays import Floats, Indices
-from shortlist.laws.subsets import Cells, Classes, bounded, cover, log_sum, settle
+from shortlist.laws.sieve import relevant
+from shortlist.laws.subsets import Cells, Classes, log_sum, settle
 from shortlist.noise.kinds import GUMBEL, Noise
 
 TOLERANCE = 1e-9
@@ -81,7 +82,7 @@ def top_bounds(classes: Classes, noise: Noise) -> tuple[float, float]:
         return _widened(-float(np.logaddexp(0.0, heavy)), -float(np.logaddexp(0.0, light)))
     least = classes.rise[cells.row] + classes.fall[cells.first]
     most = classes.rise[cells.row] + classes.fall[cells.last]
-    # the classes left out are so rare that p s is below 1e-15 for them: twice their mass bounds their hazard
+    # the classes left out have so little mass that p s is below 1e-9 for them: twice their mass bounds their hazard
     masses, losses = np.append(cells.upper, left_out + math.log(2.0)), np.append(least, math.inf)
     end, survival = survival_of(masses, losses, _gauss()[0])
     lower = log_integral(end, survival, _gauss()[1])
@@ -95,14 +96,10 @@ def _widened(lower: float, upper: float) -> tuple[float, float]:
 
 def covered(classes: Classes, cuts: tuple[int, ...]) -> tuple[Cells, float]:
     """(all classes that matter as cells with close bounds, the logarithm of a bound on the mass of the others)."""
-    edges = sorted({0, *(cut for cut in cuts if 0 < cut < len(classes.fall)), len(classes.fall)})
-    row = np.tile(np.arange(len(classes.i)), len(edges) - 1)
-    first, last = (np.repeat(side, len(classes.i)) for side in (np.array(edges[:-1]), np.array(edges[1:]) - 1))
-    everything = bounded(classes, row, first, last)
-    kept, dropped = cover(classes, everything, outside=0.0, width=0.7)
+    kept, left_out = relevant(classes, outside=0.0, width=0.7, cuts=cuts)
     if not len(kept):
-        kept, dropped = cover(classes, everything, outside=-math.inf, width=0.7)
-    return settle(classes, kept, outside=0.0, tolerance=TOLERANCE), log_sum(dropped.upper)
+        kept, left_out = relevant(classes, outside=-math.inf, width=0.7, cuts=cuts)
+    return settle(classes, kept, outside=0.0, tolerance=TOLERANCE), left_out
 
 
 @cache

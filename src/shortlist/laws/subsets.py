@@ -24,6 +24,9 @@ from shortlist.laws.binomials import log_run
 NEGLIGIBLE = 46.0
 """Cells whose mass is below e^-46 (1e-20) of the total are dropped: kept apart, not forgotten."""
 
+SLIGHT = 12.0
+"""Cells with less than e^-12 of the total between them may be rough where only speed depends on it."""
+
 ROUNDING = 2.0**-48
 """Relative error of a loss: its two parts are good to 2^-50 each, their sum to 2^-53."""
 
@@ -70,6 +73,8 @@ def spread(classes: Classes, cells: Cells) -> Floats:
 
 
 def join(parts: list[Cells]) -> Cells:
+    if len(parts) == 1:
+        return parts[0]
     fields = (np.concatenate([getattr(part, name) for part in parts]) for name in Cells.__slots__)
     return Cells(*fields)
 
@@ -90,22 +95,29 @@ def rows(classes: Classes, first: Indices | None = None) -> Cells:
     return bounded(classes, row, start[row], np.full(len(row), last))
 
 
-def cover(classes: Classes, start: Cells, *, outside: float, width: float) -> tuple[Cells, Cells]:
+def cover(
+    classes: Classes, start: Cells, *, outside: float, width: float, lenient: bool = False
+) -> tuple[Cells, Cells]:
     """(kept, dropped): `start` cut into cells whose loss varies by at most `width`, and negligible ones.
 
-    `outside` is the logarithm of a mass that is there besides, 0 for the top k: it makes more cells negligible.
+    `outside` is the logarithm of a mass that is there besides, 0 for the top k: it makes more cells negligible. If
+    `lenient`, the loss of cells that hold less than e^-SLIGHT of the total between them may vary by more.
     """
-    nothing = start.where(np.zeros(len(start), np.bool_))
-    kept, dropped, found, active = [nothing], [nothing], outside, start
-    while len(active):
+    kept, dropped, found, active = [], [], outside, start
+    while True:
         total = float(np.logaddexp(found, log_sum(active.lower)))
         negligible = active.upper < total - NEGLIGIBLE
-        finished = ~negligible & (spread(classes, active) <= width)
+        finished = spread(classes, active) <= width
+        if lenient:
+            finished |= active.upper < total - SLIGHT - math.log(len(active) + 1)
+        finished &= ~negligible
         kept.append(active.where(finished))
         dropped.append(active.where(negligible))
+        rough = ~(negligible | finished)
+        if not rough.any():
+            return join(kept), join(dropped)
         found = float(np.logaddexp(found, log_sum(kept[-1].lower)))
-        active = quartered(classes, active.where(~(negligible | finished)))
-    return join(kept), join(dropped)
+        active = quartered(classes, active.where(rough))
 
 
 def settle(classes: Classes, cells: Cells, *, outside: float, tolerance: float) -> Cells:

@@ -147,7 +147,8 @@ class CanonicalTopK(Mechanism):
         if self.k == _choosable(scores):
             everyone = np.flatnonzero(scores.values > -np.inf).tolist()
             return Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
-        return Outcome(prepare_subsets(self._ranking(scores, scores.runs), self._kind).draw(source).tolist())
+        ranking = self._ranking(scores, scores.runs)
+        return Outcome(np.sort(prepare_subsets(ranking, self._kind).draw(source)).tolist())
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
         """The positions of independent draws, one sorted row each, for study and audit of public scores."""

@@ -222,7 +222,11 @@ def _best_share(k: int, limit: int, budget: ApproxDP) -> tuple[float, Fraction]:
 
 @lru_cache
 def _rho_within(epsilon: float, delta: float) -> float:
-    return calibrate(ZCDP, ApproxDP(epsilon, delta))
+    """0 if no rho fits: then the rounds are added up."""
+    try:
+        return calibrate(ZCDP, ApproxDP(epsilon, delta))
+    except ValueError:
+        return 0.0
 
 
 @lru_cache

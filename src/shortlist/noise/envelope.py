@@ -5,8 +5,9 @@ in proportion to W_c and a class j in it drawn in proportion to its size C(i + j
 
     2^shift N_c e^-loss(i, j) / W_c,   N_c = sum over the cell of C(i + j, i),
 
-gives every class a chance in proportion to C(i + j, i) e^-loss(i, j): the exact mass. Cells that the covering dropped
-are an envelope of their own, proposed with one residual weight. Nothing is left out.
+gives every class a chance in proportion to C(i + j, i) e^-loss(i, j): the exact mass. All classes that the sieve left
+out share one residual weight, from its bound on their mass. They become an envelope of their own when it is hit, and
+are proposed with that much less than the residual weight as it is too large. Nothing is left out.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist.laws.binomials import ULPS, log_choose
-from shortlist.laws.subsets import Cells, Classes, cover, rows
+from shortlist.laws.binomials import ULPS, one_log_choose
+from shortlist.laws.sieve import others, relevant
+from shortlist.laws.subsets import Cells, Classes, cover, join
 from shortlist.noise.lazy import ball
 from shortlist.noise.uniforms import Exact, Stream, Uniform, is_positive
 
@@ -37,6 +40,12 @@ WIDTH = 0.7
 MARGIN = 2.0**-20
 """Weights are above the masses by this share, beyond every float error."""
 
+SPARE = 4.0
+"""The residual weight is so many times the bound on the mass left out: its cells weigh up to e^WIDTH of their mass."""
+
+LIGHTEST = -128
+"""Masses below 2^-128 are weighed as if they were that large."""
+
 SMALL = 64
 """Integers of up to so many bits are as fast as floats."""
 
@@ -46,13 +55,15 @@ ERROR = 2.0**-40
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Class (i, j), to be accepted with probability factor N e^-loss, N the size of its cell."""
+    """Class (i, j), to be accepted with probability factor 2^shift N e^-loss / of, N the size of its cell."""
 
     i: int
     j: int
     first: int
     last: int
-    factor: Fraction
+    shift: int
+    of: int
+    """The weight of its cell."""
     loss: float
     """The loss of the class, to a relative error of 2^-48."""
     low: float
@@ -60,13 +71,14 @@ class Proposal:
     high: float
     """An upper bound on it."""
     exact_loss: Loss
+    factor: Fraction = Fraction(1)
 
     def chance(self) -> arb:
-        """factor N e^-loss"""
+        """factor 2^shift N e^-loss / of"""
         from flint import arb
 
         cell = arb(stick(self.i, self.last) - stick(self.i, self.first - 1))
-        return cell * self.weight() * ball(self.factor)
+        return cell * self.weight() * ball(self.factor * Fraction(2) ** self.shift / self.of)
 
     def weight(self) -> arb:
         """e^-loss"""
@@ -81,7 +93,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """Cells with integer weights, and perhaps the dropped cells behind one residual weight."""
+    """Cells with integer weights, and perhaps all other classes behind one residual weight."""
 
     classes: Classes
     cells: Cells
@@ -91,13 +103,14 @@ class Envelope:
     total: int
     """The sum of all weights: at least 2^shift times the mass of all classes."""
     residual: int = 0
-    rest: Envelope | None = None
+    rest: Callable[[], Envelope] | None = None
 
     def propose(self, stream: Stream) -> Proposal:
         ticket = stream.below(self.total) - self.residual
         if self.rest is not None and ticket < 0:
-            share = Fraction(2) ** (self.shift - self.rest.shift) * self.rest.total / self.residual
-            return self.rest.propose(stream).scaled(share)
+            rest = self.rest()
+            share = Fraction(2) ** (self.shift - rest.shift) * rest.total / self.residual
+            return rest.propose(stream).scaled(share)
         return self._proposal(int(np.searchsorted(self.cumulative, ticket, side="right")), stream)
 
     def _proposal(self, c: int, stream: Stream) -> Proposal:
@@ -111,25 +124,45 @@ class Envelope:
         high = upper - (here - least) + self.shift * math.log(2.0) - math.log(weight)
         unsure = upper - lower - (most - least)
         error = ERROR * (64.0 + abs(self.shift) + abs(upper) + rise + most)
-        factor = Fraction(2) ** self.shift / weight
-        return Proposal(i, j, first, last, factor, rise + here, high - unsure - error, high + error, self.exact_loss)
+        low, high = high - unsure - error, high + error
+        return Proposal(i, j, first, last, self.shift, weight, rise + here, low, high, self.exact_loss)
 
 
 def prepare(classes: Classes, exact_loss: Loss, *, start: int = 0, width: float = WIDTH) -> Envelope:
     """The envelope of all classes with j >= start, beside a top set of mass 1."""
-    everything = rows(classes, np.full(len(classes.i), start))
-    kept, dropped = cover(classes, everything, outside=0.0, width=width)
-    return _enveloped(classes, kept, exact_loss, _enveloped(classes, dropped, exact_loss) if len(dropped) else None)
+    cells, left_out = relevant(classes, outside=0.0, width=width, start=start)
+    kept = _enveloped(classes, cells, exact_loss, heaviest=max(float(cells.upper.max(initial=0.0)), 0.0))
+    if left_out == -math.inf:
+        return kept
+
+    @cache
+    def rest() -> Envelope:
+        return _rest(classes, cells, exact_loss, start)
+
+    residual = math.floor(SPARE * math.exp(left_out + kept.shift * math.log(2.0))) + 1
+    return replace(kept, total=kept.total + residual, residual=residual, rest=rest)
 
 
-def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, rest: Envelope | None = None) -> Envelope:
-    halvings = math.ceil(float(cells.upper.max(initial=0.0)) / math.log(2.0) + MARGIN)
+def _rest(classes: Classes, cells: Cells, exact_loss: Loss, start: int) -> Envelope:
+    """The envelope of all classes that are in none of the cells.
+
+    Its weights amount to less than SPARE times the mass of these classes and half a residual weight of 1: cells exceed
+    their mass by a factor of e^WIDTH = 2.02 at most, those that `cover` drops by less than 1e-13 of it together, and
+    one is added to each of the weights, which are scaled to 2^30 at least or else are below 2^-98.
+    """
+    cover_of_them = cover(classes, others(classes, cells, start=start), outside=-math.inf, width=WIDTH)
+    outer = join(list(cover_of_them))
+    return _enveloped(classes, outer, exact_loss, heaviest=float(outer.upper.max()))
+
+
+def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest: float) -> Envelope:
+    """Integer weights for cells whose mass is at most e^heaviest."""
+    halvings = max(math.ceil(heaviest / math.log(2.0) + MARGIN), LIGHTEST)
     bits = 60 - len(cells).bit_length()
     share = np.exp(cells.upper - halvings * math.log(2.0))
     cumulative = np.cumsum(np.floor(share * (2.0**bits * (1.0 + MARGIN))).astype(np.int64) + 1)
-    shift, own = bits - halvings, int(cumulative[-1]) if len(cells) else 0
-    residual = 0 if rest is None else math.ceil(rest.total * Fraction(2) ** (shift - rest.shift))
-    return Envelope(classes, cells, exact_loss, shift, cumulative, own + residual, residual, rest)
+    total = int(cumulative[-1]) if len(cells) else 0
+    return Envelope(classes, cells, exact_loss, bits - halvings, cumulative, total)
 
 
 def accepted(
@@ -149,29 +182,27 @@ def accepted(
 def position(i: int, first: int, last: int, stream: Stream) -> int:
     """j in [first, last] with probability in proportion to C(i + j, i), exactly.
 
-    That is the least j with u N < C(i + j + 1, i + 1) - C(i + first, i + 1) for u uniform and N the sum. Floats look at
-    64 places at a time; where u is too near a boundary for them, integers decide, and draw more of u if they must.
+    That is the least j with u N < C(i + j + 1, i + 1) - C(i + first, i + 1) for u uniform and N the sum. Newton's steps
+    find it in floats; where u is too near a boundary for them, integers decide, and draw more of u if they must.
     """
     if first == last:
         return first
     word, left, right = stream.word(), first, last
     if i + last < SMALL:
         return _exact_position(i, first, last, word, stream)
-    ends = log_choose(np.array([i + 1, i + 1]), np.array([last, max(first - 1, 0)]))
-    before = math.exp(ends[1] - ends[0]) if first else 0.0
+    top = one_log_choose(i + 1, last)
+    before = math.exp(one_log_choose(i + 1, first - 1) - top) if first else 0.0
     target = before + (word + 0.5) * 2.0**-64 * (1.0 - before)
-    error = 4.0 * ULPS * (4.0 + ends[0])
+    error = 4.0 * ULPS * (4.0 + top)
+    level, guess, value = top + math.log(target), last, top
     while left < right:
-        step = -(-(right - left) // 64)
-        places = np.arange(left, right, step)
-        gap = np.exp(log_choose(np.full(len(places), i + 1), places) - ends[0]) - target
-        if np.abs(gap).min() <= error:
+        step = (level - value) / math.log1p((i + 1) / max(guess, 1))
+        guess = min(max(int(guess + step), left), right - 1)
+        value = one_log_choose(i + 1, guess)
+        gap = math.exp(value - top) - target
+        if abs(gap) <= error:
             return _exact_position(i, first, last, word, stream)
-        passed = int(np.searchsorted(gap, 0.0))
-        left, right = (
-            int(places[passed - 1]) + 1 if passed else left,
-            int(places[passed]) if passed < len(places) else right,
-        )
+        left, right = (left, guess) if gap > 0 else (guess + 1, right)
     return left
 
 

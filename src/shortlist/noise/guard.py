@@ -11,15 +11,18 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shortlist._arrays import Indices
+from shortlist.laws.sieve import sifted
 from shortlist.laws.subsets import Classes, cover, join, log_sum, rows, settle
 from shortlist.noise.entropy import Source
 from shortlist.noise.envelope import ERROR, Envelope, stick
 from shortlist.noise.groups import runs_of
+from shortlist.noise.kinds import LN2
 from shortlist.noise.lazy import ball
 from shortlist.noise.ranking import Ranking
 from shortlist.noise.subsets import envelope_of, members
@@ -58,23 +61,32 @@ class Guard:
         return self.ranking.positions(members(self.ranking, found, stream))
 
     def exact(self) -> arb:
-        """v at the working precision: every junk class summed."""
-        from flint import arb
+        """v at the working precision: every junk class summed, but those that together do not reach that far."""
+        from flint import arb, ctx
 
         loss, k = self.ranking.loss, self.ranking.k
-        mass = sum((size * (-ball(loss(i, k + j))).exp() for i, j, size in self._runs()), arb(0))
-        return ball(self.tau) + mass.log()
+        at_most = self.low - float(self.tau) - ctx.prec * LN2
+        rise = cache(lambda i: (-ball(loss(i, k - 1))).exp())
+        fall = cache(lambda j: (-ball(loss(0, k + j) - loss(0, k - 1))).exp())
+        mass = sum((size * rise(i) * fall(j) for i, j, size in self._runs(at_most)), arb(0))
+        return ball(self.tau) + (mass + arb(0).union(arb(at_most).exp())).log()
 
-    def _runs(self) -> Iterator[tuple[int, int, arb]]:
-        """(i, j, size) of the junk, classes of equal loss together, j the first of them."""
+    def _runs(self, at_most: float) -> Iterator[tuple[int, int, arb]]:
+        """(i, j, size) of the junk, classes of equal loss together, j the first of them; e^at_most may be left out."""
         from flint import arb
 
         starts, ends = runs_of(self.ranking.scores[self.ranking.k :])  # by exact scores: floats may join losses
-        for i, least in enumerate(self.first.tolist()):
-            for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-                begin = max(start, least)
-                if begin <= end:
-                    yield i, begin, arb(stick(i, end) - stick(i, begin - 1))
+        cells, _ = sifted(self.envelope.classes, outside=-math.inf, width=1.0, at_most=at_most)
+        cells = cells.where(cells.last >= self.first[cells.row])
+        begin = np.maximum(cells.first, self.first[cells.row])
+        runs = np.searchsorted(ends, begin), np.searchsorted(starts, cells.last, side="right")
+        columns = (side.tolist() for side in (cells.row, begin, cells.last, *runs))
+        for i, first, last, low, high in zip(*columns, strict=True):
+            before = stick(i, first - 1)
+            for run in range(low, high):
+                after_it = stick(i, min(int(ends[run]), last))
+                yield i, max(int(starts[run]), first), arb(after_it - before)
+                before = after_it
 
 
 def guarded(ranking: Ranking, a: Fraction, tau: Fraction, first: Indices) -> Guard:

@@ -7,10 +7,12 @@ the counterexample), so these kinds release sets only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -76,67 +78,92 @@ Piece = tuple[Fraction, Fraction, Fraction]
 
 
 def _kind(name: str, pieces: tuple[Piece, ...]) -> Noise:
-    steep = tuple(piece for piece in pieces if piece[1] < 0)
-    start, slope, height = np.array(pieces, np.float64).T
-    steep_start, steep_slope, steep_height = np.array(steep, np.float64).T
-
-    def log_survival(x: Floats) -> Floats:
-        piece = np.maximum(np.searchsorted(start, x, side="right") - 1, 0)
-        result: Floats = np.minimum(height[piece] + slope[piece] * (x - start[piece]), 0.0)
-        return result
-
-    def log_cdf(x: Floats) -> Floats:
-        with np.errstate(divide="ignore"):
-            result: Floats = np.log(-np.expm1(log_survival(x)))
-        return result
-
-    def log_density(x: Floats) -> Floats:
-        piece = np.searchsorted(start, x, side="right") - 1
-        with np.errstate(divide="ignore"):
-            hazard: Floats = np.log(np.where(piece < 0, 0.0, -slope[piece]))
-        return hazard + log_survival(x)
-
-    def decay(x: Floats) -> Floats:
-        return -log_survival(x)
-
-    def inverse(log: Floats) -> Floats:
-        piece = np.searchsorted(-steep_height, -log, side="right") - 1
-        result: Floats = steep_start[piece] + (log - steep_height[piece]) / steep_slope[piece]
-        return result
-
-    def quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
-        """The inverse is monotone: take it at both ends of what is known of ln U."""
-        log, error = log_uniform(words, level)
-        known = np.where(np.isinf(error), 0.0, error)
-        least, most = inverse(np.minimum(log + known, 0.0)), inverse(log - known)
-        slack = RELATIVE_ERROR * (abs(start).max() + np.abs(least) + np.abs(most) + 1.0)
-        return 0.5 * (least + most), np.where(np.isinf(error), np.inf, 0.5 * (most - least) + slack)
-
-    def on_piece(piece: Piece, log: arb) -> arb:
-        left, fall, top = piece
-        return ball(left) + (log - ball(top)) / ball(fall)
-
-    def exact_quantile(v: int, bits: int) -> arb:
-        """Not a number where the precision cannot tell which piece it is: whoever asks refines."""
-        from flint import arb
-
-        if v == 0:
-            return infinite(+1)
-        log = dyadic(v, bits).log()
-        for piece in reversed(steep[1:]):
-            if log <= ball(piece[2]):
-                return on_piece(piece, log)
-            if not log > ball(piece[2]):
-                return arb("nan")
-        return on_piece(steep[0], log)
-
     return Noise(
         name,
-        log_survival,
-        log_cdf,
-        log_density,
-        decay,
-        quantile,
-        exact_quantile,
-        kinks=tuple(map(float, start)),
+        _Part(pieces, _log_survival),
+        _Part(pieces, _log_cdf),
+        _Part(pieces, _log_density),
+        _Part(pieces, _decay),
+        _Part(pieces, _quantile),
+        _Part(pieces, _exact_quantile),
+        kinks=tuple(float(start) for start, _, _ in pieces),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One function of the law of given pieces. Equal ones compare equal and can be pickled, as closures cannot."""
+
+    pieces: tuple[Piece, ...]
+    law: Callable[..., Any]
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.law(self.pieces, *arguments)
+
+
+@cache
+def _floats(pieces: tuple[Piece, ...], *, steep: bool = False) -> tuple[Floats, Floats, Floats]:
+    """(starts, slopes, heights), of all pieces or of those that fall."""
+    start, slope, height = np.array([piece for piece in pieces if piece[1] < 0 or not steep], np.float64).T
+    return start, slope, height
+
+
+def _log_survival(pieces: tuple[Piece, ...], x: Floats) -> Floats:
+    start, slope, height = _floats(pieces)
+    piece = np.maximum(np.searchsorted(start, x, side="right") - 1, 0)
+    result: Floats = np.minimum(height[piece] + slope[piece] * (x - start[piece]), 0.0)
+    return result
+
+
+def _log_cdf(pieces: tuple[Piece, ...], x: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        result: Floats = np.log(-np.expm1(_log_survival(pieces, x)))
+    return result
+
+
+def _log_density(pieces: tuple[Piece, ...], x: Floats) -> Floats:
+    start, slope, _ = _floats(pieces)
+    piece = np.searchsorted(start, x, side="right") - 1
+    with np.errstate(divide="ignore"):
+        hazard: Floats = np.log(np.where(piece < 0, 0.0, -slope[piece]))
+    return hazard + _log_survival(pieces, x)
+
+
+def _decay(pieces: tuple[Piece, ...], x: Floats) -> Floats:
+    return -_log_survival(pieces, x)
+
+
+def _inverse(pieces: tuple[Piece, ...], log: Floats) -> Floats:
+    start, slope, height = _floats(pieces, steep=True)
+    piece = np.searchsorted(-height, -log, side="right") - 1
+    result: Floats = start[piece] + (log - height[piece]) / slope[piece]
+    return result
+
+
+def _quantile(pieces: tuple[Piece, ...], words: Words, level: Indices | int) -> tuple[Floats, Floats]:
+    """The inverse is monotone: take it at both ends of what is known of ln U."""
+    log, error = log_uniform(words, level)
+    known = np.where(np.isinf(error), 0.0, error)
+    least, most = _inverse(pieces, np.minimum(log + known, 0.0)), _inverse(pieces, log - known)
+    slack = RELATIVE_ERROR * (abs(_floats(pieces)[0]).max() + np.abs(least) + np.abs(most) + 1.0)
+    return 0.5 * (least + most), np.where(np.isinf(error), np.inf, 0.5 * (most - least) + slack)
+
+
+def _exact_quantile(pieces: tuple[Piece, ...], v: int, bits: int) -> arb:
+    """Not a number where the precision cannot tell which piece it is: whoever asks refines."""
+    from flint import arb
+
+    if v == 0:
+        return infinite(+1)
+    log, steep = dyadic(v, bits).log(), [piece for piece in pieces if piece[1] < 0]
+    for piece in reversed(steep[1:]):
+        if log <= ball(piece[2]):
+            return _on_piece(piece, log)
+        if not log > ball(piece[2]):
+            return arb("nan")
+    return _on_piece(steep[0], log)
+
+
+def _on_piece(piece: Piece, log: arb) -> arb:
+    left, fall, top = piece
+    return ball(left) + (log - ball(top)) / ball(fall)

@@ -80,12 +80,28 @@ def ranked(values: Values | Runs, k: int, rate: Fraction, gamma: Fraction, *, ga
     """Sort once, unless the values come as runs, best first; `rate` is epsilon / R."""
     if isinstance(values, Runs):
         return Ranking(np.empty(0, np.int64), values, k, gamma * rate, (1 - gamma) * rate, gap_aware)
-    order = len(values) - 1 - np.argsort(values[::-1], kind="stable")[::-1]
+    order = _descending(values)
     scores = values[order]
     if values.dtype.kind == "f":
         able = int(np.searchsorted(-scores, np.inf, side="left"))
         order, scores = order[:able], scores[:able]
     return Ranking(order, scores, k, gamma * rate, (1 - gamma) * rate, gap_aware)
+
+
+def _descending(values: Values) -> Indices:
+    """Positions by decreasing value, tied ones in the caller's order.
+
+    NumPy sorts up to 16 bits in linear time. Integers that span up to 32 bits are sorted by their lower and then by
+    their upper half, which keeps the order of the first pass where the second ties.
+    """
+    span = 1 << 32 if values.dtype.kind == "f" else int(values.max()) - int(values.min())
+    if span >= 1 << 32:
+        order: Indices = len(values) - 1 - np.argsort(values[::-1], kind="stable")[::-1]
+        return order
+    depth = np.int64(values.max()) - values.astype(np.int64)
+    lower = np.argsort(depth.astype(np.uint16), kind="stable")
+    upper = (depth >> 16).astype(np.uint8 if span < 1 << 24 else np.uint16)
+    return lower[np.argsort(upper[lower], kind="stable")]
 
 
 def _scaled(scores: Values | Runs, centre: np.generic, rate: Fraction) -> Any:

@@ -25,6 +25,10 @@ FEW = 32
 """So many members of a subset are drawn one by one, more of them in bulk."""
 
 
+HALF = 1 << 32
+"""Values of half a word."""
+
+
 class Stream:
     """Random words one by one, fetched a few at a time. It lives as long as one call and is never shared."""
 
@@ -73,19 +77,32 @@ def subset(size: int, count: int, stream: Stream) -> Indices:
         kept = np.ones(size, np.bool_)
         kept[subset(size, size - count, stream)] = False
         return np.flatnonzero(kept)
-    if count <= FEW:
+    if count <= FEW or size >= HALF:
         few: set[int] = set()
         while len(few) < count:
             few.add(stream.below(size))
         return np.array(sorted(few), np.int64)
-    chosen = np.empty(0, np.int64)
-    bits = (size - 1).bit_length()
-    while len(chosen) < count:
-        more = stream.words(2 * (count - len(chosen)) + 8) >> np.uint64(64 - bits)
-        stretch = np.concatenate([chosen, more[more < size].astype(np.int64)])
-        _, occurrence = np.unique(stretch, return_index=True)
-        chosen = stretch[np.sort(occurrence)][:count]
-    return np.sort(chosen)
+    drawn = np.empty(0, np.int64)
+    while True:
+        drawn = np.append(drawn, _many_below(size, count + count * count // size + FEW, stream))
+        keys = np.sort((drawn << 32) | np.arange(len(drawn)))  # by value, equal ones by the time they were drawn
+        values, when = keys >> 32, keys & (HALF - 1)
+        first = np.append(True, values[1:] > values[:-1])
+        values, when = values[first], when[first]
+        if len(values) >= count:
+            chosen: Indices = values[when <= np.partition(when, count - 1)[count - 1]]
+            return chosen
+
+
+def _many_below(size: int, about: int, stream: Stream) -> Indices:
+    """About that many independent uniform values among 0, .., size - 1, for size < 2^32, from half a word each.
+
+    Of the 2^32 values h, those with h size mod 2^32 >= 2^32 mod size give each floor(h size / 2^32) equally often
+    (Lemire 2019); the others are thrown away.
+    """
+    product = stream.words(about // 2 + 1).view(np.uint32).astype(np.uint64) * np.uint64(size)
+    fair = (product & np.uint64(HALF - 1)) >= HALF % size
+    return (product[fair] >> np.uint64(32)).astype(np.int64)
 
 
 class Exact(Protocol):

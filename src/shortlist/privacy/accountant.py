@@ -98,9 +98,11 @@ def epsilon_upper(charges: Charges, delta: float) -> float:
 
 
 @np.errstate(all="ignore")
-def epsilon_lower(charges: Charges, delta: float) -> float:
-    """An epsilon below which some mechanisms with these guarantees need more than `delta`, rounded down."""
-    ceiling = epsilon_upper(charges, delta)
+def epsilon_lower(charges: Charges, delta: float, ceiling: float) -> float:
+    """An epsilon below which some mechanisms with these guarantees need more than `delta`, rounded down.
+
+    `ceiling` is their `epsilon_upper` at `delta`.
+    """
     if delta == 0:
         return ceiling if math.isfinite(ceiling) else 0.0
     left = delta - thinning_total(charges)

@@ -47,7 +47,7 @@ class Guarantee(ABC):
     def epsilon_bounds(self, delta: float) -> tuple[float, float]:
         """(lower, upper): some mechanism with this guarantee needs more than lower, none more than upper."""
         upper = self.epsilon_at(delta)
-        return min(accountant.epsilon_lower(self.curves(), float(delta)), upper), upper
+        return min(accountant.epsilon_lower(self.curves(), float(delta), upper), upper), upper
 
     def delta_at(self, epsilon: float) -> float:
         """The least delta proved at `epsilon`, rounded up."""
@@ -315,6 +315,10 @@ class Composition(Guarantee):
     """Several charges together, their kinds and numbers fixed in advance. Made by `compose` and `repeat`."""
 
     parts: tuple[tuple[Guarantee, int], ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ValueError("parts must not be empty; write compose(PureDP(0.5), BoundedRange(0.1)), for example")
 
     @property
     def charges(self) -> tuple[tuple[Guarantee, int], ...]:
