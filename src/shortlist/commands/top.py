@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -67,7 +68,8 @@ def top(
         if not find_spec("matplotlib"):
             raise typer.BadParameter("--plot needs matplotlib: pip install 'shortlist[plot]'")
     plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps}
-    mechanism, _, _ = planned(k, public=candidates is not None, **plan)
+    with warnings.catch_warnings(action="ignore"):  # the release itself warns
+        mechanism, _, _ = planned(k, public=candidates is not None, **plan)
     with stoppable():
         book = None if ledger is None else Ledger(ledger)
         if book is not None:
