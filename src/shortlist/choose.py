@@ -174,34 +174,55 @@ def top_k(
     >>> sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True).items
     ['ada', 'bob']
     """
+    asked = as_scores(scores, **question)
+    plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method, "ordered": ordered,
+            "values": values, "gaps": gaps, "limit": limit}  # fmt: skip
+    mechanism, why, keeps_order = planned(k, public=asked.public, **plan)
+    release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
+    if not keeps_order:
+        release = release.as_set()
+    return release if method != "auto" else replace(release, why=f"auto: {why}")
+
+
+def planned(
+    k: int | None,
+    *,
+    public: bool,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    budget: Guarantee | None = None,
+    method: str = "auto",
+    ordered: bool = False,
+    values: bool = False,
+    gaps: bool = False,
+    limit: int | None = None,
+) -> tuple[Mechanism, str, bool]:
+    """(the mechanism that `top_k` takes, why, whether its order is released): from public facts alone.
+
+    So what it will charge is known before there are scores; `public` is whether the candidates come from a public list.
+    """
     number = None if k is None else checked_k(k)
     paid = checked_budget(epsilon, budget) if delta is None else checked_delta_budget(epsilon, delta, budget)
     ordered, values, gaps = checked_flag("ordered", ordered), checked_flag("values", values), checked_flag("gaps", gaps)
     if not isinstance(method, str) or method not in ("auto", *METHODS, *UNKNOWN):
         known = ", ".join(map(repr, [*METHODS, *UNKNOWN]))
         raise ValueError(f"method={method!r} is not known; write one of 'auto', {known}")
-    asked = as_scores(scores, **question)
     named = method != "auto"
-    if method in UNKNOWN or (not named and (number is None or not asked.public) and has_delta(paid)):
+    if method in UNKNOWN or (not named and (number is None or not public) and has_delta(paid)):
         if values or gaps:
             raise ValueError("values and gaps need a public list of candidates and a fixed k: leave them out")
         mechanism, why = automatic(number, paid, ordered, limit, method if named else None)
-        keeps_order = ordered
-    else:
-        if number is None:
-            raise ValueError("k=None lets the data choose k, which needs a delta: write delta=1e-6, or a number for k")
-        if limit is not None:
-            raise ValueError(
-                "limit is for candidates that are not public: leave it out, or name a mechanism that takes it, "
-                'delta=1e-6, method="limited-domain"'
-            )
-        chosen = method if named else _automatic(number, paid, ordered, values, gaps)
-        mechanism, why = _built(chosen, number, paid, values, gaps), f"{WHY.get(chosen, '')}{cited(chosen)}"
-        keeps_order = ordered or values or chosen == "gaps"
-    release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
-    if not keeps_order:
-        release = release.as_set()
-    return release if named else replace(release, why=f"auto: {why}")
+        return mechanism, why, ordered
+    if number is None:
+        raise ValueError("k=None lets the data choose k, which needs a delta: write delta=1e-6, or a number for k")
+    if limit is not None:
+        raise ValueError(
+            "limit is for candidates that are not public: leave it out, or name a mechanism that takes it, "
+            'delta=1e-6, method="limited-domain"'
+        )
+    chosen = method if named else _automatic(number, paid, ordered, values, gaps)
+    mechanism, why = _built(chosen, number, paid, values, gaps), f"{WHY.get(chosen, '')}{cited(chosen)}"
+    return mechanism, why, ordered or values or chosen == "gaps"
 
 
 def _built(chosen: str, k: int, paid: Guarantee, values: bool, gaps: bool) -> Mechanism:

@@ -34,13 +34,16 @@ def demo() -> None:
 def main() -> None:
     """The entry point of the `shortlist` command.
 
-    It ends with 0, 1 for bad input, 2 for bad usage, 3 for an exceeded budget, or 130 if it was stopped by Ctrl-C.
+    It ends with 0, 1 for bad input, 2 for bad usage, 3 for an exceeded budget, or 128 + a signal that stopped it (130
+    for Ctrl-C).
     """
     try:
         app()
     except BudgetExceeded as error:
         sys.exit(_fail(error, 3))
-    except (LedgerError, ValueError, TypeError, OSError) as error:
+    except MemoryError:
+        sys.exit(_fail(MemoryError("there was not enough memory; give --memory 512MB, for example"), 1))
+    except (LedgerError, ValueError, TypeError, OSError, RuntimeError) as error:
         sys.exit(_fail(error, 1))
 
 

@@ -151,8 +151,7 @@ class Release:
         gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
         if not self.item_columns:
             return {**ranks, "item": list(self._named), **values, **gaps}
-        taken = {*ranks, *values, *gaps}
-        names = [f"item {name}" if name in taken else name for name in self.item_columns]
+        names = [f"item {name}" if name in ("rank", "value", "gap") else name for name in self.item_columns]
         parts: Any = self._named
         return {**ranks, **{name: [item[n] for item in parts] for n, name in enumerate(names)}, **values, **gaps}
 
