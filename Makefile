@@ -1,6 +1,7 @@
 # Two commands on a fresh machine with Python and make: `make demo` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
+FUZZ ?= 60
 
 .PHONY: demo test lint types bench audit clean
 
@@ -23,6 +24,9 @@ bench: .venv/installed
 
 audit: .venv/installed
 	$(BIN)/pytest -n auto -m long
+	$(BIN)/python -m tests.fuzz.scores -max_total_time=$(FUZZ) -verbosity=0
+	$(BIN)/python -m tests.fuzz.parsers -max_total_time=$(FUZZ) -verbosity=0
+	$(BIN)/python -m bench audit-catalogue audit-tightness audit audit-releases
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv

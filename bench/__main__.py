@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import canonical, gaps, guarded, ledger, pages, peers, plan, race, tables, unknown
+from bench import audit, canonical, gaps, guarded, ledger, pages, peers, plan, race, tables, unknown
 
 DOCS = Path(__file__).parents[1] / "docs"
 TABLES = {
@@ -24,6 +24,7 @@ TABLES = {
     **plan.TABLES,
     **tables.TABLES,
     **unknown.TABLES,
+    **audit.TABLES,
 }
 
 

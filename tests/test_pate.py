@@ -206,3 +206,23 @@ def test_single_labels_check_their_votes():
     assert "classes=3" in repr(pate)
     with pytest.raises(ValueError, match="classes"):
         PATE(rho=0.5, delta=1e-6, queries=2, classes=0)
+
+
+def test_a_budget_in_memory_cannot_be_copied_and_spent_twice():
+    import copy
+    import pickle
+
+    pate = MultiLabelPATE(rho=0.5, delta=1e-6, queries=5)
+    for double in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="spent twice"):
+            double(pate)
+
+
+def test_a_delta_that_no_query_would_get_is_refused():
+    with pytest.raises(ValueError, match="delta is too small"):
+        MultiLabelPATE(rho=0.5, delta=5e-324, queries=2)
+
+
+def test_infinite_votes_are_refused_without_a_warning():
+    with pytest.raises(ValueError, match="whole numbers"):
+        MultiLabelPATE(rho=0.5, delta=1e-6, queries=2).label([[np.inf, 1.0]])

@@ -7,6 +7,7 @@
 """
 
 from shortlist import testing
+from shortlist.audit import audit
 from shortlist.choose import select, top_k
 from shortlist.planning import compare, epsilon_for, plan
 from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP
@@ -22,6 +23,7 @@ __all__ = [
     "PureDP",
     "Release",
     "Scores",
+    "audit",
     "compare",
     "count",
     "epsilon_for",

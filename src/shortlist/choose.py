@@ -175,19 +175,19 @@ def top_k(
     ['ada', 'bob']
     """
     asked = as_scores(scores, **question)
-    mechanism, why = mechanism_for(
-        k, epsilon=epsilon, delta=delta, budget=budget, method=method, ordered=ordered, values=values, gaps=gaps,
-        limit=limit, public=asked.public,
-    )  # fmt: skip
+    plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method, "ordered": ordered,
+            "values": values, "gaps": gaps, "limit": limit}  # fmt: skip
+    mechanism, why, keeps_order = planned(k, public=asked.public, **plan)
     release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
-    if not (ordered or values or isinstance(mechanism, TopKWithGaps)):
+    if not keeps_order:
         release = release.as_set()
-    return replace(release, why=f"auto: {why}") if method == "auto" else release
+    return release if method != "auto" else replace(release, why=f"auto: {why}")
 
 
-def mechanism_for(
+def planned(
     k: int | None,
     *,
+    public: bool,
     epsilon: float | None = None,
     delta: float | None = None,
     budget: Guarantee | None = None,
@@ -196,14 +196,10 @@ def mechanism_for(
     values: bool = False,
     gaps: bool = False,
     limit: int | None = None,
-    public: bool = True,
-) -> tuple[Mechanism, str]:
-    """The mechanism that `top_k` takes for these public facts, and why: known before any score is seen.
+) -> tuple[Mechanism, str, bool]:
+    """(the mechanism that `top_k` takes, why, whether its order is released): from public facts alone.
 
-    `public` says whether the list of candidates is; the other words are those of `top_k`.
-
-    >>> mechanism_for(3, epsilon=1.0)[0]
-    GuardedTopK(k=3, epsilon=1.0, budget=None)
+    So what it will charge is known before there are scores; `public` is whether the candidates come from a public list.
     """
     number = None if k is None else checked_k(k)
     paid = checked_budget(epsilon, budget) if delta is None else checked_delta_budget(epsilon, delta, budget)
@@ -215,12 +211,18 @@ def mechanism_for(
     if method in UNKNOWN or (not named and (number is None or not public) and has_delta(paid)):
         if values or gaps:
             raise ValueError("values and gaps need a public list of candidates and a fixed k: leave them out")
-        return automatic(number, paid, ordered, limit, method if named else None)
-    if limit is not None or number is None:
-        wrong = "limit" if limit is not None else "k=None"
-        raise ValueError(f"{wrong} needs a delta and a mechanism that takes it: write delta=1e-6")
+        mechanism, why = automatic(number, paid, ordered, limit, method if named else None)
+        return mechanism, why, ordered
+    if number is None:
+        raise ValueError("k=None lets the data choose k, which needs a delta: write delta=1e-6, or a number for k")
+    if limit is not None:
+        raise ValueError(
+            "limit is for candidates that are not public: leave it out, or name a mechanism that takes it, "
+            'delta=1e-6, method="limited-domain"'
+        )
     chosen = method if named else _automatic(number, paid, ordered, values, gaps)
-    return _built(chosen, number, paid, values, gaps), f"{WHY.get(chosen, '')}{cited(chosen)}"
+    mechanism, why = _built(chosen, number, paid, values, gaps), f"{WHY.get(chosen, '')}{cited(chosen)}"
+    return mechanism, why, ordered or values or chosen == "gaps"
 
 
 def _built(chosen: str, k: int, paid: Guarantee, values: bool, gaps: bool) -> Mechanism:

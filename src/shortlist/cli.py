@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from shortlist.commands import ledger, plan, reproduce, studio
+from shortlist.commands import audit, ledger, plan, reproduce, studio
 from shortlist.commands.top import top
 from shortlist.privacy import BudgetExceeded, LedgerError
 
@@ -16,6 +16,7 @@ app.command(no_args_is_help=True)(top)
 app.command(name="plan")(plan.plan)
 app.command(name="reproduce")(reproduce.reproduce)
 app.command(name="studio")(studio.studio)
+app.command()(audit.audit)
 
 
 @app.callback()
@@ -34,13 +35,16 @@ def demo() -> None:
 def main() -> None:
     """The entry point of the `shortlist` command.
 
-    It ends with 0, 1 for bad input, 2 for bad usage, 3 for an exceeded budget, or 130 if it was stopped by Ctrl-C.
+    It ends with 0, 1 for bad input, 2 for bad usage, 3 for an exceeded budget, or 128 + a signal that stopped it (130
+    for Ctrl-C).
     """
     try:
         app()
     except BudgetExceeded as error:
         sys.exit(_fail(error, 3))
-    except (LedgerError, ValueError, TypeError, OSError) as error:
+    except MemoryError:
+        sys.exit(_fail(MemoryError("there was not enough memory; give --memory 512MB, for example"), 1))
+    except (LedgerError, ValueError, TypeError, OSError, RuntimeError) as error:
         sys.exit(_fail(error, 1))
 
 

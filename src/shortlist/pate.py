@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import ClassVar
+from threading import Lock
+from typing import ClassVar, NoReturn
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from shortlist.mechanisms.base import check_ledger, checked_source
 from shortlist.mechanisms.large_gap import Regularizer, large_gap, offsets, store_ranks
 from shortlist.mechanisms.oneshot import OneshotTopK, epsilon_of_a_round
 from shortlist.mechanisms.stable import certified
-from shortlist.mechanisms.unknown import part_of, sorted_counts
+from shortlist.mechanisms.unknown import LEAST_DELTA, part_of, sorted_counts
 from shortlist.noise.entropy import Source
 from shortlist.privacy import ZCDP, ApproxDP, Balance, BoundedRange, BudgetExceeded, Guarantee, Ledger, compose
 from shortlist.privacy.checks import count, number, up
@@ -31,12 +32,16 @@ UNIT = "training record (replaces one teacher's votes)"
 class _Book:
     """A number of queries fixed in advance, each with the same guarantee, and how many were asked."""
 
-    __slots__ = ("asked", "delta", "queries", "query", "teachers")
+    __slots__ = ("_lock", "asked", "delta", "queries", "query", "teachers")
 
     def __init__(self, query: Guarantee, delta: float, queries: int) -> None:
         self.query, self.delta, self.queries = query, delta, queries
         self.asked = 0
         self.teachers: int | None = None
+        self._lock = Lock()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("a budget in memory must not be spent twice: it cannot be copied or pickled; use a ledger")
 
     def total(self) -> ApproxDP:
         return self.query.repeat(self.queries).as_approx(self.delta)
@@ -47,14 +52,15 @@ class _Book:
     def charge(self, teachers: int, ledger: Ledger | None, mechanism: str, purpose: str) -> None:
         """Count the query, before the votes are looked at."""
         check_ledger(ledger)
-        if self.teachers not in (None, teachers):
-            raise ValueError(f"votes must be of {self.teachers} teachers in every query: their number is fixed")
-        if self.asked == self.queries:
-            raise BudgetExceeded(*(_balance(one) for one in (_as_zcdp(self.query), self.spent(), ZCDP(0.0))))
-        if ledger is not None:
-            ledger.charge(self.query, purpose=purpose, mechanism=mechanism, unit=UNIT)
-        self.teachers = teachers
-        self.asked += 1
+        with self._lock:
+            if self.teachers not in (None, teachers):
+                raise ValueError(f"votes must be of {self.teachers} teachers in every query: their number is fixed")
+            if self.asked == self.queries:
+                raise BudgetExceeded(*(_balance(one) for one in (_as_zcdp(self.query), self.spent(), ZCDP(0.0))))
+            if ledger is not None:
+                ledger.charge(self.query, purpose=purpose, mechanism=mechanism, unit=UNIT)
+            self.teachers = teachers
+            self.asked += 1
 
 
 class MultiLabelPATE:
@@ -250,7 +256,10 @@ class PATE:
 
 
 def _checked_totals(rho: object, delta: object, queries: object) -> tuple[float, float, int]:
-    return number("rho", rho, above=True), number("delta", delta, above=True, below=1.0), count("queries", queries)
+    totals = number("rho", rho, above=True), number("delta", delta, above=True, below=1.0), count("queries", queries)
+    if totals[1] / totals[2] < LEAST_DELTA:
+        raise ValueError("delta is too small to be shared by so many queries: write delta=1e-6, for example")
+    return totals
 
 
 def _as_zcdp(guarantee: Guarantee) -> ZCDP:
@@ -280,7 +289,7 @@ def _as_array(votes: object, dimensions: int, what: str) -> Indices:
         raise ValueError(f"votes must be as many for every teacher: {what}") from None
     if ballots.ndim != dimensions or not ballots.size:
         raise ValueError(f"votes must have {dimensions} dimension{'s' * (dimensions > 1)} and not be empty: {what}")
-    if ballots.dtype.kind == "f" and (ballots == np.floor(ballots)).all():
+    if ballots.dtype.kind == "f" and np.isfinite(ballots).all() and (ballots == np.floor(ballots)).all():
         ballots = ballots.astype(np.int64)
     if ballots.dtype.kind not in "biu":
         raise ValueError(f"votes must be whole numbers: {what}")

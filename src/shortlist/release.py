@@ -155,8 +155,7 @@ class Release:
         gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
         if not self.item_columns:
             return {**ranks, "item": list(self._named), **values, **gaps}
-        taken = {*ranks, *values, *gaps}
-        names = [f"item {name}" if name in taken else name for name in self.item_columns]
+        names = [f"item {name}" if name in ("rank", "value", "gap") else name for name in self.item_columns]
         parts: Any = self._named
         return {**ranks, **{name: [item[n] for item in parts] for n, name in enumerate(names)}, **values, **gaps}
 
@@ -242,17 +241,16 @@ def text_table(columns: dict[str, list[str]]) -> str:
 def _by_label(items: list[Hashable], indices: list[int] | None) -> list[int]:
     """Positions sorted by label, and where labels do not compare by their type and text.
 
-    Labels may compare only partly (sets do). The sort starts from an order that says nothing, by index or text, so that
-    the result is a function of the set alone.
+    Labels may compare only partly (sets do). The sort starts from an order that says nothing, by index or text, so
+    that the result is a function of the set alone.
     """
-    start = _text_order(items) if indices is None else indices.__getitem__
-    by_index = sorted(range(len(items)), key=start)
+    start = sorted(range(len(items)), key=_text_order(items) if indices is None else indices.__getitem__)
     if items == indices:  # candidates without names
-        return by_index
+        return start
     try:
-        return sorted(by_index, key=items.__getitem__)  # type: ignore[arg-type]
+        return sorted(start, key=items.__getitem__)  # type: ignore[arg-type]
     except Exception:  # a label's own comparison may raise anything
-        return sorted(by_index, key=_text_order(items))
+        return sorted(start, key=_text_order(items))
 
 
 def _text_order(items: list[Hashable]) -> Any:

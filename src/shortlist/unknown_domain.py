@@ -58,7 +58,7 @@ def automatic(
         warnings.warn(
             f"delta={budget.delta:g} lets one person's own item out with that chance; "  # type: ignore[attr-defined]
             "write a delta well below one over the number of people",
-            stacklevel=3,
+            stacklevel=4,
         )
     if ordered and method not in (None, "limited-domain"):
         raise ValueError(f'method={method!r} releases sets; for an order write method="limited-domain"')

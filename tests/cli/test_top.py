@@ -3,6 +3,7 @@
 import csv
 import json
 import signal
+import subprocess
 import time
 
 import polars as pl
@@ -10,7 +11,7 @@ import pytest
 
 from shortlist import Ledger, PureDP
 
-from .terminal import Terminal, run
+from .terminal import SHORTLIST, Terminal, run
 
 FILMS = ["ant", "bee", "cat", "dog", "eel"]
 HOSTILE = "\x1b[31mred [bold]x[/]"
@@ -25,6 +26,8 @@ def folder(tmp_path_factory):
     rows.write_parquet(home / "ratings.parquet")
     rows.write_csv(home / "ratings.csv")
     rows.with_columns(pl.lit(HOSTILE).alias("movie")).write_parquet(home / "hostile.parquet")
+    rows.select("movie").unique().write_csv(home / "known.csv")
+    (home / "link.csv").symlink_to(home / "ratings.csv")
     (home / "catalogue.txt").write_text("\n".join([*FILMS, "fox"]))
     return home
 
@@ -124,6 +127,23 @@ def test_long_work_shows_how_much_was_read_and_then_wipes_it(tmp_path):
     assert "3000000" not in terminal.shown
 
 
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_rows_in_a_temporary_folder(tmp_path, monkeypatch, kind):
+    rows = pl.select(pl.int_range(2_000_000).alias("n"))
+    rows.select(user_id=pl.col("n").hash(1), movie=pl.col("n").hash(2) % 50_000).write_csv(tmp_path / "rows.csv")
+    spill = tmp_path / "spill"
+    spill.mkdir()
+    monkeypatch.setenv("TMPDIR", str(spill))
+    command = [SHORTLIST, *asked("rows.csv", "--epsilon", "1", "--delta", "1e-6")]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not any(spill.iterdir()) and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(kind)
+    _, said = process.communicate(timeout=120)
+    assert (process.returncode, said) in ((128 + kind, "shortlist: stopped\n"), (0, ""))  # it may have been faster
+    assert not list(spill.iterdir())
+
+
 @pytest.mark.parametrize("moment", [0.0, 0.4, 0.8])
 def test_control_c_leaves_every_charge_recorded_and_no_half_written_file(tmp_path, moment):
     """Whenever it is stopped: the list is there only if its charge is booked, and nothing else is there."""
@@ -170,6 +190,14 @@ def test_control_c_leaves_every_charge_recorded_and_no_half_written_file(tmp_pat
         (asked("ratings.parquet", *KNOWN, "--out", "list.xlsx"), 2, "must end in .csv or .parquet"),
         (asked("ratings.parquet", *KNOWN, "--plot", "list.gif"), 2, "must end in .png"),
         (asked("ratings.parquet", "--epsilon", "much"), 2, "Invalid value"),
+        (asked("ratings.parquet", *KNOWN, "--out", "ratings.parquet"), 2, "a file of its own"),
+        (asked("rat*s.parquet", *KNOWN, "--out", "./ratings.parquet"), 2, "a file of its own"),
+        (asked("ratings.csv", "--candidates", "known.csv", "--epsilon", "1", "--out", "known.csv"), 2, "of its own"),
+        (asked("ratings.csv", *KNOWN, "--out", "link.csv"), 2, "of its own"),
+        (asked("ratings.csv", *KNOWN, "--ledger", "book.csv", "--out", "book.csv"), 2, "of its own"),
+        (asked("ratings.csv", *KNOWN, "--out", "a.csv", "--plot", "a.png", "--ledger", "a.png"), 2, "of its own"),
+        (asked("http://host/ratings.csv", *KNOWN), 1, "a file on this machine"),
+        (asked("ratings.parquet", *KNOWN, "--memory", "99999999999TB"), 1, "memory must be a size"),
         (("top", "ratings.parquet", "-k", "2", "--user", "user_id"), 2, "Missing option"),
     ],
 )
@@ -197,3 +225,63 @@ def test_an_exceeded_budget_is_exit_code_3_and_writes_nothing(folder, tmp_path):
     assert "asked epsilon 1.0; spent epsilon 0.0; left epsilon 0.5" in done.stderr
     assert not (tmp_path / "list.csv").exists()
     assert not Ledger(tmp_path / "budget.db").entries()
+
+
+def test_what_cannot_be_paid_for_is_not_read(folder, tmp_path):
+    """An empty ledger must not answer questions about the rows by its errors."""
+    (tmp_path / "bad.csv").write_text("user_id,movie\n1,ant\n2,bee,3\n")
+    Ledger(tmp_path / "budget.db", budget=PureDP(0.5))
+    refused = run(*asked(tmp_path / "bad.csv", *KNOWN, "--ledger", tmp_path / "budget.db"), cwd=folder)
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert "line" not in refused.stderr
+    Ledger(tmp_path / "more.db", budget=PureDP(2))
+    read = run(*asked(tmp_path / "bad.csv", *KNOWN, "--ledger", tmp_path / "more.db"), cwd=folder)
+    assert read.returncode == 1
+    assert not Ledger(tmp_path / "more.db").entries()
+
+
+def test_any_label_and_several_columns_can_be_drawn(tmp_path):
+    names = [r"$\frac{$", "a$b$c", "two\nlines", "\x07", "猫"]
+    rows = pl.DataFrame({"user_id": range(500), "movie": names * 100, "year": [1, 2] * 250})
+    rows.write_parquet(tmp_path / "rows.parquet")
+    rows.select("movie", "year").unique().write_parquet(tmp_path / "known.parquet")
+    for more in ((), ("--item", "year")):
+        done = run(*asked("rows.parquet", "--candidates", "known.parquet", "--epsilon", "1", "--plot", "top.png", *more,
+                          k=4), cwd=tmp_path)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "top.png").read_bytes().startswith(b"\x89PNG")
+        (tmp_path / "top.png").unlink()
+
+
+def test_a_list_that_was_paid_for_is_shown_whatever_else_fails(folder, tmp_path, capsys, monkeypatch):
+    from shortlist import cli
+    from shortlist.commands import top
+
+    def fails(*_arguments):
+        raise OSError("the disk is full")
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(top, "write_table", fails)
+    monkeypatch.setattr("sys.argv", ["shortlist", *asked("ratings.parquet", *KNOWN, "--out", str(tmp_path / "a.csv"))])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    shown = capsys.readouterr()
+    assert end.value.code == 1
+    assert "ant\nbee\n" in shown.out
+    assert "what was released is released" in shown.err
+    monkeypatch.setattr(top, "write_table", lambda *_: None)
+    for kind, said in ((RuntimeError("the table changed"), "the table changed"), (MemoryError(), "memory")):
+        monkeypatch.setattr(top, "top_k", lambda *_, kind=kind, **__: (_ for _ in ()).throw(kind))
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert end.value.code == 1
+        assert said in capsys.readouterr().err
+
+
+def test_a_full_disk_behind_the_screen_still_writes_the_list(folder, tmp_path):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([SHORTLIST, *asked("ratings.parquet", *KNOWN, "--out", str(tmp_path / "a.csv"))],
+                              stdout=full, stderr=subprocess.PIPE, text=True, cwd=folder, check=False)  # fmt: skip
+    assert done.returncode == 1
+    assert "could not be shown" in done.stderr
+    assert "ant" in (tmp_path / "a.csv").read_text()

@@ -72,6 +72,7 @@ def check(spark, folder, thorough):
         return
     engines_agree(rows, plain)
     types_agree(spark, folder)
+    kinds_are_checked(spark)
     sums_and_names(spark, folder)
     own_frames(spark, rows)
 
@@ -109,6 +110,23 @@ def types_agree(spark, folder):
         rows = spark.read.parquet(str(folder / f"{kind}.parquet"))
         scores = sl.count(rows, user="user", item="item", candidates=LABELS[kind])
         assert found(scores) == {label: counts_of(plain).get(label, 0) for label in LABELS[kind]}
+
+
+def kinds_are_checked(spark):
+    """By the declared types, before a row is read."""
+    rows = spark.sql("SELECT 1 AS user, 1.5D AS d, 1.5 AS n, timestamp'2024-01-01' AS t, INTERVAL 1 DAY AS i, "
+                     "array(1) AS a, 'TeA' COLLATE UTF8_LCASE AS c, 7Y AS b, date'10000-01-01' AS late")  # fmt: skip
+    for item in "dntiac":
+        with pytest.raises(ValueError, match="must be a column of text"):
+            sl.count(rows, user="user", item=item)
+    with pytest.raises(ValueError, match="must be a column of plain values"):
+        sl.count(rows, user="a", item="b")
+    assert found(sl.count(rows, user="user", item="b", candidates=["7", 300])) == {7: 1, 300: 0}
+    assert found(sl.count(rows, user="user", item="late")) == {}
+    with pytest.raises(ValueError, match="candidates do not fit"):
+        sl.count(rows, user="user", item="b", candidates=[1.5])
+    with pytest.raises(ValueError, match="of the same kinds"):
+        sl.count(rows, user="user", item="b", candidates=rows.selectExpr("CAST(b AS string) AS b"))
 
 
 def sums_and_names(spark, folder):

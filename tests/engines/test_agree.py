@@ -120,14 +120,14 @@ def test_a_release_comes_back_in_the_callers_kind_of_frame(engine, several, tmp_
     assert len(release.items) == 3
 
 
-def test_float_users_and_items_have_one_zero_and_no_nan(tmp_path):
+def test_float_users_have_one_zero_and_no_nan(tmp_path):
     nan = float("nan")
     rows = pl.DataFrame(
-        {"user": [1.0, 1.0, nan, None, 0.0, -0.0], "item": [0.0, -0.0, 1.5, 1.5, nan, 0.0]}, strict=False
+        {"user": [1.0, 1.0, nan, None, 0.0, -0.0], "item": ["a", "a", "b", "b", "a", "a"]}, strict=False
     )
     for engine in set(ENGINES) - set(TEXT):
         scores = sl.count(source(engine, rows, tmp_path), user="user", item="item")
-        assert found(scores) == {0.0: 2}, engine
+        assert found(scores) == {"a": 2}, engine
 
 
 @pytest.mark.parametrize(
@@ -169,12 +169,3 @@ def test_names_of_columns_are_data_and_not_code(engine, tmp_path):
     table = source(engine, rows.rename(names), tmp_path)
     scores = sl.count(table, user=names["user"], item=[names["item"], names["other"]])
     assert found(scores) == counts_of(rows, ["item", "other"])
-
-
-def test_categories_and_the_names_of_several_types_are_counted():
-    import pandas as pd
-
-    rows = pd.DataFrame({"user": [1, 2, 2, 3], "item": pd.Categorical(["a", "b", "a", None], categories=list("zba"))})
-    assert found(sl.count(rows, user="user", item="item", candidates=["a", "b", "c"])) == {"a": 2, "b": 1, "c": 0}
-    mixed = pd.DataFrame({"user": [1, 2, 3], "item": pd.Series(["a", 1, 2.5], dtype=object)})
-    assert found(sl.count(mixed, user="user", item="item")) == {"a": 1, 1: 1, 2.5: 1}

@@ -1,7 +1,11 @@
 """Privacy at the level of rows: whatever one user does, every score moves by at most the sensitivity."""
 
+import datetime
+import decimal
+import uuid
 from fractions import Fraction
 
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -54,6 +58,32 @@ def test_adding_or_removing_all_rows_of_a_user_moves_counts_one_way_by_at_most_o
     changed = [*rows, *((9, item, value) for _, item, value in others)]
     _, steps = moves(table(with_me, engine, folder), table(changed, engine, folder), candidates=LISTED)
     assert all(-1 <= step <= 1 for step in steps)  # a change is a removal and an addition
+
+
+CELL = st.sampled_from(
+    ["a", "0", "1", "1.0", "true", "", 0, 1, True, 1.0, 2.5, -0.0, float("nan"), None, decimal.Decimal("1.000"), b"a",
+     decimal.Decimal("sNaN"), datetime.date(2024, 2, 29), datetime.datetime(2024, 2, 29), "2024-02-29", ("a",),
+     10**5000, "\ud800", [], uuid.UUID(int=1)],
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(rows=st.lists(st.tuples(CELL, CELL), max_size=8), own=st.lists(CELL, max_size=6), first=st.booleans())
+def test_whatever_objects_a_user_has_in_a_pandas_column_only_their_own_rows_count(rows, own, first):
+    """No cell changes how another is read, and every label looks the same whoever has it."""
+    mine = [("me", item) for item in own]
+    for question in ({"candidates": [0, "1", True, "a", datetime.date(2024, 2, 29)]}, {}):
+        both = [*mine, *rows] if first else [*rows, *mine]
+        one, other = (
+            found(
+                sl.count(
+                    pd.DataFrame(table, columns=["user", "item"], dtype=object), user="user", item="item", **question
+                )
+            )
+            for table in (rows, both)
+        )
+        assert all(type(label) is str for label in (*one, *other))
+        assert all(0 <= other.get(label, 0) - one.get(label, 0) <= 1 for label in {*one, *other})
 
 
 @pytest.mark.parametrize("engine", ENGINES)

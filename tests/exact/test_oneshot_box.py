@@ -1,98 +1,113 @@
-"""Exact enumeration: no outcome's odds move by more than e^epsilon on a box of neighbouring scores (SPEC 16)."""
+"""Races on a box: forgotten factors are seen, custom noise protects sets only, and bounded range is Gumbel's alone."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from shortlist import Scores
+from shortlist import PureDP
+from shortlist.audit.boxes import Law, neighbours, prove
+from shortlist.audit.curves import custom
+from shortlist.audit.races import choice_law, gap_density, guarded_choice, ordered_law, set_law
+from shortlist.laws.winner import winner_probabilities
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.noise.kinds import KINDS
 from shortlist.noise.piecewise import piecewise_noise
 
-from .box import ordered_law, set_law, worst_log_ratio
-
-TOLERANCE = 1e-9
-every = pytest.mark.parametrize("noise", KINDS.values(), ids=list(KINDS))
+every = pytest.mark.parametrize("noise", list(KINDS))
 kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
 
 
-def law_of(scale, k, noise, release):
-    return lambda x: release(ordered_law(np.array(x) / float(scale), k, noise))
-
-
-def scale_of(mechanism, monotone):
-    """The scale the mechanism really uses, from its own formula."""
-    return mechanism._scale(Scores([0, 1], monotone=monotone))
+def box(law, d, monotone, scale, top=2, k=1, noise="gumbel"):
+    pairs = neighbours(d, top, monotone=monotone)
+    return prove(lambda x: Law(law(x, k, noise, scale)), pairs, PureDP(1.0))
 
 
 @every
-@kind
-def test_noisy_max_keeps_epsilon(noise, monotone):
-    mechanism = NoisyMax(epsilon=0.8, noise=noise.name)
-    scale = scale_of(mechanism._top_one, monotone)
-    worst = worst_log_ratio(law_of(scale, 1, noise, dict), 3, monotone)
-    assert worst <= 0.8 * (1 + TOLERANCE)
-    assert worst > 0.8 * 0.6  # the box is large enough to see most of it
+def test_certified_laws_are_those_of_the_quadrature(noise):
+    """An independent path: shortlist.laws, in floats."""
+    s = [1.5, 1.0, 0.0, -0.3]
+    ours = [float(p) for p in ordered_law(s, 1, noise, 1).values()]
+    assert ours == pytest.approx(winner_probabilities(np.array(s), KINDS[noise]).tolist(), abs=1e-11)
+    pairs = ordered_law(s, 2, noise, 1)
+    assert float(sum(pairs.values())) == pytest.approx(1, abs=1e-14)
+    for chosen, chance in set_law(s, 2, noise, 1).items():
+        assert float(chance) == pytest.approx(float(pairs[chosen] + pairs[chosen[::-1]]), abs=1e-14)
 
 
-@every
-@kind
-@pytest.mark.parametrize("release", [dict, set_law], ids=["ordered", "set"])
-def test_one_shot_keeps_epsilon(noise, monotone, release):
-    mechanism = OneshotTopK(k=2, epsilon=1.0, noise=noise.name)
-    worst = worst_log_ratio(law_of(scale_of(mechanism, monotone), 2, noise, release), 4, monotone)
-    assert worst <= 1.0 + TOLERANCE
+def test_oracles_of_one_shot_sets():
+    """SPEC 20: x = [3, 2, 0, 1], epsilon 1, R 2, k 2."""
+    exponential = [0.3619372, 0.1526619, 0.2213824, 0.0854381, 0.1202672, 0.0583132]
+    laplace = [0.2832299, 0.1548496, 0.2097723, 0.1139423, 0.1548496, 0.0833563]
+    for noise, oracle in (("exponential", exponential), ("laplace", laplace)):
+        assert [float(p) for p in set_law([3, 2, 0, 1], 2, noise, 4).values()] == pytest.approx(oracle, abs=1e-7)
+
+
+def test_many_candidates_and_a_guard():
+    exponents = [Fraction(0), Fraction(-1, 2), Fraction(-6, 5), Fraction(-1, 10)]
+    oracle = [0.38706978, 0.19512438, 0.08850279, 0.32930304]
+    assert [float(p) for p in choice_law(exponents, "exponential")] == pytest.approx(oracle, abs=1e-8)
+    from flint import arb
+
+    law, guard = guarded_choice(exponents, arb(-60), Fraction(1, 4))
+    assert [float(p) for p in law] == pytest.approx(oracle, abs=1e-5)
+    assert 0 < float(guard) < 1e-6
+    assert float(guarded_choice(exponents, arb(9), Fraction(1, 4))[1]) > 0.85
+
+
+def test_the_oracle_of_a_gap():
+    """SPEC 9: k = 1, x = (3, 2), exponential noise of scale 2: the density of (0, g) is e^(-|g - 1| / 2) / 4."""
+    from shortlist.audit.curves import NAMED
+
+    for gap in (0.0, 0.5, 1.0, 3.0):
+        density = gap_density([3, 2], (0,), [gap], NAMED["exponential"], 2)
+        assert float(density) == pytest.approx(np.exp(-abs(gap - 1) / 2) / 4, rel=1e-12)
 
 
 @every
 def test_forgetting_the_factor_two_for_general_scores_is_caught(noise):
-    scale = scale_of(OneshotTopK(k=1, epsilon=1.0), True)
-    assert worst_log_ratio(law_of(scale, 1, noise, dict), 3, False) > 1.0 + 0.01
+    proof = box(ordered_law, 3, False, 1, noise=noise)
+    assert not proof.holds
+    assert proof.least_log_ratio > 1.01
 
 
-@every
+@pytest.mark.parametrize("noise", ["exponential", "gumbel", "laplace", "half-logistic"])
 def test_not_charging_for_k_is_caught(noise):
-    scale = scale_of(OneshotTopK(k=1, epsilon=1.0), True)
-    assert worst_log_ratio(law_of(scale, 2, noise, dict), 4, True, top=1) > 1.0 + 0.01
+    assert box(ordered_law, 4, True, 1, top=1, k=2, noise=noise).least_log_ratio > 1.01
 
 
 def test_dividing_by_the_sensitivity_twice_is_caught():
     """Algorithm 2 as printed (ERRATA 002), counts with sens 1/2: scale k R / (2 epsilon)."""
-    scale = scale_of(OneshotTopK(k=2, epsilon=1.0), True) / 2
-    assert worst_log_ratio(law_of(scale, 2, KINDS["exponential"], set_law), 4, True, top=1) > 1.5
+    assert box(set_law, 4, True, 1, top=1, k=2, noise="exponential").least_log_ratio > 1.5
 
 
-HAZARD = piecewise_noise([0, 5, 10, 15, 20, 25, 30, 35], [-1, 0, -1, 0, -1, 0, -1, Fraction(-1)])
+KNOTS, SLOPES = [0, 5, 10, 15, 20, 25, 30, 35], [-1, 0, -1, 0, -1, 0, -1, -1]
 """Hazard 1 on [10 j, 10 j + 5] and 0 elsewhere: the counterexample of SPEC 6, cut at 35."""
 
 
 def test_the_order_under_custom_noise_would_break_the_guarantee_and_the_set_does_not():
-    here, there = (ordered_law(np.array(s), 2, HAZARD) for s in ((5, 0, 5), (5.25, 0.25, 4.75)))
-    assert abs(np.log(here[0, 1] / there[0, 1])) == pytest.approx(3.0056, abs=2e-3)
-    sets = set_law(here), set_law(there)
-    assert max(abs(np.log(sets[0][o] / sets[1][o])) for o in sets[0]) <= 1.0
-    assert not OneshotTopK(k=2, epsilon=1.0, noise=HAZARD).ordered
-
-
-CUSTOM = piecewise_noise([0, 1, Fraction(5, 2)], [Fraction(-1, 2), 0, -1])
+    pair = [((5, 0, 5), (5.25, 0.25, 4.75))]
+    noise = custom(KNOTS, SLOPES)
+    order = prove(lambda x: Law(ordered_law(x, 2, noise, 1)), pair, PureDP(1.0))
+    assert order.log_ratio == pytest.approx(3.0056, abs=1e-4)
+    assert not order.holds
+    assert prove(lambda x: Law(set_law(x, 2, noise, 1)), pair, PureDP(1.0)).holds
+    assert not OneshotTopK(k=2, epsilon=1.0, noise=piecewise_noise(KNOTS, SLOPES)).ordered
 
 
 @kind
 def test_sets_under_custom_noise_keep_epsilon(monotone):
-    mechanism = OneshotTopK(k=2, epsilon=1.0, noise=CUSTOM)
-    worst = worst_log_ratio(law_of(scale_of(mechanism, monotone), 2, CUSTOM, set_law), 4, monotone, top=1)
-    assert worst <= 1.0 + TOLERANCE
+    noise = custom([0, 1, Fraction(5, 2)], [Fraction(-1, 2), 0, -1])
+    assert box(set_law, 4, monotone, 2 if monotone else 4, top=1, k=2, noise=noise).holds
 
 
 def test_permute_and_flip_has_no_bounded_range_and_gumbel_has():
     """The log ratios of the outcomes spread over 1.6636 at epsilon 1 (SPEC 7); for Gumbel noise over at most 1."""
-
-    def spread(noise):
-        here, there = (ordered_law(np.array(s), 1, noise) for s in ((0, -0.5), (-0.5, 0)))
-        logs = [np.log(here[o] / there[o]) for o in here]
-        return max(logs) - min(logs)
-
-    assert spread(KINDS["exponential"]) == pytest.approx(1.6636, abs=1e-4)
-    assert spread(KINDS["gumbel"]) <= 1.0 + TOLERANCE
+    pair = [((0, -0.5), (-0.5, 0))]
+    spread = {
+        noise: prove(lambda x, noise=noise: Law(ordered_law(x, 1, noise, 1)), pair, PureDP(1.0)).spread
+        for noise in ("exponential", "gumbel")
+    }
+    assert spread["exponential"] == pytest.approx(1.6636, abs=1e-4)
+    assert spread["gumbel"] <= 1.0 + 1e-12
     assert NoisyMax(epsilon=1.0, noise="gumbel").charge != NoisyMax(epsilon=1.0, noise="exponential").charge

@@ -12,7 +12,7 @@ from math import exp
 
 import numpy as np
 
-from .box import ordered_law
+from shortlist.audit.races import ordered_law
 
 
 def working_list(h, limit, strict=True):
@@ -41,14 +41,13 @@ def gumbel_law(h, k, limit, e, dummies, above=1, strict=True):
 
 def exponential_law(h, k, limit, e, offset):
     """The same with one-shot exponential noise and the bar at c + 1 + offset; k = 1 or 2."""
-    from shortlist.noise.kinds import EXPONENTIAL
-
     names, c = working_list(h, limit)
     scores = [e * h[i] for i in names] + [e * (c + 1 + offset)]
     if len(scores) == 1:
         return {("#",): 1.0}
     top, law = max(scores), {}
-    for order, p in ordered_law([s - top for s in scores], k, EXPONENTIAL).items():
+    law_of_races = ordered_law([s - top for s in scores], k, "exponential", 1)
+    for order, p in ((order, float(chance)) for order, chance in law_of_races.items()):
         won = []
         for place in order:
             won.append("#" if place == len(names) else names[place])

@@ -325,6 +325,27 @@ def test_extreme_budgets_end(epsilon):
 
 
 def test_a_budget_too_small_for_conversion_is_added_up():
-    m = LimitedDomainTopK(k=2, epsilon=1e-12, delta=1e-300)
+    m = LimitedDomainTopK(k=2, epsilon=1e-12, delta=1e-270)
     assert m.release({"a": 900}, monotone=True).items == []
     assert m.charge.epsilon * 2 <= 1e-12
+
+
+@pytest.mark.parametrize("rows", [(3, 1, 2), (2, 3, 1)])
+def test_labels_that_compare_only_partly_do_not_show_the_order_of_the_rows(rows):
+    """Sets of numbers: neither is less than another, and `sorted` would keep the order in which they came."""
+    counts = {frozenset([row]): 9000 - place for place, row in enumerate(rows)}
+    release = CanonicalLimitedDomain(k=3, epsilon=1.0, delta=1e-6).release(counts, monotone=True)
+    assert release.items == [frozenset([1]), frozenset([2]), frozenset([3])]
+
+
+def test_an_empty_series_is_told_from_no_other():
+    import pandas as pd
+
+    mechanism = CanonicalLimitedDomain(k=2, epsilon=1.0, delta=1e-6)
+    assert mechanism.release(pd.Series({}, dtype=int), monotone=True).items == []
+
+
+@pytest.mark.parametrize("mechanism", [CanonicalLimitedDomain, LimitedDomainTopK])
+def test_a_delta_that_no_part_would_survive_is_refused_at_once(mechanism):
+    with pytest.raises(ValueError, match="delta is too small"):
+        mechanism(k=5, epsilon=1.0, delta=5e-324)

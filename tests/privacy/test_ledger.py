@@ -37,6 +37,19 @@ def test_opening_with_other_terms_raises(path, other):
         Ledger(path, **other)
 
 
+def test_a_check_raises_as_a_charge_would_and_books_nothing(path):
+    ledger = Ledger(path, budget=PureDP(1.0))
+    ledger.check(PureDP(1.0))
+    with pytest.raises(BudgetExceeded, match=r"asked epsilon 1\.5"):
+        ledger.check(PureDP(1.5))
+    with pytest.raises(ValueError, match="cannot be counted"):
+        ledger.check(ZCDP(0.1))
+    assert not ledger.entries()
+    ledger.charge(PureDP(0.75))
+    with pytest.raises(BudgetExceeded):
+        ledger.check(PureDP(0.5))
+
+
 def test_a_missing_file_is_made_only_for_a_budget(path):
     with pytest.raises(LedgerError, match="is not there"):
         Ledger(path)

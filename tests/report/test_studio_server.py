@@ -419,3 +419,13 @@ def test_a_count_that_is_watched_counts_the_same(studio):
     assert list(watched.labels) == list(plain.labels)
     assert seen[-1] == 1.0
     assert all(0 <= share <= 1 for share in seen)
+
+
+def test_candidates_that_fall_together_in_the_table_are_found_before_the_charge(studio):
+    import polars as pl
+
+    pl.DataFrame({"who": [1, 2, 3], "film": [1, 2, 1]}).write_parquet(studio.folder / "numbers.parquet")
+    job = studio.release(table="numbers.parquet", candidates="text", candidates_text="1\n01\n2", k=2)
+    assert job["state"] == "failed"
+    assert job["booked"] is False
+    assert spent(studio.folder) == 0

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import csv
 import os
+import signal
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import typer
@@ -14,12 +16,33 @@ import typer
 
 @contextlib.contextmanager
 def stoppable() -> Iterator[None]:
-    """Ctrl-C ends the command with one line and 130, as shells expect."""
+    """Ctrl-C, a hang-up or a termination end the command with one line and 128 + the signal, as shells expect.
+
+    Nothing is left behind: what the body made temporarily is taken away like after any other error.
+    """
+    stopped_by = [signal.SIGINT]
+
+    def stop(number: int, _frame: object) -> None:
+        stopped_by.append(signal.Signals(number))
+        raise KeyboardInterrupt
+
+    before = {kind: signal.signal(kind, stop) for kind in STOPS} if _in_main_thread() else {}
     try:
         yield
     except KeyboardInterrupt:
         typer.echo("shortlist: stopped", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(128 + stopped_by[-1]) from None
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+
+
+STOPS = (signal.SIGTERM, signal.SIGHUP)
+
+
+def _in_main_thread() -> bool:
+    """Signals are handled there alone."""
+    return threading.current_thread() is threading.main_thread()
 
 
 def printable(text: str) -> str:
@@ -51,8 +74,8 @@ def _umask() -> int:
     return mask
 
 
-def check_writable(option: str, path: str, endings: tuple[str, ...]) -> None:
-    """Refuse, before anything is read or charged, what could not be written afterwards."""
+def check_writable(option: str, path: str, endings: tuple[str, ...], kept: Iterable[str] = ()) -> None:
+    """Refuse, before anything is read or charged, what could not be written afterwards, and the files to be `kept`."""
     if not path.lower().endswith(endings):
         raise typer.BadParameter(f"{option} must end in {' or '.join(endings)}: {path}")
     folder = os.path.dirname(os.path.abspath(path))
@@ -60,6 +83,15 @@ def check_writable(option: str, path: str, endings: tuple[str, ...]) -> None:
         raise FileNotFoundError(f"{folder} is not there: {option} needs a folder to write to")
     if os.path.isdir(path) or not os.access(folder, os.W_OK):
         raise PermissionError(f"{path} cannot be written")
+    if any(_is_same(path, other) for other in kept):
+        raise typer.BadParameter(
+            f"{option} must be a file of its own, not one that the command reads or writes: {path}"
+        )
+
+
+def _is_same(path: str, other: str) -> bool:
+    there = os.path.exists(path) and os.path.exists(other)
+    return os.path.realpath(path) == os.path.realpath(other) or (there and os.path.samefile(path, other))
 
 
 def write_table(path: str, columns: dict[str, list[Any]]) -> None:

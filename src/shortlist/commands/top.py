@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -11,12 +12,13 @@ from typing import Annotated, Any
 
 import typer
 
-from shortlist.choose import top_k
+from shortlist.choose import planned, top_k
 from shortlist.commands.output import check_writable, printable, stoppable, whole_file, write_table
 from shortlist.privacy import ZCDP, Ledger
 from shortlist.release import Release
 from shortlist.scores import Scores
 from shortlist.tables.count import Progress, counted
+from shortlist.tables.files import files_at
 from shortlist.tables.question import Question
 
 
@@ -59,30 +61,57 @@ def top(
             "without a public list of candidates their names come from the data, and no release without a delta "
             "exists: give --candidates FILE, or --delta 1e-6"
         )
+    kept = _kept(source, candidates, ledger)
     if out is not None:
-        check_writable("--out", out, (".csv", ".parquet"))
+        check_writable("--out", out, (".csv", ".parquet"), kept)
     if plot is not None:
-        check_writable("--plot", plot, (".png", ".svg", ".pdf"))
+        check_writable("--plot", plot, (".png", ".svg", ".pdf"), [*kept, *([] if out is None else [out])])
         if not find_spec("matplotlib"):
             raise typer.BadParameter("--plot needs matplotlib: pip install 'shortlist[plot]'")
     if report is not None:
-        check_writable("--report", report, (".html",))
+        check_writable("--report", report, (".html",), kept)
+    plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps}
+    with warnings.catch_warnings(action="ignore"):  # the release itself warns
+        mechanism, _, _ = planned(k, public=candidates is not None, **plan)
     with stoppable():
         book = None if ledger is None else Ledger(ledger)
+        if book is not None:
+            book.check(
+                mechanism.charge
+            )  # a table that cannot be paid for is not read: its errors would be free answers
         with _bar() as progress:
             scores = counted(source, question, candidates, unit=unit, memory=memory, progress=progress)
-        release = _released(scores, book, k=k, **cost, method=method, ordered=ordered, values=values, gaps=gaps,
-                            purpose=purpose or f"top {k} of {source}")  # fmt: skip
-        if out is not None:
-            write_table(out, release.columns())
-        if plot is not None:
-            _draw(release, plot)
-        if report is not None:
-            release.report(report, title=purpose)
-        if as_json:
-            typer.echo(json.dumps(as_object(release)))
-        else:
-            show(release)
+        release = _released(scores, book, k=k, **plan, purpose=purpose or f"top {k} of {source}")
+        _deliver(release, out, plot, report, purpose, as_json)
+
+
+def _kept(source: str, candidates: str | None, ledger: str | None) -> list[str]:
+    """What may not be written over: the table, the list of candidates, the ledger and its files."""
+    books = [] if ledger is None else [ledger, f"{ledger}-wal", f"{ledger}-shm"]
+    return [*files_at(source), *([] if candidates is None else files_at(candidates)), *books]
+
+
+def _deliver(
+    release: Release, out: str | None, plot: str | None, report: str | None, title: str, as_json: bool
+) -> None:
+    """Everything that was asked for is tried, the list itself first: it was paid for, and there is no second one."""
+    steps: dict[str, Callable[[], None]] = {
+        "shown": lambda: typer.echo(json.dumps(as_object(release))) if as_json else show(release)
+    }
+    if out is not None:
+        steps[f"written to {out}"] = lambda: write_table(out, release.columns())
+    if plot is not None:
+        steps[f"drawn to {plot}"] = lambda: _draw(release, plot)
+    if report is not None:
+        steps[f"reported in {report}"] = lambda: release.report(report, title=title)
+    failed = []
+    for step, take in steps.items():
+        try:
+            take()
+        except Exception as error:
+            failed.append(f"the list could not be {step} ({type(error).__name__})")
+    if failed:
+        raise OSError(f"{'; '.join(failed)}; what was released is released, and charged where there is a ledger")
 
 
 def _cost(epsilon: float | None, delta: float | None, rho: float | None) -> dict[str, Any]:

@@ -180,8 +180,9 @@ class Mechanism(ABC):
             evidence=outcome.evidence,
             k=outcome.k,
         )
-        release = release if self.ordered else release.as_set()
-        return release if asked.public else release.without_positions()
+        if not asked.public:
+            release = release.without_positions()  # before sorting: places in a private list must not break ties
+        return release if self.ordered else release.as_set()
 
 
 def give_back(reservation: Reservation, kept: Guarantee) -> None:

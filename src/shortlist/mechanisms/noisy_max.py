@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shortlist._arrays import Floats, Indices
-from shortlist.mechanisms.base import Mechanism, Outcome, checked_budget, checked_noise, store_budget
+from shortlist.mechanisms.base import Mechanism, Outcome, checked_noise, store_budget, stored_budget
 from shortlist.mechanisms.gaussian_max import GaussianMax, gaussian_max
 from shortlist.mechanisms.oneshot import OneshotTopK
 from shortlist.noise.entropy import Source
@@ -65,7 +65,7 @@ class NoisyMax(Mechanism):
 
     def _as_top_one(self) -> OneshotTopK | GaussianMax:
         if self.noise == "gaussian":
-            return gaussian_max(checked_budget(self.epsilon, self.budget), self.work)
+            return gaussian_max(stored_budget(self), self.work)
         return OneshotTopK(k=1, epsilon=self.epsilon, budget=self.budget, noise=self.noise, work=self.work)
 
     @property

@@ -22,6 +22,8 @@ from shortlist.scores import Scores
 DeltaBudget = ZCDP | ApproxDP
 
 LARGEST_LIMIT = 2**31 - 1
+LEAST_DELTA = 1e-280
+"""Below it a share of delta would be lost to underflow."""
 
 
 def checked_delta_budget(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> DeltaBudget:
@@ -43,6 +45,8 @@ def checked_delta_budget(epsilon: float | None, delta: float | None, budget: Gua
             "without a delta no name can be released here: a name that one person brought would tell of that person. "
             f"{example[0].upper()}{example[1:]}"
         )
+    if paid.delta < LEAST_DELTA:
+        raise ValueError("delta is too small to be shared by the parts that need it: write delta=1e-6, for example")
     if (paid.rho if isinstance(paid, ZCDP) else paid.epsilon) == 0:
         raise ValueError("the budget must be greater than 0, for example epsilon=1.0")
     return paid
@@ -89,7 +93,7 @@ def check_counts(scores: Scores) -> None:
         return
     if scores.values.dtype.kind == "f":
         raise ValueError("this needs whole-number counts, not floats: convert them, for example with .astype(int)")
-    if not scores.public and isinstance(scores.labels, range):
+    if not scores.public and len(scores) and isinstance(scores.labels, range):
         raise ValueError("candidates that are not public need names: give labels=, or say public=True for positions")
     if len(scores) and scores.values.min() < 0:
         raise ValueError("counts must not be negative: they are numbers of users")

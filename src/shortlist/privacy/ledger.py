@@ -165,8 +165,7 @@ class Ledger:
         with file.transaction(self._path, write=True) as db:
             before = self._checked_state(db)
             total = before.total + cost
-            if not fits(self.terms.limits, total):
-                raise BudgetExceeded(self._balance(cost), self._balance(before.total), self._left(before.total))
+            self._check_room(before.total, cost)
             said = {"kind": "charge", "guarantee": repr(guarantee), "refundable": " ".join(currencies)}
             after = file.append(db, before, cost, total, refund_of=None, **texts, **said)
         self._seen = after
@@ -181,9 +180,12 @@ class Ledger:
             as `charge` would.
         """
         cost, before = self._priced(guarantee), self._state().total
-        if not fits(self.terms.limits, before + cost):
-            raise BudgetExceeded(self._balance(cost), self._balance(before), self._left(before))
+        self._check_room(before, cost)
         return self._balance(before + cost), self._left(before + cost)
+
+    def check(self, guarantee: Guarantee) -> None:
+        """Raise as `charge` would, and book nothing. Others may charge in between: this promises no room."""
+        self._check_room(self._state().total, self._priced(guarantee))
 
     def verify(self, head: str | None = None) -> int:
         """Read every entry again: the chain, the sums, the rule at every step. Returns how many entries there are.
@@ -244,6 +246,10 @@ class Ledger:
             reason = guarantee.why_not() or "there is no such form"
             reason += "; for a budget with a delta, charge its pair at one fixed beforehand: guarantee.as_approx(1e-8)"
         raise ValueError(f"{guarantee} cannot be counted against {terms}: {reason}")
+
+    def _check_room(self, spent: Amounts, cost: Amounts) -> None:
+        if not fits(self.terms.limits, spent + cost):
+            raise BudgetExceeded(self._balance(cost), self._balance(spent), self._left(spent))
 
     def _state(self) -> State:
         with file.transaction(self._path) as db:

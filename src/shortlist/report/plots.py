@@ -20,16 +20,17 @@ SOFT = "#94a3b8"
 
 def plot_release(release: Release, ax: Axes | None = None) -> Axes:
     """The items as a list: numbered where the order was released, and with equal marks where it was not."""
+    items = release.items or []
     if ax is None:
         import matplotlib.pyplot as plt
 
-        _, ax = plt.subplots(figsize=(6, 1.1 + 0.34 * len(release.columns()["item"])), layout="constrained")
-    rows = range(len(release.columns()["item"]))
+        _, ax = plt.subplots(figsize=(6, 1.1 + 0.34 * len(items)), layout="constrained")
+    rows = range(len(items))
     ax.scatter([0] * len(rows), rows, s=190 if release.ordered else 60, color=ACCENT, zorder=2)
-    for row, item in enumerate(release.columns()["item"]):
+    for row, item in enumerate(items):
         if release.ordered:
             ax.text(0, row, str(row + 1), color="white", fontsize=8, ha="center", va="center_baseline", zorder=3)
-        ax.text(0.05, row, _short(str(item)), color=INK, fontsize=11, va="center_baseline")
+        ax.text(0.05, row, _shown(item), color=INK, fontsize=11, va="center_baseline", parse_math=False)
     ax.set(xlim=(-0.05, 1), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     kind = "in order, best first" if release.ordered else "a set: the order says nothing"
@@ -96,6 +97,12 @@ def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     ax.set_axisbelow(True)
     ax.legend(frameon=False, fontsize=9)
     return ax
+
+
+def _shown(item: object) -> str:
+    """A label on one line, without what a picture cannot show; several columns side by side."""
+    text = ", ".join(map(str, item)) if isinstance(item, tuple) else str(item)
+    return _short("".join(letter if letter.isprintable() else " " for letter in text))
 
 
 def _short(text: str, most: int = 60) -> str:

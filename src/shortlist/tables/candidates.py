@@ -6,13 +6,16 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-Row = tuple[Any, ...]
+from shortlist.tables.kinds import Kind, Row, fitted
 
 WRONG = "candidates must be a list, a series, a frame, a path or a query that gives the item columns"
 
 
-def known_rows(candidates: Any, items: tuple[str, ...]) -> list[Row]:
-    """One tuple per distinct candidate, in the order given. The list is public, so its errors may depend on it."""
+def known_rows(candidates: Any, items: tuple[str, ...], kinds: list[Kind]) -> list[Row]:
+    """One tuple per distinct candidate, in the kinds of the item columns and in the order given.
+
+    The list is public, so its errors may depend on it.
+    """
     family = {kind.__module__.partition(".")[0] for kind in type(candidates).__mro__}
     if isinstance(candidates, str | os.PathLike):
         from shortlist.tables.files import rows_of_file
@@ -27,7 +30,7 @@ def known_rows(candidates: Any, items: tuple[str, ...]) -> list[Row]:
     else:
         plain = candidates.tolist() if hasattr(candidates, "tolist") else candidates
         rows = [_row(one, len(items)) for one in plain]
-    return _checked(rows, len(items))
+    return fitted(_checked(rows), kinds)
 
 
 def _column(name: str) -> Any:
@@ -63,22 +66,9 @@ def _row(one: Any, width: int) -> Row:
     return tuple(one)
 
 
-def _checked(rows: list[Row], width: int) -> list[Row]:
+def _checked(rows: list[Row]) -> list[Row]:
     if not rows:
         raise ValueError("candidates must not be empty: there is nothing to choose from")
-    try:
-        distinct = list(dict.fromkeys(rows))
-    except TypeError:
-        raise TypeError("candidates must be text, numbers, dates or truth values") from None
-    if any(part is None or part != part for row in distinct for part in row):  # NaN differs from itself
+    if any(part is None for row in rows for part in row):
         raise ValueError("candidates must not be missing; drop the empty ones")
-    return distinct
-
-
-def as_text(part: Any) -> str:
-    """A value as text that every engine reads back."""
-    if isinstance(part, bytes):
-        raise TypeError(
-            "candidates must be text, numbers, dates or truth values; bytes come from a table file or query"
-        )
-    return str(part).lower() if isinstance(part, bool) else str(part)
+    return rows

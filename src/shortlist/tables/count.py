@@ -41,11 +41,13 @@ def count(
         a pandas, polars or pyarrow frame; a DuckDB relation, an Ibis table or a Spark DataFrame. Fields of CSV and
         JSON lines are read as text, whatever they look like: one person's row must not change another's.
     user, item
-        Columns by name. Several item columns make one candidate: `item=["artist", "title"]`.
+        Columns by name. Several item columns make one candidate: `item=["artist", "title"]`. Items are text, whole
+        numbers, truth values or dates, by the declared type of the column (docs/tables.md#kinds); others are refused.
     candidates
         The public list of items: a list, a series, a frame, a path (a text file with one a line, or a table file with
-        the item columns), or a query of the same engine. Items outside it are ignored, missing ones score 0. Without
-        it the candidates come from the data, and only releases with a delta exist.
+        the item columns), or a query of the same engine; its values must fit the kind of the item column. Items outside
+        it are ignored, missing ones score 0. Without it the candidates come from the data, and only releases with a
+        delta exist.
     value, clip
         The column to be summed, and the bounds on what one user adds to one item.
     unit

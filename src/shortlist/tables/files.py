@@ -21,6 +21,7 @@ from typing import Any
 
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
+from shortlist.tables.kinds import kind_of
 from shortlist.tables.question import Question
 from shortlist.tables.reading import TableError, in_one_sentence
 
@@ -55,16 +56,22 @@ def count_files(
     return counts
 
 
-def check_file(path: str, question: Question) -> None:
-    """Refuse a file that lacks the columns, before anything is charged for it: only names are looked at.
+def check_file(path: str, question: Question, candidates: object) -> int | None:
+    """Refuse a file that lacks the columns, before anything is charged for it; the number of candidates, if public.
 
-    That is the footer of a parquet file and the header of a CSV file; JSON lines are read up to the first such field.
+    Only names and types are looked at: the footer of a parquet file, the header of a CSV file; JSON lines are read up
+    to the first such field.
     """
     connection, folder = _connect(None)
     try:
-        source = source_of(_runner(connection, path), path, question.columns)
+        run = _runner(connection, path)
+        source = source_of(run, path, question.columns)
         question.check_columns(source.columns)
         source.check(question)
+        if candidates is None:
+            return None
+        known = _known(run, candidates, source, question)
+        return int(run(f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(question.keys)} FROM ({known}))")[0][0])
     finally:
         _forget(connection, folder)
 
@@ -78,21 +85,23 @@ def rows_of_file(path: str, items: tuple[str, ...]) -> list[Any]:
         run = _runner(connection, path)
         source = source_of(run, path, items)
         _check_items(source, items)
-        return run(f"SELECT DISTINCT {', '.join(source.key(item) for item in items)} FROM {source.relation}")
+        columns = [source.columns[item] for item in items]
+        present = " AND ".join(f"{column} IS NOT NULL" for column in columns)
+        return run(f"SELECT DISTINCT {', '.join(columns)} FROM {source.relation} WHERE {present}")
     finally:
         _forget(connection, folder)
 
 
 def _known(run: sql.Run, candidates: object, source: sql.Source, question: Question) -> str:
-    """Candidates as a statement; a table file stays in the engine."""
+    """Candidates as a statement; a table file with the same kinds of columns stays in the engine."""
+    kinds = [source.kind(item) for item in question.items]
     if not isinstance(candidates, str | os.PathLike) or _format(path := os.fspath(candidates)) is None:
-        return sql.listed(known_rows(candidates, question.items), source, question)
+        return sql.listed(known_rows(candidates, question.items, kinds), source, question)
     listed = source_of(run, path, question.items)
     _check_items(listed, question.items)
-    parts = [
-        f"CAST({listed.key(item)} AS {source.types[item]}) AS {key}"
-        for key, item in zip(question.keys, question.items, strict=True)
-    ]
+    if kinds != [kind_of(sql.declared(listed.types[item])) for item in question.items]:
+        return sql.listed(known_rows(path, question.items, kinds), source, question)
+    parts = [f"{listed.item(item)} AS {key}" for key, item in zip(question.keys, question.items, strict=True)]
     present = " AND ".join(f"{key} IS NOT NULL" for key in question.keys)
     statement = f"SELECT * FROM (SELECT {', '.join(parts)} FROM {listed.relation}) WHERE {present}"
     if not run(f"SELECT 1 FROM ({statement}) LIMIT 1"):
@@ -113,35 +122,52 @@ def source_of(run: sql.Run, path: str, wanted: tuple[str, ...]) -> sql.Source:
     if kind is None:
         raise ValueError(f"{path}: its name must end in {', '.join(FORMATS)} (.gz too for text), to tell what it is")
     files = _files(path)
-    listed = "[" + ", ".join(sql.text(file) for file in files) + "]"
     if kind == "parquet":
-        relation = f"read_parquet({listed})"
-        types = {row[0]: str(row[1]) for row in run(f"DESCRIBE SELECT * FROM {relation}")}
-        return sql.Source(relation, {column: sql.name(column) for column in types}, types)
+        return _parquet(run, path, files, wanted)
     if kind == "json":
-        names = ", ".join(f"{sql.text(name)}: 'VARCHAR'" for name in wanted)
-        relation = f"read_json({listed}, format = 'newline_delimited', columns = {{{names}}})"
-        _check_fields(run, relation, wanted)
-        return sql.Source(
-            relation, {name: sql.name(name) for name in wanted}, dict.fromkeys(wanted, "VARCHAR"), as_text=True
-        )
-    separator = "\t" if kind == "tsv" else ","
-    header = _same_header(path, files, separator)
+        return _json(files, wanted)
+    return _csv(path, files, "\t" if kind == "tsv" else ",")
+
+
+def _listed(files: list[str]) -> str:
+    """The files, escaped: what DuckDB gets is never a pattern. Folders say nothing: `a=1/` is no column."""
+    escaped = ", ".join(sql.text(glob.escape(file)) for file in files)
+    return f"[{escaped}], hive_partitioning = false"
+
+
+def _parquet(run: sql.Run, path: str, files: list[str], wanted: tuple[str, ...]) -> sql.Source:
+    """Every file has the same types, for DuckDB would cast the others to those of the first."""
+    found = [_types(run, file) for file in files]
+    if any(types.get(name) != found[0].get(name) for types in found for name in wanted):
+        raise TableError(f"{path} cannot be counted: its files must have the same types in the columns that are read")
+    columns = {column: sql.name(column) for column in found[0]}
+    return sql.Source(f"read_parquet({_listed(files)})", columns, found[0])
+
+
+def _types(run: sql.Run, file: str) -> dict[str, str]:
+    return {row[0]: str(row[1]) for row in run(f"DESCRIBE SELECT * FROM read_parquet({_listed([file])})")}
+
+
+def _json(files: list[str], wanted: tuple[str, ...]) -> sql.Source:
+    """A field that a line does not have is missing. That no line has it would be told by one person's line."""
+    names = ", ".join(f"{sql.text(name)}: 'VARCHAR'" for name in wanted)
+    relation = f"read_json({_listed(files)}, format = 'newline_delimited', columns = {{{names}}})"
+    columns = {name: sql.name(name) for name in wanted}
+    return sql.Source(relation, columns, dict.fromkeys(wanted, "VARCHAR"), as_text=True)
+
+
+def _csv(path: str, files: list[str], separator: str) -> sql.Source:
+    """Every file has the same header, for DuckDB reads the others by position."""
+    header = _header(files[0], separator)
+    if any(_header(file, separator) != header for file in files[1:]):
+        raise TableError(f"{path} cannot be counted: its files must have the same header")
     names = ", ".join(f"'c{n}': 'VARCHAR'" for n in range(len(header)))
     relation = (
-        f"read_csv({listed}, auto_detect = false, header = true, delim = {sql.text(separator)}, quote = '\"', "
+        f"read_csv({_listed(files)}, auto_detect = false, header = true, delim = {sql.text(separator)}, quote = '\"', "
         f"escape = '\"', allow_quoted_nulls = false, columns = {{{names}}})"
     )
     columns = {name: f"c{n}" for n, name in enumerate(header) if header.count(name) == 1}
     return sql.Source(relation, columns, dict.fromkeys(columns, "VARCHAR"), as_text=True)
-
-
-def _check_fields(run: sql.Run, relation: str, wanted: tuple[str, ...]) -> None:
-    """JSON lines have no header: a field that no row has is a wrong name."""
-    for name in wanted:
-        given = run(f"SELECT 1 FROM {relation} WHERE {sql.name(name)} IS NOT NULL LIMIT 1")
-        if not given and run(f"SELECT 1 FROM {relation} LIMIT 1"):
-            raise ValueError(f"no row has a field {name!r}; write it as the file does")
 
 
 def _format(path: str) -> str | None:
@@ -149,27 +175,23 @@ def _format(path: str) -> str | None:
     return FORMATS.get(name.suffix.lower())
 
 
+def files_at(path: str) -> list[str]:
+    """The files at a path or glob, if there are any."""
+    return [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
+
+
 def _files(path: str) -> list[str]:
-    """The files at a path or glob, escaped: what DuckDB gets is never a pattern."""
     if "://" in path:
-        return [path]
-    found = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
+        raise ValueError(
+            "source must be a file on this machine; read others with DuckDB, polars or Spark, and give that table"
+        )
+    found = files_at(path)
     if not found:
         raise FileNotFoundError(f"{path} is not there")
     for file in found:
         if not os.access(file, os.R_OK):
             raise PermissionError(f"{file} may not be read")
-    return [glob.escape(os.path.abspath(file)) for file in found]
-
-
-def _same_header(path: str, files: list[str], separator: str) -> list[str]:
-    """The one header of all files: columns are read by their places."""
-    if "://" in path:
-        raise ValueError(f"{path}: text files are read from this machine only; fetch it first, or use parquet")
-    first, *others = (_header(glob.glob(file)[0], separator) for file in files)
-    if any(other != first for other in others):
-        raise TableError(f"{path} cannot be counted: its files have different headers; count them apart or align them")
-    return first
+    return [os.path.abspath(file) for file in found]
 
 
 def _header(path: str, separator: str) -> list[str]:
@@ -207,8 +229,14 @@ def _connect(memory: str | None) -> tuple[Any, str]:
         raise ValueError('memory must be a size, for example memory="512MB"')
     folder = tempfile.mkdtemp(prefix="shortlist-")
     settings: dict[str, Any] = {"temp_directory": folder, **({} if memory is None else {"memory_limit": memory})}
-    connection = duckdb.connect(":memory:", config=settings)
-    connection.execute("SET preserve_insertion_order = false")
+    try:
+        connection = duckdb.connect(":memory:", config=settings)
+        connection.execute("SET preserve_insertion_order = false")
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if memory is None or not isinstance(error, duckdb.Error):
+            raise
+        raise ValueError('memory must be a size that DuckDB takes, for example memory="512MB"') from None
     return connection, folder
 
 

@@ -9,12 +9,18 @@ from typing import Any
 import ibis
 
 from shortlist._reading import Frame
-from shortlist.tables.candidates import as_text, known_rows
+from shortlist.tables.candidates import known_rows
 from shortlist.tables.held import Place
+from shortlist.tables.kinds import FIRST, LAST, Kind, as_text, check_user, item_kind, kind_of
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
-from shortlist.tables.reading import in_one_sentence
+from shortlist.tables.reading import TableError, in_one_sentence
 
 WRONG = "the Ibis table cannot be counted"
+TYPES: dict[Kind, str] = {
+    "text": "string", "integer": "int64", "unsigned": "uint64", "boolean": "boolean", "date": "date",
+}  # fmt: skip
+CASELESS = ("mysql", "mssql", "singlestoredb")
+"""Backends in which 'tea' = 'TEA' unless somebody asked for the contrary: a label would be one person's spelling."""
 
 
 def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts:
@@ -23,21 +29,55 @@ def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts
         raise TypeError("source must be an Ibis table, not a column or a value")
     kinds = table.schema()
     question.check_columns(kinds.names)
-    for item in question.items:
-        if kinds[item].is_nested():
-            raise ValueError(f"item={item!r} holds nested values; choose columns of text, numbers or dates")
+    check_user(question.user, str(kinds[question.user]))
+    forms = [item_kind(item, str(kinds[item])) for item in question.items]
     if question.value is not None and not (kinds[question.value].is_numeric() or kinds[question.value].is_boolean()):
         raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
-    known = None if candidates is None else _known(candidates, kinds, question)
     with in_one_sentence(WRONG):
-        counts = _counted(_rows(table, question), question)
+        texts = Texts.of(table, "text" in forms)
+    known = None if candidates is None else _known(candidates, forms, texts, question)
+    with in_one_sentence(WRONG):
+        counts = _counted(_rows(table, forms, texts, question), question)
         held = counts if known is None else _matched(counts, known, question)
-        return IbisCounts(held.cache(), question.keys)
+        return IbisCounts(held.cache(), question.keys, forms, texts)
 
 
-def _rows(table: Any, question: Question) -> Any:
-    wanted = {"u": _key(table[question.user])}
-    wanted |= {key: _key(table[item]) for key, item in zip(question.keys, question.items, strict=True)}
+@ibis.udf.scalar.builtin(name="encode")  # type: ignore[untyped-decorator]
+def _encode(words: str) -> bytes:  # type: ignore[empty-body]
+    """DuckDB's bytes of a text."""
+
+
+@ibis.udf.scalar.builtin(name="decode")  # type: ignore[untyped-decorator]
+def _decode(letters: bytes) -> str:  # type: ignore[empty-body]
+    """And back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Text items as their bytes while they are counted, where a backend may have collations that Ibis does not tell."""
+
+    backend: str
+
+    @classmethod
+    def of(cls, table: Any, needed: bool) -> Texts:
+        backend = table.get_backend().name
+        if needed and backend in CASELESS:
+            raise TableError(f"{WRONG}: {backend} takes texts for equal that differ; count whole numbers, or elsewhere")
+        return cls(backend)
+
+    def hidden(self, words: Any) -> Any:
+        if self.backend == "duckdb":
+            return _encode(words)
+        return words.cast("binary") if self.backend == "sqlite" else words
+
+    def shown(self, key: Any) -> Any:
+        if self.backend == "duckdb":
+            return _decode(key)
+        return key.cast("string") if self.backend == "sqlite" else key
+
+
+def _rows(table: Any, forms: list[Kind], texts: Texts, question: Question) -> Any:
+    wanted = {"u": _user(table[question.user])} | _items(table, forms, texts, question)
     if question.value is not None:
         number = table[question.value].cast("float64")
         wanted["v"] = _is_nan(number).ifelse(None, number)
@@ -45,8 +85,22 @@ def _rows(table: Any, question: Question) -> Any:
     return rows.filter(*(rows[name].notnull() for name in wanted))
 
 
-def _key(column: Any) -> Any:
-    """A user or an item: missing floats are missing, and there is one zero."""
+def _items(table: Any, forms: list[Kind], texts: Texts, question: Question) -> dict[str, Any]:
+    """The items in the form that is counted."""
+    parts = zip(question.keys, question.items, forms, strict=True)
+    return {key: _item(table[item], form, texts) for key, item, form in parts}
+
+
+def _item(column: Any, form: Kind, texts: Texts) -> Any:
+    if form == "text":
+        return texts.hidden(column.cast("string"))
+    if form == "date":
+        return column.year().between(FIRST.year, LAST.year).ifelse(column, None)
+    return column.cast(TYPES[form])
+
+
+def _user(column: Any) -> Any:
+    """Missing floats are missing, and there is one zero."""
     return _is_nan(column).ifelse(None, column + 0.0) if column.type().is_floating() else column
 
 
@@ -57,7 +111,8 @@ def _is_nan(column: Any) -> Any:
 
 def _counted(rows: Any, question: Question) -> Any:
     if question.clip is None:
-        return rows.group_by(list(question.keys)).agg(score=rows.u.nunique())
+        pairs = rows.distinct()  # for some backends count distinct users by a sketch
+        return pairs.group_by(list(question.keys)).agg(score=pairs.count())
     stepped = rows.mutate(v=_steps(rows.v, question.clip))
     persons = stepped.group_by(["u", *question.keys]).agg(v=stepped.v.sum())
     parts = persons.mutate(v=persons.v.clip(question.clip.low, question.clip.high))
@@ -69,21 +124,23 @@ def _steps(column: Any, clip: Clip) -> Any:
     return ((column * clip.steps).clip(-SATURATED, SATURATED) + 0.5).floor().cast("int64")
 
 
-def _known(candidates: Any, kinds: Any, question: Question) -> Any:
-    """The candidates as a table with the items' own types."""
+def _known(candidates: Any, forms: list[Kind], texts: Texts, question: Question) -> Any:
+    """The candidates as a table with the items' own kinds."""
     if hasattr(candidates, "schema") and type(candidates).__module__.startswith("ibis"):
-        if any(item not in candidates.schema().names for item in question.items):
+        own = candidates.schema()
+        if any(item not in own.names for item in question.items):
             raise ValueError("candidates: the query must have the item columns, by the same names")
-        listed = candidates.select(
-            **{key: _key(candidates[item]) for key, item in zip(question.keys, question.items, strict=True)}
-        )
-        listed = listed.filter(*(listed[key].notnull() for key in question.keys))
-    else:
-        rows = known_rows(candidates, question.items)
-        columns = zip(*([as_text(part) for part in row] for row in rows), strict=True)
-        listed = ibis.memtable(dict(zip(question.keys, map(list, columns), strict=True)))
-    types = {key: kinds[item] for key, item in zip(question.keys, question.items, strict=True)}
-    return listed.select(**{key: listed[key].cast(kind) for key, kind in types.items()}).distinct()
+        if [kind_of(str(own[item])) for item in question.items] != forms:
+            raise ValueError("candidates: the query's columns must be of the same kinds as the item columns; cast them")
+        listed = candidates.select(**_items(candidates, forms, texts, question))
+        return listed.filter(*(listed[key].notnull() for key in question.keys)).distinct()
+    rows = known_rows(candidates, question.items, forms)
+    columns = zip(*([as_text(part) for part in row] for row in rows), strict=True)
+    table = ibis.memtable(dict(zip(question.items, map(list, columns), strict=True)))
+    cast = table.mutate(
+        **{item: table[item].cast(TYPES[form]) for item, form in zip(question.items, forms, strict=True)}
+    )
+    return cast.select(**_items(cast, forms, texts, question)).distinct()
 
 
 def _matched(counts: Any, known: Any, question: Question) -> Any:
@@ -97,6 +154,8 @@ class IbisCounts:
 
     counts: Any
     keys: tuple[str, ...]
+    forms: list[Kind]
+    texts: Texts
 
     @property
     def frame(self) -> Frame:
@@ -114,5 +173,9 @@ class IbisCounts:
             tied = self.counts.filter(self.counts.score.isin(sorted(set(scores))))
             number = ibis.row_number().over(group_by=tied.score, order_by=[tied[key] for key in self.keys]) + 1
             named = tied.mutate(rank=number).inner_join(wanted, ["score", "rank"])
-            found = named.order_by("n").select(*self.keys).to_pyarrow()
+            shown = {
+                key: self.texts.shown(named[key]) if form == "text" else named[key]
+                for key, form in zip(self.keys, self.forms, strict=True)
+            }
+            found = named.order_by("n").select(**shown).to_pyarrow()
         return list(zip(*(found[key].to_pylist() for key in self.keys), strict=True))

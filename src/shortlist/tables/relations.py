@@ -27,12 +27,13 @@ def count_relation(relation: Any, question: Question, candidates: object) -> sql
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
     source = sql.Source(view, {column: sql.name(column) for column in types}, types)
     source.check(question)
+    kinds = [source.kind(item) for item in question.items]
     known = None
     if candidates is not None:
-        known = sql.listed(known_rows(candidates, question.items), source, question)
+        known = sql.listed(known_rows(candidates, question.items, kinds), source, question)
     held = sql.matched(sql.counting(source, question), known, question)
     run(f"CREATE TEMP TABLE {table} AS {held}")
-    counts = sql.Counts(run, table, question.keys, _maker(relation, [types[item] for item in question.items]))
+    counts = sql.Counts(run, table, question.keys, _maker(relation, [sql.TYPES[kind] for kind in kinds]))
     weakref.finalize(counts, _forget, relation, view, table)
     return counts
 

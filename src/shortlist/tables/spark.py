@@ -12,14 +12,14 @@ from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
 from shortlist._reading import Frame
-from shortlist.tables.candidates import as_text, known_rows
+from shortlist.tables.candidates import known_rows
 from shortlist.tables.held import Place
+from shortlist.tables.kinds import FIRST, LAST, Kind, as_text, check_user, is_float, is_number, item_kind, kind_of
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 from shortlist.tables.reading import in_one_sentence
 
 WRONG = "the Spark DataFrame cannot be counted"
-NESTED = ("array", "map", "struct", "variant")
-NUMERIC = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "boolean")
+TYPES: dict[Kind, str] = {"text": "string", "integer": "bigint", "boolean": "boolean", "date": "date"}
 
 
 def count_spark(table: Any, question: Question, candidates: object) -> SparkCounts:
@@ -28,14 +28,13 @@ def count_spark(table: Any, question: Question, candidates: object) -> SparkCoun
         raise TypeError("source must be a Spark DataFrame, not a column or a session")
     question.check_columns(table.columns)
     kinds = dict(table.dtypes)
-    for item in question.items:
-        if kinds[item].startswith(NESTED):
-            raise ValueError(f"item={item!r} holds nested values; choose columns of text, numbers or dates")
-    if question.value is not None and not kinds[question.value].startswith(NUMERIC):
+    check_user(question.user, kinds[question.user])
+    forms = [item_kind(item, kinds[item]) for item in question.items]
+    if question.value is not None and not is_number(kinds[question.value]):
         raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
-    known = None if candidates is None else _known(table, candidates, kinds, question)
+    known = None if candidates is None else _known(table, candidates, forms, question)
     with in_one_sentence(WRONG):
-        counts = _counted(_rows(table, kinds, question), question)
+        counts = _counted(_rows(table, kinds, forms, question), question)
         held = (counts if known is None else _matched(counts, known, question)).persist()
     result = SparkCounts(held, question.keys)
     weakref.finalize(result, _forget, held)
@@ -46,15 +45,25 @@ def _column(name: str) -> Any:
     return sf.col("`" + name.replace("`", "``") + "`")
 
 
-def _key(name: str, kind: str) -> Any:
-    """A user or an item: missing floats are missing, and there is one zero."""
+def _user(name: str, kind: str) -> Any:
+    """Missing floats are missing, and there is one zero."""
     column = _column(name)
-    return sf.when(~sf.isnan(column), column + sf.lit(0.0).cast(kind)) if kind in ("float", "double") else column
+    return sf.when(~sf.isnan(column), column + sf.lit(0.0).cast(kind)) if is_float(kind) else column
 
 
-def _rows(table: Any, kinds: dict[str, str], question: Question) -> Any:
-    names = {"u": question.user, **dict(zip(question.keys, question.items, strict=True))}
-    wanted = [_key(theirs, kinds[theirs]).alias(ours) for ours, theirs in names.items()]
+def _items(forms: list[Kind], question: Question) -> list[Any]:
+    """The items in the form their labels have."""
+    parts = zip(question.keys, question.items, forms, strict=True)
+    return [_item(_column(item), form).alias(key) for key, item, form in parts]
+
+
+def _item(column: Any, form: Kind) -> Any:
+    shown = sf.when(sf.year(column).between(FIRST.year, LAST.year), column) if form == "date" else column
+    return shown.cast(TYPES[form])
+
+
+def _rows(table: Any, kinds: dict[str, str], forms: list[Kind], question: Question) -> Any:
+    wanted = [_user(question.user, kinds[question.user]).alias("u"), *_items(forms, question)]
     if question.value is not None:
         number = _column(question.value).cast("double")
         wanted.append(sf.when(~sf.isnan(number), number).alias("v"))
@@ -80,21 +89,18 @@ def _within(name: str, low: int, high: int) -> Any:
     return sf.greatest(sf.least(sf.col(name), sf.lit(high).cast("bigint")), sf.lit(low).cast("bigint"))
 
 
-def _known(table: Any, candidates: Any, kinds: dict[str, str], question: Question) -> Any:
-    """The candidates as a DataFrame with the items' own types."""
-    types = {key: kinds[item] for key, item in zip(question.keys, question.items, strict=True)}
+def _known(table: Any, candidates: Any, forms: list[Kind], question: Question) -> Any:
+    """The candidates as a DataFrame with the items' own kinds."""
     if type(candidates).__module__.startswith("pyspark"):
-        if any(item not in candidates.columns for item in question.items):
-            raise ValueError("candidates: the query must have the item columns, by the same names")
         own = dict(candidates.dtypes)
-        listed = candidates.select(
-            *(_key(item, own[item]).alias(key) for key, item in zip(question.keys, question.items, strict=True))
-        ).dropna()
-    else:
-        rows = [tuple(as_text(part) for part in row) for row in known_rows(candidates, question.items)]
-        schema = ", ".join(f"{key} string" for key in question.keys)
-        listed = table.sparkSession.createDataFrame(rows, schema)
-    return listed.select(*(listed[key].cast(kind).alias(key) for key, kind in types.items())).dropna().distinct()
+        if any(item not in own for item in question.items):
+            raise ValueError("candidates: the query must have the item columns, by the same names")
+        if [kind_of(own[item]) for item in question.items] != forms:
+            raise ValueError("candidates: the query's columns must be of the same kinds as the item columns; cast them")
+        return candidates.select(*_items(forms, question)).dropna().distinct()
+    rows = [tuple(map(as_text, row)) for row in known_rows(candidates, question.items, forms)]
+    listed = table.sparkSession.createDataFrame(rows, ", ".join(f"{key} string" for key in question.keys))
+    return listed.select(*(listed[key].cast(TYPES[form]) for key, form in zip(question.keys, forms, strict=True)))
 
 
 def _matched(counts: Any, known: Any, question: Question) -> Any:

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from shortlist._reading import Frame
-from shortlist.tables.candidates import Row, as_text
 from shortlist.tables.held import Place
+from shortlist.tables.kinds import FIRST, LAST, Kind, Row, as_text, check_user, is_float, is_number, item_kind
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 
 Run = Callable[[str], list[Any]]
 """Runs one statement in the engine and returns its rows."""
 
-NESTED = ("STRUCT", "MAP", "UNION", "JSON", "VARIANT")
-NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
-           "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")  # fmt: skip
+TYPES: dict[Kind, str] = {
+    "text": "VARCHAR", "integer": "BIGINT", "unsigned": "UBIGINT", "boolean": "BOOLEAN", "date": "DATE",
+}  # fmt: skip
 
 
 def name(column: str) -> str:
@@ -39,6 +39,16 @@ def is_nan(number: str) -> str:
     return f"isnan(list_value({number})[1])"
 
 
+def declared(kind: str) -> str:
+    """A type as kinds.py reads it: an enum is its text, an array is nested."""
+    return "VARCHAR" if kind.startswith("ENUM(") else "nested" if kind.endswith("]") else kind
+
+
+def bytewise(words: str) -> str:
+    """Text that is equal only if its bytes are, whatever collation its column or connection has."""
+    return f'{words} COLLATE "binary"'
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A table as a statement sees it: what to select from, the expression and the type of each column."""
@@ -49,23 +59,34 @@ class Source:
     as_text: bool = False
     """Whether the fields are text whatever they look like, so that a number must be tried."""
 
-    def key(self, column: str) -> str:
-        """A user or an item: missing floats are missing, and there is one zero."""
+    def kind(self, item: str) -> Kind:
+        """The kind of an item column; an enum is its text."""
+        return item_kind(item, declared(self.types[item]))
+
+    def user(self, column: str) -> str:
+        """Missing floats are missing, and there is one zero."""
         found = self.columns[column]
-        if self.types[column] in ("FLOAT", "DOUBLE"):
+        if is_float(self.types[column]):
             return f"CASE WHEN {is_nan(found)} THEN NULL ELSE {found} + 0.0 END"
-        return found
+        return bytewise(found) if self.types[column] == "VARCHAR" else found
+
+    def item(self, column: str) -> str:
+        """In the form its labels have."""
+        found, kind = self.columns[column], self.kind(column)
+        if kind == "date":
+            return f"CASE WHEN {found} BETWEEN DATE '{FIRST}' AND DATE '{LAST}' THEN {found} END"
+        cast = found if self.types[column] == TYPES[kind] else f"CAST({found} AS {TYPES[kind]})"
+        return bytewise(cast) if kind == "text" else cast
 
     def number(self, column: str) -> str:
         return f"{'TRY_CAST' if self.as_text else 'CAST'}({self.columns[column]} AS DOUBLE)"
 
     def check(self, question: Question) -> None:
-        """From the types alone: items must be plain values, the value a number."""
+        """From the types alone (kinds.py); the value must be a number."""
+        check_user(question.user, declared(self.types[question.user]))
         for item in question.items:
-            kind = self.types[item]
-            if kind.startswith(NESTED) or kind.endswith("]"):
-                raise ValueError(f"item={item!r} holds nested values; choose columns of text, numbers or dates")
-        if question.value is not None and not self.as_text and not self.types[question.value].startswith(NUMERIC):
+            self.kind(item)
+        if question.value is not None and not self.as_text and not is_number(self.types[question.value]):
             raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
 
 
@@ -80,8 +101,8 @@ def counting(source: Source, question: Question) -> str:
 
 
 def _rows(source: Source, question: Question) -> str:
-    wanted = {"u": source.key(question.user)}
-    wanted |= {key: source.key(item) for key, item in zip(question.keys, question.items, strict=True)}
+    wanted = {"u": source.user(question.user)}
+    wanted |= {key: source.item(item) for key, item in zip(question.keys, question.items, strict=True)}
     present = [f"{column} IS NOT NULL" for column in wanted]
     if question.value is not None:
         wanted["v"] = source.number(question.value)
@@ -101,18 +122,20 @@ def _held(total: str, low: int, high: int) -> str:
 
 
 def listed(rows: list[Row], source: Source, question: Question) -> str:
-    """A public list as a table of the items' own types."""
-    kinds = {key: source.types[item] for key, item in zip(question.keys, question.items, strict=True)}
-    parts = (
-        unnested(column, kind, key) for column, (key, kind) in zip(zip(*rows, strict=True), kinds.items(), strict=True)
-    )
+    """A public list as a table of the items' own kinds."""
+    columns = zip(*rows, strict=True)
+    parts = [
+        unnested(column, TYPES[source.kind(item)], key)
+        for column, key, item in zip(columns, question.keys, question.items, strict=True)
+    ]
     return f"SELECT {', '.join(parts)}"
 
 
 def unnested(cells: Iterable[Any], kind: str, column: str) -> str:
     """A column of values: one text that holds them all as JSON, so that any character may be in them."""
     listed = text(json.dumps([as_text(cell) for cell in cells]))
-    return f"CAST(unnest(from_json({listed}, '[\"VARCHAR\"]')) AS {kind}) AS {name(column)}"
+    found = f"CAST(unnest(from_json({listed}, '[\"VARCHAR\"]')) AS {kind})"
+    return f"{bytewise(found) if kind == 'VARCHAR' else found} AS {name(column)}"
 
 
 def matched(found: str, known: str | None, question: Question) -> str:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shortlist.choose import mechanism_for
+from shortlist.choose import planned
 from shortlist.mechanisms import Mechanism
 from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.privacy.filter import Balance
 from shortlist.report.one_release import spent_share
 from shortlist.report.studio.folder import LEDGERS, LISTS, TABLES, Folder
-from shortlist.tables.candidates import known_rows
+from shortlist.tables.files import rows_of_file
 
 MOST_PASTED = 500_000
 """Characters of a pasted list of candidates."""
@@ -64,7 +64,9 @@ class Question:
 
     def mechanism(self) -> tuple[Mechanism, str]:
         """What will run, and why: the public rule of `top_k`."""
-        return mechanism_for(self.k, budget=self.budget, ordered=self.ordered, public=self.candidates is not None)
+        public = self.candidates is not None
+        mechanism, why, _ = planned(self.k, public=public, budget=self.budget, ordered=self.ordered)
+        return mechanism, why
 
     def listed(self) -> Any:
         """The candidates as `count` takes them."""
@@ -72,7 +74,15 @@ class Question:
 
     def number_of_candidates(self) -> int | None:
         """How many there are, where the list is public."""
-        return None if self.candidates is None else len(known_rows(self.listed(), (self.item,)))
+        if self.candidates is None:
+            return None
+        listed = self.candidates
+        return len(set(listed if isinstance(listed, tuple) else rows_of_file(str(listed), (self.item,))))
+
+    def check_k(self, number: int) -> None:
+        """Refuse a list as long as all candidates: there would be nothing to choose."""
+        if self.k >= number:
+            raise ValueError(f"k: of {number:,} candidates fewer than {number:,} can be chosen; write a smaller k")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +97,8 @@ class Plan:
     @classmethod
     def of(cls, question: Question) -> Plan:
         number = question.number_of_candidates()
-        if number is not None and question.k >= number:
-            raise ValueError(f"k: of {number:,} candidates at most {number - 1:,} can be chosen; write a smaller k")
+        if number is not None:
+            question.check_k(number)
         mechanism, why = question.mechanism()
         return cls(question, mechanism, why.removeprefix("auto: "), number)
 

@@ -99,7 +99,9 @@ class Work:
         asked, mechanism = job.plan.question, job.plan.mechanism
         columns = Columns.of(asked.user, asked.item, None, None)
         job.state = "checking"
-        check_file(str(asked.table), columns)
+        number = check_file(str(asked.table), columns, asked.listed())
+        if number is not None:
+            asked.check_k(number)
         ledger = Ledger(asked.ledger)
         job.state = "charging"
         unit = f"{asked.unit} (add-remove)"

@@ -1,0 +1,181 @@
+"""Broken mechanisms over sets, sequences and unknown lists of candidates: all by their exact laws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import combinations, permutations, product
+from math import ceil
+
+from flint import arb
+
+from shortlist.audit.boxes import Law, Point
+from shortlist.audit.broken.entry import Broken
+from shortlist.audit.curves import power, rational
+from shortlist.audit.races import choice_law
+from shortlist.privacy import ZCDP, ApproxDP, PureDP
+
+Size = Callable[[int, int, int], Fraction]
+
+
+def printed_size(k: int, h: int, t: int) -> Fraction:
+    """Algorithm 1 multiplies by (t - (h + 1)) / (k - (h + 1)) where (t - (h + 2)) / (k - (h + 1)) is meant."""
+    size = Fraction(1)
+    for new in range(k - 2, h - 1, -1):
+        size *= Fraction(t - (new + 1), k - (new + 1))
+    return size
+
+
+def class_law(x: Point, k: int, rate: Fraction, gamma: Fraction, size: Size) -> Law:
+    """A Gumbel class sampler in which class (h, t) weighs size(k, h, t), its members drawn uniformly."""
+    order = sorted(range(len(x)), key=lambda item: (-x[item], item))
+    s = [Fraction(x[item]) for item in order]
+    weights = {tuple(range(k)): power(rational(rate * (gamma * s[k - 1] - (1 - gamma) * s[k - 1])))}
+    for h, t in product(range(k), range(k + 1, len(x) + 1)):
+        members = [(*range(h), *body, t - 1) for body in combinations(range(h + 1, t - 1), k - 1 - h)]
+        share = power(rational(rate * (gamma * s[t - 1] - (1 - gamma) * s[h]))) * arb(rational(size(k, h, t)))
+        weights |= dict.fromkeys(members, share / len(members))
+    total = sum(weights.values(), start=arb(0))
+    named = {tuple(sorted(order[rank] for rank in ranks)): weight / total for ranks, weight in weights.items()}
+    return Law(dict(sorted(named.items())))
+
+
+def printed_start(x: Point) -> Law:
+    """gamma = 1, k = 1, epsilon .1: the best starts at x_[k] and not at (epsilon / 2) x_[k]."""
+    best = max(range(len(x)), key=lambda i: (x[i], -i))
+    rate = Fraction(1, 20)
+    exponents = [Fraction(x[i]) if i == best else rate * Fraction(x[i]) for i in range(len(x))]
+    return Law(dict(zip(range(len(x)), choice_law(exponents, "gumbel"), strict=True)))
+
+
+def joint_law(x: Point, k: int, rate: Fraction) -> Law:
+    """Sequences in proportion to e^(-rate loss)."""
+    ranked = sorted(map(Fraction, x), reverse=True)
+    orders = list(permutations(range(len(x)), k))
+    losses = [max(ranked[place] - Fraction(x[i]) for place, i in enumerate(order)) for order in orders]
+    return Law(dict(zip(orders, choice_law([-rate * loss for loss in losses], "gumbel"), strict=True)))
+
+
+def no_bar(counts: Point) -> Law:
+    """The exponential mechanism over the labels that are there: absent ones cannot be named."""
+    there = [i for i, count in enumerate(counts) if count]
+    if not there:
+        return Law({-1: arb(1)})
+    chances = choice_law([Fraction(counts[i]) for i in there], "gumbel")
+    return Law(dict(zip(there, chances, strict=True)))
+
+
+def barred(counts: Point, limit: int, delta: Fraction, *, above: int = 1, many: bool = True) -> Law:
+    """LimitedDomainTopK with k = 1: a bar at c + above, as heavy as `limit` (or one) labels over delta."""
+    ranked = sorted(counts, reverse=True)
+    c = ranked[limit] if limit < len(ranked) else 0
+    bar = ceil((limit if many else 1) * (1 - delta) / delta)
+    weights = {i: power(rational(n)) for i, n in enumerate(counts) if n > c}
+    weights[-1] = bar * power(rational(c + above))
+    total = sum(weights.values(), start=arb(0))
+    return Law({i: weights.get(i, arb(0)) / total for i in range(-1, len(counts))})
+
+
+def _top(counts: Point, k: int) -> tuple[int, ...]:
+    return tuple(sorted(sorted(range(len(counts)), key=lambda i: (-counts[i], i))[:k]))
+
+
+def _tested(counts: Point, passing: Callable[[int], arb]) -> Law:
+    """The top 1 if the gap passes the test, nothing otherwise."""
+    first, second = sorted(counts, reverse=True)[:2]
+    chance = passing(max(1, first - second))
+    return Law({_top(counts, 1): chance, None: 1 - chance})
+
+
+def at_least_one(counts: Point) -> Law:
+    """Two-sided geometric noise of epsilon 1; passes if gap + noise - 7 >= 1, where > 1 was proved."""
+    decay = power(rational(-1))
+
+    def passing(gap: int) -> arb:
+        need = 8 - gap  # P(noise >= need)
+        if need > 0:
+            return decay**need / (1 + decay)
+        return 1 - decay ** (1 - need) / (1 + decay)
+
+    return _tested(counts, passing)
+
+
+STABLE = float(power(rational(-8)) / (1 + power(rational(-1))))
+"""P(noise > 7): the delta that was proved for the strict test."""
+
+
+def pate_add_remove(counts: Point) -> Law:
+    """Votes under replacement, tested as if a teacher could only come or go: clamp and threshold at 1, s = 1.5."""
+    spread, quantile = arb(3) / 2, arb(rational(3.090232306167814))  # the .999 quantile
+
+    def passing(gap: int) -> arb:
+        return ((quantile - arb(gap - 1) / spread) / arb(2).sqrt()).erfc() / 2
+
+    return _tested(counts, passing)
+
+
+ENTRIES = (
+    Broken(
+        name="canonical top-k, class sizes",
+        what="the printed update of class sizes is off by one",
+        found="ERRATA 002, Algorithm 1",
+        claim=PureDP(0.1),
+        law=lambda x: class_law(x, 3, Fraction(1, 20), Fraction(1, 2), printed_size),
+        pairs=(((1, 0, 1, 0, 1, 0), (0, 1, 0, 1, 0, 1)), ((1, 1, 1, 0, 0, 0), (0, 0, 0, 1, 1, 1))),
+    ),
+    Broken(
+        name="canonical top-k, start at gamma 1",
+        what="the best set starts at x_[k], not at (epsilon / 2) x_[k]",
+        found="ERRATA 002, Algorithm 1",
+        claim=PureDP(0.1),
+        law=printed_start,
+        pairs=(((100, 99), (99, 100)),),
+    ),
+    Broken(
+        name="joint with epsilon/2",
+        what="exponent epsilon / 2 for general scores; epsilon / 4 is due",
+        found="ERRATA 002, Gillenwater et al. 2022 read for counts",
+        law=lambda x: joint_law(x, 2, Fraction(1, 2)),
+        pairs=(((9, 0, 9, 9, 3), (8, 1, 8, 10, 2)),),
+    ),
+    Broken(
+        name="unknown domain without a bar",
+        what="the labels of the data are the candidates: a new one gives its owner away",
+        found="SPEC_UNKNOWN N1",
+        claim=ApproxDP(1.0, 1e-6),
+        law=no_bar,
+        pairs=(((5, 3, 0), (5, 3, 1)), ((0, 0, 0), (0, 0, 1))),
+    ),
+    Broken(
+        name="bar without its +1",
+        what="LimitedDomainTopK with the bar at c instead of c + 1",
+        found="SPEC_UNKNOWN N2.2",
+        claim=ApproxDP(1.0, 0.05),
+        law=lambda x: barred(x, 2, Fraction(1, 20), above=0),
+        pairs=(((0, 0, 0), (1, 1, 0)),),
+    ),
+    Broken(
+        name="bar without its limit",
+        what="LimitedDomainTopK with delta for each label instead of all",
+        found="SPEC_UNKNOWN N2.2",
+        claim=ApproxDP(1.0, 0.05),
+        law=lambda x: barred(x, 2, Fraction(1, 20), many=False),
+        pairs=(((0, 0, 0), (1, 1, 0)),),
+    ),
+    Broken(
+        name=">= in the stability test",
+        what="with whole noise a noisy gap of exactly 1 passes",
+        found="ERRATA 004, Lemma 18",
+        claim=ApproxDP(1.0, STABLE * (1 + 1e-12)),
+        law=at_least_one,
+        pairs=(((4, 4, 0), (4, 5, 0)), ((5, 4, 0), (5, 5, 0))),
+    ),
+    Broken(
+        name="PATE with add-remove parameters",
+        what="a record replaces one teacher's votes: the gap moves by 2, the test was made for 1",
+        found="ERRATA 004; SPEC_UNKNOWN N6",
+        claim=ZCDP(1 / (2 * 1.5**2), 1e-3),
+        law=pate_add_remove,
+        pairs=(((6, 4, 0), (5, 5, 0)), ((6, 5, 0), (5, 6, 0)), ((6, 4, 0), (4, 6, 0))),
+    ),
+)

@@ -1,0 +1,325 @@
+"""The certified law of each mechanism on small inputs: what `prove_mechanism` compares with its promise.
+
+They are written from the formulas in docs/mechanisms, not from the samplers, and share nothing with `shortlist.laws`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
+from itertools import combinations, permutations, product
+from typing import Any
+
+from flint import arb, ctx, fmpq
+
+from shortlist.audit import curves
+from shortlist.audit.boxes import Law, Point, Proof, neighbours, prove
+from shortlist.audit.curves import NAMED, PRECISION, power, rational
+from shortlist.audit.races import best_of, choice_law, gap_density, guarded_choice, leads, ordered_law, set_law
+from shortlist.audit.transcripts import transcript_law
+from shortlist.audit.unknown_laws import (
+    ballots,
+    canonical_limited,
+    histograms,
+    large_gap,
+    limited_domain,
+    pate_law,
+    stable,
+)
+from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
+    CanonicalTopK,
+    ExponentialWithGap,
+    GuardedTopK,
+    HybridSparseVector,
+    HybridTopK,
+    JointTopK,
+    LargeGap,
+    LimitedDomainTopK,
+    MeasuredTopK,
+    Mechanism,
+    NoisyMax,
+    OneshotTopK,
+    SparseVector,
+    StableTopK,
+    TopKWithGaps,
+)
+from shortlist.mechanisms.base import checked_noise
+from shortlist.mechanisms.canonical import default_gamma
+from shortlist.mechanisms.guarded import TAU, junk_from, rho_of, share_of
+from shortlist.pate import MultiLabelPATE
+from shortlist.privacy import Guarantee
+from shortlist.scores import Scores
+
+GAPS = (0.0, 0.3, 1.0, 2.5, 30.0)
+"""Where densities of gaps are compared, in units of the noise."""
+
+Maker = Callable[[Any, Scores], Law]
+
+
+def law_of(mechanism: Mechanism, scores: Scores) -> Law:
+    """The certified law of this mechanism on these scores.
+
+    Raises
+    ------
+    ValueError
+        where none is known: the law of Gumbel values is checked by its hockey stick, and custom noise by its pieces.
+    """
+    for kind, maker in MAKERS.items():
+        if isinstance(mechanism, kind):
+            with ctx.workprec(PRECISION):
+                return maker(mechanism, scores)
+    raise ValueError(f"no certified law is known for {type(mechanism).__name__}; use sl.audit, which only draws")
+
+
+def prove_mechanism(
+    mechanism: Mechanism, *, d: int = 3, top: int = 2, monotone: bool = False, claim: Guarantee | None = None
+) -> Proof:
+    """Enumerate the mechanism on all neighbours of the box {0..top}^d and compare it with its charge.
+
+    >>> from shortlist.mechanisms import NoisyMax
+    >>> print(prove_mechanism(NoisyMax(epsilon=1.0), d=2, top=1))
+    proved on this box: PureDP(epsilon=1.0) for 24 pairs of neighbours, largest log ratio 1.000000
+    """
+
+    def law(x: Point) -> Law:
+        return law_of(mechanism, Scores(list(x), monotone=monotone))
+
+    promised = mechanism.charge if claim is None else claim
+    if isinstance(mechanism, UNKNOWN):
+        monotone = True
+        return prove(_remembered(law, False, False), histograms(d, top), promised)
+    shift = _shift_invariant(mechanism)
+    relabel = isinstance(mechanism, GuardedTopK)
+    return prove(_remembered(law, shift, relabel), neighbours(d, top, monotone=monotone), promised)
+
+
+def prove_pate(pate: MultiLabelPATE, *, labels: int = 3, teachers: int = 5, claim: Guarantee | None = None) -> Proof:
+    """Enumerate one query on all counts of so many teachers' votes, one teacher's votes replaced."""
+
+    def law(counts: Point) -> Law:
+        with ctx.workprec(PRECISION):
+            return pate_law(pate, counts)
+
+    return prove(law, ballots(labels, teachers), pate.query if claim is None else claim)
+
+
+def _shift_invariant(mechanism: Mechanism) -> bool:
+    """Index-only mechanisms and gaps do not see a common shift; thresholds and values do."""
+    return not isinstance(mechanism, LargeGap | SparseVector | HybridTopK | HybridSparseVector | MeasuredTopK)
+
+
+def _remembered(law: Callable[[Point], Law], shift: bool, relabel: bool) -> Callable[[Point], Law]:
+    """Each law once per shift, and per order of the scores where outcomes are (sorted set, rest)."""
+    known: dict[Point, Law] = {}
+
+    def found(x: Point) -> Law:
+        moved = tuple(value - max(x) for value in x) if shift else x
+        order = sorted(range(len(x)), key=lambda i: moved[i]) if relabel else list(range(len(x)))
+        key = tuple(moved[i] for i in order)
+        if key not in known:
+            known[key] = law(key)
+        if not relabel:
+            return known[key]
+        renamed = {
+            (tuple(sorted(order[i] for i in chosen)), rest): chance
+            for (chosen, rest), chance in known[key].chances.items()
+        }
+        return Law(dict(sorted(renamed.items())))
+
+    return found
+
+
+def _noisy_max(mechanism: NoisyMax, scores: Scores) -> Law:
+    one = mechanism._top_one
+    if isinstance(one, OneshotTopK):
+        return _oneshot(one, scores)
+    return Law(ordered_law(scores.values.tolist(), 1, "gaussian", one._scale(scores)))
+
+
+def _oneshot(mechanism: OneshotTopK, scores: Scores) -> Law:
+    noise = checked_noise(mechanism.noise).name
+    law = ordered_law if mechanism.ordered and (mechanism.k <= 2 or noise == "gumbel") else set_law
+    return Law(law(scores.values.tolist(), mechanism.k, noise, mechanism._scale(scores)))
+
+
+def utilities(x: Sequence[Any], k: int, gamma: Fraction, *, paper: bool = False) -> dict[tuple[int, ...], Fraction]:
+    """u(y) = g min(inside) - (1-g) max(outside) of every k-subset, straight from the definition (SPEC 8)."""
+    result = {}
+    for chosen in combinations(range(len(x)), k):
+        inside = min(Fraction(x[i]) for i in chosen)
+        outside = max(Fraction(x[i]) for i in range(len(x)) if i not in chosen)
+        result[chosen] = gamma * inside - (1 - gamma) * (max(inside, outside) if paper else outside)
+    return result
+
+
+def _rate(mechanism: CanonicalTopK | JointTopK | GuardedTopK, scores: Scores) -> Fraction:
+    epsilon = getattr(mechanism.charge, "epsilon", None)
+    if not isinstance(epsilon, float):
+        raise ValueError("the law of this budget is not enumerated; write epsilon=")
+    return Fraction(epsilon) / scores.range_sensitivity
+
+
+def _canonical(mechanism: CanonicalTopK, scores: Scores) -> Law:
+    x = scores.values.tolist()
+    gamma = default_gamma(mechanism.k, len(x)) if mechanism.gamma is None else Fraction(mechanism.gamma)
+    u = utilities(x, mechanism.k, gamma, paper=mechanism.loss == "paper")
+    rate = _rate(mechanism, scores)
+    return Law(dict(zip(u, choice_law([rate * value for value in u.values()], mechanism._kind.name), strict=True)))
+
+
+def _joint(mechanism: JointTopK, scores: Scores) -> Law:
+    x = [Fraction(value) for value in scores.values.tolist()]
+    ranked, rate = sorted(x, reverse=True), _rate(mechanism, scores) / 2
+    orders = list(permutations(range(len(x)), mechanism.k))
+    losses = [max(ranked[place] - x[i] for place, i in enumerate(order)) for order in orders]
+    return Law(dict(zip(orders, choice_law([-rate * loss for loss in losses], "gumbel"), strict=True)))
+
+
+def _guarded(mechanism: GuardedTopK, scores: Scores) -> Law:
+    """Scores sorted ascending or not; without a guard it is canonical top-k (k <= d / 2 only)."""
+    x, k = scores.values.tolist(), mechanism.k
+    junk = junk_from(k, len(x), rho_of(k))
+    if min(k, len(x) - k) <= 2 or not (junk < len(x) - k).any() or 2 * k > len(x):
+        return Law({(y, "canonical"): p for y, p in _canonical(mechanism._canonical, scores).chances.items()})
+    rate, share = _rate(mechanism, scores), share_of(k, len(x))
+    u = {y: rate * value for y, value in utilities(x, k, Fraction(1, 2)).items()}
+    guard = arb(rational(TAU)) + sum((power(rational(u[y])) for y in u if _is_junk(y, x, k, junk)), start=arb(0)).log()
+    law, left = guarded_choice(list(u.values()), guard, share)
+    after = set_law(x, k, "exponential", k / ((1 - share) * rate))
+    chances: dict[Hashable, arb] = {(y, "canonical"): p for y, p in zip(u, law, strict=True)}
+    chances |= {(y, "one-shot"): left * p for y, p in after.items()}
+    return Law(chances)
+
+
+def _is_junk(chosen: tuple[int, ...], x: Sequence[Any], k: int, junk: Any) -> bool:
+    """Whether the set's class (first rank missing, worst rank held) is junk; ties are ranked by position."""
+    order = sorted(range(len(x)), key=lambda i: (-x[i], i))
+    ranks = sorted(order.index(i) for i in chosen)
+    if ranks == list(range(k)):
+        return False
+    missing = next(rank for rank in range(len(x)) if rank not in ranks)
+    return bool(ranks[-1] - k >= junk[k - 1 - missing])
+
+
+def _grid(k: int, scale: Fraction) -> list[tuple[float, ...]]:
+    return list(product([gap * float(scale) for gap in GAPS], repeat=k))
+
+
+def _gaps(mechanism: TopKWithGaps, scores: Scores) -> Law:
+    x = scores.values.tolist()
+    scale = mechanism.k * scores.range_sensitivity / Fraction(mechanism.guarantee.epsilon)
+    noise = NAMED[mechanism.noise]
+    return Law(
+        {
+            (order, gaps): gap_density(x, order, gaps, noise, scale)
+            for order in permutations(range(len(x)), mechanism.k)
+            for gaps in _grid(mechanism.k, scale)
+        },
+        density=True,
+    )
+
+
+def _measured(mechanism: MeasuredTopK, scores: Scores) -> Law:
+    """The density of (order, gaps, measurements), of which values and gaps are a one-to-one function."""
+    half = mechanism.guarantee.epsilon / 2
+    chosen = _gaps(TopKWithGaps(k=mechanism.k, epsilon=half, noise=mechanism.noise), scores)
+    scale = rational(mechanism.k * scores.largest_sensitivity / Fraction(half))
+    x = [rational(value) for value in scores.values.tolist()]
+    law = {}
+    for (order, gaps), value in chosen.chances.items():
+        for seen in product((-8, 0, 8), repeat=mechanism.k):
+            distance = sum((abs(fmpq(at) - x[i]) for i, at in zip(order, seen, strict=True)), start=fmpq(0))
+            law[order, gaps, seen] = value * power(-distance / scale)
+    return Law(law, density=True)
+
+
+def _exponential_gap(mechanism: ExponentialWithGap, scores: Scores) -> Law:
+    """The joint density of winner and gap is logistic: e^(theta - g) / (1 + e^(theta - g))^2 (SPEC 12)."""
+    rate = Fraction(mechanism.guarantee.epsilon) / scores.range_sensitivity
+    m = [rational(rate * Fraction(value)) for value in scores.values.tolist()]
+    law: dict[Hashable, arb] = {}
+    for s in range(len(m)):
+        theta = arb(m[s]) - sum((power(m[j]) for j in range(len(m)) if j != s), start=arb(0)).log()
+        for gap in GAPS:
+            odds = (theta - arb(gap)).exp()
+            law[s, gap] = odds / (1 + odds) ** 2
+    return Law(law, density=True)
+
+
+def _sparse(mechanism: SparseVector, scores: Scores) -> Law:
+    return transcript_law(mechanism.rules, scores.values.tolist())
+
+
+def _hybrid_top_k(mechanism: HybridTopK, scores: Scores) -> Law:
+    """(order, gaps, ended): the threshold runs along, and where it finishes the list ends (SPEC 11)."""
+    k, epsilon, spread = mechanism.k, Fraction(mechanism.guarantee.epsilon), scores.range_sensitivity
+    scale = k * spread / epsilon
+    wide, noise = rational(scale), NAMED["exponential"]
+    x = [rational(value) for value in scores.values.tolist()]
+    line = rational(mechanism.threshold)
+    law, costs = {}, {}
+    for n in range(min(k, len(x)) + 1):
+        ended = n < k
+        cost = (n + scores.largest_sensitivity / spread) * epsilon / k if ended else epsilon
+        for order in permutations(range(len(x)), n):
+            rest = [x[j] for j in range(len(x)) if j not in order]
+            for gaps in _grid(n, scale):
+                ahead = zip(order, leads(gaps), strict=True)
+                winners = curves.product([CONSTANT, *(curves.density(noise, wide, x[i] - lead) for i, lead in ahead)])
+                if ended:
+                    others = [curves.below(noise, wide, place) for place in rest]
+                    value = curves.product([winners, curves.density(noise, wide, line), *others]).integral()
+                else:
+                    value = best_of(winners, [line, *rest], noise, wide).integral()
+                law[order, gaps, ended] = value
+                costs[order, gaps, ended] = float(cost)
+    return Law(law, density=True, costs=costs)
+
+
+CONSTANT = curves.Curve((), (curves.ONE,))
+
+
+def _hybrid_sparse(mechanism: HybridSparseVector, scores: Scores) -> Law:
+    """(items in order of their gaps, gaps): an integral over the threshold's noise (SPEC 11)."""
+    first, each = mechanism.shares(scores)
+    below, scale = scores.largest_sensitivity / first, scores.range_sensitivity / each
+    noise, wide = NAMED["exponential"], rational(scale)
+    shifted = [rational(Fraction(v) - Fraction(mechanism.threshold) - scale + below) for v in scores.values.tolist()]
+    line = curves.density(noise, rational(below), fmpq(0))
+    law, costs = {}, {}
+    for n in range(min(mechanism.k, len(shifted)) + 1):
+        for order in permutations(range(len(shifted)), n):
+            for gaps in product([gap * float(scale) for gap in GAPS], repeat=n):
+                if list(gaps) != sorted(gaps, reverse=True):
+                    continue
+                bar = rational(gaps[-1]) if n == mechanism.k else fmpq(0)
+                rest = [shifted[j] - bar for j in range(len(shifted)) if j not in order]
+                winners = [
+                    curves.density(noise, wide, shifted[i] - rational(g)) for i, g in zip(order, gaps, strict=True)
+                ]
+                others = [curves.below(noise, wide, place) for place in rest]
+                law[order, gaps] = curves.product([line, *winners, *others]).integral()
+                costs[order, gaps] = float(first + n * each)
+    return Law(law, density=True, costs=costs)
+
+
+MAKERS: dict[type[Mechanism], Maker] = {
+    NoisyMax: _noisy_max,
+    OneshotTopK: _oneshot,
+    CanonicalTopK: _canonical,
+    GuardedTopK: _guarded,
+    JointTopK: _joint,
+    TopKWithGaps: _gaps,
+    MeasuredTopK: _measured,
+    ExponentialWithGap: _exponential_gap,
+    SparseVector: _sparse,
+    HybridTopK: _hybrid_top_k,
+    HybridSparseVector: _hybrid_sparse,
+    LargeGap: large_gap,
+    StableTopK: stable,
+    LimitedDomainTopK: limited_domain,
+    CanonicalLimitedDomain: canonical_limited,
+}
+UNKNOWN = (StableTopK, LimitedDomainTopK, CanonicalLimitedDomain)
+"""For counts of labels that come from the data: their boxes are histograms, and one more user."""

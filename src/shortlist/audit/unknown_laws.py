@@ -1,0 +1,166 @@
+"""Certified laws where the list of candidates comes from the data: an absent label counts 0 (SPEC 13, N2, N3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations, permutations
+from math import ceil, comb
+from typing import Any
+
+from flint import arb
+
+from shortlist.audit.boxes import Law, Point, neighbours
+from shortlist.audit.curves import power, rational
+from shortlist.audit.races import choice_law, ordered_law
+from shortlist.laws.stability import GaussianTest, LaplaceTest
+from shortlist.mechanisms import CanonicalLimitedDomain, LargeGap, LimitedDomainTopK, StableTopK
+from shortlist.mechanisms.large_gap import last_rank, offsets
+from shortlist.mechanisms.oneshot import epsilon_of_a_round
+from shortlist.pate import MultiLabelPATE
+from shortlist.scores import Scores
+
+STOP = "#"
+
+
+def histograms(labels: int, top: int) -> Iterator[tuple[Point, Point]]:
+    """All histograms with counts up to `top`, each with one more user, who may bring any labels."""
+    for x, y in neighbours(labels, top, monotone=True):
+        if min(y) >= 0:
+            yield x, y
+
+
+def working_list(counts: Sequence[int], limit: int) -> tuple[list[int], int]:
+    """(T, c): the labels that count more than row limit + 1."""
+    ranked = sorted(counts, reverse=True)
+    c = ranked[limit] if limit < len(ranked) else 0
+    return [i for i, count in enumerate(counts) if count > c], c
+
+
+def limited_domain(mechanism: LimitedDomainTopK, scores: Scores) -> Law:
+    """(labels in order, cut before the bar; whether the bar ended them)."""
+    counts, (e, delta) = scores.values.tolist(), mechanism._rates
+    limit, rate = mechanism._limit, Fraction(e)
+    there, c = working_list(counts, limit)
+    if mechanism.noise == "gumbel":
+        many = ceil(limit * (1 - Fraction(delta)) / Fraction(delta))
+        weights = [power(rational(rate * counts[i])) for i in there]
+        return Law(_peeled(there, weights, many * power(rational(rate * (c + 1))), mechanism.k))
+    bar = c + 1 + Fraction(mechanism.offset)
+    k = min(mechanism.k, len(there) + 1)
+    law: dict[Any, arb] = {}
+    for order, chance in ordered_law([*(counts[i] for i in there), bar], k, "exponential", 1 / rate).items():
+        ended = len(there) in order or len(order) < mechanism.k
+        cut = order[: order.index(len(there))] if len(there) in order else order
+        key = (tuple(there[i] for i in cut), ended)
+        law[key] = law.get(key, arb(0)) + chance
+    return Law(law)
+
+
+def _peeled(there: list[int], weights: list[arb], bar: arb, k: int) -> dict[Any, arb]:
+    law: dict[Any, arb] = {}
+    for n in range(min(k, len(there)) + 1):
+        for order in permutations(range(len(there)), n):
+            left, chance = sum(weights, start=bar), arb(1)
+            for i in order:
+                chance *= weights[i] / left
+                left = bar + sum(
+                    (w for j, w in enumerate(weights) if j not in order[: order.index(i) + 1]), start=arb(0)
+                )
+            law[tuple(there[i] for i in order), n < k] = chance * bar / left if n < k else chance
+    return law
+
+
+def canonical_limited(mechanism: CanonicalLimitedDomain, scores: Scores) -> Law:
+    """All sets of at most k labels of T, in proportion to e^(epsilon (g m - (1-g) M))."""
+    counts, k, limit = scores.values.tolist(), mechanism.k, mechanism.limit
+    assert limit is not None
+    gamma, rate = Fraction(mechanism.gamma), Fraction(mechanism._round)
+    there, c = working_list(counts, limit)
+    sets, delta = sum(comb(limit, j) for j in range(1, k + 1)), Fraction(mechanism.guarantee.delta)
+    if not (arb(rational(gamma * rate * mechanism.offset)) >= arb(rational(sets * (1 - delta) / delta)).log()):
+        raise ArithmeticError("the bar is not certainly high enough")
+    bar = c + 1 + mechanism.offset
+    chosen = [y for j in range(k + 1) for y in combinations(there, j)]
+    exponents = []
+    for y in chosen:
+        inside = min([Fraction(counts[i]) for i in y] + ([bar] if len(y) < k else []))
+        outside = max([Fraction(counts[i]) for i in there if i not in y] + [bar])
+        exponents.append(rate * (gamma * inside - (1 - gamma) * outside))
+    return Law(dict(zip(chosen, choice_law(exponents, "gumbel"), strict=True)))
+
+
+def large_gap(mechanism: LargeGap, scores: Scores) -> Law:
+    """Ranks in proportion to e^(epsilon (gap + r) / (2 R))."""
+    e = Fraction(epsilon_of_a_round(1, mechanism.guarantee))
+    return Law(_ranks(scores, mechanism.limit, mechanism.regularizer, e / (2 * scores.range_sensitivity)))
+
+
+def _ranks(scores: Scores, limit: int | None, regularizer: Any, rate: Fraction) -> dict[int, arb]:
+    last = last_rank(scores, limit)
+    ranked = [*sorted((Fraction(value) for value in scores.values.tolist()), reverse=True), *[Fraction(0)] * (last + 1)]
+    added = offsets(regularizer, last)
+    able = [j for j in range(last) if added[j] is not None]
+    exponents = [rate * (ranked[j] - ranked[j + 1] + (added[j] or 0)) for j in able]
+    return dict(zip((j + 1 for j in able), choice_law(exponents, "gumbel"), strict=True))
+
+
+def stable(mechanism: StableTopK, scores: Scores) -> Law:
+    """(rank, its set or None): the set is named with the chance that its test passes, which a tie never does."""
+    if mechanism.fill:
+        raise ValueError("the law of filling up is not enumerated; use sl.audit, which only draws")
+    parts, counts = mechanism._parts, scores.values.tolist()
+    if mechanism.k is not None:
+        ranks = {mechanism.k: arb(1)}
+    else:
+        assert parts.gap is not None
+        ranks = _ranks(scores, mechanism.limit, mechanism.regularizer, Fraction(parts.gap) / 2)
+    law: dict[Any, arb] = {}
+    for j, chance in ranks.items():
+        order = sorted(range(len(counts)), key=lambda i: (-counts[i], i))
+        ranked = [*(counts[i] for i in order), *[0] * (j + 1)]
+        passed = passing(parts.test, ranked[j - 1] - ranked[j])
+        law[j, None] = chance * (1 - passed)
+        if not passed.is_zero():
+            law[j, tuple(sorted(order[:j]))] = chance * passed
+    return Law(law)
+
+
+def pate_law(pate: MultiLabelPATE, counts: Sequence[int]) -> Law:
+    """The set of labels, or None: a rank by Gumbel(4 / e) on the gaps, then the test, for gaps that move by 2."""
+    ranked = [*sorted(counts, reverse=True), 0]
+    rate = Fraction(pate._gap) / 4
+    gaps = [ranked[j] - ranked[j + 1] for j in range(len(counts))]
+    law: dict[Any, arb] = {None: arb(0)}
+    for j, chance in enumerate(choice_law([rate * gap for gap in gaps], "gumbel")):
+        passed = passing(pate._test, gaps[j])
+        law[None] += chance * (1 - passed)
+        if gaps[j]:
+            chosen = tuple(i for i, count in enumerate(counts) if count >= ranked[j])
+            law[chosen] = law.get(chosen, arb(0)) + chance * passed
+    return Law(law)
+
+
+def ballots(labels: int, teachers: int) -> Iterator[tuple[Point, Point]]:
+    """Counts of votes, and what one teacher may make of them: every count one more, one less, or the same."""
+    for x, y in neighbours(labels, teachers):
+        if min(y) >= 0 and max(y) <= teachers:
+            yield x, y
+
+
+def passing(test: Any, gap: int) -> arb:
+    """The chance of passing, from the formulas of SPEC 13 and U7: the optimal test by its recursion."""
+    if gap == 0:
+        return arb(0)
+    if isinstance(test, GaussianTest):
+        above = max(gap, test.slack) - test.slack
+        return ((arb(test.z) - arb(rational(test.rate)) * above) / arb(2).sqrt()).erfc() / 2
+    e, delta = arb(rational(test.epsilon)), arb(rational(test.delta))
+    if isinstance(test, LaplaceTest):
+        need = (1 / (2 * delta)).log() - e * (gap - 1)
+        return (-need).exp() / 2 if need >= 0 else 1 - need.exp() / 2
+    chance = arb(0)
+    for _ in range(gap):
+        steps = (e.exp() * chance + delta, 1 - (-e).exp() * (1 - chance - delta), arb(1))
+        chance = min(steps, key=float)
+    return chance

@@ -1,0 +1,133 @@
+"""The columns of pandas, polars and pyarrow frames in the few kinds that are counted, from their declared types alone.
+
+What narwhals says of a pandas column of objects depends on its cells, so such columns are read here, cell by cell.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from shortlist._reading import FrameKind
+from shortlist.tables.kinds import FIRST, LAST, Kind, check_user, is_float, is_number, item_kind, kind_of, text_of
+from shortlist.tables.question import Question
+
+OBJECTS = "objects"
+"""A pandas column of Python objects or categories: text, cell by cell (`kinds.text_of`)."""
+
+WIDE = {"integer": nw.Int64, "unsigned": nw.UInt64}
+
+
+def names_of(source: Any, library: FrameKind) -> list[str]:
+    """The names of the columns, repeated ones too."""
+    if library == "polars":
+        return list(source.collect_schema().names())
+    return list(source.schema.names if library == "pyarrow" else source.columns)
+
+
+def declared_types(source: Any, library: FrameKind) -> dict[str, str]:
+    """The type of each column by its name, as kinds.py reads it."""
+    if library == "polars":
+        return {name: _polars_type(str(kind)) for name, kind in source.collect_schema().items()}
+    if library == "pyarrow":
+        return {field.name: _arrow_type(field.type) for field in source.schema}
+    return {name: _pandas_type(kind) for name, kind in zip(source.columns, source.dtypes, strict=True)}
+
+
+def check_types(types: dict[str, str], question: Question) -> list[Kind]:
+    """The kinds of the item columns; refuses what may not be counted."""
+    named = {name: "string" if kind == OBJECTS else kind for name, kind in types.items()}
+    check_user(question.user, named[question.user])
+    kinds = [item_kind(item, named[item]) for item in question.items]
+    value = question.value
+    if value is not None and not is_number(types[value]):
+        raise ValueError(f"value={value!r} must be a column of numbers; convert it first")
+    return kinds
+
+
+def kept_rows(source: Any, library: FrameKind, types: dict[str, str], kinds: list[Kind], question: Question) -> Any:
+    """A frame of our own names (u, the keys, v): rows with a missing user, item or value dropped."""
+    names = {"u": question.user, **dict(zip(question.keys, question.items, strict=True))}
+    names |= {} if question.value is None else {"v": question.value}
+    frame, wanted = _own(source, library, types, names), {"u": nw.col("u")}
+    if is_float(types[question.user]):
+        wanted["u"] = nw.col("u") + 0.0  # one zero
+    for key, kind in zip(question.keys, kinds, strict=True):
+        wanted[key] = nw.col(key).cast(WIDE[kind]) if kind in WIDE else nw.col(key)
+    if question.value is not None:
+        wanted["v"] = nw.col("v").cast(nw.Float64)
+    rows = frame.select(**wanted).drop_nulls()
+    floats = [name for name in ("u", "v") if name in names and (name == "v" or is_float(types[names[name]]))]
+    dates = [
+        nw.col(key).is_between(FIRST, LAST) for key, kind in zip(question.keys, kinds, strict=True) if kind == "date"
+    ]
+    filters = [*(~nw.col(name).is_nan() for name in floats), *dates]
+    return rows.filter(*filters) if filters else rows
+
+
+def _own(source: Any, library: FrameKind, types: dict[str, str], names: dict[str, str]) -> Any:
+    if library == "polars":
+        frame: Any = nw.from_native(source)
+        texts = {ours for ours, theirs in names.items() if types[theirs] == "string"}
+        return frame.select(
+            **{ours: nw.col(name).cast(nw.String) if ours in texts else nw.col(name) for ours, name in names.items()}
+        )
+    if library == "pyarrow":
+        import pyarrow as pa
+
+        return nw.from_native(pa.table({ours: _arrow(source[name], ours == "v") for ours, name in names.items()}))
+    import pandas as pd
+
+    columns = {ours: _pandas(source[name], types[name], ours == "v") for ours, name in names.items()}
+    return nw.from_native(pd.DataFrame(columns))
+
+
+def _polars_type(name: str) -> str:
+    return "string" if name.startswith(("Categorical", "Enum")) else name
+
+
+def _arrow_type(kind: Any) -> str:
+    """A dictionary is its values."""
+    return str(kind.value_type) if str(kind).startswith("dictionary<") else str(kind)
+
+
+def _arrow(column: Any, number: bool) -> Any:
+    """Decoded, and in types that arrow can group. Numbers are rounded to floats, where its own cast would stop."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if number:
+        whole = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column
+        return whole.cast(pa.float64(), safe=False)
+    better = {"string_view": pa.large_string(), "date64[ms]": pa.date32()}.get(str(column.type))
+    return column if better is None else column.cast(better, safe=False)
+
+
+def _pandas_type(kind: Any) -> str:
+    if hasattr(kind, "pyarrow_dtype"):
+        return _arrow_type(kind.pyarrow_dtype)
+    if hasattr(kind, "categories"):
+        within = _pandas_type(kind.categories.dtype)
+        return OBJECTS if within == OBJECTS or kind_of(within) else "categories"
+    return OBJECTS if str(kind) in ("object", "str", "string") else str(kind)
+
+
+def _pandas(column: Any, declared: str, number: bool) -> Any:
+    import pandas as pd
+
+    if hasattr(column.dtype, "pyarrow_dtype"):
+        import pyarrow as pa
+
+        found = _arrow(pa.chunked_array(pa.array(column)), number)
+        return pd.Series(pd.arrays.ArrowExtensionArray(found), index=column.index)
+    if declared != OBJECTS or getattr(column.dtype, "storage", None) == "pyarrow":
+        return column
+    if hasattr(column.dtype, "categories"):
+        names = [*(text_of(name) for name in column.cat.categories), None]  # code -1 is the missing one
+        cells = np.array(names, object)[column.cat.codes.to_numpy()]
+    else:
+        cells = [text_of(cell) for cell in column.to_numpy(dtype=object)]
+    return pd.Series(cells, index=column.index, dtype="string")

@@ -1,0 +1,147 @@
+"""What a column may hold: decided here, for every engine, from its declared type alone.
+
+Items are text, whole numbers of 64 bits, truth values or dates. In these kinds equal values look the same, so that a
+released label is the spelling of nobody's row; and every engine has them. A user's values are never shown: whatever an
+engine can tell apart will do.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import uuid
+from typing import Any, Literal
+
+import numpy as np
+
+Row = tuple[Any, ...]
+
+Kind = Literal["text", "integer", "unsigned", "boolean", "date"]
+"""The forms a label has: text, 64 bits with a sign or (where the column has such) without, true or false, a day."""
+
+NAMES: dict[Kind, frozenset[str]] = {
+    "text": frozenset({"varchar", "string", "large_string", "string_view", "str"}),
+    "integer": frozenset({
+        "tinyint", "smallint", "integer", "int", "bigint", "utinyint", "usmallint", "uinteger",
+        "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+    }),
+    "unsigned": frozenset({"ubigint", "uint64"}),
+    "boolean": frozenset({"boolean", "bool"}),
+    "date": frozenset({"date", "date32[day]", "date64[ms]"}),
+}  # fmt: skip
+FLOATS = frozenset({"float", "double", "halffloat", "float16", "float32", "float64"})
+USERS = re.compile(
+    "u?hugeint|u?int128|uuid|blob|binary|large_binary|binary_view"
+    "|(?:decimal|timestamp|datetime|time(?!delta)|fixed_size_binary).*"
+)
+"""What else a column of users may be. Of nested values, spans of time and Python's objects no engine is sure."""
+NUMBERS = re.compile(r"u?hugeint|u?int128|decimal\d*(?:\([^\[\]]*\))?")
+
+RANGES: dict[Kind, tuple[int, int]] = {"integer": (-(2**63), 2**63 - 1), "unsigned": (0, 2**64 - 1)}
+FIRST, LAST = datetime.date.min, datetime.date.max
+"""Dates outside the years 1 to 9999 are missing ones: not every engine can show them."""
+
+UNFIT = (
+    "candidates do not fit the item column: write them as text, whole numbers, truth values or dates, "
+    "as it has them, and none that is missing"
+)
+
+
+def kind_of(declared: str) -> Kind | None:
+    """The kind of a type's name, in whatever engine; None for a type no item may have."""
+    name = declared.lower().removeprefix("!")  # Ibis marks columns without nulls so
+    return next((kind for kind, names in NAMES.items() if name in names), None)
+
+
+def is_float(declared: str) -> bool:
+    """Users only: missing floats are missing, and there is one zero."""
+    return declared.lower().removeprefix("!") in FLOATS
+
+
+def is_number(declared: str) -> bool:
+    """Whether a column can be summed."""
+    known = kind_of(declared) in ("integer", "unsigned", "boolean") or is_float(declared)
+    return known or NUMBERS.fullmatch(declared.lower().removeprefix("!")) is not None
+
+
+def item_kind(column: str, declared: str) -> Kind:
+    """The kind of an item column, or a refusal that shows the name the caller wrote."""
+    kind = kind_of(declared)
+    if kind is None:
+        raise ValueError(
+            f"item={column!r} must be a column of text, whole numbers (64 bits), truth values or dates; convert it "
+            "first, for example to text"
+        )
+    return kind
+
+
+def check_user(column: str, declared: str) -> None:
+    name = declared.lower().removeprefix("!")
+    if kind_of(name) is None and name not in FLOATS and not USERS.fullmatch(name):
+        raise ValueError(
+            f"user={column!r} must be a column of plain values (text, numbers, times, bytes), not of nested ones, "
+            "spans of time or objects; convert it first, for example to text"
+        )
+
+
+def fitted(rows: list[Row], kinds: list[Kind]) -> list[Row]:
+    """The public list in the form of the item columns, distinct. Its errors may depend on it."""
+    return list(dict.fromkeys(tuple(map(_fitted, row, kinds)) for row in rows))
+
+
+def _fitted(part: Any, kind: Kind) -> Any:
+    found = _plain(part)
+    if found is None or kind == "text":
+        found = None if found is None else as_text(found)
+    elif kind == "date":
+        found = _date(found) if isinstance(found, str) else found
+        found = found if isinstance(found, datetime.date) else None
+    elif kind == "boolean":
+        found = {"true": True, "false": False}.get(found.lower()) if isinstance(found, str) else found
+        found = found if isinstance(found, bool) else None
+    else:
+        low, high = RANGES[kind]
+        found = int(found) if isinstance(found, str) and re.fullmatch(r"-?[0-9]{1,40}", found) else found
+        found = found if type(found) is int and low <= found <= high else None
+    if found is None:
+        raise ValueError(UNFIT)
+    return found
+
+
+def _plain(cell: Any) -> str | int | bool | datetime.date | None:
+    """A cell as one of the kinds; None for anything else, for text that is no Unicode and numbers beyond 64 bits."""
+    if isinstance(cell, str):
+        try:
+            return cell.encode().decode()
+        except UnicodeEncodeError:
+            return None
+    if isinstance(cell, bool | np.bool_):
+        return bool(cell)
+    if isinstance(cell, int | np.integer):
+        return int(cell) if -(2**63) <= cell < 2**64 else None
+    if isinstance(cell, uuid.UUID):
+        return str(cell)
+    return cell if type(cell) is datetime.date else None
+
+
+def _date(text: str) -> datetime.date | None:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def as_text(part: str | int | bool | datetime.date) -> str:
+    """A value as text that every engine reads back."""
+    return str(part).lower() if isinstance(part, bool) else str(part)
+
+
+def text_of(cell: Any) -> str | None:
+    """A cell of a column of Python objects as text, the way a CSV file has it; None (missing) for other objects.
+
+    A function of that cell alone: what one person has in it changes nobody else's.
+    """
+    if type(cell) is str and cell.isascii():  # almost all are
+        return cell
+    found = _plain(cell)
+    return None if found is None else as_text(found)
