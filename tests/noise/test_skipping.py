@@ -102,13 +102,13 @@ def test_a_level_never_promises_more_zero_bits_than_the_tail_allows(noise):
 def test_every_candidate_is_tested_exactly_once(d, k, threshold):
     values = np.sort(Seeded(d).words(d) % np.uint64(1000)).astype(np.int64)
     plan = make_plan(values, k, Fraction(5), KINDS["laplace"], 32 if d < 5000 else 128, threshold)
-    members = [(runs.starts[:, None] + np.arange(runs.length)).ravel() for runs in plan.runs]
+    members = [batch.members(np.arange(len(batch.starts) * batch.length)) for batch in plan.batches]
     assert np.array_equal(np.sort(np.concatenate(members)), np.arange(d))
-    for runs in plan.runs:
-        assert runs.length == 1 or runs.level > OPEN
-        inside = values[(runs.starts[:, None] + np.arange(runs.length)).ravel()]
+    for batch in plan.batches:
+        assert batch.length == 1 or batch.level > OPEN
+        inside = values[batch.members(np.arange(len(batch.starts) * batch.length))]
         own = levels(plan.contest.noise, plan.contest.positions(inside), plan.threshold)
-        assert (own >= runs.level).all()
+        assert (own >= batch.level).all()
 
 
 @pytest.mark.parametrize("shape", ["shuffled", "up", "down", "tied", "one block"])
@@ -160,7 +160,7 @@ def test_the_rest_is_revealed_given_that_it_was_not_hit():
     assert np.array_equal(words[hits.index[order]], hits.words[order])
     assert np.array_equal(level[hits.index[order]], hits.level[order])
     rest = np.setdiff1d(index, hits.index)
-    (tested,) = {runs.level for runs in plan.runs if len(runs.starts)} - {0} or {0}
+    (tested,) = {batch.level for batch in plan.batches if len(batch.starts)} - {0} or {0}
     if tested:
         assert (words[rest] >> np.uint64(64 - tested) > 0).all()
     top = np.bincount((words[rest] >> np.uint64(60)).astype(int), minlength=16)

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import warnings
 from dataclasses import dataclass
 
 import pytest
@@ -312,6 +313,9 @@ def test_a_refund_that_cannot_be_booked_does_not_take_the_release_away(path, mon
     with pytest.warns(UserWarning, match="refund is lost"):
         assert Rounds(0.25, -1).release([1, 2], ledger=ledger).indices == [0]
     assert ledger.spent.epsilon == 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Rounds(0.25, -1).release([1, 2], ledger=ledger).indices == [0]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from shortlist._arrays import Floats, Indices, Values
 from shortlist.noise.contest import Contest, kth_largest
 from shortlist.noise.kinds import LN2, Noise
-from shortlist.noise.skipping import LEVELS, Plan, Runs
+from shortlist.noise.skipping import LEVELS, Batch, Plan
 
 OPEN = 5
 """Blocks at this level or below are opened, first into small blocks, then into candidates."""
@@ -61,7 +61,7 @@ class Layout:
     level: NDArray[np.int8]
     """Of each block."""
     starts: Indices
-    """Of the small blocks."""
+    """Of the small blocks: every `block // SMALL`-th score of a block."""
     heights: Floats
     """Of the small blocks' maxima."""
 
@@ -71,9 +71,10 @@ class Layout:
         level = levels(contest.noise, heights, threshold)
         hot = np.flatnonzero(level <= OPEN)
         inside = contest.values[: len(level) * block].reshape(len(level), block)[hot]
-        starts = (hot[:, None] * block + np.arange(0, block, SMALL)).ravel()
-        peaks: Values = inside.reshape(-1, SMALL).max(axis=1)
-        return cls(contest, threshold, block, level, starts, contest.positions(peaks))
+        stride = block // SMALL
+        starts = (hot[:, None] * block + np.arange(stride)).ravel()
+        peaks: Values = inside.reshape(-1, SMALL, stride).max(axis=1)  # columns: several times the speed of short rows
+        return cls(contest, threshold, block, level, starts, contest.positions(peaks.ravel()))
 
     def is_crowded(self) -> bool:
         """Whether the best scores crowd into few blocks, so that the centre lies far below the k-th of them."""
@@ -84,7 +85,8 @@ class Layout:
         """Every candidate in a run of its own level, its small block's or its block's."""
         contest, whole = self.contest, len(self.level) * self.block
         small_level = levels(contest.noise, self.heights, self.threshold)
-        singles = (self.starts[small_level <= OPEN][:, None] + np.arange(SMALL)).ravel()
+        stride = self.block // SMALL
+        singles = (self.starts[small_level <= OPEN][:, None] + np.arange(SMALL) * stride).ravel()
         singles = np.append(singles, np.arange(whole, len(contest.values)))  # the rest is no whole block
         level = levels(contest.noise, contest.positions(contest.values[singles]), self.threshold)
         return Plan(
@@ -92,19 +94,19 @@ class Layout:
             self.threshold,
             (
                 *_by_level(np.arange(0, whole, self.block), self.block, self.level, above=OPEN),
-                *_by_level(self.starts, SMALL, small_level, above=OPEN),
+                *_by_level(self.starts, SMALL, small_level, above=OPEN, stride=stride),
                 *_by_level(singles, 1, level, above=-1),
             ),
         )
 
 
-def _by_level(starts: Indices, length: int, level: NDArray[np.int8], above: int) -> Iterator[Runs]:
+def _by_level(starts: Indices, length: int, level: NDArray[np.int8], *, above: int, stride: int = 1) -> Iterator[Batch]:
     order = np.argsort(level, kind="stable")
     counts = np.bincount(level)
     ends = np.cumsum(counts)
     for j in np.flatnonzero(counts):
         if j > above:
-            yield Runs(int(j), length, starts[order[ends[j] - counts[j] : ends[j]]])
+            yield Batch(int(j), length, starts[order[ends[j] - counts[j] : ends[j]]], stride)
 
 
 def block_size(d: int, k: int) -> int | None:

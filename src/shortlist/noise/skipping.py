@@ -39,12 +39,18 @@ class Hits:
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
-    """Runs of neighbouring candidates, all of one length, that are tested at one level."""
+class Batch:
+    """Groups of candidates, all of one size and at one distance from each other, that are tested at one level."""
 
     level: int
     length: int
     starts: Indices
+    stride: int = 1
+
+    def members(self, places: Indices) -> Indices:
+        """The candidates at these places, counted through all groups."""
+        found: Indices = self.starts[places // self.length] + places % self.length * self.stride
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +59,18 @@ class Plan:
 
     contest: Contest
     threshold: float
-    runs: tuple[Runs, ...]
+    batches: tuple[Batch, ...]
     """Every candidate is in exactly one of them."""
 
     def draw(self, source: Source) -> Hits:
         """Test every candidate once."""
         index = [_NONE]
         level = [_NONE]
-        for runs, first in zip(self.runs, source.words(len(self.runs)).tolist(), strict=True):
-            found = successes(len(runs.starts) * runs.length, runs.level, first, source)
+        for batch, first in zip(self.batches, source.words(len(self.batches)).tolist(), strict=True):
+            found = successes(len(batch.starts) * batch.length, batch.level, first, source)
             if len(found):
-                index.append(runs.starts[found // runs.length] + found % runs.length)
-                level.append(np.full(len(found), runs.level))
+                index.append(batch.members(found))
+                level.append(np.full(len(found), batch.level))
         hits = np.concatenate(index)
         return Hits(hits, source.words(len(hits)), np.concatenate(level))
 
@@ -73,9 +79,9 @@ class Plan:
         that they were not hit."""
         d = len(self.contest.values)
         tested = np.empty(d, np.int8)
-        for runs in self.runs:
-            for offset in range(runs.length):
-                tested[runs.starts + offset] = runs.level
+        for batch in self.batches:
+            for offset in range(batch.length):
+                tested[batch.starts + offset * batch.stride] = batch.level
         order = np.argsort(hits.index)
         found = hits.index[order]
         for start in range(0, d, CHUNK):
