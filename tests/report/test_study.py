@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from tests.report.browser import check_contrast, check_keyboard, check_width
 SIZES = (360, 1440)
 SCHEMES = ("light", "dark")
 MOST = 3_000_000
+BUILT = Path(__file__).parents[2] / "docs" / "report" / "index.html"
 
 
 def curve(page, name="canonical"):
@@ -45,6 +47,16 @@ def test_the_report_opens_alone_and_without_complaints(look, study):
 def test_nothing_sticks_out_and_all_text_has_contrast(look, study, width, scheme):
     page = look(study.as_uri(), width=width, scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    check_width(page)
+    check_contrast(page)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1440, "light")])
+def test_the_report_in_the_docs_opens_alone_and_reads_well(look, width, scheme):
+    page = look(BUILT.as_uri(), width=width, scheme=scheme)
+    assert look.complaints == []
+    assert look.requests == [BUILT.as_uri()]
+    assert BUILT.stat().st_size < MOST
     check_width(page)
     check_contrast(page)
 
