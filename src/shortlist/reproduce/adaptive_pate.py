@@ -106,7 +106,8 @@ def draw(columns: Columns) -> Figure:
         colour = PALETTE[0] if row["protects_a_record"] else SOFT
         value = row["tight"] if math.isfinite(row["tight"]) else row["simple"]
         ax.barh(place, value, 0.6, color=colour)
-        ax.text(value * 1.06, place, f"{value:.2f}" if value < 20 else f"{value:.0f}", va="center", fontsize=8)
+        beside = 1.06 * (PAPER_EPSILON if value < PAPER_EPSILON else value)  # never on the line of the printed figure
+        ax.text(beside, place, f"{value:.2f}" if value < 20 else f"{value:.0f}", va="center", fontsize=8)
     ax.set_yticks(range(len(rows)), [row["reading"] for row in rows])
     ax.invert_yaxis()
     log_axis(ax)
