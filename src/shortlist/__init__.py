@@ -6,14 +6,19 @@
 ([0, 2], PureDP(epsilon=1.0))
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from shortlist import testing
 from shortlist.audit import audit
 from shortlist.choose import select, top_k
-from shortlist.planning import compare, epsilon_for, plan
 from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP
 from shortlist.release import Release
 from shortlist.scores import Scores
-from shortlist.tables import count
+
+if TYPE_CHECKING:
+    from shortlist.planning import compare, epsilon_for, plan
+    from shortlist.tables import count
 
 __all__ = [
     "ZCDP",
@@ -32,3 +37,21 @@ __all__ = [
     "testing",
     "top_k",
 ]
+
+_ON_DEMAND = {
+    "compare": "shortlist.planning",
+    "count": "shortlist.tables",
+    "epsilon_for": "shortlist.planning",
+    "plan": "shortlist.planning",
+}
+"""Where the names live that not every user needs: imported when first used, so that `import shortlist` stays quick."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_DEMAND:
+        raise AttributeError(f"module 'shortlist' has no attribute {name!r}")
+    return getattr(import_module(_ON_DEMAND[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
