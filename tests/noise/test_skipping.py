@@ -128,8 +128,20 @@ def test_the_centre_is_near_the_kth_largest_score(shape, k):
     assert np.count_nonzero(values > plan.contest.centre + 10) <= SMALL * k
 
 
+@pytest.mark.parametrize("k", [1, 10])
+@named
+def test_few_large_scores_in_the_sample_do_not_raise_the_threshold(noise, k):
+    """Sorted down, the first of the sample are the very largest scores: they must not stand for all."""
+    zipf = (1e7 / np.arange(1, 200_001)).astype(np.int64)
+    for values in (zipf, zipf[::-1].copy()):
+        run = prepare(values, k=k, scale=Fraction(10 * k), noise=noise)
+        plan = run.args[0]
+        chance = np.exp(noise.log_survival(plan.threshold - plan.contest.positions(values)))
+        assert np.sort(chance)[-k:].sum() > 0.999 * k or chance.sum() > k + 5 * np.sqrt(k)
+
+
 def test_a_block_is_chosen_by_public_sizes_alone():
-    assert block_size(10**7, 1) == 16384
+    assert block_size(10**7, 1) == 4096
     assert block_size(10**7, 100) == 2048
     assert block_size(10**6, 100) == 512
     assert block_size(16 * 32, 1) == SMALL

@@ -25,6 +25,9 @@ OPEN = 5
 
 SMALL = 32
 
+COPIED = 1 << 16
+"""So many scores of opened blocks are copied at a time."""
+
 SLACK = 2.0**-30
 """By how much levels are rounded down beyond every float error: it costs nothing."""
 
@@ -45,7 +48,7 @@ def make_plan(
             contest, heights, block, choose_threshold(contest, heights) if threshold is None else threshold
         )
 
-    layout = seen_from(kth_largest(peaks, k))
+    layout = seen_from(kth_largest(np.append(peaks, values[whole * block :]), k))
     if layout.is_crowded():
         layout = seen_from(_kth_largest(values, peaks, block, k))
     return layout.plan()
@@ -70,11 +73,9 @@ class Layout:
         """`heights` are those of the block maxima."""
         level = levels(contest.noise, heights, threshold)
         hot = np.flatnonzero(level <= OPEN)
-        inside = contest.values[: len(level) * block].reshape(len(level), block)[hot]
-        stride = block // SMALL
-        starts = (hot[:, None] * block + np.arange(stride)).ravel()
-        peaks: Values = inside.reshape(-1, SMALL, stride).max(axis=1)  # columns: several times the speed of short rows
-        return cls(contest, threshold, block, level, starts, contest.positions(peaks.ravel()))
+        blocks = contest.values[: len(level) * block].reshape(len(level), SMALL, block // SMALL)
+        starts = (hot[:, None] * block + np.arange(block // SMALL)).ravel()
+        return cls(contest, threshold, block, level, starts, contest.positions(_column_maxima(blocks, hot)))
 
     def is_crowded(self) -> bool:
         """Whether the best scores crowd into few blocks, so that the centre lies far below the k-th of them."""
@@ -100,6 +101,16 @@ class Layout:
         )
 
 
+def _column_maxima(blocks: Values, hot: Indices) -> Values:
+    """The maximum of each column of these blocks; columns are several times as fast as short rows.
+
+    A few blocks at a time, so that what is copied stays small and near.
+    """
+    some = max(1, COPIED // (blocks.shape[1] * blocks.shape[2]))
+    parts = [blocks[hot[i : i + some]].max(axis=1).ravel() for i in range(0, len(hot), some)]
+    return np.concatenate(parts) if parts else np.empty(0, blocks.dtype)
+
+
 def _by_level(starts: Indices, length: int, level: NDArray[np.int8], *, above: int, stride: int = 1) -> Iterator[Batch]:
     order = np.argsort(level, kind="stable")
     counts = np.bincount(level)
@@ -111,7 +122,7 @@ def _by_level(starts: Indices, length: int, level: NDArray[np.int8], *, above: i
 
 def block_size(d: int, k: int) -> int | None:
     """At least 16 k blocks of 32 to 1024 scores, or 32 k larger ones; None where drawing in full is as fast."""
-    for block in (16384, 8192, 4096, 2048):
+    for block in (4096, 2048):
         if d >= 32 * k * block:
             return block
     for block in (1024, 512, 256, 128, 64, SMALL):
@@ -123,9 +134,12 @@ def block_size(d: int, k: int) -> int | None:
 def _kth_largest(values: Values, peaks: Values, block: int, k: int) -> int | float:
     """The k-th largest score. It stands in the rest or in one of the k blocks with the largest maxima."""
     best = np.argpartition(peaks, len(peaks) - k)[len(peaks) - k :]
-    inside, rest = values[: len(peaks) * block].reshape(-1, block)[best], values[len(peaks) * block :]
-    bar = peaks[best].min()
-    return kth_largest(np.append(inside[inside >= bar], rest[rest >= bar]), k)
+    blocks, top = values[: len(peaks) * block].reshape(-1, block), values[len(peaks) * block :]
+    some = max(1, COPIED // block)
+    for i in range(0, k, some):
+        seen = np.append(top, blocks[best[i : i + some]])
+        top = np.partition(seen, len(seen) - k)[len(seen) - k :] if len(seen) > k else seen
+    return kth_largest(top, k)
 
 
 def levels(noise: Noise, heights: Floats, threshold: float) -> NDArray[np.int8]:
@@ -146,17 +160,15 @@ def choose_threshold(contest: Contest, heights: Floats) -> float:
     enough = k + 5 * math.sqrt(k) + 8
     sample = contest.positions(values[_scattered(len(values))])
     each = len(values) / len(sample)
-    by_blocks, by_sample = _histogram(heights), _histogram(sample) * (0.5 * each)
-    if (by_sample @ _WEIGHT) ** 2 < 16 * each * (by_sample @ _WEIGHT**2):
-        by_sample[:] = 0  # a few large scores dominate the sample: it says nothing about the rest
+    by_blocks, by_sample = _histogram(heights), _histogram(sample)
     surely_passed, chance = _passing(noise, k)
-    passing = np.maximum(np.convolve(by_blocks, chance, "valid"), np.convolve(by_sample, chance, "valid"))
-    crowded = np.flatnonzero(passing >= enough)
+    blocks, some = np.convolve(by_blocks, chance, "valid"), np.convolve(by_sample, chance, "valid")
+    told = some**2 >= 32 * np.convolve(by_sample, chance**2, "valid")  # not by a few large scores in the sample
+    crowded = np.flatnonzero((blocks >= enough) | (told & (0.5 * each * some >= enough)))
     return float(max(surely_passed, _GRID[crowded[-1]])) if len(crowded) else surely_passed
 
 
 _GRID = np.arange(-100, 91) / 2
-_WEIGHT = np.exp(np.minimum(np.arange(-100, 101) / 2, 0))
 
 
 @lru_cache(maxsize=4)
