@@ -199,7 +199,9 @@ def _box(mechanism: Any) -> str:
     d, top = (6, 1) if isinstance(mechanism, GuardedTopK) else (4, 2) if getattr(mechanism, "k", 1) == 2 else (3, 2)
     if isinstance(mechanism, StableTopK | LimitedDomainTopK | CanonicalLimitedDomain):
         d, top = 3, 3
-    elif isinstance(mechanism, SparseVector | HybridTopK | HybridSparseVector | MeasuredTopK):
+    elif isinstance(mechanism, LargeGap | SparseVector | HybridTopK | HybridSparseVector):
+        d, top = 3, 3  # they see how high the scores are, and the auditor tries threes
+    elif isinstance(mechanism, MeasuredTopK):
         d, top = 2, 2
     proof = prove_mechanism(mechanism, d=d, top=top)
     return (

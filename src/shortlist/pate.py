@@ -127,6 +127,11 @@ class MultiLabelPATE:
         self._book = _Book(cost, total, number_of)
 
     @property
+    def _scale(self) -> Fraction:
+        """Of the noise on the gaps, which one teacher moves by up to 2 either way."""
+        return 4 / Fraction(self._gap)
+
+    @property
     def query(self) -> Guarantee:
         """What one query costs, answered or not."""
         return self._book.query
@@ -169,7 +174,7 @@ class MultiLabelPATE:
         self._book.charge(teachers, ledger, repr(self), purpose)
         counts = ballots.sum(axis=0, dtype=np.int64)
         largest = sorted_counts(counts, labels + 1)
-        j = large_gap(largest, added, 4 / Fraction(self._gap), source)
+        j = large_gap(largest, added, self._scale, source)
         if not certified(largest, j, self._test, source):
             return None
         return frozenset(int(i) for i in np.flatnonzero(counts >= largest[j - 1]))

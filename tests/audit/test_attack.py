@@ -2,6 +2,7 @@
 
 import json
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.stats import binom
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
 from shortlist.audit.events import Event, learn, lowest_bits, proportion_bounds
+from shortlist.audit.fingerprints import fingerprint
 from shortlist.audit.outputs import read_each, read_many
 from shortlist.audit.runs import Notebook, batches, seed_of
 from shortlist.mechanisms import (
@@ -23,6 +25,8 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 from shortlist.privacy import ZCDP
+
+from . import outsiders
 
 
 def gumbel(scale):
@@ -164,6 +168,64 @@ def test_an_audit_that_was_cut_off_goes_on(tmp_path, monkeypatch):
         sl.audit(NoisyMax(epsilon=2.0), **words)
 
 
+def test_an_audit_of_other_neighbours_or_other_code_does_not_go_on(tmp_path):
+    """Or the second one, which tells nobody apart, would be convicted by the counts of the first."""
+    words = {"claim": PureDP(1.0), "trials": 1000, "seed": 1, "workers": 1, "resume": tmp_path / "audit.json"}
+    named = {"pairs": [((0,), (10,))]}
+
+    def leaking(above):
+        def leak(scores, rng):
+            return int(scores[0] > above)
+
+        return leak
+
+    assert sl.audit(leaking(5), **words, **named).violated
+    assert sl.audit(leaking(5), **words, **named).violated  # the same once more, made anew
+    for subject, other in ((leaking(5), [((0,), (1,))]), (leaking(6), named["pairs"])):
+        with pytest.raises(ValueError, match="another audit"):
+            sl.audit(subject, **words, pairs=other)
+
+
+def test_fingerprints_tell_code_and_inputs_apart():
+    def two():
+        def one(x, limit=3):
+            return one(x) if x in {"a", "b"} else (lambda y: y + limit)(x)
+
+        return one
+
+    def other():
+        def one(x, limit=3):
+            return one(x) if x in {"a", "b"} else (lambda y: y - limit)(x)
+
+        return one
+
+    long, longer = np.zeros(5000), np.zeros(5000)
+    longer[2500] = 1
+    scores = [sl.Scores([1, 2]), sl.Scores([1, 3])]
+    different = [two(), other(), long, longer, *scores, (0, 1), (1, 0), [0, 1], {"a": 1}, {1, 2}, len, np.argmax]
+    different += [partial(two(), limit=4), partial(two(), limit=5), NoisyMax(epsilon=1.0), NoisyMax(epsilon=2.0)]
+    different += [scores[0].neighbours, outsiders, lambda x: x, NoisyMax(epsilon=1.0).release, Adding(1), Adding(2)]
+    assert len({fingerprint(one) for one in different}) == len(different)
+    for make in (
+        two,
+        lambda: sl.Scores([1, 2]),
+        lambda: partial(two(), limit=4),
+        lambda: {"b", "a"},
+        lambda: Adding(1),
+    ):
+        assert fingerprint(make()) == fingerprint(make())
+
+
+class Adding:
+    """A function with a state."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def __call__(self, scores):
+        return scores[0] + self.step
+
+
 def test_a_progress_bar_is_shown_on_demand(capfd):
     sl.audit(NoisyMax(epsilon=1.0), trials=20_000, seed=1, workers=1, progress=True)
     assert "testing the event" in capfd.readouterr().err
@@ -222,6 +284,9 @@ def test_outputs_of_any_shape_are_told_apart():
     assert rows.codes[0] == rows.codes[2] != rows.codes[1]
     with pytest.raises(ValueError, match="3 rows"):
         read_many(np.zeros(2), 3)
+    for wrong in ([0, 1], [0] * 12, np.int64(1)):
+        with pytest.raises(ValueError, match="3 rows"):
+            read_many(wrong, 3)
     with pytest.raises(TypeError, match="arrays of integers or floats"):
         read_many(np.array(["a"]), 1)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from shortlist.audit.events import Event, learn, proportion_bounds
+from shortlist.audit.fingerprints import fingerprint
 from shortlist.audit.outputs import Sample, together
 from shortlist.audit.runs import Job, Notebook, Runner, batches, seed_of
 from shortlist.audit.targets import default_pairs, default_size, target_of
@@ -98,7 +99,8 @@ def audit(
     workers, progress
         Processes (None: all cores), and whether to show a bar (None: on a terminal).
     resume
-        A file in which to note what was done; the same audit with the same file goes on from there.
+        A file in which to note what was done; the same audit with the same file goes on from there. Another one is
+        refused: other arguments, other pairs, or a function whose code has changed (not what it calls).
 
     Returns
     -------
@@ -124,7 +126,8 @@ def audit(
     if not tried:
         raise ValueError("pairs must not be empty: give at least one pair of neighbours")
     delta = float(getattr(promised, "delta", 0.0))
-    notes = Notebook(resume, repr((target.name, promised, trials, sure, size, monotone, seed, len(tried))))
+    words = (target.name, target.code, promised, trials, sure, size, monotone, seed, fingerprint(tried))
+    notes = Notebook(resume, repr(words))
     started = time.perf_counter()
     with Runner(target, workers, progress) as runner:
         search = _Search(runner, tried, trials, delta, seed)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.privacy import BoundedRange, Guarantee
+from shortlist.privacy import BoundedRange, Guarantee, accountant
 
 if TYPE_CHECKING:
     from flint import arb
@@ -21,6 +21,10 @@ Point = tuple[Any, ...]
 Way = Literal["add", "remove", "replace"]
 TOLERANCE = 1e-12
 """Balls are turned into floats outwards; a claim that is reached exactly is reached to within this."""
+TAILS = (1e-3, 1e-6)
+"""Deltas, beyond what the claim gives away at once, at whose epsilons it is checked."""
+LARGEST = 700.0
+"""Here only what is impossible on one side is left. Beyond, where e^epsilon is no float, sticks are those at it."""
 ORDERS = (1.5, 2.0, 4.0, 16.0, 64.0)
 """The Renyi orders at which claims other than pure ones are checked."""
 
@@ -97,11 +101,17 @@ def prove(
     """Compare the certified laws of all pairs, both ways round, with the claim.
 
     A pure claim bounds every log ratio (or each outcome's own cost); bounded range bounds their spread; every claim
-    bounds hockey-stick divergences at `epsilons` by its `delta_at`, and Renyi divergences where it has `rdp`.
+    bounds hockey-stick divergences at `epsilons` (its own and others, `epsilons_of`, if None) by its `delta_at`, and
+    Renyi divergences where it has `rdp`.
 
     Returns
     -------
     `Proof`: "proved on this box", or the violating pair.
+
+    Raises
+    ------
+    ValueError
+        for a claim that is not pure where the laws are densities at some points, which have no divergence.
     """
     tally = _Tally(claim, epsilons)
     known = cache(lambda x: _bounds(law_of(x)))
@@ -145,7 +155,7 @@ class _Tally:
         pure = claim.as_pure()
         self.pure = math.inf if pure is None else pure.epsilon
         self.window = claim.epsilon if isinstance(claim, BoundedRange) else math.inf
-        tried = epsilons if epsilons is not None else _epsilons(claim)
+        tried = epsilons if epsilons is not None else [*epsilons_of(claim), LARGEST]
         self.deltas = [(epsilon, claim.delta_at(epsilon)) for epsilon in tried]
         self.orders = [(order, rdp) for order in ORDERS if (rdp := claim.rdp(order)) < math.inf]
         self.pairs = self.outcomes = 0
@@ -156,6 +166,8 @@ class _Tally:
 
     def add(self, x: Point, y: Point, here: _Bounds, there: _Bounds) -> None:
         self.pairs += 1
+        if here.density and self.pure == math.inf:
+            raise ValueError(f"outcomes with real parts are compared with pure claims only, not with {self.claim}")
         if here.outcomes != there.outcomes:
             here, there = _aligned(here, there)
         self.outcomes = max(self.outcomes, len(here.outcomes))
@@ -186,12 +198,12 @@ class _Tally:
         over = np.where(np.isinf(allowed), -np.inf, most - np.where(np.isinf(allowed), 0.0, allowed))
         at = int(np.argmax(over))
         if over[at] > TOLERANCE * (1 + min(most[at], 1e3)):
-            limit = self.pure if here.costs is None else float(here.costs[at])
+            limit = float(np.broadcast_to(allowed, most.shape)[at])
             self._note(f"outcome {here.outcomes[at]} has log ratio {most[at]:.6f} on {x} and {y}, more than {limit:g}")
 
     def _compare_divergences(self, x: Point, y: Point, one: _Bounds, two: _Bounds) -> None:
         for epsilon, delta in self.deltas:
-            stick = float(np.maximum(one.high - math.exp(epsilon) * two.low, 0.0).sum())
+            stick = float(np.maximum(one.high - math.exp(min(epsilon, LARGEST)) * two.low, 0.0).sum())
             self.stick = max(self.stick, stick - delta)
             if stick > delta + TOLERANCE:
                 self._note(
@@ -218,10 +230,12 @@ class _Tally:
         )  # fmt: skip
 
 
-def _epsilons(claim: Guarantee) -> list[float]:
-    """Where the claim's delta is compared: around what it says, from 0 on."""
-    scale = claim.epsilon_at(1e-3)
-    return [share * scale for share in (0.0, 0.25, 0.5, 1.0)] if scale < math.inf else [0.5, 1.0, 2.0]
+def epsilons_of(claim: Guarantee) -> list[float]:
+    """Where the claim's delta is compared: at its own epsilon, where little is left of delta, and from 0 to there."""
+    lost = accountant.thinning_total(claim.curves())
+    ends = [claim.epsilon_at(lost + tail) for tail in (0.0, lost, *TAILS) if lost + tail < 1]
+    tried = [share * end for end in ends if end < math.inf for share in (1.0, 0.5, 0.25)]
+    return list(dict.fromkeys((getattr(claim, "epsilon", 0.0), 0.0, *tried)))
 
 
 def _aligned(one: _Bounds, two: _Bounds) -> tuple[_Bounds, _Bounds]:

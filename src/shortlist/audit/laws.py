@@ -1,11 +1,13 @@
 """The certified law of each mechanism on small inputs: what `prove_mechanism` compares with its promise.
 
 They are written from the formulas in docs/mechanisms, not from the samplers, and share nothing with `shortlist.laws`.
+Only how much noise there is they ask the mechanism, where its sampler asks too: a wrong calibration shows on the box.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations, product
 from typing import Any
@@ -13,7 +15,7 @@ from typing import Any
 from flint import arb, ctx, fmpq
 
 from shortlist.audit import curves
-from shortlist.audit.boxes import Law, Point, Proof, neighbours, prove
+from shortlist.audit.boxes import TOLERANCE, Law, Point, Proof, neighbours, prove
 from shortlist.audit.curves import NAMED, PRECISION, power, rational
 from shortlist.audit.races import best_of, choice_law, gap_density, guarded_choice, leads, ordered_law, set_law
 from shortlist.audit.transcripts import transcript_law
@@ -44,9 +46,8 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.base import checked_noise
+from shortlist.mechanisms.base import Budget, checked_noise
 from shortlist.mechanisms.canonical import default_gamma
-from shortlist.mechanisms.guarded import TAU, junk_from, rho_of, share_of
 from shortlist.pate import MultiLabelPATE
 from shortlist.privacy import Guarantee
 from shortlist.scores import Scores
@@ -77,6 +78,9 @@ def prove_mechanism(
 ) -> Proof:
     """Enumerate the mechanism on all neighbours of the box {0..top}^d and compare it with its charge.
 
+    Without a `claim` the charge must also fit the budget that was asked for. Where the order of the scores makes no
+    difference, one order of each is enough.
+
     >>> from shortlist.mechanisms import NoisyMax
     >>> print(prove_mechanism(NoisyMax(epsilon=1.0), d=2, top=1))
     proved on this box: PureDP(epsilon=1.0) for 24 pairs of neighbours, largest log ratio 1.000000
@@ -88,10 +92,19 @@ def prove_mechanism(
     promised = mechanism.charge if claim is None else claim
     if isinstance(mechanism, UNKNOWN):
         monotone = True
-        return prove(_remembered(law, False, False), histograms(d, top), promised)
-    shift = _shift_invariant(mechanism)
-    relabel = isinstance(mechanism, GuardedTopK)
-    return prove(_remembered(law, shift, relabel), neighbours(d, top, monotone=monotone), promised)
+        proof = prove(_remembered(law, False, False), histograms(d, top), promised)
+    else:
+        remembered = _remembered(law, _shift_invariant(mechanism), isinstance(mechanism, GuardedTopK))
+        pairs = neighbours(d, top, monotone=monotone, everywhere=not mechanism.exchangeable)
+        proof = prove(remembered, pairs, promised)
+    return _within_budget(proof, mechanism.guarantee) if claim is None else proof
+
+
+def _within_budget(proof: Proof, budget: Guarantee) -> Proof:
+    """The proof, unless what it proves is more than the budget allows."""
+    if not proof.holds or not isinstance(budget, Budget) or budget.excess(proof.claim) <= TOLERANCE:
+        return proof
+    return replace(proof, violation=f"{proof.claim} does not fit the budget {budget}")
 
 
 def prove_pate(pate: MultiLabelPATE, *, labels: int = 3, teachers: int = 5, claim: Guarantee | None = None) -> Proof:
@@ -153,42 +166,37 @@ def utilities(x: Sequence[Any], k: int, gamma: Fraction, *, paper: bool = False)
     return result
 
 
-def _rate(mechanism: CanonicalTopK | JointTopK | GuardedTopK, scores: Scores) -> Fraction:
-    epsilon = getattr(mechanism.charge, "epsilon", None)
-    if not isinstance(epsilon, float):
-        raise ValueError("the law of this budget is not enumerated; write epsilon=")
-    return Fraction(epsilon) / scores.range_sensitivity
-
-
 def _canonical(mechanism: CanonicalTopK, scores: Scores) -> Law:
     x = scores.values.tolist()
     gamma = default_gamma(mechanism.k, len(x)) if mechanism.gamma is None else Fraction(mechanism.gamma)
     u = utilities(x, mechanism.k, gamma, paper=mechanism.loss == "paper")
-    rate = _rate(mechanism, scores)
+    rate = mechanism._rate(scores)
     return Law(dict(zip(u, choice_law([rate * value for value in u.values()], mechanism._kind.name), strict=True)))
 
 
 def _joint(mechanism: JointTopK, scores: Scores) -> Law:
     x = [Fraction(value) for value in scores.values.tolist()]
-    ranked, rate = sorted(x, reverse=True), _rate(mechanism, scores) / 2
+    ranked, rate = sorted(x, reverse=True), mechanism._rate(scores)
     orders = list(permutations(range(len(x)), mechanism.k))
     losses = [max(ranked[place] - x[i] for place, i in enumerate(order)) for order in orders]
     return Law(dict(zip(orders, choice_law([-rate * loss for loss in losses], "gumbel"), strict=True)))
 
 
 def _guarded(mechanism: GuardedTopK, scores: Scores) -> Law:
-    """Scores sorted ascending or not; without a guard it is canonical top-k (k <= d / 2 only)."""
-    x, k = scores.values.tolist(), mechanism.k
-    junk = junk_from(k, len(x), rho_of(k))
-    if min(k, len(x) - k) <= 2 or not (junk < len(x) - k).any() or 2 * k > len(x):
+    """(set, the way it went); without a guard it is canonical top-k, and for k > d / 2 the losers are chosen."""
+    run, x = mechanism._prepared(scores), scores.values.tolist()
+    if run is None:
         return Law({(y, "canonical"): p for y, p in _canonical(mechanism._canonical, scores).chances.items()})
-    rate, share = _rate(mechanism, scores), share_of(k, len(x))
-    u = {y: rate * value for y, value in utilities(x, k, Fraction(1, 2)).items()}
-    guard = arb(rational(TAU)) + sum((power(rational(u[y])) for y in u if _is_junk(y, x, k, junk)), start=arb(0)).log()
-    law, left = guarded_choice(list(u.values()), guard, share)
-    after = set_law(x, k, "exponential", k / ((1 - share) * rate))
-    chances: dict[Hashable, arb] = {(y, "canonical"): p for y, p in zip(u, law, strict=True)}
-    chances |= {(y, "one-shot"): left * p for y, p in after.items()}
+    guard, ranking = run.guard, run.guard.ranking
+    x, k = [-value for value in x] if run.mirrored else x, ranking.k
+    rate = ranking.inner + ranking.outer
+    u = {y: rate * value for y, value in utilities(x, k, ranking.inner / rate).items()}
+    junk = sum((power(rational(u[y])) for y in u if _is_junk(y, x, k, guard.first)), start=arb(0))
+    law, left = guarded_choice(list(u.values()), arb(rational(guard.tau)) + junk.log(), guard.a)
+    chances: dict[Any, arb] = {(y, "canonical"): p for y, p in zip(u, law, strict=True)}
+    chances |= {(y, "one-shot"): left * p for y, p in set_law(x, k, "exponential", run.scale).items()}
+    if run.mirrored:
+        chances = {(tuple(i for i in range(len(x)) if i not in y), used): p for (y, used), p in chances.items()}
     return Law(chances)
 
 
@@ -207,27 +215,24 @@ def _grid(k: int, scale: Fraction) -> list[tuple[float, ...]]:
 
 
 def _gaps(mechanism: TopKWithGaps, scores: Scores) -> Law:
-    x = scores.values.tolist()
-    scale = mechanism.k * scores.range_sensitivity / Fraction(mechanism.guarantee.epsilon)
-    noise = NAMED[mechanism.noise]
-    return Law(
-        {
-            (order, gaps): gap_density(x, order, gaps, noise, scale)
-            for order in permutations(range(len(x)), mechanism.k)
-            for gaps in _grid(mechanism.k, scale)
-        },
-        density=True,
-    )
+    return Law(_gap_densities(mechanism, scores, mechanism._scale(scores)), density=True)
+
+
+def _gap_densities(mechanism: TopKWithGaps | MeasuredTopK, scores: Scores, scale: Fraction) -> dict[Any, arb]:
+    x, noise = scores.values.tolist(), NAMED[mechanism.noise]
+    return {
+        (order, gaps): gap_density(x, order, gaps, noise, scale)
+        for order in permutations(range(len(x)), mechanism.k)
+        for gaps in _grid(mechanism.k, scale)
+    }
 
 
 def _measured(mechanism: MeasuredTopK, scores: Scores) -> Law:
     """The density of (order, gaps, measurements), of which values and gaps are a one-to-one function."""
-    half = mechanism.guarantee.epsilon / 2
-    chosen = _gaps(TopKWithGaps(k=mechanism.k, epsilon=half, noise=mechanism.noise), scores)
-    scale = rational(mechanism.k * scores.largest_sensitivity / Fraction(half))
-    x = [rational(value) for value in scores.values.tolist()]
+    selection, measurement = mechanism._scales(scores)
+    x, scale = [rational(value) for value in scores.values.tolist()], rational(measurement)
     law = {}
-    for (order, gaps), value in chosen.chances.items():
+    for (order, gaps), value in _gap_densities(mechanism, scores, selection).items():
         for seen in product((-8, 0, 8), repeat=mechanism.k):
             distance = sum((abs(fmpq(at) - x[i]) for i, at in zip(order, seen, strict=True)), start=fmpq(0))
             law[order, gaps, seen] = value * power(-distance / scale)
@@ -236,8 +241,8 @@ def _measured(mechanism: MeasuredTopK, scores: Scores) -> Law:
 
 def _exponential_gap(mechanism: ExponentialWithGap, scores: Scores) -> Law:
     """The joint density of winner and gap is logistic: e^(theta - g) / (1 + e^(theta - g))^2 (SPEC 12)."""
-    rate = Fraction(mechanism.guarantee.epsilon) / scores.range_sensitivity
-    m = [rational(rate * Fraction(value)) for value in scores.values.tolist()]
+    scale = mechanism._scale(scores)
+    m = [rational(Fraction(value) / scale) for value in scores.values.tolist()]
     law: dict[Hashable, arb] = {}
     for s in range(len(m)):
         theta = arb(m[s]) - sum((power(m[j]) for j in range(len(m)) if j != s), start=arb(0)).log()
@@ -253,15 +258,13 @@ def _sparse(mechanism: SparseVector, scores: Scores) -> Law:
 
 def _hybrid_top_k(mechanism: HybridTopK, scores: Scores) -> Law:
     """(order, gaps, ended): the threshold runs along, and where it finishes the list ends (SPEC 11)."""
-    k, epsilon, spread = mechanism.k, Fraction(mechanism.guarantee.epsilon), scores.range_sensitivity
-    scale = k * spread / epsilon
+    k, scale = mechanism.k, mechanism._scale(scores)
     wide, noise = rational(scale), NAMED["exponential"]
     x = [rational(value) for value in scores.values.tolist()]
     line = rational(mechanism.threshold)
     law, costs = {}, {}
     for n in range(min(k, len(x)) + 1):
         ended = n < k
-        cost = (n + scores.largest_sensitivity / spread) * epsilon / k if ended else epsilon
         for order in permutations(range(len(x)), n):
             rest = [x[j] for j in range(len(x)) if j not in order]
             for gaps in _grid(n, scale):
@@ -273,7 +276,7 @@ def _hybrid_top_k(mechanism: HybridTopK, scores: Scores) -> Law:
                 else:
                     value = best_of(winners, [line, *rest], noise, wide).integral()
                 law[order, gaps, ended] = value
-                costs[order, gaps, ended] = float(cost)
+                costs[order, gaps, ended] = float(mechanism._cost(scores, n))
     return Law(law, density=True, costs=costs)
 
 
@@ -282,8 +285,7 @@ CONSTANT = curves.Curve((), (curves.ONE,))
 
 def _hybrid_sparse(mechanism: HybridSparseVector, scores: Scores) -> Law:
     """(items in order of their gaps, gaps): an integral over the threshold's noise (SPEC 11)."""
-    first, each = mechanism.shares(scores)
-    below, scale = scores.largest_sensitivity / first, scores.range_sensitivity / each
+    below, scale = mechanism._scales(scores)
     noise, wide = NAMED["exponential"], rational(scale)
     shifted = [rational(Fraction(v) - Fraction(mechanism.threshold) - scale + below) for v in scores.values.tolist()]
     line = curves.density(noise, rational(below), fmpq(0))
@@ -300,7 +302,7 @@ def _hybrid_sparse(mechanism: HybridSparseVector, scores: Scores) -> Law:
                 ]
                 others = [curves.below(noise, wide, place) for place in rest]
                 law[order, gaps] = curves.product([line, *winners, *others]).integral()
-                costs[order, gaps] = float(first + n * each)
+                costs[order, gaps] = float(mechanism._cost(scores, n))
     return Law(law, density=True, costs=costs)
 
 

@@ -38,13 +38,13 @@ class Sample:
 def read_many(output: Any, draws: int) -> Sample:
     """The draws of a vectorised target: an array with one row each, of integers, of floats, or a pair of both."""
     if isinstance(output, list):
+        _check_rows(len(output), draws)
         return read_each(output)
     parts = output if isinstance(output, tuple) else (output,)
     whole, real = [], []
     for part in parts:
         array = np.asarray(part)
-        if len(array) != draws:
-            raise ValueError(f"a target that takes draws= must return {draws} rows")
+        _check_rows(len(array) if array.ndim else 1, draws)
         columns = array.reshape(draws, -1)
         if array.dtype.kind == "f":
             real.append(columns.astype(np.float64))
@@ -59,6 +59,11 @@ def read_many(output: Any, draws: int) -> Sample:
     if columns.shape[1] == 1:
         return Sample(columns[:, 0], reals)
     return Sample(columns @ _mixers(columns.shape[1]), reals)
+
+
+def _check_rows(rows: int, draws: int) -> None:
+    if rows != draws:
+        raise ValueError(f"a target that takes draws= must return {draws} rows, not {rows}")
 
 
 def read_each(outputs: list[Any]) -> Sample:

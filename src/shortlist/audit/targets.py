@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from shortlist.audit.boxes import Point, neighbours
+from shortlist.audit.fingerprints import fingerprint
 from shortlist.audit.outputs import Sample, read_each, read_many
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
@@ -35,13 +36,17 @@ Draw = Callable[[Any, int, int | None], Sample]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A black box. `parallel` only if its draws are independent between processes; `batch` draws make a job."""
+    """A black box. `parallel` only if its draws are independent between processes; `batch` draws make a job.
+
+    `code` tells apart what has the same name.
+    """
 
     name: str
     draw: Draw
     batch: int
     parallel: bool
     repeatable: bool
+    code: str = ""
 
 
 def target_of(subject: object, *, monotone: bool = False) -> Target:
@@ -101,7 +106,8 @@ def _function(function: Callable[..., Any]) -> Target:
         return read_each([function(scores, **extra) for _ in range(draws)])
 
     batch = 100_000 if takes_draws else 2_000
-    return Target(getattr(function, "__qualname__", repr(function)), draw, batch, takes_rng, takes_rng)
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return Target(name, draw, batch, takes_rng, takes_rng, fingerprint(function))
 
 
 def default_size(subject: object) -> int:
@@ -120,8 +126,9 @@ def default_pairs(subject: object, d: int, *, monotone: bool = False) -> Iterato
     level = (
         getattr(subject, "threshold", 0) if isinstance(subject, SparseVector | HybridTopK | HybridSparseVector) else 0
     )
+    box = neighbours(d, 2, monotone=monotone, everywhere=not getattr(subject, "exchangeable", True))
     seen = set()
-    for x, y in chain(_special(d, monotone), neighbours(d, 2, monotone=monotone) if d <= 4 else ()):
+    for x, y in chain(_special(d, monotone), box if d <= 4 else ()):
         moved = tuple(value + level for value in x), tuple(value + level for value in y)
         if x != y and moved not in seen:
             seen.add(moved)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, permutations
-from math import ceil, comb
+from math import comb
 from typing import Any
 
 from flint import arb
@@ -16,7 +16,6 @@ from shortlist.audit.races import choice_law, ordered_law
 from shortlist.laws.stability import GaussianTest, LaplaceTest
 from shortlist.mechanisms import CanonicalLimitedDomain, LargeGap, LimitedDomainTopK, StableTopK
 from shortlist.mechanisms.large_gap import last_rank, offsets
-from shortlist.mechanisms.oneshot import epsilon_of_a_round
 from shortlist.pate import MultiLabelPATE
 from shortlist.scores import Scores
 
@@ -39,14 +38,12 @@ def working_list(counts: Sequence[int], limit: int) -> tuple[list[int], int]:
 
 def limited_domain(mechanism: LimitedDomainTopK, scores: Scores) -> Law:
     """(labels in order, cut before the bar; whether the bar ended them)."""
-    counts, (e, delta) = scores.values.tolist(), mechanism._rates
-    limit, rate = mechanism._limit, Fraction(e)
-    there, c = working_list(counts, limit)
+    counts, rate, (offset, many) = scores.values.tolist(), Fraction(mechanism._rates[0]), mechanism._bar
+    there, c = working_list(counts, mechanism._limit)
+    bar = c + 1 + offset
     if mechanism.noise == "gumbel":
-        many = ceil(limit * (1 - Fraction(delta)) / Fraction(delta))
         weights = [power(rational(rate * counts[i])) for i in there]
-        return Law(_peeled(there, weights, many * power(rational(rate * (c + 1))), mechanism.k))
-    bar = c + 1 + Fraction(mechanism.offset)
+        return Law(_peeled(there, weights, many * power(rational(rate * bar)), mechanism.k))
     k = min(mechanism.k, len(there) + 1)
     law: dict[Any, arb] = {}
     for order, chance in ordered_law([*(counts[i] for i in there), bar], k, "exponential", 1 / rate).items():
@@ -91,9 +88,8 @@ def canonical_limited(mechanism: CanonicalLimitedDomain, scores: Scores) -> Law:
 
 
 def large_gap(mechanism: LargeGap, scores: Scores) -> Law:
-    """Ranks in proportion to e^(epsilon (gap + r) / (2 R))."""
-    e = Fraction(epsilon_of_a_round(1, mechanism.guarantee))
-    return Law(_ranks(scores, mechanism.limit, mechanism.regularizer, e / (2 * scores.range_sensitivity)))
+    """Ranks in proportion to e^((gap + r) / scale)."""
+    return Law(_ranks(scores, mechanism.limit, mechanism.regularizer, 1 / mechanism._scale(scores)))
 
 
 def _ranks(scores: Scores, limit: int | None, regularizer: Any, rate: Fraction) -> dict[int, arb]:
@@ -113,8 +109,7 @@ def stable(mechanism: StableTopK, scores: Scores) -> Law:
     if mechanism.k is not None:
         ranks = {mechanism.k: arb(1)}
     else:
-        assert parts.gap is not None
-        ranks = _ranks(scores, mechanism.limit, mechanism.regularizer, Fraction(parts.gap) / 2)
+        ranks = _ranks(scores, mechanism.limit, mechanism.regularizer, 1 / mechanism._scale)
     law: dict[Any, arb] = {}
     for j, chance in ranks.items():
         order = sorted(range(len(counts)), key=lambda i: (-counts[i], i))
@@ -127,9 +122,9 @@ def stable(mechanism: StableTopK, scores: Scores) -> Law:
 
 
 def pate_law(pate: MultiLabelPATE, counts: Sequence[int]) -> Law:
-    """The set of labels, or None: a rank by Gumbel(4 / e) on the gaps, then the test, for gaps that move by 2."""
+    """The set of labels, or None: a rank by Gumbel noise on the gaps, then the test, for gaps that move by 2."""
     ranked = [*sorted(counts, reverse=True), 0]
-    rate = Fraction(pate._gap) / 4
+    rate = 1 / pate._scale
     gaps = [ranked[j] - ranked[j + 1] for j in range(len(counts))]
     law: dict[Any, arb] = {None: arb(0)}
     for j, chance in enumerate(choice_law([rate * gap for gap in gaps], "gumbel")):

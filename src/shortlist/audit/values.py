@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from shortlist.audit.boxes import TOLERANCE, Point, Proof, neighbours
+from shortlist.audit.boxes import TOLERANCE, Point, Proof, epsilons_of, neighbours
 from shortlist.audit.curves import PRECISION, power, rational
 from shortlist.mechanisms import GumbelTopKValues
 from shortlist.privacy import Guarantee
@@ -48,7 +48,7 @@ def prove_values(
         raise ValueError("one value is enumerated, k=1; for more use sl.audit, which only draws")
     promised = mechanism.guarantee if claim is None else claim
     scale = mechanism.scale(Scores([0, 1], monotone=monotone))
-    tried = [(epsilon, promised.delta_at(epsilon)) for epsilon in (0.0, 0.25, 0.5, 1.0, 1.5)]
+    tried = [(epsilon, promised.delta_at(epsilon)) for epsilon in epsilons_of(promised)]
     pairs, worst, violation = 0, -1.0, ""
     with ctx.workprec(PRECISION):
         for one, two in neighbours(d, top, monotone=monotone):

@@ -137,11 +137,14 @@ class CanonicalTopK(Mechanism):
     def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
         return (NOTHING, NOTHING) if self.k == _choosable(scores) else (self.guarantee, self.charge)
 
+    def _rate(self, scores: Scores) -> Fraction:
+        """e / R, exactly."""
+        return Fraction(epsilon_of_a_round(1, self.guarantee)) / scores.range_sensitivity
+
     def _ranking(self, scores: Scores, values: Values | Runs | None = None) -> Ranking:
         gamma = default_gamma(self.k, _choosable(scores)) if self.gamma is None else Fraction(self.gamma)
-        rate = Fraction(epsilon_of_a_round(1, self.guarantee)) / scores.range_sensitivity
         values = scores.values if values is None else values
-        return ranked(values, self.k, rate, gamma, gap_aware=self.loss == "gap-aware")
+        return ranked(values, self.k, self._rate(scores), gamma, gap_aware=self.loss == "gap-aware")
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         if self.k == _choosable(scores):

@@ -74,8 +74,12 @@ class ExponentialWithGap(Mechanism):
         except ValueError:
             raise ValueError("a gap needs two candidates; with one there is nothing to choose") from None
 
+    def _scale(self, scores: Scores) -> Fraction:
+        """R / epsilon, exactly."""
+        return scores.range_sensitivity / Fraction(self.guarantee.epsilon)
+
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        scale = scores.range_sensitivity / Fraction(self.guarantee.epsilon)
+        scale = self._scale(scores)
         finish = race(scores.values, k=2, scale=scale, noise=GUMBEL, source=source, work=self.work)
         gaps = finish.gaps()
         return Outcome([int(finish.indices[0])], notes=(NOTE,), gaps=gaps, p_value=p_value_of(gaps[0], scale))

@@ -86,8 +86,11 @@ class TopKWithGaps(Mechanism):
     def _check(self, scores: Scores) -> None:
         _check_loser(scores, self.k)
 
+    def _scale(self, scores: Scores) -> Fraction:
+        return selection_scale(scores, self.k, Fraction(self.guarantee.epsilon))
+
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        scale = selection_scale(scores, self.k, Fraction(self.guarantee.epsilon))
+        scale = self._scale(scores)
         indices, gaps = winners_with_gaps(scores, self.k, scale, checked_gap_noise(self.noise), source, self.work)
         return Outcome(indices, gaps=gaps, evidence=ChainedGaps(DEVIATIONS[self.noise] * rounded(scale)))
 
@@ -134,12 +137,15 @@ class MeasuredTopK(Mechanism):
     def _check(self, scores: Scores) -> None:
         _check_loser(scores, self.k)
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _scales(self, scores: Scores) -> tuple[Fraction, Fraction]:
+        """Of the noise that selects, and of the noise that measures."""
         half = Fraction(self.guarantee.epsilon) / 2
-        selection = selection_scale(scores, self.k, half)
+        return selection_scale(scores, self.k, half), self.k * scores.largest_sensitivity / half
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        selection, scale = self._scales(scores)
         noise = checked_gap_noise(self.noise)
         indices, gaps = winners_with_gaps(scores, self.k, selection, noise, source, self.work)
-        scale = self.k * scores.largest_sensitivity / half
         measured = [add_noise(scores.values[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices]
         ratio = (selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2
         return Outcome(indices, best_linear(measured, gaps, float(ratio)), notes=(BIAS,), gaps=gaps)

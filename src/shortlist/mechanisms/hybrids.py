@@ -82,22 +82,29 @@ class HybridTopK(Mechanism):
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, 1)
 
+    def _scale(self, scores: Scores) -> Fraction:
+        """k R / epsilon, exactly."""
+        return self.k * scores.range_sensitivity / Fraction(self.guarantee.epsilon)
+
+    def _cost(self, scores: Scores, count: int) -> Fraction:
+        """What a list of so many items costs: the threshold ended it if they are fewer than k."""
+        relative = scores.largest_sensitivity / scores.range_sensitivity
+        return (count + relative if count < self.k else Fraction(self.k)) * Fraction(self.guarantee.epsilon) / self.k
+
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        epsilon, spread = Fraction(self.guarantee.epsilon), scores.range_sensitivity
-        scale = self.k * spread / epsilon
+        scale = self._scale(scores)
         indices, finishes = _best(scores, self.k + 1, scale, source, self.work)
         line = noisy_line(Fraction(self.threshold), scale, EXPONENTIAL, source)
         above = how_many_above(finishes, line)
         stopped = above < self.k
         count = min(above, self.k)
         chain = [*finishes[:above], line, *finishes[above:]][: count + 1]
-        cost = (count + scores.largest_sensitivity / spread) * epsilon / self.k if stopped else epsilon
         return Outcome(
             indices[:count],
             notes=(ENDED if stopped else FULL,),
             gaps=[_lead(one, two) for one, two in pairwise(chain)],
             stopped=stopped,
-            kept=ex_post(epsilon, cost),
+            kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
             evidence=ChainedGaps(rounded(scale)),
         )
 
@@ -157,9 +164,18 @@ class HybridSparseVector(Mechanism):
         share = Fraction(least_variance_share(self.k * relative) if self.theta is None else self.theta)
         return share * epsilon, (1 - share) * epsilon / self.k
 
-    def _draw(self, scores: Scores, source: Source) -> Outcome:
+    def _scales(self, scores: Scores) -> tuple[Fraction, Fraction]:
+        """Of the threshold's noise, and of each item's."""
         first, each = self.shares(scores)
-        below, scale = scores.largest_sensitivity / first, scores.range_sensitivity / each
+        return scores.largest_sensitivity / first, scores.range_sensitivity / each
+
+    def _cost(self, scores: Scores, count: int) -> Fraction:
+        """What an outcome of so many items costs."""
+        first, each = self.shares(scores)
+        return first + count * each
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        below, scale = self._scales(scores)
         indices, finishes = _best(scores, self.k, scale, source, self.work)
         line, term = noisy_line(Fraction(self.threshold), below, EXPONENTIAL, source)
         centred = line + scale - below, term
@@ -169,7 +185,7 @@ class HybridSparseVector(Mechanism):
             indices[:count],
             gaps=[_lead(one, centred) for one in finishes[:count]],
             stopped=count < self.k,
-            kept=ex_post(Fraction(self.guarantee.epsilon), first + count * each),
+            kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
             evidence=ThresholdGaps((law,) * count),
         )
 

@@ -86,12 +86,15 @@ class JointTopK(Mechanism):
                 f"joint top-k needs k times the number of candidates to be at most {most:,} for such scores"
             )
 
+    def _rate(self, scores: Scores) -> Fraction:
+        """e / (2 R), exactly."""
+        return Fraction(epsilon_of_a_round(1, self.guarantee)) / (2 * scores.range_sensitivity)
+
     def _sequences(self, scores: Scores) -> tuple[Sequences, Indices]:
         """(the law over sequences of ranks, the candidate at each rank)."""
         whole, unit, chosen = _as_integers(scores.values)
         order = np.argsort(-whole, kind="stable")
-        rate = Fraction(epsilon_of_a_round(1, self.guarantee)) / (2 * scores.range_sensitivity) * unit
-        return Sequences(ladder(whole[order], self.k), rate), chosen[order]
+        return Sequences(ladder(whole[order], self.k), self._rate(scores) * unit), chosen[order]
 
     def success_probability(self, scores: object, **question: Any) -> float:
         """P[the released set is a true top k], ties counting as equal: exact, to 1e-9."""

@@ -94,10 +94,13 @@ class LargeGap(Mechanism):
         k = self._rank(scores, source)
         return Outcome([], k=k, notes=(f"k = {k}: the scores fall off behind rank {k}",))
 
+    def _scale(self, scores: Scores) -> Fraction:
+        """2 R / e, exactly."""
+        return 2 * scores.range_sensitivity / Fraction(epsilon_of_a_round(1, self.guarantee))
+
     def _rank(self, scores: Scores, source: Source) -> int:
         limit = last_rank(scores, self.limit)
-        scale = 2 * scores.range_sensitivity / Fraction(epsilon_of_a_round(1, self.guarantee))
-        return large_gap(largest(scores, limit + 1), offsets(self.regularizer, limit), scale, source)
+        return large_gap(largest(scores, limit + 1), offsets(self.regularizer, limit), self._scale(scores), source)
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> list[int]:
         """Independent ranks, for study and audit of public scores."""

@@ -127,10 +127,8 @@ class LimitedDomainTopK(Mechanism):
     @property
     def offset(self) -> float:
         """How far the bar stands above c + 1, in users: a public number."""
-        e, delta = self._rates
-        if _checked_kind(self.noise) == GUMBEL:
-            return math.log(dummies(self._limit, Fraction(delta))) / e
-        return float(exponential_offset(self._limit, Fraction(e), Fraction(delta)))
+        above, many = self._bar
+        return math.log(many) / self._rates[0] if many > 1 else float(above)
 
     @property
     def _limit(self) -> int:
@@ -145,6 +143,14 @@ class LimitedDomainTopK(Mechanism):
         budget = self.guarantee
         assert isinstance(budget, ApproxDP)
         return epsilon_of_a_round(self.k, PureDP(budget.epsilon)), budget.delta
+
+    @property
+    def _bar(self) -> tuple[Fraction, int]:
+        """(t, M): it stands at c + 1 + t, with the largest of M noises."""
+        e, delta = (Fraction(rate) for rate in self._rates)
+        if _checked_kind(self.noise) == GUMBEL:
+            return Fraction(0), dummies(self._limit, delta)
+        return exponential_offset(self._limit, e, delta), 1
 
     def _cost(self, rounds: int) -> Guarantee:
         e, delta = self._rates
@@ -170,15 +176,11 @@ class LimitedDomainTopK(Mechanism):
         """The ranks (from 0) of the winners in the working list, best first."""
         if not len(found.counts):
             return []
-        (e, delta), kind = self._rates, _checked_kind(self.noise)
-        scale, k = 1 / Fraction(e), min(self.k, len(found.counts))
+        kind, (offset, many) = _checked_kind(self.noise), self._bar
+        scale, k = 1 / Fraction(self._rates[0]), min(self.k, len(found.counts))
         finish = race(found.counts, k=k, scale=scale, noise=kind, source=source)
-        bar = Fraction(found.beyond + 1)
-        if kind == GUMBEL:
-            kind = best_of(dummies(self._limit, Fraction(delta)))
-        else:
-            bar += exponential_offset(self._limit, Fraction(e), Fraction(delta))
-        above = how_many_above(finish.finishes(), noisy_line(bar, scale, kind, source))
+        bars = best_of(many) if kind == GUMBEL else kind
+        above = how_many_above(finish.finishes(), noisy_line(found.beyond + 1 + offset, scale, bars, source))
         return [int(rank) for rank in finish.indices[:above]]
 
     def release_many(

@@ -162,6 +162,13 @@ class StableTopK(Mechanism):
         assert self.test is not None
         return _shared(self.guarantee, self.test, self.k is None or self.fill, self.fill, self.split)
 
+    @property
+    def _scale(self) -> Fraction:
+        """Of the noise on the gaps, if they decide."""
+        gap = self._parts.gap
+        assert gap is not None
+        return 2 / Fraction(gap)
+
     def _check(self, scores: Scores) -> None:
         check_counts(scores)
         if self.k is not None and scores.public:
@@ -184,10 +191,9 @@ class StableTopK(Mechanism):
 
     def _chosen(self, scores: Scores, source: Source) -> int:
         """The rank with the large gap."""
-        limit, gap = last_rank(scores, self.limit), self._parts.gap
-        assert gap is not None
+        limit = last_rank(scores, self.limit)
         return large_gap(
-            sorted_counts(scores.sequence, limit + 1), offsets(self.regularizer, limit), 2 / Fraction(gap), source
+            sorted_counts(scores.sequence, limit + 1), offsets(self.regularizer, limit), self._scale, source
         )
 
     def _tested(self, counts: Values | Runs, j: int, source: Source) -> list[int] | None:
