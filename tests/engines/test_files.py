@@ -23,9 +23,9 @@ def counted(path, **more):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("quote.csv", f'user,item\n1,"{SECRET}\n2,b\n', "line 2: a quote is opened and never closed"),
-        ("wide.csv", f"user,item\n1,a\n2,{SECRET},c\n", "line 3: it has more or fewer fields than the header"),
-        ("narrow.csv", f"user,item\n1,a\n{SECRET}\n", "line 3: it has more or fewer fields than the header"),
+        ("quote.csv", f'user,item\n1,"{SECRET}\n2,b\n', "counted: a quote is opened and never closed"),
+        ("wide.csv", f"user,item\n1,a\n2,{SECRET},c\n", "counted: a line has more or fewer fields than the header"),
+        ("narrow.csv", f"user,item\n1,a\n{SECRET}\n", "counted: a line has more or fewer fields than the header"),
         ("latin.csv", f"user,item\n1,caf\xe9 {SECRET}\n".encode("latin-1"), "the text is not UTF-8"),
         ("header.csv", f"us\xe9r,{SECRET}\n1,a\n".encode("latin-1"), "its header is no line of UTF-8 text"),
         ("missing.csv", f"user,{SECRET}\n1,a\n", "item='item': the table has no column of that name"),
@@ -35,7 +35,7 @@ def counted(path, **more):
         ("broken.csv.gz", b"\x1f\x8b no gzip", "its header is no line of UTF-8 text"),
         ("text.parquet", f"user,item\n{SECRET},a\n", "it is no parquet file"),
         ("empty.parquet", "", "it is no parquet file"),
-        ("half.jsonl", f'{{"user": 1, "item": "{SECRET}"}}\n{{"user": 1, "it', "it is no JSON object a line"),
+        ("half.jsonl", f'{{"user": 1, "item": "{SECRET}"}}\n{{"user": 1, "it', "a line is no JSON object"),
         ("rows.xlsx", SECRET, "its name must end in"),
         ("rows", SECRET, "its name must end in"),
     ],
