@@ -223,3 +223,23 @@ def test_a_table_larger_than_the_memory_limit_goes_to_a_folder_that_goes_away(tm
     assert found(scores) == {"a": 10}
     del scores
     assert not list(tmp_path.glob("shortlist-*"))
+
+
+def test_candidates_that_change_after_the_charge_are_not_drawn_from(tmp_path):
+    """All of two candidates cost nothing; two of three would be a release that nobody paid for."""
+    from shortlist.choose import planned
+    from shortlist.tables.booked import Booked
+    from shortlist.tables.count import counted, uncounted
+    from shortlist.tables.question import Question
+
+    table, listed = tmp_path / "rows.csv", tmp_path / "known.txt"
+    table.write_text("user,item\n1,a\n2,b\n3,c\n")
+    listed.write_text("a\nb\n")
+    ledger, question = sl.Ledger(tmp_path / "budget.db", budget=sl.PureDP(3.0)), Question.of("user", "item", None, None)
+    mechanism, _, _ = planned(2, public=True, epsilon=1.0)
+    paid = Booked.of(mechanism, uncounted(str(table), question, listed), ledger, "")
+    assert ledger.spent.epsilon == 0
+    assert paid.release(counted(table, question, listed)).items == ["a", "b"]
+    listed.write_text("a\nb\nc\n")
+    with pytest.raises(ValueError, match="changed between the charge and the count"):
+        paid.release(counted(table, question, listed))

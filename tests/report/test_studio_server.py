@@ -213,7 +213,7 @@ def test_broken_requests_are_refused_and_the_studio_goes_on(studio, raw):
         {"users": -3, "shape": "zipf:1.1"},
         {"users": 1000, "shape": "evil"},
     ],
-    ids=str,
+    ids=lambda changes: str(changes)[:40],
 )
 def test_a_wrong_answer_is_named_and_costs_nothing(studio, tmp_path_factory, changes):
     outside = tmp_path_factory.mktemp("outside") / "outside.csv"
