@@ -179,9 +179,14 @@ def top_k(
             "values": values, "gaps": gaps, "limit": limit}  # fmt: skip
     mechanism, why, keeps_order = planned(k, public=asked.public, **plan)
     release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
+    return explained(release, why if method == "auto" else "", keeps_order)
+
+
+def explained(release: Release, why: str, keeps_order: bool) -> Release:
+    """The release as it was planned: as a set unless its order was asked for, with the reason if the rule chose."""
     if not keeps_order:
         release = release.as_set()
-    return release if method != "auto" else replace(release, why=f"auto: {why}")
+    return replace(release, why=f"auto: {why}") if why else release
 
 
 def planned(

@@ -9,7 +9,7 @@ import time
 import polars as pl
 import pytest
 
-from shortlist import Ledger, PureDP
+from shortlist import ZCDP, ApproxDP, Ledger, PureDP
 
 from .terminal import SHORTLIST, Terminal, run
 
@@ -28,6 +28,7 @@ def folder(tmp_path_factory):
     rows.with_columns(pl.lit(HOSTILE).alias("movie")).write_parquet(home / "hostile.parquet")
     rows.select("movie").unique().write_csv(home / "known.csv")
     (home / "link.csv").symlink_to(home / "ratings.csv")
+    (home / "notes.txt").write_text("no table")
     (home / "catalogue.txt").write_text("\n".join([*FILMS, "fox"]))
     return home
 
@@ -173,7 +174,7 @@ def test_control_c_leaves_every_charge_recorded_and_no_half_written_file(tmp_pat
     [
         (asked("nothing.parquet", *KNOWN), 1, "nothing.parquet is not there"),
         (asked(".", *KNOWN), 1, "is a directory"),
-        (asked("catalogue.txt", *KNOWN), 1, "its name must end in"),
+        (asked("notes.txt", *KNOWN), 1, "its name must end in"),
         (asked("ratings.parquet", "--candidates", "none.txt", "--epsilon", "1"), 1, "none.txt is not there"),
         (asked("ratings.parquet", "--candidates", "catalogue.txt", "--epsilon", "-1"), 1, "epsilon must be"),
         (asked("ratings.parquet", *KNOWN, k=9), 1, "k=9 is more than the 6 candidates"),
@@ -234,10 +235,101 @@ def test_what_cannot_be_paid_for_is_not_read(folder, tmp_path):
     refused = run(*asked(tmp_path / "bad.csv", *KNOWN, "--ledger", tmp_path / "budget.db"), cwd=folder)
     assert (refused.returncode, refused.stdout) == (3, "")
     assert "line" not in refused.stderr
-    Ledger(tmp_path / "more.db", budget=PureDP(2))
-    read = run(*asked(tmp_path / "bad.csv", *KNOWN, "--ledger", tmp_path / "more.db"), cwd=folder)
-    assert read.returncode == 1
-    assert not Ledger(tmp_path / "more.db").entries()
+
+
+def test_the_charge_is_booked_before_a_row_is_read(folder, tmp_path):
+    """So an error that depends on the rows is paid for; and it does not say where they are malformed."""
+    (tmp_path / "bad.csv").write_text("user_id,movie\n" + "1,ant\n" * 5000 + "2,bee,3\n")
+    Ledger(tmp_path / "budget.db", budget=PureDP(2))
+    read = run(*asked(tmp_path / "bad.csv", *KNOWN, "--ledger", tmp_path / "budget.db"), cwd=folder)
+    assert (read.returncode, read.stdout) == (1, "")
+    assert "a line has more or fewer fields" in read.stderr
+    assert "500" not in read.stderr
+    assert "the charge stays" in read.stderr
+    (entry,) = Ledger(tmp_path / "budget.db").entries()
+    assert (entry.purpose, entry.unit) == ("top 2 of bad.csv", "user (add-remove)")
+    assert Ledger(tmp_path / "budget.db").spent.epsilon == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("top", "ratings.csv", "-k", "2", "--user", "nobody", "--item", "movie", *KNOWN), "user='nobody'"),
+        (asked("ratings.parquet", *KNOWN, k=9), "k=9 is more than the 6 candidates"),
+        (asked("ratings.parquet", *KNOWN, "--memory", "lots"), "memory must be a size"),
+        (asked("ratings.parquet", *KNOWN, "--unit", ""), "unit must be a word"),
+        (asked("ratings.parquet", "--candidates", "none.txt", "--epsilon", "1"), "none.txt is not there"),
+        (asked("ratings.csv", "--candidates", "copy.csv", "--epsilon", "1"), "no public list"),
+    ],
+)
+def test_what_can_be_seen_without_the_rows_costs_nothing(folder, tmp_path, capsys, monkeypatch, arguments, said):
+    from shortlist.cli import main
+
+    (folder / "copy.csv").write_bytes((folder / "ratings.csv").read_bytes())
+    book = Ledger(tmp_path / "budget.db", budget=PureDP(2))
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("sys.argv", ["shortlist", *arguments, "--ledger", str(tmp_path / "budget.db")])
+    with pytest.raises(SystemExit) as end:
+        main()
+    shown = capsys.readouterr()
+    assert (end.value.code, shown.out) == (1, "")
+    assert said in shown.err
+    assert "charge" not in shown.err
+    assert not book.entries()
+
+
+def test_a_charge_booked_first_is_the_charge_of_the_release(folder, tmp_path):
+    """All candidates cost nothing, an unused rest comes back, as with `top_k`."""
+    book = Ledger(tmp_path / "budget.db", budget=ZCDP(1.0))
+    done = run(*asked("ratings.parquet", *KNOWN, "--ledger", tmp_path / "budget.db", k=6), cwd=folder)
+    assert "nothing spent" in done.stdout
+    assert book.spent.rho == 0
+    full = run(*asked("ratings.parquet", "--rho", "0.5", "--delta", "1e-6", "--method", "limited-domain", "--ordered",
+                      "--ledger", tmp_path / "other.db", k=50), cwd=folder)  # fmt: skip
+    assert full.returncode == 1  # there is no such ledger
+    other = Ledger(tmp_path / "other.db", budget=ApproxDP(20.0, 1e-3))
+    full = run(*asked("ratings.parquet", "--rho", "0.5", "--delta", "1e-6", "--method", "limited-domain", "--ordered",
+                      "--ledger", tmp_path / "other.db", k=50), cwd=folder)  # fmt: skip
+    assert full.returncode == 0, full.stderr
+    assert [entry.kind for entry in other.entries()] == ["charge", "refund"]
+
+
+def private_copies(home):
+    rows = pl.read_csv(home / "ratings.csv")
+    rows.write_csv(home / "copy.csv")
+    rows.write_csv(home / "copy.tsv", separator="\t")
+    rows.write_parquet(home / "copy.parquet")
+    rows.write_ndjson(home / "copy.jsonl")
+    rows.rename({"user_id": " User_ID"}).write_csv(home / "spelt.csv")
+    (home / "hard.txt").unlink(missing_ok=True)
+    (home / "hard.txt").hardlink_to(home / "ratings.csv")
+
+
+@pytest.mark.parametrize(
+    "private",
+    [
+        "ratings.csv",
+        "link.csv",
+        "hard.txt",
+        "copy.csv",
+        "copy.tsv",
+        "copy.parquet",
+        "copy.jsonl",
+        "spelt.csv",
+        "rat*.csv",
+    ],
+)
+def test_a_table_of_people_is_no_public_list(folder, capsys, monkeypatch, private):
+    from shortlist.cli import main
+
+    private_copies(folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("sys.argv", ["shortlist", *asked("ratings.csv", "--candidates", private, "--epsilon", "1")])
+    with pytest.raises(SystemExit) as end:
+        main()
+    shown = capsys.readouterr()
+    assert (end.value.code, shown.out) == (1, "")
+    assert "no public list" in shown.err
 
 
 def test_any_label_and_several_columns_can_be_drawn(tmp_path):
@@ -271,7 +363,7 @@ def test_a_list_that_was_paid_for_is_shown_whatever_else_fails(folder, tmp_path,
     assert "what was released is released" in shown.err
     monkeypatch.setattr(top, "write_table", lambda *_: None)
     for kind, said in ((RuntimeError("the table changed"), "the table changed"), (MemoryError(), "memory")):
-        monkeypatch.setattr(top, "top_k", lambda *_, kind=kind, **__: (_ for _ in ()).throw(kind))
+        monkeypatch.setattr(top, "counted", lambda *_, kind=kind, **__: (_ for _ in ()).throw(kind))
         with pytest.raises(SystemExit) as end:
             cli.main()
         assert end.value.code == 1

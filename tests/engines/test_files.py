@@ -23,9 +23,9 @@ def counted(path, **more):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("quote.csv", f'user,item\n1,"{SECRET}\n2,b\n', "line 2: a quote is opened and never closed"),
-        ("wide.csv", f"user,item\n1,a\n2,{SECRET},c\n", "line 3: it has more or fewer fields than the header"),
-        ("narrow.csv", f"user,item\n1,a\n{SECRET}\n", "line 3: it has more or fewer fields than the header"),
+        ("quote.csv", f'user,item\n1,"{SECRET}\n2,b\n', "counted: a quote is opened and never closed"),
+        ("wide.csv", f"user,item\n1,a\n2,{SECRET},c\n", "counted: a line has more or fewer fields than the header"),
+        ("narrow.csv", f"user,item\n1,a\n{SECRET}\n", "counted: a line has more or fewer fields than the header"),
         ("latin.csv", f"user,item\n1,caf\xe9 {SECRET}\n".encode("latin-1"), "the text is not UTF-8"),
         ("header.csv", f"us\xe9r,{SECRET}\n1,a\n".encode("latin-1"), "its header is no line of UTF-8 text"),
         ("missing.csv", f"user,{SECRET}\n1,a\n", "item='item': the table has no column of that name"),
@@ -35,7 +35,7 @@ def counted(path, **more):
         ("broken.csv.gz", b"\x1f\x8b no gzip", "its header is no line of UTF-8 text"),
         ("text.parquet", f"user,item\n{SECRET},a\n", "it is no parquet file"),
         ("empty.parquet", "", "it is no parquet file"),
-        ("half.jsonl", f'{{"user": 1, "item": "{SECRET}"}}\n{{"user": 1, "it', "it is no JSON object a line"),
+        ("half.jsonl", f'{{"user": 1, "item": "{SECRET}"}}\n{{"user": 1, "it', "a line is no JSON object"),
         ("rows.xlsx", SECRET, "its name must end in"),
         ("rows", SECRET, "its name must end in"),
     ],
@@ -223,3 +223,23 @@ def test_a_table_larger_than_the_memory_limit_goes_to_a_folder_that_goes_away(tm
     assert found(scores) == {"a": 10}
     del scores
     assert not list(tmp_path.glob("shortlist-*"))
+
+
+def test_candidates_that_change_after_the_charge_are_not_drawn_from(tmp_path):
+    """All of two candidates cost nothing; two of three would be a release that nobody paid for."""
+    from shortlist.choose import planned
+    from shortlist.tables.booked import Booked
+    from shortlist.tables.count import counted, uncounted
+    from shortlist.tables.question import Question
+
+    table, listed = tmp_path / "rows.csv", tmp_path / "known.txt"
+    table.write_text("user,item\n1,a\n2,b\n3,c\n")
+    listed.write_text("a\nb\n")
+    ledger, question = sl.Ledger(tmp_path / "budget.db", budget=sl.PureDP(3.0)), Question.of("user", "item", None, None)
+    mechanism, _, _ = planned(2, public=True, epsilon=1.0)
+    paid = Booked.of(mechanism, uncounted(str(table), question, listed), ledger, "")
+    assert ledger.spent.epsilon == 0
+    assert paid.release(counted(table, question, listed)).items == ["a", "b"]
+    listed.write_text("a\nb\nc\n")
+    with pytest.raises(ValueError, match="changed between the charge and the count"):
+        paid.release(counted(table, question, listed))

@@ -2,11 +2,13 @@
 
 import os
 
+import numpy as np
 import pytest
 
 import shortlist as sl
+from shortlist.mechanisms import NoisyMax
 from shortlist.privacy import BoundedRange
-from shortlist.report.odds import odds, percent
+from shortlist.report.odds import in_short, odds, percent
 from shortlist.report.one_release import release_page
 from tests.report.browser import check_contrast, check_keyboard, check_width
 
@@ -85,6 +87,58 @@ def test_odds_follow_from_the_guarantee():
     assert percent(odds(sl.PureDP(1e-9)).right) == "50.1%"
 
 
+@pytest.mark.parametrize("epsilon", [1e-13, 1e-17, 1e-100])
+def test_no_chance_is_shown_below_the_truth(epsilon):
+    found = odds(sl.PureDP(epsilon))
+    assert percent(found.right) == "50.1%"
+    assert [percent(after) for _, after in found.after] == ["1.1%", "10.1%", "50.1%"]
+    assert [percent(before) for before, _ in found.after] == ["1%", "10%", "50%"]
+    assert percent(0.7311) == "73.2%"
+    assert percent(1.0) == "100%"
+
+
+def test_an_approximate_guarantee_is_said_as_it_is():
+    """That delta bounds the chance of saying more than epsilon admits would be false: here that chance is above .1."""
+    budget = sl.ApproxDP(1.0, 0.01)
+    mechanism = NoisyMax(budget=budget, noise="gumbel")
+    with_one, without = (
+        np.array(mechanism.probabilities(sl.Scores(votes, sensitivity=1.0, monotone=False)))
+        for votes in ([-3.0, 0.0], [-4.0, 1.0])
+    )
+    assert with_one[np.log(with_one / without) > budget.epsilon].sum() > 0.1
+    assert np.clip(with_one - np.exp(budget.epsilon) * without, 0, None).sum() <= budget.delta
+    for neighbours, other in (("add-remove", "without them"), ("replace", "with the other version of their data")):
+        scores = sl.Scores([9.0, 1.0], sensitivity=1.0, monotone=False, neighbours=neighbours)
+        page = release_page(mechanism.release(scores))
+        assert "may say more" not in page
+        assert "robability" not in page
+        assert f"at most e<sup>ε</sup> times what it would be {other}" in " ".join(page.split())
+        assert "plus δ = 0.01" in page
+
+
+def test_no_cost_is_shown_smaller_than_it_is():
+    assert in_short(sl.PureDP(1.0000004)) == "ε = 1.0000004"
+    assert in_short(sl.ApproxDP(2.0, 1.0000004e-6)) == "ε = 2, δ = 1.0000004e-06"
+    page = release_page(sl.select([9, 1], epsilon=1.0000004))
+    assert "ε = 1.0000004, for every single" in page
+    assert "multiply ε = 1.0000004 by m" in page
+
+
+def test_a_name_cannot_turn_the_line_around():
+    release = sl.top_k({"\u202eabc": 90, "b": 1, "c": 0}, 2, epsilon=5.0, monotone=True, public=True, gaps=True)
+    assert '<bdi class="name">\u202eabc</bdi>' in release_page(release)
+
+
+def test_a_report_replaces_a_link_and_follows_none(tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    (tmp_path / "page.html").symlink_to(tmp_path / "mine.txt")
+    for number in range(os.getpid(), os.getpid() + 1):
+        (tmp_path / f"page.html.{number}.unfinished").symlink_to(tmp_path / "mine.txt")
+    sl.select([9, 1], epsilon=1.0).report(tmp_path / "page.html")
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+    assert not (tmp_path / "page.html").is_symlink()
+
+
 @pytest.mark.parametrize("budget", [sl.PureDP(1.0), sl.ApproxDP(1.0, 1e-6), sl.ZCDP(0.05)], ids=str)
 def test_the_page_reads_well_for_every_budget(look, tmp_path, ledger, budget):
     release = sl.top_k(VOTES, 4, budget=budget, monotone=True, public=True, ledger=ledger)
@@ -115,3 +169,7 @@ def test_the_command_writes_the_same_page(tmp_path):
     assert "year.db" in text
     assert CliRunner().invoke(app, [*asked, "--report", f"{tmp_path}/page.txt"]).exit_code != 0
     assert sl.Ledger(tmp_path / "year.db").spent.epsilon == 1.0
+    unsaid = [*asked, "--ledger", f"{tmp_path}/year.db", "--report", f"{tmp_path}/unsaid.html"]
+    assert CliRunner().invoke(app, unsaid).exit_code == 0
+    assert str(tmp_path) not in (tmp_path / "unsaid.html").read_text()
+    assert "top 3 of rentals.csv" in (tmp_path / "unsaid.html").read_text()

@@ -77,6 +77,10 @@ def test_the_address_reaches_the_browser_through_a_private_file(tmp_path, monkey
 def test_a_body_where_none_belongs_is_refused(studio):
     for headers in ({"Content-Length": "5"}, {"Transfer-Encoding": "chunked"}):
         assert studio.send("GET", "state", b"evil!", headers)[0] == 400
+    with socket.create_connection(("127.0.0.1", studio.server.server_port)) as raw:
+        head = f"GET /{studio.server.token}/state HTTP/1.1\r\nHost: {studio.origin.removeprefix('http://')}\r\n"
+        raw.sendall(f"{head}Content-Length: 0\r\nContent-Length: 5\r\n\r\nevil!".encode())
+        assert raw.recv(4096).split()[1] == b"400"
     check_untouched(studio)
 
 
@@ -196,6 +200,7 @@ def test_broken_requests_are_refused_and_the_studio_goes_on(studio, raw):
         {"epsilon": "1"},
         {"epsilon": None},
         {"epsilon": 1e400},
+        {"epsilon": 10**400},
         {"delta": 2.0},
         {"ordered": "yes"},
         {"purpose": "x" * 2000},
@@ -208,7 +213,7 @@ def test_broken_requests_are_refused_and_the_studio_goes_on(studio, raw):
         {"users": -3, "shape": "zipf:1.1"},
         {"users": 1000, "shape": "evil"},
     ],
-    ids=str,
+    ids=lambda changes: str(changes)[:40],
 )
 def test_a_wrong_answer_is_named_and_costs_nothing(studio, tmp_path_factory, changes):
     outside = tmp_path_factory.mktemp("outside") / "outside.csv"
@@ -228,6 +233,67 @@ def test_a_charge_that_does_not_fit_is_refused_before_anything_is_read(studio):
     assert status == 400
     assert "no room" in answer["error"]
     check_untouched(studio)
+
+
+@pytest.mark.parametrize("name", ["copy.csv", "copy.csv.gz", "copy.tsv", "copy.parquet", "copy.jsonl", "hard.txt"])
+def test_a_table_of_people_is_no_public_list(studio, name):
+    """A plan would count its people, free of charge."""
+    import gzip
+
+    import polars as pl
+
+    table = studio.folder / "rentals.csv"
+    rows, copy = pl.read_csv(table), studio.folder / name
+    write = {
+        "copy.csv": rows.write_csv,
+        "copy.csv.gz": lambda path: path.write_bytes(gzip.compress(table.read_bytes())),
+        "copy.tsv": lambda path: rows.write_csv(path, separator="\t"),
+        "copy.parquet": rows.write_parquet,
+        "copy.jsonl": rows.write_ndjson,
+        "hard.txt": lambda path: path.hardlink_to(table),
+    }
+    write[name](copy)
+    for changes in ({}, {"user": "film", "item": "who"}):
+        status, answer = studio.ask("plan", {**QUESTION, "candidates_file": name, **changes})
+        assert status == 400
+        assert "no public list" in answer["error"]
+        assert str(studio.folder) not in answer["error"]
+    copy.unlink()
+    check_untouched(studio)
+
+
+def test_lists_are_offered_before_tables_and_sizes_are_coarse(studio):
+    state = studio.ask("state")[1]
+    assert [one["name"] for one in state["lists"]] == ["films.txt", "rentals.csv"]
+    (table,) = state["tables"]
+    size = (studio.folder / "rentals.csv").stat().st_size
+    assert table["bytes"] != size
+    assert set(str(table["bytes"])[1:]) == {"0"}
+    assert 0.5 < table["bytes"] / size < 2
+
+
+def test_what_is_not_listed_cannot_be_named(studio):
+    for folder in (".hidden", "a/b"):
+        (studio.folder / folder).mkdir(parents=True)
+        (studio.folder / folder / "x.csv").write_text("who,film\n")
+        status, answer = studio.ask("plan", {**QUESTION, "table": f"{folder}/x.csv"})
+        assert status == 400
+        assert "only files that the studio lists" in answer["error"]
+        assert studio.ask("ledger", {"name": f"{folder}/x", "epsilon": 2.0})[0] == 400
+    (studio.folder / "a" / "x.csv").write_text("who,film\n")
+    assert studio.ask("plan", {**QUESTION, "table": "a/x.csv"})[0] == 200
+
+
+def test_progress_is_told_in_hundredths(studio):
+    from shortlist.report.studio.question import Plan, Question
+    from shortlist.report.studio.work import Job
+
+    plan = Plan.of(Question.of(studio.server.folder, QUESTION))
+    assert studio.server.answers._told(Job("job", plan, share=0.123456))["share"] == 0.12
+
+
+def test_the_consent_names_the_whole_price(studio):
+    assert studio.ask("plan", {**QUESTION, "epsilon": 1.0000004})[1]["price"] == "ε = 1.0000004"
 
 
 def test_the_table_is_not_read_before_the_release(studio):
@@ -264,6 +330,7 @@ def test_a_table_that_breaks_while_it_is_counted_stays_charged(studio):
     assert job["booked"] is True
     assert SECRET not in job["error"]
     assert "half a film" not in job["error"]
+    assert not any(letter.isdigit() for letter in job["error"])
     assert str(studio.folder) not in job["error"]
     assert spent(studio.folder) == 1.0
     check_log(studio)
@@ -352,13 +419,18 @@ def test_ten_at_once_are_served_and_never_overdraw(studio):
     assert spent(studio.folder) == 3.0
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_ending_the_studio_mid_release_leaves_the_charge_and_nothing_half_written(tmp_path, how):
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_ending_the_studio_mid_release_leaves_the_charge_and_nothing_half_written(tmp_path, tmp_path_factory, how):
     fill(tmp_path, rows=300_000)
-    source = str(Path(sl.__file__).parents[1])
+    source, spill = str(Path(sl.__file__).parents[1]), tmp_path_factory.mktemp("spill")
     command = [sys.executable, "-m", "shortlist.cli", "studio", str(tmp_path), "--no-open"]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": source}
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": source, "TMPDIR": str(spill)},
+        preexec_fn=lambda: how == signal.SIGKILL or signal.signal(how, signal.SIG_DFL),  # a runner may ignore some
     )
     address = process.stdout.readline().split()[-1]
     studio = Elsewhere(address)
@@ -375,6 +447,26 @@ def test_ending_the_studio_mid_release_leaves_the_charge_and_nothing_half_writte
     assert process.returncode == (-how if how == signal.SIGKILL else 0)
     assert "Traceback" not in log
     assert SECRET not in log
+    assert bool(os.listdir(spill)) == (how == signal.SIGKILL)
+
+
+def test_a_new_studio_takes_away_what_killed_ones_left(tmp_path, monkeypatch):
+    from shortlist.commands.studio import _own_folder, _sweep
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for name in ("shortlist-studio-killed", "shortlist-studio-half-gone", "elsewhere", "other-killed"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rows.tmp").write_text(SECRET)
+    for name in ("shortlist-studio-killed", "elsewhere", "other-killed"):
+        (tmp_path / name / "in-use").touch()
+    os.utime(tmp_path / "shortlist-studio-half-gone", (0, 0))
+    (tmp_path / "shortlist-studio-new").mkdir()
+    (tmp_path / "shortlist-studio-link").symlink_to(tmp_path / "elsewhere")
+    with _own_folder() as own:
+        _sweep()
+        kept = ["elsewhere", "other-killed", own.name, "shortlist-studio-link", "shortlist-studio-new"]
+        assert sorted(os.listdir(tmp_path)) == sorted(kept)
+    assert not own.exists()
 
 
 class Elsewhere(Running):

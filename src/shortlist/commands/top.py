@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import warnings
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -12,13 +12,13 @@ from typing import Annotated, Any
 
 import typer
 
-from shortlist.choose import planned, top_k
+from shortlist.choose import explained, planned
 from shortlist.commands.output import check_writable, printable, stoppable, whole_file, write_table
 from shortlist.privacy import ZCDP, Ledger
 from shortlist.release import Release
-from shortlist.scores import Scores
-from shortlist.tables.count import Progress, counted
-from shortlist.tables.files import files_at
+from shortlist.tables.booked import Booked
+from shortlist.tables.count import Progress, counted, uncounted
+from shortlist.tables.files import check_public, files_at
 from shortlist.tables.question import Question
 
 
@@ -44,7 +44,7 @@ def top(
     clip: Annotated[
         tuple[float, float] | None, typer.Option(help="The least and the most one person adds to one item.")
     ] = None,
-    ledger: Annotated[str | None, typer.Option(help="The ledger's file, charged before anything is drawn.")] = None,
+    ledger: Annotated[str | None, typer.Option(help="The ledger's file, charged before a row is read.")] = None,
     purpose: Annotated[str, typer.Option(help="What the ledger notes.")] = "",
     unit: Annotated[str, typer.Option(help="What one user is, for the record.")] = "user",
     memory: Annotated[str | None, typer.Option(help="How much memory to use before going to disk, as 512MB.")] = None,
@@ -71,17 +71,21 @@ def top(
     if report is not None:
         check_writable("--report", report, (".html",), kept)
     plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps}
-    with warnings.catch_warnings(action="ignore"):  # the release itself warns
-        mechanism, _, _ = planned(k, public=candidates is not None, **plan)
+    mechanism, why, keeps_order = planned(k, public=candidates is not None, **plan)
     with stoppable():
+        if candidates is not None:
+            check_public(candidates, source, user)
         book = None if ledger is None else Ledger(ledger)
+        paid = None
         if book is not None:
-            book.check(
-                mechanism.charge
-            )  # a table that cannot be paid for is not read: its errors would be free answers
-        with _bar() as progress:
-            scores = counted(source, question, candidates, unit=unit, memory=memory, progress=progress)
-        release = _released(scores, book, k=k, **plan, purpose=purpose or f"top {k} of {source}")
+            book.check(mechanism.charge)  # before the header is looked at
+            accepted = uncounted(source, question, candidates, unit=unit, memory=memory)
+            paid = Booked.of(mechanism, accepted, book, purpose or f"top {k} of {os.path.basename(source)}")
+        with _charged(paid):
+            with _bar() as progress:
+                scores = counted(source, question, candidates, unit=unit, memory=memory, progress=progress)
+            release = mechanism.release(scores) if paid is None else paid.release(scores)
+        release = explained(release, why if method == "auto" else "", keeps_order)
         _deliver(release, out, plot, report, purpose, as_json)
 
 
@@ -121,14 +125,14 @@ def _cost(epsilon: float | None, delta: float | None, rho: float | None) -> dict
     return paid if delta is None else {**paid, "delta": delta}
 
 
-def _released(scores: Scores, book: Ledger | None, **asked: Any) -> Release:
-    """The release; stopped after the charge was booked, it says so: what is booked stays booked."""
-    before = None if book is None else book.head
+@contextmanager
+def _charged(paid: Booked | None) -> Iterator[None]:
+    """Whatever ends the work after the charge was booked, it is said: what is booked stays booked."""
     try:
-        return top_k(scores, ledger=book, **asked)
-    except KeyboardInterrupt:
-        if book is not None and book.head != before:
-            typer.echo("shortlist: the ledger was charged before this was stopped; the charge stays", err=True)
+        yield
+    except BaseException:
+        if paid is not None:
+            typer.echo("shortlist: the ledger was charged before a row was read; the charge stays", err=True)
         raise
 
 

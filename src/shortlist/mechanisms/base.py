@@ -144,14 +144,24 @@ class Mechanism(ABC):
         asked = self._asked(scores, question)
         source = checked_source(rng)
         check_ledger(ledger)
+        reservation = self._booked(asked, ledger, purpose)
+        return self._drawn(asked, source, reservation)
+
+    @final
+    def _booked(self, asked: Scores, ledger: Ledger | None, purpose: str) -> Reservation | None:
+        """Refuse a question that does not fit, then book its charge: by public facts alone, so before rows are read."""
         if not (asked.numbered or self.exchangeable):
             raise ValueError(
                 f"{self.name} asks its candidates one after another, in an order that must be public; candidates "
                 "counted from a table have none. Choose a mechanism that treats them alike, as top_k does"
             )
         self._check(asked)
+        return self._reserve(ledger, self._terms(asked)[1], purpose, f"{asked.unit} ({asked.neighbours})")
+
+    @final
+    def _drawn(self, asked: Scores, source: Source, reservation: Reservation | None) -> Release:
+        """One exact draw from a question that was accepted, and paid for where there is a ledger."""
         guarantee, charge = self._terms(asked)
-        reservation = self._reserve(ledger, charge, purpose, f"{asked.unit} ({asked.neighbours})")
         outcome = self._draw(asked, source)
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 
@@ -37,14 +38,19 @@ def odds(guarantee: Guarantee) -> Odds:
     >>> round(odds(PureDP(1.0)).right, 3)
     0.731
     """
-    pure = guarantee.epsilon_at(0.0)
-    right = min(1.0, (1.0 + guarantee.delta_at(0.0)) / 2)
+    pure, apart = guarantee.epsilon_at(0.0), guarantee.delta_at(0.0)
+    right = _up((1.0 + apart) / 2) if apart else 0.5
     after = () if math.isinf(pure) else tuple((before, _posterior(before, pure)) for before in SUSPICIONS)
-    return Odds(right, after, tuple((alarm, 1.0 - guarantee.tradeoff(alarm)) for alarm in ALARMS))
+    return Odds(right, after, tuple((alarm, _up(1.0 - guarantee.tradeoff(alarm))) for alarm in ALARMS))
 
 
 def _posterior(before: float, epsilon: float) -> float:
-    return before / (before + (1 - before) * math.exp(-epsilon))
+    return _up(before / (before + (1 - before) * math.exp(-epsilon))) if epsilon else before
+
+
+def _up(chance: float) -> float:
+    """Above what a few roundings to the nearest float took away."""
+    return min(1.0, chance * (1 + 2.0**-49))
 
 
 def percent(chance: float) -> str:
@@ -53,7 +59,9 @@ def percent(chance: float) -> str:
     >>> percent(0.7310586), percent(0.5), percent(0.99999)
     ('73.2%', '50%', '100%')
     """
-    tenths = min(1000, math.ceil(chance * 1000 - 1e-9))
+    tenths = round(chance * 1000)
+    if tenths / 1000 != chance:  # the float of a decimal stands for it
+        tenths = min(1000, math.ceil(Fraction(chance) * 1000))
     return f"{tenths / 10:g}%"
 
 
@@ -65,5 +73,16 @@ def in_short(guarantee: Guarantee) -> str:
     'ε = 1, δ = 1e-06'
     """
     if isinstance(guarantee, PureDP):
-        return f"ε = {guarantee.epsilon:g}"
-    return f"ε = {guarantee.epsilon:g}, δ = {guarantee.delta:g}" if isinstance(guarantee, ApproxDP) else str(guarantee)
+        return f"ε = {in_full(guarantee.epsilon)}"
+    if isinstance(guarantee, ApproxDP):
+        return f"ε = {in_full(guarantee.epsilon)}, δ = {in_full(guarantee.delta)}"
+    return str(guarantee)
+
+
+def in_full(number: float) -> str:
+    """A cost with all its digits: rounded to the nearest, it might say less than was paid.
+
+    >>> in_full(1.0), in_full(1.0000004)
+    ('1', '1.0000004')
+    """
+    return repr(float(number)).removesuffix(".0")

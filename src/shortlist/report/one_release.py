@@ -11,9 +11,9 @@ from html import escape
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from shortlist.privacy import ApproxDP, Guarantee
+from shortlist.privacy import ApproxDP
 from shortlist.report.look import page, table
-from shortlist.report.odds import Odds, in_short, odds, percent
+from shortlist.report.odds import Odds, in_full, in_short, odds, percent
 
 if TYPE_CHECKING:
     from shortlist.privacy.filter import Balance
@@ -28,15 +28,10 @@ def write_release(release: Release, path: str | os.PathLike[str], title: str = "
     if not isinstance(title, str):
         raise TypeError('title must be text, for example title="Most rented films"')
     text = release_page(release, title)
-    unfinished = f"{name}.{os.getpid()}.unfinished"
-    try:
-        with open(unfinished, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(unfinished, name)
-    except BaseException:
-        if os.path.exists(unfinished):
-            os.remove(unfinished)
-        raise
+    from shortlist.commands.output import whole_file
+
+    with whole_file(name) as draft, open(draft, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def release_page(release: Release, title: str = "") -> str:
@@ -96,7 +91,7 @@ def _list(release: Release) -> str:
             for word in ("value", "gap")
             if word in columns
         )
-        rows.append(f'<li>{mark}<span class="name">{escape(_name(item))}</span>{numbers}</li>')
+        rows.append(f'<li>{mark}<bdi class="name">{escape(_name(item))}</bdi>{numbers}</li>')
     kind = "ol" if release.ordered else "ul"
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in release.notes)
     empty = "" if rows else "<p>It looked, and found nothing that it may name: an answer too, and paid for.</p>"
@@ -119,7 +114,7 @@ def _promise(release: Release) -> str:
         f'<div class="odds keep">{_bar("Before they read the list, they guess right", 0.5, "")}'
         f"{_bar('After, with the best possible attack, at most', found.right, 'after')}"
         f"{_suspicions(found)}{_alarms(found)}</div>"
-        f"{_limits(release.guarantee, unit)}"
+        f"{_limits(release)}"
     )
 
 
@@ -143,15 +138,18 @@ def _alarms(found: Odds) -> str:
     return table(("an attack that wrongly accuses", "catches at most"), rows)
 
 
-def _limits(guarantee: Guarantee, unit: str) -> str:
+def _limits(release: Release) -> str:
+    guarantee, unit = release.guarantee, escape(release.unit)
     failing = ""
     pure = guarantee.as_pure()
     if isinstance(guarantee, ApproxDP):
+        # not "with probability delta it may say more": that does not follow from (epsilon, delta)
+        other = "with the other version of their data" if release.neighbours == "replace" else "without them"
         failing = (
-            f" With probability at most {guarantee.delta:g} the list may say more than ε admits; the bounds above "
-            "include that."
+            f" Whatever one looks for in the list, its chance is at most e<sup>ε</sup> times what it would be {other}, "
+            f"plus δ = {in_full(guarantee.delta)}, and the other way round; the bounds above include that."
         )
-    group = f" For a group of m of them, multiply ε = {pure.epsilon:g} by m." if pure is not None else ""
+    group = f" For a group of m of them, multiply ε = {in_full(pure.epsilon)} by m." if pure is not None else ""
     return (
         f'<p class="note">The promise is for one {unit}, with all their rows, against any computer and any knowledge '
         f"from elsewhere, now or later.{failing}{group} It does not hide what is true of the whole crowd: that is what "

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from shortlist.scores import Scores
-from shortlist.tables.held import Engine, Held
+from shortlist.tables.held import Engine, Held, Uncounted
 from shortlist.tables.question import Question
 
 Progress = Callable[[float], None]
@@ -82,11 +82,32 @@ def counted(
     progress: Progress | None = None,
 ) -> Scores:
     """The same for a question that was checked, telling how far it is."""
+    _check(question, candidates, unit)
+    return _scored(Held.of(_engine(source, question, candidates, memory, progress)), question, candidates, unit)
+
+
+def uncounted(
+    path: str, question: Question, candidates: object, *, unit: str = "user", memory: str | None = None
+) -> Scores:
+    """What `counted` would give for a file, with no row read: all that is public is right, and every score is 0.
+
+    A mechanism checks it, and a ledger books the charge by it, before a row of the table is looked at.
+    """
+    from shortlist.tables.files import check_file
+
+    _check(question, candidates, unit)
+    number = check_file(path, question, candidates, memory)
+    return _scored(Held.of(Uncounted(number or 0)), question, candidates, unit)
+
+
+def _check(question: Question, candidates: object, unit: str) -> None:
     if question.clip is not None and candidates is None:
         raise ValueError("sums need candidates: no mechanism takes sums of items that only the data knows")
     if not isinstance(unit, str) or not unit:
         raise ValueError('unit must be a word, for example unit="user"')
-    held = Held.of(_engine(source, question, candidates, memory, progress))
+
+
+def _scored(held: Held, question: Question, candidates: object, unit: str) -> Scores:
     clip = question.clip
     return Scores._held(
         held,

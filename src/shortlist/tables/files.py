@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import glob
 import gzip
+import json
 import os
 import re
 import shutil
@@ -56,13 +57,12 @@ def count_files(
     return counts
 
 
-def check_file(path: str, question: Question, candidates: object) -> int | None:
+def check_file(path: str, question: Question, candidates: object, memory: str | None = None) -> int | None:
     """Refuse a file that lacks the columns, before anything is charged for it; the number of candidates, if public.
 
-    Only names and types are looked at: the footer of a parquet file, the header of a CSV file; JSON lines are read up
-    to the first such field.
+    Only names and types are looked at: the footer of a parquet file, the header of a CSV file, nothing of JSON lines.
     """
-    connection, folder = _connect(None)
+    connection, folder = _connect(memory)
     try:
         run = _runner(connection, path)
         source = source_of(run, path, question.columns)
@@ -74,6 +74,52 @@ def check_file(path: str, question: Question, candidates: object) -> int | None:
         return int(run(f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(question.keys)} FROM ({known}))")[0][0])
     finally:
         _forget(connection, folder)
+
+
+def check_public(candidates: str, table: str, user: str) -> None:
+    """Refuse, as a public list, the table itself or a file with its column of people, by headers and footers alone.
+
+    Of JSON lines, which have no header, the first line is looked at. A private list without that column cannot be told
+    from a public one.
+
+    Raises
+    ------
+    ValueError
+        saying why the file can be no public list.
+    """
+    listed = files_at(candidates)
+    if any(os.path.samefile(one, other) for one in listed for other in files_at(table)):
+        raise ValueError("candidates: the table itself is no public list; name none if its names are private")
+    names = {name.strip().casefold() for file in listed if os.path.isfile(file) for name in _names(file)}
+    if user.strip().casefold() in names:
+        raise ValueError(
+            f"candidates: that file has a column {user!r}, of people, so it is no public list; give a file with the "
+            "items alone, or none if their names are private"
+        )
+
+
+def _names(file: str) -> list[str]:
+    """What the columns of a table file are called; a file of lines has none."""
+    kind = _format(file)
+    if kind == "parquet":
+        connection, folder = _connect(None)
+        try:
+            return list(_types(_runner(connection, file), os.path.abspath(file)))
+        finally:
+            _forget(connection, folder)
+    if kind == "json":
+        return _first_fields(file)
+    return [] if kind is None else _header(file, "\t" if kind == "tsv" else ",")
+
+
+def _first_fields(file: str) -> list[str]:
+    opened: Any = gzip.open if file.endswith(".gz") else open
+    try:
+        with opened(file, "rt", encoding="utf-8-sig") as lines:
+            found = json.loads(next(filter(str.strip, lines), "{}"))
+    except (ValueError, RecursionError, gzip.BadGzipFile, EOFError, zlib.error):
+        raise TableError(f"{file} cannot be read: it is no JSON object a line") from None
+    return list(found) if isinstance(found, dict) else []
 
 
 def rows_of_file(path: str, items: tuple[str, ...]) -> list[Any]:

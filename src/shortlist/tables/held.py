@@ -37,6 +37,20 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Uncounted:
+    """So many candidates before anything is counted: all of them score 0, and none has a name yet."""
+
+    number: int
+    frame: Frame | None = None
+
+    def classes(self) -> list[tuple[int, int]]:
+        return [(0, self.number)] if self.number else []
+
+    def winners(self, places: Sequence[Place]) -> list[tuple[object, ...]]:
+        raise RuntimeError("nothing was counted yet")
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """The names behind the positions 0 .. d - 1: best score first."""
 

@@ -19,7 +19,7 @@ class TableError(ValueError):
 
 @contextlib.contextmanager
 def in_one_sentence(what: str) -> Iterator[None]:
-    """Engines put rows into their errors; ours say what failed, where, and in which class of error."""
+    """Engines put rows into their errors; ours say what failed, and in which class of error."""
     try:
         yield
     except (TableError, KeyboardInterrupt):
@@ -31,19 +31,17 @@ def in_one_sentence(what: str) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """What kind of error it was: its class, the line of a text file, and known reasons. Never its own words."""
+    """What kind of error it was: its class, or a known reason. Never its own words, nor where: that counts rows."""
     words = str(error)
-    line = re.search(r"(?:CSV Error on Line: |in line )(\d+)", words)
     known = next((said for pattern, said in REASONS.items() if re.search(pattern, words)), None)
-    where = f"line {line.group(1)}: " if line else ""
-    return f"{where}{known or f'the engine refused ({type(error).__name__})'}"
+    return known or f"the engine refused ({type(error).__name__})"
 
 
 REASONS = {
     r"unterminated quote": "a quote is opened and never closed",
-    r"Expected Number of Columns": "it has more or fewer fields than the header",
+    r"Expected Number of Columns": "a line has more or fewer fields than the header",
     r"Invalid unicode|not utf-8|not valid UTF8": "the text is not UTF-8; convert the file first",
-    r"Malformed JSON": "it is no JSON object a line",
+    r"Malformed JSON": "a line is no JSON object",
     r"too small to be a Parquet|No magic bytes|not a parquet|Invalid.*Parquet": "it is no parquet file",
     r"Permission denied": "it may not be read",
     r"Out of Memory|out of memory": "the engine ran out of memory; give it more, or more disk for temporary files",

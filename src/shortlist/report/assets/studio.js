@@ -20,7 +20,7 @@
     if (!response.ok) throw new Error(found.error);
     return found;
   };
-  const size = (bytes) => bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3))} kB` : bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+  const size = (bytes) => bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3))} kB` : bytes < 1e9 ? `${(bytes / 1e6).toFixed(0)} MB` : `${(bytes / 1e9).toFixed(0)} GB`;
   const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.?!]$/.test(text) ? "" : ".");
   const share = (part) => part === null ? "" : `${(100 * part).toFixed(part < 0.1 ? 1 : 0)}%`;
   const facts = (node, rows) => node.replaceChildren(...rows.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]));
@@ -33,7 +33,7 @@
   const show = (found) => {
     state = found;
     $("folder").textContent = `in ${found.folder}`;
-    fill($("table"), found.tables, (one) => `${one.name} (${size(one.bytes)})`, "no table in this folder");
+    fill($("table"), found.tables, (one) => `${one.name} (about ${size(one.bytes)})`, "no table in this folder");
     fill($("candidates_file"), found.lists, (one) => one.name, "no list in this folder");
     if (found.lists.length) $("candidates_file").prepend(new Option("choose a file", "", true, !$("candidates_file").dataset.chosen));
     fill($("ledger"), found.ledgers, (one) => one.name, "none yet: make one below");
@@ -131,7 +131,7 @@
   };
   const result = (job) => {
     const list = element(job.ordered ? "ol" : "ul", { class: "list", role: "list" });
-    job.items.forEach((item, place) => list.append(element("li", {}, job.ordered ? element("span", { class: "rank" }, String(place + 1)) : element("span", { class: "dot" }), element("span", { class: "name" }, item))));
+    job.items.forEach((item, place) => list.append(element("li", {}, job.ordered ? element("span", { class: "rank" }, String(place + 1)) : element("span", { class: "dot" }), element("bdi", { class: "name" }, item))));
     const rows = element("dl", { class: "facts" });
     facts(rows, [["Guarantee", job.guarantee], ["Mechanism", job.mechanism], ["Booked", `${job.ledger}, entry ${job.entry}`], ["Left", job.left], ["Head", job.head]]);
     const links = [["report.html", "Report"], ["list.csv", "List as CSV"], ["repeat.py", "Code that repeats it"]].map(([kind, title]) => element("a", { class: kind === "report.html" ? "button" : "button quiet", href: `download/${job.job}/${kind}`, download: "" }, title));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from shortlist.report.odds import in_short, odds, percent
@@ -61,7 +62,7 @@ class Answers:
         return {
             "folder": self._folder.root.name,
             "tables": self._folder.files(TABLES),
-            "lists": self._folder.files((*LISTS, *TABLES)),
+            "lists": [*self._folder.files(LISTS), *self._folder.files(TABLES)],  # a table is seldom a public list
             "ledgers": [one for one in ledgers if one is not None],
             "done": [self._told(job) for job in self._work.done()],
         }
@@ -95,7 +96,12 @@ class Answers:
 
     def _told(self, job: Job) -> dict[str, Any]:
         asked, release = job.plan.question, job.release
-        told: dict[str, Any] = {"job": job.name, "state": job.state, "share": job.share, "booked": job.booked}
+        told: dict[str, Any] = {
+            "job": job.name,
+            "state": job.state,
+            "share": math.floor(100 * job.share) / 100,
+            "booked": job.booked,
+        }
         if job.error:
             told["error"] = job.error
         if release is not None and release.receipt is not None:

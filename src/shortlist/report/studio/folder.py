@@ -38,6 +38,11 @@ class Folder:
             raise ValueError(f"{what}: that is no name of a file") from None
         if not path.is_relative_to(self.root) or path == self.root:
             raise PermissionError(f"{what}: only files of the studio's folder may be used")
+        parts = path.relative_to(self.root).parts
+        if len(parts) > 2 or any(part.startswith(".") for part in parts):
+            raise PermissionError(
+                f"{what}: only files that the studio lists may be used, none that are hidden or deeper"
+            )
         if not path.name.lower().endswith(kinds):
             raise ValueError(f"{what}: the name must end in {', '.join(kinds)}")
         if there and not path.is_file():
@@ -45,9 +50,9 @@ class Folder:
         return path
 
     def files(self, kinds: tuple[str, ...]) -> list[dict[str, Any]]:
-        """Names and sizes."""
+        """Names, and sizes to one digit: the exact one would count the rows."""
         found = sorted(islice(self._walk(kinds), MOST))
-        return [{"name": name, "bytes": size} for name, size in found]
+        return [{"name": name, "bytes": int(float(f"{size:.0e}"))} for name, size in found]
 
     def _walk(self, kinds: tuple[str, ...]) -> Any:
         below = [self.root, *(Path(one.path) for one in _entries(self.root) if one.is_dir(follow_symlinks=False))]

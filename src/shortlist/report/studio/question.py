@@ -1,8 +1,11 @@
-"""What the analyst asks, checked; and the plan, from public facts alone. No table is opened here."""
+"""What the analyst asks, checked; and the plan, from public facts alone.
+
+Only the list of candidates is opened here, which the analyst calls public.
+"""
 
 from __future__ import annotations
 
-import math
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.privacy.filter import Balance
 from shortlist.report.one_release import spent_share
 from shortlist.report.studio.folder import LEDGERS, LISTS, TABLES, Folder
-from shortlist.tables.files import rows_of_file
+from shortlist.tables.files import check_public, rows_of_file
 
 MOST_PASTED = 500_000
 """Characters of a pasted list of candidates."""
@@ -47,8 +50,8 @@ class Question:
         if user == item:
             raise ValueError("user and item must be different columns")
         table, candidates = folder.inside(asked.get("table"), TABLES, "table"), _candidates(folder, asked)
-        if candidates == table:
-            raise ValueError("candidates: the table itself is no public list; choose none if its names are private")
+        if isinstance(candidates, Path):
+            check_public(str(candidates), str(table), user)
         return cls(
             table=table,
             user=user,
@@ -196,7 +199,7 @@ def _text(asked: dict[str, Any], name: str, *, needed: bool = True) -> str:
 
 def _number(asked: dict[str, Any], name: str) -> float:
     value = asked.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
         raise ValueError(f"{name}: write a number above 0")
     return float(value)
 

@@ -133,9 +133,8 @@ class Handler(BaseHTTPRequestHandler):
         arrives = route == ("page",) and self.headers.get("Sec-Fetch-Mode") == "navigate"
         if self.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none") and not arrives:
             raise RefusedError(HTTPStatus.FORBIDDEN, "refused: site")
-        if method == "GET" and (
-            self.headers.get("Content-Length", "0") != "0" or self.headers.get("Transfer-Encoding")
-        ):
+        lengths = self.headers.get_all("Content-Length") or []
+        if method == "GET" and (lengths not in ([], ["0"]) or self.headers.get("Transfer-Encoding")):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "refused: body")
         return route
 

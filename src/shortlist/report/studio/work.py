@@ -10,16 +10,17 @@ import io
 import secrets
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from shortlist.choose import explained
 from shortlist.privacy import BudgetExceeded, Ledger, LedgerError
 from shortlist.release import Release
 from shortlist.report.one_release import release_page
 from shortlist.report.studio.folder import Folder
 from shortlist.report.studio.question import Plan, Question
-from shortlist.tables.count import counted
-from shortlist.tables.files import check_file
+from shortlist.tables.booked import Booked
+from shortlist.tables.count import counted, uncounted
 from shortlist.tables.question import Question as Columns
 
 SAID = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded)
@@ -99,14 +100,12 @@ class Work:
         asked, mechanism = job.plan.question, job.plan.mechanism
         columns = Columns.of(asked.user, asked.item, None, None)
         job.state = "checking"
-        number = check_file(str(asked.table), columns, asked.listed())
-        if number is not None:
-            asked.check_k(number)
+        accepted = uncounted(str(asked.table), columns, asked.listed(), unit=asked.unit)
+        if accepted.public:
+            asked.check_k(len(accepted))
         ledger = Ledger(asked.ledger)
         job.state = "charging"
-        unit = f"{asked.unit} (add-remove)"
-        said = {"purpose": asked.purpose, "mechanism": repr(mechanism), "unit": unit}
-        reservation = ledger.reserve(mechanism.charge, refundable=mechanism.refundable, **said)
+        paid = Booked.of(mechanism, accepted, ledger, asked.purpose)
         job.booked, job.state = True, "counting"
 
         def tell(share: float) -> None:
@@ -114,10 +113,7 @@ class Work:
 
         scores = counted(str(asked.table), columns, asked.listed(), unit=asked.unit, progress=tell)
         job.state = "drawing"
-        release = mechanism.release(scores)
-        release = release if asked.ordered else release.as_set()
-        why = f"auto: {job.plan.why}"
-        job.release = replace(release, why=why, receipt=reservation.receipt())
+        job.release = explained(paid.release(scores), job.plan.why, asked.ordered)
         job.state = "done"
 
     def download(self, job: Job, kind: str) -> tuple[str, str, bytes] | None:
