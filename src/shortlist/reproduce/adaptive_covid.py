@@ -75,8 +75,8 @@ def run(setting: Setting) -> Result:
             f"stable {at[STABLE]['right']:.0%} of the days ({at[STABLE]['size']:.1f} states on average), with five or "
             f"more states {at[MANY]['right']:.0%} ({at[MANY]['size']:.1f}); canonical {at[CANONICAL]['right']:.0%}, "
             f"peeling {at[PEELING]['right']:.0%} (five states)",
-            f"exact sets on {more[STABLE]} days than canonical with k by the gaps alone, on {more[MANY]} if held to {K} "
-            "or more. The printed conversion to epsilon is too small (26 times in delta at rho = 1): "
+            f"exact sets on {more[STABLE]} days than canonical with k by the gaps alone, on {more[MANY]} if held to "
+            f"{K} or more. The printed conversion to epsilon is too small (26 times in delta at rho = 1): "
             "ours is the tight one",
         ),
     )

@@ -25,6 +25,9 @@ CHECK_INS = {"Brightkite-like": (100_000, 2_000, 0.75), "Foursquare-like": (100_
 """(labels, largest count, exponent): Zipf stand-ins of the study for the paper's two check-in data sets."""
 
 DELTA = 1e-6
+LEVEL = 0.01
+"""Recalls that differ by less are level: they are shown with two digits."""
+
 CANONICAL, LISTS, STABLE, PUBLIC = (
     "canonical, limited domain", "limited domain, Gumbel", "stable, filled up", "peeling, list of labels public",
 )  # fmt: skip
@@ -81,13 +84,14 @@ def run(setting: Setting) -> Result:
 
 def _line(data: str, k: int, rows: list[Row]) -> Line:
     at = {row["mechanism"]: row["recall"] for row in rows if (row["data"], row["k"], row["epsilon"]) == (data, k, 1.0)}
-    order = "ahead of" if at[STABLE] > at[CANONICAL] else "behind"
+    lead = at[STABLE] - at[CANONICAL]
+    order = "level with" if abs(lead) < LEVEL else "ahead of" if lead > 0 else "behind"
     return Line(
         f"{data} counts: recall of the top {k} at epsilon = 1, delta = 1e-6, no public list",
         "StableTopK .61 to .67 at k = 50, ahead of limited domain",
         "; ".join(f"{mechanism} {recall:.2f}" for mechanism, recall in at.items()),
         verdict(
-            at[STABLE] > at[LISTS] and at[STABLE] >= 0.61,
+            at[STABLE] > at[LISTS] + LEVEL and at[STABLE] >= 0.61,
             "on Zipf counts the largest gap is at rank 1, so the stable set is one label; the paper takes the rest "
             "from a fallback that names labels of an unpublished list and is not private; filled up soundly the stable "
             f"set is {order} canonical sets",
