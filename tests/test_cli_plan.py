@@ -38,6 +38,18 @@ def test_bad_input_is_one_sentence_and_exit_code_one(tmp_path):
         assert done.stderr.count("\n") == 1
 
 
+def test_plan_never_takes_a_number_for_another(tmp_path):
+    for text in ("1e30\n5\n3\n", "inf\n5\n3\n"):
+        (tmp_path / "counts.txt").write_text(text)
+        done = run("plan", "-k", "1", "--scores", str(tmp_path / "counts.txt"), "--json", "--domain", "unknown")
+        assert done.returncode == 1, done.stdout  # floats, or nothing that can be a score: no counts
+        assert done.stderr.count("\n") == 1
+    (tmp_path / "counts.txt").write_text("1e30\n5\n3\n")
+    done = run("plan", "-k", "2", "--scores", str(tmp_path / "counts.txt"), "--json", "--budget", "pure")
+    assert done.returncode == 0, done.stderr
+    assert 0.5 < json.loads(done.stdout)["rows"][0]["epsilon"] < 10  # 5 against 3; -2^63 would be the last
+
+
 def test_reproduce_makes_a_page_and_takes_up_what_is_there(tmp_path):
     arguments = ("reproduce", "--out", str(tmp_path / "report"), "--only", "gap-theta")
     first = run(*arguments)

@@ -26,15 +26,16 @@ FACTS: dict[str, Fact] = {
     ),
     "exponential": Fact("bounded range costs a quarter of the rho of any other noise", "docs/planning.md"),
     "oneshot-exponential": Fact(
-        "it needs 0.85 of the epsilon of peeling for the same chance, on six data sets", "docs/planning.md"
+        "on six public data sets it needed 0.78 to 0.93 of the epsilon of peeling for the same chance",
+        "docs/planning.md",
     ),
     "oneshot-gumbel": Fact("k rounds of bounded range compose with the square root of k", "docs/planning.md"),
     "guarded": Fact(
-        "it reaches the better of canonical and one-shot with at most 1.2 times the epsilon, on six data sets",
-        "docs/performance.md",
+        "on six public data sets it needed at most 1.29 times the epsilon of canonical for the true top k",
+        "docs/planning.md",
     ),
     "canonical": Fact(
-        "it needs 10, 110 and 760 times less epsilon than peeling for the top 10, 100 and 1,000 of Netflix",
+        "it needed 9.6, 110 and 765 times less epsilon than peeling for the top 10, 100 and 1,000 of Netflix",
         "docs/planning.md",
     ),
     "joint": Fact("its loss is never better than canonical's", "docs/mechanisms/joint.md"),

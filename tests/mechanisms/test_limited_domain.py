@@ -12,7 +12,7 @@ from shortlist import ApproxDP, Ledger, Scores
 from shortlist.laws.bars import GRID, canonical_offset, dummies, exponential_offset
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
 from shortlist.mechanisms.unknown import head, listing
-from shortlist.privacy import ZCDP, PureDP, ThinnedRange
+from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange
 
 from ..exact.unknown_box import canonical_law, exponential_law, gumbel_law
 from ..support import assert_law
@@ -192,6 +192,20 @@ def test_guarantees_and_charges():
     assert m.charge == ApproxDP(1.0, 1e-6)
     assert LimitedDomainTopK(k=2, epsilon=1.0, delta=1e-6, split=0.5).charge.delta == 5e-7
     assert LimitedDomainTopK(k=2, epsilon=1.0, delta=1e-6, split=0.0).charge.epsilon == 0.5
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "delta"), [(1, 0.5, 0.01), (1, 0.5, 1e-6), (2, 3.0, 0.01), (3, 0.0113, 1e-6), (10, 1000.0, 1e-6)]
+)
+def test_no_other_split_has_a_lower_bar_and_the_chosen_one_fits(k, epsilon, delta):
+    budget = ApproxDP(epsilon, delta)
+    own = LimitedDomainTopK(k=k, budget=budget)
+    paid, converts = own.charge, Fraction(delta) - Fraction(own.charge.delta)
+    left = float(converts) if Fraction(float(converts)) <= converts else np.nextafter(float(converts), 0.0)
+    rounds = ApproxDP(epsilon, left) if left else PureDP(epsilon)
+    assert rounds.excess(BoundedRange(paid.epsilon).repeat(k)) <= 0
+    for split in (0.0, 1 / 64, 0.05, 0.1, 0.25, 0.5, 0.6):
+        assert own.offset <= LimitedDomainTopK(k=k, budget=budget, split=split).offset * (1 + 2e-6), split
 
 
 @pytest.mark.parametrize(

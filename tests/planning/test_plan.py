@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 
 import shortlist as sl
+from shortlist.audit.laws import law_of
+from shortlist.knowledge import FACTS
 from shortlist.laws.collapse import collapse_point
 from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, LimitedDomainTopK, OneshotTopK, StableTopK
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.planning.shapes import shaped
+from shortlist.planning.unknown import BarredRace
 
 SHAPE = {"items": 400, "users": 20_000, "shape": "zipf:1.1"}
 
@@ -91,9 +94,7 @@ def test_a_plan_without_a_public_list_holds_for_the_mechanisms():
         paid = sl.ApproxDP(one.epsilon, 1e-4) if one.budget == "approx" else sl.ZCDP(one.rho, 5e-5)
         built = {
             "canonical-limited-domain": lambda paid: CanonicalLimitedDomain(k=4, budget=paid),
-            "limited-domain": lambda paid: LimitedDomainTopK(
-                k=4, budget=paid, split=None if isinstance(paid, sl.ZCDP) else 0.5
-            ),
+            "limited-domain": lambda paid: LimitedDomainTopK(k=4, budget=paid),
             "stable": lambda paid: StableTopK(k=4, budget=paid),
         }[one.method](paid)
         drawn = built.release_many(values, draws=1500, rng=sl.testing.seeded(3), monotone=True)
@@ -159,6 +160,8 @@ def test_a_target_that_nobody_reaches_says_so():
         ({"delta": 0.5}, "delta"),
         ({"budget": "free"}, "budget"),
         ({"domain": ()}, "domain"),
+        ({"budget": ["pure", ["a"]]}, "budget"),
+        ({"ordered": "no"}, "ordered"),
         ({"target": 0.9, "epsilon": 1.0}, "not both"),
         ({"scores": [1, 2, 3]}, "describe the data"),
         ({"monotone": True}, "scores= only"),
@@ -215,3 +218,78 @@ def test_auto_cites_what_a_plan_says(plan):
     release = sl.top_k([900, 20, 500, 7, 400, 3, 1], k=3, epsilon=1.0, monotone=True)
     assert "docs/" in release.why
     assert row(plan, "guarded", "pure")
+
+
+@pytest.mark.parametrize(("k", "users", "delta"), [(1, 20_000, 1e-6), (3, 20_000, 1e-6), (2, 500, 0.01)])
+def test_a_list_without_a_public_domain_keeps_what_its_plan_promises(k, users, delta):
+    values = shaped("zipf:1.1", 50, users, k)
+    found = sl.plan(k=k, items=50, users=users, shape="zipf:1.1", domain="unknown", budget="approx", delta=delta)
+    epsilon = row(found, "limited-domain", "approx").epsilon
+    for factor, enough in ((1.0, True), (0.99, False)):
+        built = LimitedDomainTopK(k=k, budget=sl.ApproxDP(factor * epsilon, delta))
+        chance = BarredRace.of(values, k, built.charge.epsilon, built.charge.delta, built.limit).top()
+        assert (chance >= 0.99) == enough, (factor, chance)
+
+
+def test_what_a_list_reaches_with_an_epsilon_is_the_mechanism_s_own_law():
+    found = sl.plan(k=1, scores=[30, 1, 0], monotone=True, epsilon=0.5, delta=0.01, domain="unknown", budget="approx")
+    law = law_of(LimitedDomainTopK(k=1, epsilon=0.5, delta=0.01), sl.Scores([30, 1], monotone=True))
+    right = sum(float(chance) for names, chance in law.chances.items() if names in ((0,), ((0,), False)))
+    assert row(found, "limited-domain", "approx").top == pytest.approx(right, abs=1e-9)
+
+
+def test_printed_costs_are_enough_and_printed_bounds_and_chances_are_kept():
+    for users in range(1000, 1400, 40):
+        found = sl.plan(k=2, items=20, users=users, shape="zipf:1.1", budget="pure", domain="known")
+        for text, one in zip(found.texts()["epsilon"], found.rows, strict=True):
+            assert one.epsilon <= float(text) <= 1.011 * one.epsilon
+        said = float(found.beside()[1].partition("below ")[2].split()[0])
+        assert 0.99 * found.bound <= said <= found.bound
+    reached = sl.plan(k=2, epsilon=50.0, scores=[900, 500, 3, 2], monotone=True)
+    assert "1.0000" not in str(reached)
+    for text, one in zip(reached.texts()["top"], reached.rows, strict=True):
+        assert float(text) <= one.top
+
+
+@pytest.mark.parametrize("users", [2**53 + 1, 2**63, 10**30])
+def test_more_users_than_floats_can_count_are_refused(users):
+    with pytest.raises(ValueError, match="users"):
+        sl.plan(k=1, items=5, users=users, shape="zipf:1")
+
+
+def test_candidates_that_may_not_be_chosen_do_not_count():
+    with pytest.raises(ValueError, match="k=2 of 2 items"):
+        sl.plan(k=2, scores=[-math.inf, 3.0, 1.0])
+    assert sl.plan(k=1, scores=[-math.inf, 3.0, 1.0]).best.epsilon > 0
+
+
+def test_a_target_that_chance_reaches_says_so():
+    found = sl.plan(k=1, scores=[1, 1, 1], monotone=True, budget="pure")
+    assert "any epsilon is enough" in found.why
+    assert "needs the least" not in found.why
+    assert set(found.texts()["epsilon"]) == {"any"}
+
+
+def test_negative_scores_are_no_counts():
+    with pytest.raises(ValueError, match="none negative"):
+        sl.plan(k=2, scores=[-5, -9, 1, 0], monotone=True, domain="unknown")
+    found = sl.plan(k=2, scores=[-5, -9, 1, 0], monotone=True)
+    assert {one.domain for one in found.rows} == {"known"}
+    assert found.bound is None
+
+
+def test_names_that_are_not_public_are_not_called_so():
+    assert "names not public" in sl.plan(k=1, scores={"a": 300, "b": 1}, monotone=True).described
+    assert "public" not in sl.plan(k=1, scores=[300, 1], monotone=True).described
+
+
+def test_what_is_known_beforehand_is_what_the_page_says(pytestconfig):
+    page = (pytestconfig.rootpath / "docs/planning.md").read_text()
+    for method, figures in {
+        "canonical": ("9.6, 110 and 765",),
+        "oneshot-exponential": ("0.78 to 0.93",),
+        "guarded": ("1.29",),
+    }.items():
+        for figure in figures:
+            assert figure in FACTS[method].sentence
+            assert figure in page

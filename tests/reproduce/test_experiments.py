@@ -101,3 +101,62 @@ def test_covid_counts_are_read_from_the_folder_or_generated(tmp_path):
     found, real = days(Setting("small", data=tmp_path))
     assert real
     assert [day.tolist() for day in found] == [[0, 3], [2, 5]]
+
+
+def rows_at(data, k, gap, **epsilons):
+    return [{"data": data, "k": k, "gap": gap, "mechanism": m, "epsilon": e} for m, e in epsilons.items()]
+
+
+def test_the_distance_line_tells_ties_apart_and_counts_what_it_leaves_out():
+    from shortlist.reproduce.canonical_epsilon import _distance_line
+    from shortlist.reproduce.contest import BOUND, OURS
+
+    rows = rows_at("netflix", 10, 5, **{OURS: 3.5, BOUND: 1.0}) + rows_at("patent", 10, 0, **{OURS: 2.0, BOUND: 1.0})
+    rows += rows_at("income", 10, 0, **{OURS: math.inf, BOUND: 1.0})
+    line = _distance_line(rows)
+    assert "3.50 to 3.50 times the lower bound in 1 cases without a tie" in line.ours
+    assert "2.00 to 2.00 times the lower bound in 1 cases with a tie" in line.ours
+    assert "1 of 3 cases are left out" in line.why
+    assert "Netflix, Patent, Income" in line.what
+
+
+def test_adaptive_fixed_names_each_data_set_and_judges_by_its_numbers():
+    from shortlist.reproduce.adaptive_fixed import CANONICAL, LISTS, PUBLIC, STABLE, _line
+
+    def rows(data, stable):
+        found = {CANONICAL: 0.5, LISTS: 0.4, STABLE: stable, PUBLIC: 0.9}
+        return [{"data": data, "k": 50, "epsilon": 1.0, "mechanism": m, "recall": r} for m, r in found.items()]
+
+    both = rows("A", 0.3) + rows("B", 0.7)
+    behind, ahead = _line("A", 50, both), _line("B", 50, both)
+    assert "A counts" in behind.what
+    assert behind.why.startswith("not borne out")
+    assert "is behind canonical" in behind.why
+    assert ahead.why.startswith("confirmed")
+    assert "is ahead of canonical" in ahead.why
+
+
+def test_thresholds_are_judged_by_their_numbers_and_say_which_runs_were_left_out():
+    import numpy as np
+
+    from shortlist.reproduce.gap_thresholds import ADAPTIVE, PLAIN, _lines, _means
+
+    means = _means(np.array([[4, 2, 1, 1, 0.4], [3, 1, 1, 1, math.nan]], dtype=float))
+    assert (means["answers"], means["left"], means["reached"]) == (3.5, 0.4, 1)
+    few = {"data": "X", "k": 4, "trials": 2, "answers": 4.0, "cheap": 0.0, "precision": 1.0, "f_measure": 0.5}
+    rows = [few | {"mechanism": PLAIN, "left": 0.1, "reached": 2}]
+    rows += [few | {"mechanism": ADAPTIVE, "answers": 3.0, "left": math.nan, "reached": 0}]
+    answers, left = _lines(rows)
+    assert answers.why.startswith("not borne out")
+    assert left.why.startswith("not borne out")
+    assert "0 of 2 runs" in left.ours
+    assert "X-like" in answers.what
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_no_reason_says_confirmed_unless_it_was_computed(name):
+    """The word comes from `verdict` alone."""
+    import inspect
+
+    source = inspect.getsource(inspect.getmodule(EXPERIMENTS[name].run))
+    assert "confirmed" not in source

@@ -9,7 +9,7 @@ from shortlist.reproduce.catalogue import EXPERIMENTS
 from shortlist.reproduce.experiment import GUMBEL, Experiment, Line, Result, Setting
 from shortlist.reproduce.figures import canvas, columns_of
 from shortlist.reproduce.runner import reproduce
-from shortlist.reproduce.store import kept, read, read_parquet, write_parquet
+from shortlist.reproduce.store import kept, package_hash, read, read_parquet, write_parquet
 
 
 def toy(calls):
@@ -52,6 +52,25 @@ def test_another_seed_or_effort_runs_again(tmp_path, change):
     reproduce(tmp_path, Setting("small"), [toy(calls)])
     reproduce(tmp_path, replace(Setting("small"), **change), [toy(calls)])
     assert len(calls) == 2
+
+
+def test_other_code_anywhere_in_the_package_runs_again(tmp_path, monkeypatch):
+    package = tmp_path / "package"
+    (package / "planning").mkdir(parents=True)
+    (package / "planning" / "plans.py").write_text("x = 1\n")
+    monkeypatch.setattr("shortlist.reproduce.store.PACKAGE", package)
+    calls, seen = [], []
+    for text in ("x = 1\n", "x = 2\n"):
+        (package / "planning" / "plans.py").write_text(text)
+        package_hash.cache_clear()
+        seen.append(reproduce(tmp_path / "out", Setting("small"), [toy(calls)])[0].fingerprint)
+    assert len(calls) == 2
+    assert seen[0] != seen[1]
+
+
+def test_the_page_says_with_which_seed_and_effort_each_was_made(tmp_path):
+    reproduce(tmp_path, Setting("small", seed=77), [toy([])])
+    assert "Effort: small; seed: 77" in (tmp_path / "index.html").read_text()
 
 
 def test_other_data_runs_again(tmp_path):

@@ -56,7 +56,10 @@ def _public_counts(path: Path) -> Any:
         values = np.load(path) if path.suffix == ".npy" else np.loadtxt(path, ndmin=1)
     except ValueError:
         raise ValueError(f"--scores {path} must be a .npy file or a text file with one number a line") from None
-    return values.astype(np.int64) if np.array_equal(values, np.round(values)) else values
+    if values.dtype.kind not in "iuf":
+        raise ValueError(f"--scores {path} must hold numbers")
+    whole = np.isfinite(values).all() and (np.abs(values) < 2.0**53).all() and np.array_equal(values, np.round(values))
+    return values.astype(np.int64) if whole else values
 
 
 def _draw(found: Plan, picture: Path) -> None:

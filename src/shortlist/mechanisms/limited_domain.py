@@ -32,14 +32,17 @@ from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import EXPONENTIAL, GUMBEL, Noise
 from shortlist.noise.line import best_of, how_many_above, noisy_line
 from shortlist.noise.race import race
-from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, ThinnedRange, calibrate
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange, calibrate
 from shortlist.privacy.checks import number, up
 from shortlist.privacy.filter import Currency
 from shortlist.scores import Scores, as_scores
 
 STOPPED = "the list ended at the bar: no further name could be released"
-SHARES = (Fraction(1, 64), *(Fraction(n, 20) for n in (1, 2, 3, 5, 7, 9, 10, 12)))
-"""Shares of delta for the conversion, among which the best is taken: by public numbers alone."""
+SHARES = (Fraction(0), Fraction(1, 64), *(Fraction(n, 20) for n in (1, 2, 3, 5, 7, 9, 10, 12)))
+"""Shares of delta for the conversion, among which the best is taken: by public numbers alone. None: rounds add up."""
+
+LOWER = 1 - 1e-6
+"""A bar that is lower by less than this is not worth another calibration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +214,7 @@ def offset_estimate(k: int, limit: int, budget: DeltaBudget) -> float:
 def _best_share(k: int, limit: int, budget: ApproxDP) -> tuple[float, Fraction]:
     """(the height of the bar, the share of delta for conversion) where it stands lowest, by zCDP or the plain sum.
 
-    That is nearly the best split; whatever the split, the rounds are calibrated exactly.
+    That is nearly the best split, from which `_lowest` begins.
     """
 
     def height(share: Fraction) -> float:
@@ -233,11 +236,35 @@ def _rho_within(epsilon: float, delta: float) -> float:
 
 @lru_cache
 def _gumbel_rates(k: int, limit: int, budget: DeltaBudget, split: float | None) -> tuple[float, float]:
-    """(e, delta of the bar): delta is split where the bar c + 1 + ln(M) / e comes to stand lowest, or nearly."""
+    """(e, delta of the bar): delta is split where the bar c + 1 + ln(M) / e stands lowest, or where `split` says."""
     if isinstance(budget, ZCDP):
         return epsilon_of_a_round(k, ZCDP(budget.rho)), budget.delta
+    return _lowest(k, limit, budget) if split is None else _rates_at(k, budget, Fraction(split))
 
-    share = _best_share(k, limit, budget)[1] if split is None else Fraction(split)
+
+def _lowest(k: int, limit: int, budget: ApproxDP) -> tuple[float, float]:
+    """The rates of the share, of SHARES, whose calibrated bar is lowest.
+
+    Another share is better if an e that would lower the bar fits its part of the budget: one look at the privacy
+    curve, where finding the e itself takes many.
+    """
+    best = _rates_at(k, budget, _best_share(k, limit, budget)[1])
+    for share in SHARES:
+        left = part_of(budget.delta, 1 - share)
+        if not left:
+            continue
+        height = math.log(dummies(limit, Fraction(best[1]))) / best[0]
+        needed = math.log(dummies(limit, Fraction(left))) / (LOWER * height)
+        if _for_rounds(budget, share).excess(BoundedRange(needed).repeat(k)) <= 0:
+            best = _rates_at(k, budget, share)
+    return best
+
+
+def _rates_at(k: int, budget: ApproxDP, share: Fraction) -> tuple[float, float]:
+    """e and the delta of the bar, both rounded down, if that share of delta converts the rounds."""
+    return epsilon_of_a_round(k, _for_rounds(budget, share)), part_of(budget.delta, 1 - share)
+
+
+def _for_rounds(budget: ApproxDP, share: Fraction) -> ApproxDP | PureDP:
     converted = part_of(budget.delta, share)
-    rounds = ApproxDP(budget.epsilon, converted) if converted else PureDP(budget.epsilon)
-    return epsilon_of_a_round(k, rounds), part_of(budget.delta, 1 - share)
+    return ApproxDP(budget.epsilon, converted) if converted else PureDP(budget.epsilon)

@@ -20,6 +20,7 @@ from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotT
 from shortlist.mechanisms.oneshot import epsilon_of_a_round
 from shortlist.planning.compare import Studied
 from shortlist.planning.goals import Goal, reached
+from shortlist.planning.lists import SLACK, rates
 from shortlist.planning.unknown import BarredRace, canonical_limited_domain
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, calibrate
 from shortlist.scores import Scores
@@ -34,6 +35,8 @@ GAMMA = 0.85
 
 
 Law = Callable[[Scores, Goal, float, float], float]
+RaceLaw = Callable[[Scores, Goal, float, float], float]
+"""(scores, goal, e of a round, delta of the bar) -> how far a list gets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +55,12 @@ class Contestant:
     qualities: Callable[[Scores, float, float], dict[Goal, float]]
     """(scores, p, that delta) -> how far it gets towards each of its goals, at once."""
     one_pair: bool = False
-    """Whether (epsilon, delta) is its own statement, with all of delta for its bar or test and none to convert."""
+    """Whether its law takes (epsilon, delta) as they are given: p is epsilon, and nothing is converted here."""
+    race: RaceLaw | None = None
+    """Of a list that splits delta itself, the law of its calibrated parameters: its search calibrates as it goes."""
 
     def own_delta(self, currency: Currency, delta: float) -> float:
-        """The delta of its bar or test: all of it where nothing is converted, half elsewhere."""
+        """The delta that its law is given: all of it where nothing is converted here, half for its bar elsewhere."""
         return delta if self.one_pair and currency == "approx" else delta / 2
 
 
@@ -115,9 +120,15 @@ def _known_one(
 
 
 def _unknown(k: int) -> list[Contestant]:
+    def race(scores: Scores, goal: Goal, e: float, delta: float) -> float:
+        found = BarredRace.of(scores.values, k, e, delta, max(1000, 10 * k))
+        return found.top() if goal == "top" else found.recall()
+
     def limited(scores: Scores, goal: Goal, p: float, delta: float) -> float:
-        race = BarredRace.of(scores.values, k, p / k, delta, max(1000, 10 * k))
-        return race.top() if goal == "top" else race.recall()
+        return race(scores, goal, p / k, delta)
+
+    def calibrated(scores: Scores, goal: Goal, epsilon: float, delta: float) -> float:
+        return race(scores, goal, *rates(k, epsilon, delta))
 
     def canonical(scores: Scores, goal: Goal, p: float, delta: float) -> float:
         found = canonical_limited_domain(scores.values, k, p, delta, 2 * k, GAMMA)
@@ -136,8 +147,10 @@ def _unknown(k: int) -> list[Contestant]:
     return [
         Contestant("canonical, limited domain", "canonical-limited-domain", False, 1, paid, "unknown", both, canonical,
                    each_of(canonical, both), one_pair=True),
-        Contestant("limited domain, Gumbel", "limited-domain", True, k, paid, "unknown", both, limited,
+        Contestant("limited domain, Gumbel", "limited-domain", True, k, ("zcdp",), "unknown", both, limited,
                    each_of(limited, both)),
+        Contestant("limited domain, Gumbel", "limited-domain", True, k, ("approx",), "unknown", both, calibrated,
+                   each_of(calibrated, both), one_pair=True, race=race),
         Contestant("stable, all or nothing", "stable", False, 1, ("approx",), "unknown", EVERY, stable,
                    each_of(stable, EVERY), one_pair=True),
     ]  # fmt: skip
@@ -146,7 +159,7 @@ def _unknown(k: int) -> list[Contestant]:
 def cost(contestant: Contestant, currency: Currency, p: float, delta: float) -> tuple[float, float]:
     """(epsilon, rho) of a release with pure epsilon p; rho is NaN outside zCDP, epsilon is at delta; rounded up.
 
-    In the unknown domain half of delta is the bar's, so the other half converts, unless nothing is converted.
+    In the unknown domain half of delta is the bar's under zCDP, so the other half converts.
     """
     if not 0 < p < math.inf:
         return p, math.nan if currency != "zcdp" else p
@@ -158,8 +171,8 @@ def cost(contestant: Contestant, currency: Currency, p: float, delta: float) -> 
     left = delta / 2 if contestant.domain == "unknown" else delta
     if currency == "approx":
         whole = each if contestant.rounds == 1 else each.repeat(contestant.rounds)
-        return min(p, whole.epsilon_at(left)), math.nan
-    rho = contestant.rounds * (p / contestant.rounds) ** 2 / 8 * (1 + 1e-12)
+        return min(p, whole.epsilon_at(left)) * SLACK, math.nan
+    rho = contestant.rounds * (p / contestant.rounds) ** 2 / 8 * SLACK
     return ZCDP(rho).epsilon_at(left), rho
 
 

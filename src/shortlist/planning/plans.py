@@ -6,9 +6,12 @@ A plan is computed from a described shape or from public scores, never from priv
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from shortlist.knowledge import FACTS
 from shortlist.laws.collapse import collapse_point
@@ -25,9 +28,11 @@ from shortlist.planning.contestants import (
     cost,
 )
 from shortlist.planning.goals import GOALS, Goal, checked_goal
+from shortlist.planning.lists import least_epsilon_of_a_list
+from shortlist.planning.rounding import bound_text, chance_text, cost_text
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.planning.shapes import shaped
-from shortlist.privacy.checks import number
+from shortlist.privacy.checks import flag, number
 from shortlist.scores import Scores, as_scores
 
 if TYPE_CHECKING:
@@ -120,24 +125,24 @@ class Plan:
             "mechanism": [row.mechanism for row in self.rows],
             "budget": [row.budget for row in self.rows],
             "domain": [row.domain for row in self.rows],
-            "epsilon": [_figure(row.epsilon) for row in self.rows],
-            "rho": ["" if math.isnan(row.rho) else _figure(row.rho) for row in self.rows],
+            "epsilon": [cost_text(row.epsilon) for row in self.rows],
+            "rho": ["" if math.isnan(row.rho) else cost_text(row.rho) for row in self.rows],
             "delta": [f"{row.delta:g}" if row.delta else "" for row in self.rows],
             "gives": ["list" if row.ordered else "set" for row in self.rows],
         }
         if self.target is None:
             for goal in GOALS:
                 cells = [getattr(row, goal) for row in self.rows]
-                shown[goal] = ["" if math.isnan(cell) else f"{cell:.4f}" for cell in cells]
+                shown[goal] = ["" if math.isnan(cell) else chance_text(cell) for cell in cells]
         return shown
 
     def beside(self) -> list[str]:
         """The lines under the table."""
         lines = [self.why]
         if self.bound:
-            lines.append(f"lower bound: no pure epsilon below {_figure(self.bound)} is enough, for any mechanism")
+            lines.append(f"lower bound: no pure epsilon below {bound_text(self.bound)} is enough, for any mechanism")
         if self.collapse is not None and 0 < self.collapse < math.inf:
-            lines.append(f"collapse point: below epsilon {_figure(self.collapse)} canonical top-k returns junk")
+            lines.append(f"collapse point: below epsilon {bound_text(self.collapse)} canonical top-k returns junk")
         return lines
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -208,21 +213,25 @@ def plan(
     """
     size, aim = checked_k(k), checked_goal(goal)
     asked, described = _question(size, items, users, shape, scores, question)
-    if size >= len(asked):
-        raise ValueError(f"k={size} of {len(asked)} items: nothing is chosen and nothing spent; choose a smaller k")
+    choices = int(np.count_nonzero(asked.values > -math.inf))
+    if size >= choices:
+        raise ValueError(f"k={size} of {choices} items: nothing is chosen and nothing spent; choose a smaller k")
     wanted = _target(target, aim, epsilon)
     spent = None if epsilon is None else number("epsilon", epsilon, above=True)
     room = number("delta", delta, above=True, below=1.0)
     if room >= 0.5:
         raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
     currencies, domains = _several("budget", budget, CURRENCIES), _several("domain", domain, DOMAINS)
-    counts = asked.monotone and asked.range_sensitivity == 1 and asked.values.dtype.kind != "f"
-    entrants = [one for place in domains for one in contestants(size, place, ordered)  # type: ignore[arg-type]
+    counts, listed = _are_counts(asked), flag("ordered", ordered)
+    entrants = [one for place in domains for one in contestants(size, place, listed)  # type: ignore[arg-type]
                 if (asked.public if place == "known" else counts) and aim in one.goals]  # fmt: skip
     bound = least_epsilon(asked.values, size, wanted) if counts and wanted is not None and aim == "top" else None
     rows = [row for one in entrants for row in _rows(one, asked, aim, wanted, spent, room, currencies, bound)]
     if not rows:
-        raise ValueError("no mechanism fits: an unknown domain needs counts, a delta, and goal='top' or 'recall'")
+        raise ValueError(
+            "no mechanism fits: an unknown domain needs counts (whole numbers, none negative, one person added or "
+            "removed), a delta, and goal='top' or 'recall'"
+        )
     rows.sort(key=lambda row: (row.epsilon, -row.reached) if wanted is not None else (-row.reached, row.epsilon))
     gamma = float(default_gamma(size, len(asked)))
     collapse = None if size == 1 else collapse_point(asked.values, size, gamma, float(asked.range_sensitivity))
@@ -244,9 +253,13 @@ def _rows(
     if not usable:
         return []
 
-    def law_of(currency: Currency) -> Callable[[float], float]:
-        own = one.own_delta(currency, delta)
-        return lambda p: one.law(scores, goal, p, own)
+    def needed(currency: Currency, target: float) -> float:
+        own, start = one.own_delta(currency, delta), _start(one, bound)
+        if one.race is not None:
+            law = partial(one.race, scores, goal)
+            return least_epsilon_of_a_list(law, one.rounds, own, target, start=start, width=WIDTH, most=MOST)
+        p = least_epsilon_reaching(lambda p: one.law(scores, goal, p, own), target, start=start, width=WIDTH)
+        return math.inf if p > MOST else p
 
     rows: list[PlanRow] = []
     found: dict[float, float] = {}
@@ -255,8 +268,7 @@ def _rows(
         own = one.own_delta(currency, delta) if one.domain == "unknown" else 0.0
         if target is not None:
             if own not in found:
-                p = least_epsilon_reaching(law_of(currency), target, start=_start(one, bound), width=WIDTH)
-                found[own] = math.inf if p > MOST else p
+                found[own] = needed(currency, target)
             (paid, rho), got = cost(one, currency, found[own], delta), target
         else:
             p, rho = affordable(one, currency, epsilon or 0.0, delta)
@@ -282,7 +294,8 @@ def _question(
             raise TypeError("items and users belong to shape=; scores bring their own")
         asked = as_scores(scores, **question)
         check_studied(asked)
-        return asked, f"top {k} of {len(asked):,} public scores"
+        names = "" if asked.public else ", names not public"
+        return asked, f"top {k} of {len(asked):,} given scores{names}"
     if question:
         raise TypeError(f"{', '.join(question)}: for scores= only; a shape is counts, one user added or removed")
     values = shaped(shape, items, users, k)
@@ -302,17 +315,20 @@ def _target(target: float | None, goal: Goal, epsilon: float | None) -> float | 
 
 def _several(name: str, given: object, known: tuple[str, ...]) -> tuple[str, ...]:
     asked = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
-    if not asked or not set(asked) <= set(known):
+    if not asked or not all(isinstance(one, str) and one in known for one in asked):
         raise ValueError(f"{name} must be one or more of {', '.join(map(repr, known))}")
-    return asked
+    return tuple(dict.fromkeys(asked))
 
 
-def _figure(value: float) -> str:
-    return "none" if math.isinf(value) else f"{value:.3g}"
+def _are_counts(scores: Scores) -> bool:
+    """Numbers of people, one of whom is added or removed: what the bound and unknown domains are proved for."""
+    if not scores.monotone or scores.range_sensitivity != 1 or scores.neighbours != "add-remove":
+        return False
+    return scores.values.dtype.kind != "f" and int(scores.values.min()) >= 0
 
 
 def _times(ratio: float) -> str:
-    return f"{ratio:.2g}" if ratio < 99.5 else f"{ratio:,.0f}"
+    return bound_text(ratio, 2) if ratio < 100 else f"{math.floor(ratio):,}"
 
 
 def _sentence(found: Plan) -> str:
@@ -321,11 +337,13 @@ def _sentence(found: Plan) -> str:
     known = "" if fact is None else f" ({fact.sentence})"
     unit = f"{best.budget}, {best.domain} domain"
     if found.target is None:
-        text = f"{best.mechanism} gets furthest: {best.reached:.3g} ({unit}){known}"
+        text = f"{best.mechanism} gets furthest: {chance_text(best.reached)} ({unit}){known}"
     elif math.isinf(best.epsilon):
         return f"no mechanism reaches this target at any epsilon below {MOST:,.0f}: ask for recall instead"
+    elif best.epsilon == 0:
+        return f"chance or delta alone reaches this target, so any epsilon is enough. The aim: {GOALS[found.goal]}"
     else:
-        text = f"{best.mechanism} needs the least, epsilon {_figure(best.epsilon)} ({unit}){known}"
+        text = f"{best.mechanism} needs the least, epsilon {cost_text(best.epsilon)} ({unit}){known}"
         peeling = [row.epsilon for row in found.rows if row.method == "oneshot-gumbel" and row.budget == "pure"]
         if peeling and 0 < 1.05 * best.epsilon < peeling[0] < math.inf:
             text += f", {_times(peeling[0] / best.epsilon)} times less than peeling under a pure budget"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist.mechanisms.base import checked_k
+from shortlist.privacy.checks import count
 
 EXAMPLES = "'zipf:1.1', 'geometric:0.9' or 'flat:200'"
 MOST_ITEMS = 10_000_000
@@ -26,12 +26,13 @@ def shaped(shape: object, items: object, users: object, k: int) -> Indices:
     array([120, 120, 100, 100])
     """
     kind, value = _parsed(shape)
-    number, people = _whole("items", items, 10_000), _whole("users", users, 50_000)
+    number, people = count("items", items), count("users", users)
     if number > MOST_ITEMS:
         raise ValueError(f"items must be at most {MOST_ITEMS:,}: a plan computes exact laws over all of them")
     rank = np.arange(1.0, number + 1)
     if kind == "zipf":
-        counts = people / rank**value
+        with np.errstate(over="ignore"):  # nobody holds items so rare
+            counts = people / rank**value
     elif kind == "geometric":
         if not 0 < value < 1:
             raise ValueError("shape: a geometric ratio is between 0 and 1, for example 'geometric:0.9'")
@@ -53,10 +54,3 @@ def _parsed(shape: object) -> tuple[str, float]:
     if kind not in ("zipf", "geometric", "flat") or not 0 <= value < np.inf:
         raise ValueError(f"shape must be a word and a number, for example {EXAMPLES}")
     return kind, value
-
-
-def _whole(name: str, value: object, example: int) -> int:
-    try:
-        return checked_k(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a whole number of at least 1, for example {name}={example}") from None

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from shortlist._arrays import Floats, Values
+from shortlist.laws.bars import canonical_offset
 
 STEP = 0.25
 """Of the trapezoidal rule over ln t: its error for such integrands is below e^(-pi^2 / STEP), 1e-17."""
@@ -111,11 +113,12 @@ def canonical_limited_domain(counts: Values, k: int, epsilon: float, delta: floa
     """Sets of at most k listed labels, with weights e^{eps (g m(y) - (1 - g) M(y))}, summed class by class.
 
     A class is (h, t): ranks 1..h are in, rank h + 1 is not, and rank t is the last one in; of the ranks between them
-    any number up to the size allowed. B = c + 1 + ln(N (1 - delta) / delta) / (g eps), N = sum_{j<=k} C(L, j).
+    any number up to the size allowed. B = c + 1 + ln(N (1 - delta) / delta) / (g eps), N = sum_{j<=k} C(L, j), rounded
+    up as the mechanism does it.
     """
     listed, c = working_list(counts, limit)
     n = len(listed)
-    bar = c + 1 + (_log_sets(limit, k) + math.log((1 - delta) / delta)) / (gamma * epsilon)
+    bar = c + 1 + float(canonical_offset(k, limit, Fraction(gamma) * Fraction(epsilon), Fraction(delta)))
     binomials, sums = _tables(max(n, 1), k)
     above = np.append(np.maximum(listed, bar), bar)  # the largest count left out is that of rank h + 1, or the bar
     logs, shares, top = [-epsilon * (1 - gamma) * float(above[0]) + epsilon * gamma * bar], [0.0], -math.inf
@@ -157,10 +160,6 @@ def _right_sets(listed: Floats, k: int) -> float:
         return 0.0
     higher = int(np.count_nonzero(listed > listed[k - 1]))
     return math.log(math.comb(correct - higher, k - higher))
-
-
-def _log_sets(limit: int, k: int) -> float:
-    return math.log(sum(math.comb(limit, j) for j in range(1, min(k, limit) + 1)))
 
 
 def _tables(n: int, k: int) -> tuple[Floats, Floats]:

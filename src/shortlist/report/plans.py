@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from shortlist.planning.rounding import bound_text, chance_text, cost_text
 from shortlist.report.plots import ACCENT, INK, PALETTE, SOFT
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
         x = row.epsilon if by_cost else row.reached
         filled = row.domain == "known"
         ax.plot(x, place, "o", color=BUDGETS[row.budget], markersize=7, markerfacecolor=None if filled else "white")
-        text = f"{x:.3g}" if by_cost else f"{x:.3f}"
+        text = cost_text(x) if by_cost else chance_text(x)
         ax.annotate(text, (x, place), (8, 0), textcoords="offset points", va="center", fontsize=8, color=INK)
     ax.set_yticks(range(len(rows)), [f"{row.mechanism} ({row.budget})" for row in rows], fontsize=9)
     ax.invert_yaxis()
@@ -38,7 +39,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
             (plan.collapse, "collapse point", ":"),
         ):
             if value is not None and 0 < value < math.inf:
-                ax.axvline(value, color=SOFT, linestyle=style, label=f"{label} {value:.3g}")
+                ax.axvline(value, color=SOFT, linestyle=style, label=f"{label} {bound_text(value)}")
         if ax.get_legend_handles_labels()[0]:
             ax.legend(frameon=False, fontsize=8, loc="upper right")
     title = (

@@ -158,7 +158,8 @@ def _experiment(folder: Path, record: Record) -> str:
         f'<p class="question">{escape(record.question)}</p>'
         f"<figure>{_box(drawn, record.title)}<figcaption><b>What to see.</b> {escape(record.see)}</figcaption></figure>"
         f'<p class="claim"><b>The paper’s claim.</b> {escape(record.claim)}</p>{lines}'
-        f'<p class="note">{escape(record.caption)} Numbers: <code>{escape(record.table)}</code>, {record.rows:,} rows.'
+        f'<p class="note">{escape(record.caption)} Numbers: <code>{escape(record.table)}</code>, {record.rows:,} rows. '
+        f"Effort: {escape(record.effort)}; seed: {record.seed}; fingerprint: <code>{escape(record.fingerprint)}</code>."
         "</p></article>"
     )
 

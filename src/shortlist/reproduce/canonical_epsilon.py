@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 TARGET = 0.99
 PAPER_RATIOS = {10: "6", 100: "34", 1000: "81"}
+MOST = 1e5
 JOINT_CELLS = 2_000_000
 """Joint's table has k times d cells: beyond so many it is left out, being far behind by then."""
 
@@ -61,40 +62,51 @@ def _needs(data: Counts, k: int, setting: Setting) -> list[Row]:
             start=factor * start,
             width=width,
         )
-        add(label, found if found < 1e5 else math.inf)
+        add(label, found if found < MOST else math.inf)
     add(BOUND, bound)
     return rows
 
 
 def _ratio_line(rows: list[Row], k: int, real: bool) -> Line:
     at = {row["mechanism"]: row["epsilon"] for row in rows if row["data"] == "netflix" and row["k"] == k}
-    ratio = at[PEELING] / at[OURS]
     return Line(
         f"Netflix, k = {k}: how much less epsilon canonical needs than peeling",
         PAPER_RATIOS.get(k, "not reported"),
-        f"{_plain(ratio)} ({at[PEELING]:.3g} against {at[OURS]:.3g}; guarded {at[GUARDED]:.3g}, bound {at[BOUND]:.3g})"
-        + ("" if real else "; generated data"),
+        f"{_plain(at[PEELING], at[OURS])} ({at[PEELING]:.3g} against {at[OURS]:.3g}; "
+        f"guarded {at[GUARDED]:.3g}, bound {at[BOUND]:.3g})" + ("" if real else "; generated data"),
         "the paper compares by its own losses; at a 99% chance of exactly the true set the gap-aware loss and "
         "exponential noise add to it, and nobody can need less than the bound",
     )
 
 
-def _plain(ratio: float) -> str:
+def _plain(more: float, less: float) -> str:
+    if math.isinf(more):
+        return "no number" if math.isinf(less) else "any number"
+    ratio = more / less
     return f"{ratio:.1f}" if ratio < 100 else f"{ratio:,.0f}"
 
 
 def _distance_line(rows: list[Row]) -> Line:
-    cases = {(row["data"], row["k"]) for row in rows}
-    ratios = []
-    for data, k in cases:
+    """The distances apart: where scores tie across rank k, and where they do not."""
+    ratios: dict[bool, list[float]] = {True: [], False: []}
+    cases = {(row["data"], row["k"]): row["gap"] == 0 for row in rows}
+    for (data, k), tied in cases.items():
         at = {row["mechanism"]: row["epsilon"] for row in rows if row["data"] == data and row["k"] == k}
         if at[BOUND] > 0 and at[OURS] < math.inf:
-            ratios.append(at[OURS] / at[BOUND])
+            ratios[tied].append(at[OURS] / at[BOUND])
+    said = [
+        f"{min(found):.2f} to {max(found):.2f} times the lower bound in {len(found)} cases {where} tie across rank k"
+        for where, found in (("without a", ratios[False]), ("with a", ratios[True]))
+        if found
+    ]
+    dropped = len(cases) - sum(map(len, ratios.values()))
+    names = ", ".join(dict.fromkeys(data.title() for data, _ in cases))
     return Line(
-        "distance to the best that any mechanism can do",
+        f"distance to the best that any mechanism can do ({names})",
         "not studied",
-        f"between {min(ratios):.2f} and {max(ratios):.2f} times the lower bound over {len(ratios)} cases",
-        "a packing bound for pure epsilon on counts; above 2 only where scores tie across rank k",
+        "; ".join(said) or "no case to compare",
+        f"a packing bound for pure epsilon on counts; {dropped} of {len(cases)} cases are left out, where no epsilon "
+        f"up to {MOST:,.0f} is enough or the bound is 0",
     )
 
 

@@ -96,6 +96,15 @@ class Experiment:
     """Whether it measures time, so that nothing should run beside it."""
 
 
+def verdict(holds: bool, reason: str) -> str:
+    """Whether the numbers of this run bear the claim out, and a reason that is true either way.
+
+    >>> verdict(False, "the order is close")
+    'not borne out by this run; the order is close'
+    """
+    return f"{'confirmed' if holds else 'not borne out by this run'}; {reason}"
+
+
 GUMBEL = Paper("gumbel", "Gumbel differential privacy", "the Gumbel-DP paper")
 NOISY_MAX = Paper("noisy-max", "Report noisy max with Gumbel noise", "OpenDP, its proof document")
 CANONICAL = Paper("canonical", "Differentially private top-k selection via canonical Lipschitz mechanism",

@@ -48,7 +48,7 @@ def run(setting: Setting) -> Result:
             f"budget left when {few} of k = {K} asked for are above the threshold",
             "the part of the k answers that was not given",
             "; ".join(f"{label}: {share:.0%}" for label, share in left.items()),
-            "confirmed as a statement about the outcome: the run is epsilon-DP, and a ledger that adds up epsilons may "
+            "a statement about the outcome: the run is epsilon-DP, and a ledger that adds up epsilons may "
             "take the rest back. Where the threshold ends the list our top k pays half a share less than printed "
             "for general scores",
         ),

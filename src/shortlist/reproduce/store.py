@@ -1,7 +1,7 @@
 """Results on disk: a parquet table, an SVG picture and a JSON record for each experiment, and taking them up again.
 
-The record carries a fingerprint of all that decides the result: the experiment's code, version, effort, seed, and the
-data files. A run that was interrupted finds the records of what it finished and goes on with the rest.
+The record carries a fingerprint of all that decides the result: the code of the whole package, version, effort, seed,
+and the data files. A run that was interrupted finds the records of what it finished and goes on with the rest.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +22,8 @@ from shortlist.reproduce.experiment import Columns, Experiment, Line, Paper, Res
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+PACKAGE = Path(__file__).parents[1]
 
 FORMAT = 1
 """Raise it when records or experiments change so that old results must not be taken up."""
@@ -53,11 +56,21 @@ class Record:
 def fingerprint(experiment: Experiment, setting: Setting) -> str:
     """All that decides the result, in sixteen letters."""
     source = sha256(Path(experiment.run.__code__.co_filename).read_bytes()).hexdigest()
-    facts: list[Any] = [FORMAT, version("shortlist"), source, experiment.name, setting.effort, setting.seed]
+    facts: list[Any] = [FORMAT, version("shortlist"), package_hash(PACKAGE), source, experiment.name]
+    facts += [setting.effort, setting.seed]
     for name in experiment.uses:
         path = data_file(setting, SHAPES[name].file if name in SHAPES else name)
         facts.append("generated" if path is None else sha256(path.read_bytes()).hexdigest())
     return sha256(json.dumps(facts).encode()).hexdigest()[:16]
+
+
+@lru_cache
+def package_hash(package: Path) -> str:
+    """Of every Python file of the package: an experiment may use any of them."""
+    found = sha256()
+    for path in sorted(package.rglob("*.py")):
+        found.update(f"{path.relative_to(package).as_posix()} {sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return found.hexdigest()
 
 
 def kept(folder: Path, experiment: Experiment, setting: Setting) -> Record | None:

@@ -1,0 +1,64 @@
+"""What a list without a public domain costs under (epsilon, delta), by the split of delta that it chooses itself.
+
+LimitedDomainTopK divides delta between its bar and the conversion of its rounds. A plan takes the calibrated
+parameters from the mechanism, so it promises what the mechanism does and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from shortlist.mechanisms import LimitedDomainTopK
+from shortlist.planning.search import least_epsilon_reaching
+from shortlist.privacy import ApproxDP, BoundedRange, ThinnedRange
+
+Race = Callable[[float, float], float]
+"""(e of a round, delta of the bar) -> how far the list gets."""
+
+SLACK = 1 + 1e-8
+"""On every converted cost: calibration finds e from below, to one part in 10^9."""
+
+TRIES = 6
+
+
+def rates(k: int, epsilon: float, delta: float) -> tuple[float, float]:
+    """(e of a round, delta of the bar) as the mechanism calibrates them for ApproxDP(epsilon, delta)."""
+    paid = LimitedDomainTopK(k=k, budget=ApproxDP(epsilon, delta)).charge
+    assert isinstance(paid, ThinnedRange)
+    return paid.epsilon, paid.delta
+
+
+def least_epsilon_of_a_list(
+    race: Race, k: int, delta: float, target: float, *, start: float, width: float, most: float
+) -> float:
+    """The least epsilon at which LimitedDomainTopK itself reaches `target`, rounded up; infinite beyond `most`.
+
+    Calibration is slow and the race is fast, so the search runs over e with the bar held, the cost of that e follows,
+    and the mechanism says which bar it would choose there, until it is the same. Whatever is returned was tried with
+    the mechanism's own parameters.
+    """
+    bar, enough, tried = delta / 2, math.inf, math.inf
+    for _ in range(TRIES):
+        held = bar
+        p = least_epsilon_reaching(lambda p, bar=held: race(p / k, bar), target, start=start, width=width)  # type: ignore[misc]
+        if not 0 < p <= most:
+            return math.inf if p else 0.0
+        tried = max(_cost(k, p, delta - held), width * p)  # a positive one, even where delta alone would do
+        own = rates(k, tried, delta)
+        if race(*own) >= target:
+            enough = min(enough, tried)
+        if own[1] == held:
+            break
+        bar = own[1]
+    while not math.isfinite(enough):
+        tried *= 1 + width
+        if race(*rates(k, tried, delta)) >= target:
+            enough = tried
+    return enough
+
+
+def _cost(k: int, p: float, converts: float) -> float:
+    if converts <= 0:
+        return p
+    return min(p, BoundedRange(p / k).repeat(k).epsilon_at(converts)) * SLACK
