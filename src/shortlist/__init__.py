@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from shortlist import testing
 from shortlist.audit import audit
-from shortlist.choose import select, top_k
 from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP
 from shortlist.release import Release
 from shortlist.scores import Scores
 
 if TYPE_CHECKING:
+    from shortlist.choose import select, top_k
     from shortlist.planning import compare, epsilon_for, plan
     from shortlist.tables import count
 
@@ -43,8 +43,10 @@ _ON_DEMAND = {
     "count": "shortlist.tables",
     "epsilon_for": "shortlist.planning",
     "plan": "shortlist.planning",
+    "select": "shortlist.choose",
+    "top_k": "shortlist.choose",
 }
-"""Where the names live that not every user needs: imported when first used, so that `import shortlist` stays quick."""
+"""Where the names live that are imported when first used, so that `import shortlist` stays quick."""
 
 
 def __getattr__(name: str) -> Any:

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from shortlist.audit import Found
 from shortlist.audit import audit as attack
+from shortlist.audit.attack import Found
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 
 MOST_OUTCOMES = 3

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flint import ctx
 
-from shortlist.audit.attack import audit
+from shortlist.audit import audit
 from shortlist.audit.boxes import Law, Point, prove
 from shortlist.audit.broken import accounting, selection, sets, thresholds
 from shortlist.audit.broken.entry import Broken
