@@ -3,6 +3,7 @@
 import json
 import math
 from functools import partial
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -153,14 +154,15 @@ def test_an_audit_that_was_cut_off_goes_on(tmp_path, monkeypatch):
     kept = dict(list(state["done"].items())[:3])
     notes.write_text(json.dumps({**state, "done": kept}))
     drawn = []
-    target_of = sl.audit.__globals__["target_of"]
+    attack = import_module("shortlist.audit.attack")
+    target_of = attack.target_of
 
     def spied(subject, **question):
         target = target_of(subject, **question)
         draw = lambda x, n, seed: (drawn.append(n), target.draw(x, n, seed))[1]  # noqa: E731
         return type(target)(target.name, draw, target.batch, False, True)
 
-    monkeypatch.setitem(sl.audit.__globals__, "target_of", spied)
+    monkeypatch.setattr(attack, "target_of", spied)
     again = sl.audit(NoisyMax(epsilon=1.0), **words)
     assert again == whole
     assert len(drawn) == len(state["done"]) - 3
