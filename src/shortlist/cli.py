@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import signal
 import sys
 
 import typer
@@ -46,6 +48,9 @@ def main() -> None:
         sys.exit(_fail(MemoryError("there was not enough memory; give --memory 512MB, for example"), 1))
     except (LedgerError, ValueError, TypeError, OSError, RuntimeError) as error:
         sys.exit(_fail(error, 1))
+    finally:
+        # All is done: a Ctrl-C while the interpreter ends must not change what is told.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
 def _fail(error: Exception, code: int) -> int:
