@@ -11,7 +11,7 @@ from shortlist.report.plots import ACCENT, INK, PALETTE, SOFT
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from shortlist.planning.plans import Plan
+    from shortlist.planning.answer import Plan
 
 BUDGETS = {"pure": ACCENT, "zcdp": PALETTE[1], "approx": PALETTE[2]}
 

@@ -1,0 +1,159 @@
+"""The answer of a plan: what each mechanism costs and reaches, best first, as a table, a picture and a sentence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from shortlist.knowledge import FACTS
+from shortlist.planning.goals import GOALS, Goal
+from shortlist.planning.rounding import bound_text, chance_text, cost_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST = 1e6
+"""An epsilon beyond this is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """One mechanism under one budget: what it costs, and how far it gets."""
+
+    mechanism: str
+    method: str
+    """The word for `method=`."""
+    budget: str
+    """`pure`, `zcdp` or `approx`."""
+    domain: str
+    """`known`: the candidates are public; `unknown`: they come from the data."""
+    ordered: bool
+    epsilon: float
+    """What it costs: pure, or at `delta`; infinite if no epsilon is enough."""
+    rho: float
+    """The same in zCDP, where that is the budget; NaN elsewhere."""
+    delta: float
+    reached: float
+    """How far it gets towards the goal."""
+    top: float = math.nan
+    great: float = math.nan
+    good: float = math.nan
+    recall: float = math.nan
+    """All it reaches at a given epsilon; NaN where that was not asked or is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A table of mechanisms, best first, and beside it the bound for all of them and where one collapses."""
+
+    k: int
+    goal: Goal
+    target: float | None
+    """What was to be reached; None if an epsilon was given instead."""
+    described: str
+    rows: tuple[PlanRow, ...]
+    bound: float | None
+    """No mechanism with a pure budget reaches the target below this epsilon (U4); None where that is not proved."""
+    collapse: float | None
+    """Below this epsilon canonical top-k returns junk (U6); the guarded default does not. None for k = 1."""
+
+    @property
+    def best(self) -> PlanRow:
+        """The first row."""
+        return self.rows[0]
+
+    @property
+    def why(self) -> str:
+        """One sentence: who is first, by how much, and what to beware of."""
+        return _sentence(self)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table, column by column."""
+        return {field.name: [getattr(row, field.name) for row in self.rows] for field in fields(PlanRow)}
+
+    def to_frame(self) -> Any:
+        """The table as a data frame, in whichever of polars, pandas and pyarrow is installed."""
+        import narwhals as nw
+
+        from shortlist.release import installed_frame
+
+        return nw.from_dict(self.columns(), backend=installed_frame()).to_native()
+
+    def to_json(self) -> dict[str, Any]:
+        """One object for programs: `rows` best first; what is not a number is null."""
+
+        def plain(value: Any) -> Any:
+            return None if isinstance(value, float) and not math.isfinite(value) else value
+
+        rows = [{name: plain(getattr(row, name)) for name in PlanRow.__slots__} for row in self.rows]
+        facts = {"k": self.k, "goal": self.goal, "target": self.target, "described": self.described}
+        beside = {"lower_bound": plain(self.bound), "collapse_point": plain(self.collapse), "why": self.why}
+        return {**facts, "rows": rows, **beside}
+
+    def texts(self) -> dict[str, list[str]]:
+        """The table as a person reads it."""
+        shown = {
+            "mechanism": [row.mechanism for row in self.rows],
+            "budget": [row.budget for row in self.rows],
+            "domain": [row.domain for row in self.rows],
+            "epsilon": [cost_text(row.epsilon) for row in self.rows],
+            "rho": ["" if math.isnan(row.rho) else cost_text(row.rho) for row in self.rows],
+            "delta": [f"{row.delta:g}" if row.delta else "" for row in self.rows],
+            "gives": ["list" if row.ordered else "set" for row in self.rows],
+        }
+        if self.target is None:
+            for goal in GOALS:
+                cells = [getattr(row, goal) for row in self.rows]
+                shown[goal] = ["" if math.isnan(cell) else chance_text(cell) for cell in cells]
+        return shown
+
+    def beside(self) -> list[str]:
+        """The lines under the table."""
+        lines = [self.why]
+        if self.bound:
+            lines.append(f"lower bound: no pure epsilon below {bound_text(self.bound)} is enough, for any mechanism")
+        if self.collapse is not None and 0 < self.collapse < math.inf:
+            lines.append(f"collapse point: below epsilon {bound_text(self.collapse)} canonical top-k returns junk")
+        return lines
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The epsilon of each mechanism, or how far each gets, as bars. Returns a matplotlib Axes."""
+        from shortlist.report.plans import plot_plan
+
+        return plot_plan(self, ax)
+
+    def __str__(self) -> str:
+        from shortlist.release import text_table
+
+        return "\n".join([self.described, "", text_table(self.texts()), "", *self.beside()])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def _times(ratio: float) -> str:
+    return bound_text(ratio, 2) if ratio < 100 else f"{math.floor(ratio):,}"
+
+
+def _sentence(found: Plan) -> str:
+    best = found.best
+    fact = FACTS.get(best.method)
+    known = "" if fact is None else f" ({fact.sentence})"
+    unit = f"{best.budget}, {best.domain} domain"
+    if found.target is None:
+        text = f"{best.mechanism} gets furthest: {chance_text(best.reached)} ({unit}){known}"
+    elif math.isinf(best.epsilon):
+        return f"no mechanism reaches this target at any epsilon below {MOST:,.0f}: ask for recall instead"
+    elif best.epsilon == 0:
+        return f"chance or delta alone reaches this target, so any epsilon is enough. The aim: {GOALS[found.goal]}"
+    else:
+        text = f"{best.mechanism} needs the least, epsilon {cost_text(best.epsilon)} ({unit}){known}"
+        peeling = [row.epsilon for row in found.rows if row.method == "oneshot-gumbel" and row.budget == "pure"]
+        if peeling and 0 < 1.05 * best.epsilon < peeling[0] < math.inf:
+            text += f", {_times(peeling[0] / best.epsilon)} times less than peeling under a pure budget"
+    if best.method == "canonical" and found.collapse and best.epsilon < 1.5 * found.collapse < math.inf:
+        text += "; that is near its collapse point: if the description may be off, take the guarded default"
+    return f"{text}. The aim: {GOALS[found.goal]}"
