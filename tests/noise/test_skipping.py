@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from shortlist.laws.winner import winner_probabilities
 from shortlist.noise import skipping
 from shortlist.noise.contest import Contest
 from shortlist.noise.entropy import SECURE, Seeded, word
 from shortlist.noise.kinds import KINDS
 from shortlist.noise.plan import OPEN, SMALL, block_size, choose_threshold, levels, make_plan
-from shortlist.noise.race import prepare, race
+from shortlist.noise.race import prepare, race, skip_race
 from shortlist.noise.skipping import CHUNK, LEVELS, Hits, successes
 
 from ..support import assert_law
@@ -109,6 +110,25 @@ def test_every_candidate_is_tested_exactly_once(d, k, threshold):
         inside = values[batch.members(np.arange(len(batch.starts) * batch.length))]
         own = levels(plan.contest.noise, plan.contest.positions(inside), plan.threshold)
         assert (own >= batch.level).all()
+
+
+@named
+@pytest.mark.parametrize("block", [64, 256])
+def test_winners_from_opened_blocks_have_the_law(noise, block):
+    """One spike in each block, so that all are opened; most winners then come from small blocks, which are columns."""
+    d = 2048
+    spikes = np.arange(0, d, block) + 5
+    values = np.zeros(d, np.int64)
+    values[spikes] = 3
+    plan = make_plan(values, 1, Fraction(1), noise, block, threshold=5.3 - 3)  # the centre is at the spikes
+    assert any(batch.length == SMALL and batch.stride == block // SMALL for batch in plan.batches)
+    source = Seeded(block)
+    won = np.bincount([int(skip_race(plan, source).indices[0]) for _ in range(4000)], minlength=d)
+    law = winner_probabilities(values.astype(float), noise)
+    cell = np.where(values > 0, 64, np.arange(d) % 64)
+    cells, expected = np.bincount(cell, won, 65), np.bincount(cell, law, 65)
+    wrong = expected * np.where(np.arange(65) % 2, 1.2, 0.8)
+    assert_law(cells, expected, wrong=wrong / wrong.sum())
 
 
 @pytest.mark.parametrize("shape", ["shuffled", "up", "down", "tied", "one block"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +32,6 @@ from shortlist.planning.search import least_epsilon_reaching
 from shortlist.planning.shapes import shaped
 from shortlist.privacy.checks import flag, number
 from shortlist.scores import Scores, as_scores
-
-if TYPE_CHECKING:
-    pass
 
 WIDTH = 1e-3
 """Epsilons in a plan are rounded up by at most a thousandth."""
