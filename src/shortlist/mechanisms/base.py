@@ -15,7 +15,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from shortlist._arrays import Values
+from shortlist._arrays import Floats, Indices, Values
 from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps
 from shortlist.noise.entropy import SECURE, Secure, Seeded, Source
 from shortlist.noise.kinds import Noise, noise_named
@@ -47,6 +47,21 @@ class Outcome:
     evidence: ChainedGaps | ThresholdGaps | None = None
     k: int | None = None
     """How many items, where the mechanism chose that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Independent draws of public scores, one row each, where a draw is more than k positions."""
+
+    indices: Indices
+    """The positions of the winners, best first (or sorted, if the order is not released); -1 where there are fewer."""
+    reals: Floats | None = None
+    """Gaps or values, in the order of a release: exact numbers, rounded down to a grid; NaN where there are fewer.
+
+    The grid is a power of two about 2^-20 times the scale of the noise: fine for study, and fast.
+    """
+    chosen: Indices | None = None
+    """What else was chosen, in whole numbers: a rank, a branch, which way it went."""
 
 
 class Mechanism(ABC):
@@ -107,6 +122,14 @@ class Mechanism(ABC):
     def _kept(self, outcome: Outcome) -> Guarantee:
         """What of the charge this output has used, for mechanisms that are `refundable`."""
         return self.charge if outcome.kept is None else outcome.kept
+
+    @final
+    def _studied(self, scores: object, question: dict[str, Any]) -> Scores:
+        """A question about public scores, for exact laws and repeated draws."""
+        asked = self._asked(scores, question)
+        check_studied(asked)
+        self._check(asked)
+        return asked
 
     @final
     def _reserve(self, ledger: Ledger | None, charge: Guarantee, purpose: str, unit: str) -> Reservation | None:

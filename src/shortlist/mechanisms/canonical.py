@@ -21,7 +21,6 @@ from shortlist.mechanisms.base import (
     Mechanism,
     Outcome,
     check_known_candidates,
-    check_studied,
     checked_budget,
     checked_draws,
     checked_k,
@@ -36,7 +35,7 @@ from shortlist.noise.lazy import rounded
 from shortlist.noise.ranking import Ranking, ranked
 from shortlist.noise.subsets import prepare_subsets
 from shortlist.privacy import ApproxDP, BoundedRange, Guarantee, PureDP
-from shortlist.scores import Scores, as_scores
+from shortlist.scores import Scores
 
 Loss = Literal["gap-aware", "paper"]
 
@@ -223,12 +222,6 @@ class CanonicalTopK(Mechanism):
                 "few sets, .probabilities lists them all"
             )
         return self._kind
-
-    def _studied(self, scores: object, question: dict[str, Any]) -> Scores:
-        asked = as_scores(scores, **question)
-        check_studied(asked)
-        self._check(asked)
-        return asked
 
 
 def default_gamma(k: int, d: int) -> Fraction:

@@ -14,7 +14,6 @@ from shortlist.laws.bars import canonical_offset
 from shortlist.mechanisms.base import (
     Mechanism,
     Outcome,
-    check_studied,
     checked_draws,
     checked_k,
     checked_source,
@@ -24,7 +23,7 @@ from shortlist.mechanisms.unknown import DeltaBudget, check_counts, checked_limi
 from shortlist.noise.entropy import Source
 from shortlist.noise.limited_sets import LimitedSets
 from shortlist.privacy import ZCDP, Guarantee, ThinnedRange
-from shortlist.scores import Scores, as_scores
+from shortlist.scores import Scores
 
 GAMMA = Fraction(17, 20)
 
@@ -139,9 +138,7 @@ class CanonicalLimitedDomain(Mechanism):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Any
     ) -> list[list[int]]:
         """The positions of independent draws, each sorted, for study and audit of public scores."""
-        asked = as_scores(scores, **question)
-        check_studied(asked)
-        self._check(asked)
+        asked = self._studied(scores, question)
         positions, sets = self._prepared(asked.values)
         source = checked_source(rng)
         return [np.sort(positions[sets.draw(source)]).tolist() for _ in range(checked_draws(draws))]

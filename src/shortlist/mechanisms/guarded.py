@@ -21,7 +21,6 @@ from shortlist.mechanisms.base import (
     Mechanism,
     Outcome,
     check_known_candidates,
-    check_studied,
     checked_budget,
     checked_draws,
     checked_k,
@@ -36,7 +35,7 @@ from shortlist.noise.kinds import EXPONENTIAL
 from shortlist.noise.race import race
 from shortlist.noise.ranking import Ranking, ranked
 from shortlist.privacy import Guarantee, PureDP
-from shortlist.scores import Scores, as_scores
+from shortlist.scores import Scores
 
 if TYPE_CHECKING:
     from shortlist.laws.quality import Quality
@@ -149,12 +148,6 @@ class GuardedTopK(Mechanism):
         """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
         run = self._prepared(self._studied(scores, question))
         return 0.0 if run is None else run.chances(run.guard.ranking)[1]
-
-    def _studied(self, scores: object, question: dict[str, Any]) -> Scores:
-        asked = as_scores(scores, **question)
-        check_studied(asked)
-        self._check(asked)
-        return asked
 
     def _prepared(self, scores: Scores) -> GuardedRace | None:
         """Whatever depends on the scores alone, done once; None if there is no guard, which is public."""

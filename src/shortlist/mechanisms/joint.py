@@ -16,7 +16,6 @@ from shortlist.mechanisms.base import (
     Mechanism,
     Outcome,
     check_known_candidates,
-    check_studied,
     checked_budget,
     checked_draws,
     checked_k,
@@ -98,13 +97,13 @@ class JointTopK(Mechanism):
 
     def success_probability(self, scores: object, **question: Any) -> float:
         """P[the released set is a true top k], ties counting as equal: exact, to 1e-9."""
-        law, _ = self._studied(scores, question)
+        law, _ = self._sequences(self._studied(scores, question))
         better, enough = _ranks_about_k(law.ladder)
         return within(law.ladder, law.rate, better, enough)
 
     def quality(self, scores: object, **question: Any) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the released set (SPEC 23): exact, to 1e-9."""
-        law, _ = self._studied(scores, question)
+        law, _ = self._sequences(self._studied(scores, question))
         better, enough = _ranks_about_k(law.ladder)
         top, great, good = (
             within(law.ladder, law.rate, *ranks)
@@ -115,21 +114,15 @@ class JointTopK(Mechanism):
 
     def number_correct(self, scores: object, **question: Any) -> Floats:
         """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-9."""
-        law, _ = self._studied(scores, question)
+        law, _ = self._sequences(self._studied(scores, question))
         return number_correct(law.ladder, law.rate, _ranks_about_k(law.ladder)[1])
 
     def inclusion_probabilities(self, scores: object, **question: Any) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-9."""
-        law, candidates = self._studied(scores, question)
+        law, candidates = self._sequences(self._studied(scores, question))
         result = np.zeros(len(as_scores(scores, **question)))
         result[candidates] = inclusion_of_ranks(law.ladder, law.rate)
         return result
-
-    def _studied(self, scores: object, question: dict[str, Any]) -> tuple[Sequences, Indices]:
-        asked = as_scores(scores, **question)
-        check_studied(asked)
-        self._check(asked)
-        return self._sequences(asked)
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         sequences, candidates = self._sequences(scores)
@@ -137,7 +130,7 @@ class JointTopK(Mechanism):
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
-        sequences, candidates = self._studied(scores, question)
+        sequences, candidates = self._sequences(self._studied(scores, question))
         source = checked_source(rng)
         rows: Indices = candidates[np.array([sequences.draw(source) for _ in range(checked_draws(draws))])]
         return rows

@@ -14,7 +14,6 @@ from shortlist.mechanisms.base import (
     Budget,
     Mechanism,
     Outcome,
-    check_studied,
     checked_budget,
     checked_draws,
     checked_source,
@@ -26,7 +25,7 @@ from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import GUMBEL
 from shortlist.noise.rationals import rational_winner
 from shortlist.privacy import BoundedRange, Guarantee
-from shortlist.scores import Scores, as_scores
+from shortlist.scores import Scores
 
 Regularizer = Sequence[float] | Callable[[int], float]
 """r(1), r(2), ..: public numbers, added to the gaps; -inf for a rank that may never be chosen."""
@@ -104,9 +103,7 @@ class LargeGap(Mechanism):
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> list[int]:
         """Independent ranks, for study and audit of public scores."""
-        asked = as_scores(scores, **question)
-        check_studied(asked)
-        self._check(asked)
+        asked = self._studied(scores, question)
         source = checked_source(rng)
         return [self._rank(asked, source) for _ in range(checked_draws(draws))]
 

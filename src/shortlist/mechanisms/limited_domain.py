@@ -12,7 +12,6 @@ from shortlist.laws.bars import dummies, exponential_offset
 from shortlist.mechanisms.base import (
     Mechanism,
     Outcome,
-    check_studied,
     checked_draws,
     checked_k,
     checked_noise,
@@ -35,7 +34,7 @@ from shortlist.noise.race import race
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange, calibrate
 from shortlist.privacy.checks import number, up
 from shortlist.privacy.filter import Currency
-from shortlist.scores import Scores, as_scores
+from shortlist.scores import Scores
 
 STOPPED = "the list ended at the bar: no further name could be released"
 SHARES = (Fraction(0), Fraction(1, 64), *(Fraction(n, 20) for n in (1, 2, 3, 5, 7, 9, 10, 12)))
@@ -190,9 +189,7 @@ class LimitedDomainTopK(Mechanism):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Any
     ) -> list[list[int]]:
         """The positions of independent draws, best first, for study and audit of public scores."""
-        asked = as_scores(scores, **question)
-        check_studied(asked)
-        self._check(asked)
+        asked = self._studied(scores, question)
         found, source = listing(asked.values, self._limit), checked_source(rng)
         return [found.positions[self._ranks(found, source)].tolist() for _ in range(checked_draws(draws))]
 

@@ -19,7 +19,6 @@ from shortlist.mechanisms.base import (
     Mechanism,
     Outcome,
     check_known_candidates,
-    check_studied,
     checked_draws,
     checked_k,
     checked_noise,
@@ -33,7 +32,7 @@ from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import Noise
 from shortlist.noise.race import Work, race, race_many
 from shortlist.privacy import BoundedRange, Guarantee, PureDP, calibrate
-from shortlist.scores import Scores, as_scores
+from shortlist.scores import Scores
 
 if TYPE_CHECKING:
     from shortlist.laws.quality import Quality
@@ -158,12 +157,6 @@ class OneshotTopK(Mechanism):
         from shortlist.laws.oneshot import inclusion_probabilities
 
         return inclusion_probabilities(*self._race(scores, question))
-
-    def _studied(self, scores: object, question: dict[str, Any]) -> Scores:
-        asked = as_scores(scores, **question)
-        check_studied(asked)
-        self._check(asked)
-        return asked
 
     def _race(self, scores: object, question: dict[str, Any]) -> tuple[Floats, int, Noise]:
         """(scores in noise units above the k-th largest, k, noise): what the exact laws are functions of."""

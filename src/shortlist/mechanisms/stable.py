@@ -19,7 +19,6 @@ from shortlist.mechanisms.base import (
     Mechanism,
     Outcome,
     check_known_candidates,
-    check_studied,
     checked_draws,
     checked_k,
     checked_source,
@@ -40,7 +39,7 @@ from shortlist.noise.entropy import Source
 from shortlist.noise.passing import passes
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, ThinnedRange, calibrate, compose
 from shortlist.privacy.checks import number, up
-from shortlist.scores import Scores, as_scores
+from shortlist.scores import Scores
 
 TestName = Literal["gaussian", "laplace", "optimal"]
 
@@ -232,9 +231,7 @@ class StableTopK(Mechanism):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Any
     ) -> list[tuple[int | None, list[int] | None]]:
         """Independent draws as (the rank chosen, the positions of the set, sorted, or None), for study and audit."""
-        asked = as_scores(scores, **question)
-        check_studied(asked)
-        self._check(asked)
+        asked = self._studied(scores, question)
         source = checked_source(rng)
         found = [self._draw(asked, source) for _ in range(checked_draws(draws))]
         return [(one.k, None if one.indices is None else sorted(one.indices)) for one in found]
