@@ -17,7 +17,7 @@ from shortlist.mechanisms.base import (
     checked_noise,
     checked_source,
 )
-from shortlist.mechanisms.oneshot import epsilon_of_a_round
+from shortlist.mechanisms.oneshot import epsilon_of_a_round, quick_epsilon_of_a_round
 from shortlist.mechanisms.unknown import (
     DeltaBudget,
     Listing,
@@ -31,7 +31,7 @@ from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import EXPONENTIAL, GUMBEL, Noise
 from shortlist.noise.line import best_of, how_many_above, noisy_line
 from shortlist.noise.race import race
-from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange, calibrate
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
 from shortlist.privacy.checks import number, up
 from shortlist.privacy.filter import Currency
 from shortlist.scores import Scores
@@ -40,8 +40,11 @@ STOPPED = "the list ended at the bar: no further name could be released"
 SHARES = (Fraction(0), Fraction(1, 64), *(Fraction(n, 20) for n in (1, 2, 3, 5, 7, 9, 10, 12)))
 """Shares of delta for the conversion, among which the best is taken: by public numbers alone. None: rounds add up."""
 
-LOWER = 1 - 1e-6
+LOWER = 1 - 1e-3
 """A bar that is lower by less than this is not worth another calibration."""
+
+NEAR = 1.015
+"""Shares whose quick height is within this of the lowest are tried, if that is by zCDP: it misleads by less than 1%."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +136,13 @@ class LimitedDomainTopK(Mechanism):
         return math.log(many) / self._rates[0] if many > 1 else float(above)
 
     @property
+    def likely_bar(self) -> float:
+        """The part of delta that the bar nearly always gets under (epsilon, delta), by a quick estimate."""
+        budget = self.guarantee
+        assert isinstance(budget, ApproxDP)
+        return part_of(budget.delta, 1 - _quick_heights(self.k, self._limit, budget)[0][1])
+
+    @property
     def _limit(self) -> int:
         assert self.limit is not None
         return self.limit
@@ -204,31 +214,18 @@ def _checked_kind(noise: str | Noise) -> Noise:
 def offset_estimate(k: int, limit: int, budget: DeltaBudget) -> float:
     """About how far the bar of Gumbel noise stands above c + 1, from public numbers, fast."""
     if isinstance(budget, ZCDP):
-        return math.log(limit / budget.delta) / math.sqrt(8 * budget.rho / k)
-    return _best_share(k, limit, budget)[0]
+        return math.log(limit / budget.delta) / quick_epsilon_of_a_round(k, budget)
+    return _quick_heights(k, limit, budget)[0][0]
 
 
-def _best_share(k: int, limit: int, budget: ApproxDP) -> tuple[float, Fraction]:
-    """(the height of the bar, the share of delta for conversion) where it stands lowest, by zCDP or the plain sum.
-
-    That is nearly the best split, from which `_lowest` begins.
-    """
+def _quick_heights(k: int, limit: int, budget: ApproxDP) -> list[tuple[float, Fraction]]:
+    """(the height of the bar by zCDP or the plain sum, the share of delta for conversion), the lowest first."""
 
     def height(share: Fraction) -> float:
-        rho = _rho_within(budget.epsilon, part_of(budget.delta, share))
-        e = max(math.sqrt(8 * rho / k), budget.epsilon / k)
+        e = quick_epsilon_of_a_round(k, ApproxDP(budget.epsilon, part_of(budget.delta, share)))
         return math.log(limit / ((1 - share) * budget.delta)) / e
 
-    return min((height(share), share) for share in SHARES)
-
-
-@lru_cache
-def _rho_within(epsilon: float, delta: float) -> float:
-    """0 if no rho fits: then the rounds are added up."""
-    try:
-        return calibrate(ZCDP, ApproxDP(epsilon, delta))
-    except ValueError:
-        return 0.0
+    return sorted((height(share), share) for share in SHARES)
 
 
 @lru_cache
@@ -240,18 +237,19 @@ def _gumbel_rates(k: int, limit: int, budget: DeltaBudget, split: float | None) 
 
 
 def _lowest(k: int, limit: int, budget: ApproxDP) -> tuple[float, float]:
-    """The rates of the share, of SHARES, whose calibrated bar is lowest.
+    """The rates of the share, of SHARES, whose calibrated bar is lowest, or nearly.
 
     Another share is better if an e that would lower the bar fits its part of the budget: one look at the privacy
     curve, where finding the e itself takes many.
     """
-    best = _rates_at(k, budget, _best_share(k, limit, budget)[1])
-    for share in SHARES:
+    quick, first = (heights := _quick_heights(k, limit, budget))[0]
+    best = _rates_at(k, budget, first)
+    for height, share in heights[1:]:
         left = part_of(budget.delta, 1 - share)
-        if not left:
+        if not left or (first and height > NEAR * quick):
             continue
-        height = math.log(dummies(limit, Fraction(best[1]))) / best[0]
-        needed = math.log(dummies(limit, Fraction(left))) / (LOWER * height)
+        lowest = math.log(dummies(limit, Fraction(best[1]))) / best[0]
+        needed = math.log(dummies(limit, Fraction(left))) / (LOWER * lowest)
         if _for_rounds(budget, share).excess(BoundedRange(needed).repeat(k)) <= 0:
             best = _rates_at(k, budget, share)
     return best

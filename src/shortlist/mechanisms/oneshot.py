@@ -31,7 +31,7 @@ from shortlist.noise.contest import Contest, kth_largest
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import Noise
 from shortlist.noise.race import Work, race, race_many
-from shortlist.privacy import BoundedRange, Guarantee, PureDP, calibrate
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.scores import Scores
 
 if TYPE_CHECKING:
@@ -176,6 +176,22 @@ def _rounds(k: int, budget: Budget) -> Guarantee:
 def epsilon_of_a_round(k: int, budget: Budget) -> float:
     """e, rounded down: epsilon / k for a pure budget, otherwise the largest of which k rounds fit the budget."""
     if not isinstance(budget, PureDP):
-        return calibrate(lambda e: BoundedRange(e).repeat(k), budget)
+        return calibrate(lambda e: BoundedRange(e).repeat(k), budget, near=quick_epsilon_of_a_round(k, budget) or 1.0)
     e = budget.epsilon / k
     return e if k * Fraction(e) <= Fraction(budget.epsilon) else math.nextafter(e, 0.0)
+
+
+def quick_epsilon_of_a_round(k: int, budget: ZCDP | ApproxDP) -> float:
+    """At most e, and not much less: k rounds of e^2 / 8 of zCDP, or their plain sum. 0 if neither says anything."""
+    if isinstance(budget, ZCDP):
+        return math.sqrt(8 * budget.rho / k)
+    return max(math.sqrt(8 * _rho_within(budget) / k), budget.epsilon / k)
+
+
+@lru_cache
+def _rho_within(budget: ApproxDP) -> float:
+    """0 if no rho fits."""
+    try:
+        return calibrate(ZCDP, budget)
+    except ValueError:
+        return 0.0

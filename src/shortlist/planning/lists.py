@@ -24,9 +24,13 @@ TRIES = 6
 
 def rates(k: int, epsilon: float, delta: float) -> tuple[float, float]:
     """(e of a round, delta of the bar) as the mechanism calibrates them for ApproxDP(epsilon, delta)."""
-    paid = LimitedDomainTopK(k=k, budget=ApproxDP(epsilon, delta)).charge
+    paid = _of(k, epsilon, delta).charge
     assert isinstance(paid, ThinnedRange)
     return paid.epsilon, paid.delta
+
+
+def _of(k: int, epsilon: float, delta: float) -> LimitedDomainTopK:
+    return LimitedDomainTopK(k=k, budget=ApproxDP(epsilon, delta))
 
 
 def least_epsilon_of_a_list(
@@ -35,16 +39,19 @@ def least_epsilon_of_a_list(
     """The least epsilon at which LimitedDomainTopK itself reaches `target`, rounded up; infinite beyond `most`.
 
     Calibration is slow and the race is fast, so the search runs over e with the bar held, the cost of that e follows,
-    and the mechanism says which bar it would choose there, until it is the same. Whatever is returned was tried with
-    the mechanism's own parameters.
+    and the mechanism says which bar it would choose there (first which it is likely to), until it is the same.
+    Whatever is returned was tried with the mechanism's own parameters.
     """
     bar, enough, tried = delta / 2, math.inf, math.inf
-    for _ in range(TRIES):
+    for attempt in range(TRIES):
         held = bar
         p = least_epsilon_reaching(lambda p, bar=held: race(p / k, bar), target, start=start, width=width)  # type: ignore[misc]
         if not 0 < p <= most:
             return math.inf if p else 0.0
         tried = max(_cost(k, p, delta - held), width * p)  # a positive one, even where delta alone would do
+        bar = _of(k, tried, delta).likely_bar
+        if not attempt and bar != held:
+            continue
         own = rates(k, tried, delta)
         if race(*own) >= target:
             enough = min(enough, tried)

@@ -91,7 +91,7 @@ def _expected(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
     Two polynomials in the number that have rung, item by item: all of them, and all but one correct one, weighted by
     the density that it rings now.
     """
-    v = np.arange(-float(log_rate[0]) - CERTAIN, 4.5 - min(max(log_bar, 0.0), float(log_rate[0]) + CERTAIN), STEP)
+    v = _times(log_rate, correct, k, log_bar)
     everyone, without_one = np.zeros((2, k, len(v)))
     everyone[0] = 1.0
     for i, log_one in enumerate(log_rate.tolist()):
@@ -99,14 +99,33 @@ def _expected(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
         still, rung = np.exp(-x), -np.expm1(-x)
         if i >= correct and rung[-1] < 1e-15:
             break  # this one and all after it ring too late to matter
-        without_one[1:] = without_one[1:] * still + without_one[:-1] * rung
-        without_one[0] *= still
+        _count_one_more(without_one, still, rung)
         if i < correct:
             without_one += (x * still) * everyone
-        everyone[1:] = everyone[1:] * still + everyone[:-1] * rung
-        everyone[0] *= still
+            _count_one_more(everyone, still, rung)
     weight = np.exp(-np.exp(np.minimum(log_bar + v, 40.0)))
     return float((without_one.sum(axis=0) * weight).sum()) * STEP
+
+
+def _count_one_more(rung_so_far: Floats, still: Floats, rung: Floats) -> None:
+    """From the chances of 0, 1, .. having rung to those with one more item, in place."""
+    moved = rung_so_far[:-1] * rung
+    rung_so_far *= still
+    rung_so_far[1:] += moved
+
+
+def _times(log_rate: Floats, correct: int, k: int, log_bar: float) -> Floats:
+    """The v = ln t that matter: somebody correct may ring, the bar has not, and not many more than k items have.
+
+    The number that have rung is a sum of independent chances with mean m: it is below k with a chance of at most
+    e^{-(m - k)^2 / 2 m}, which is less than e^-CERTAIN where m exceeds k + sqrt(2 CERTAIN k) + 2 CERTAIN.
+    """
+    first = -float(np.logaddexp.reduce(log_rate[:correct])) - CERTAIN
+    v = np.arange(first, 4.5 - min(max(log_bar, 0.0), float(log_rate[0]) + CERTAIN), STEP)
+    with np.errstate(over="ignore"):
+        mean = -np.expm1(-np.exp(np.add.outer(v, log_rate))).sum(axis=1)
+    result: Floats = v[mean <= k + math.sqrt(2 * CERTAIN * k) + 2 * CERTAIN]
+    return result
 
 
 def canonical_limited_domain(counts: Values, k: int, epsilon: float, delta: float, limit: int, gamma: float) -> Reached:

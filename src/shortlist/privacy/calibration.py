@@ -20,7 +20,7 @@ LARGEST = 700.0
 """Parameters are sought between e^-700 and e^700."""
 
 
-def calibrate(guarantee_of: Callable[[float], Guarantee], budget: Budget) -> float:
+def calibrate(guarantee_of: Callable[[float], Guarantee], budget: Budget, *, near: float = 1.0) -> float:
     """The largest parameter whose guarantee fits `budget`; rounded down, so that noise is rounded up.
 
     Parameters
@@ -28,6 +28,7 @@ def calibrate(guarantee_of: Callable[[float], Guarantee], budget: Budget) -> flo
     guarantee_of : from an epsilon per round, a mu, or any parameter that costs more the larger it is, to
         what it promises.
     budget : PureDP, ZCDP or ApproxDP.
+    near : where to begin; the nearer, the faster.
 
     Returns
     -------
@@ -53,7 +54,8 @@ def calibrate(guarantee_of: Callable[[float], Guarantee], budget: Budget) -> flo
     def excess(log_x: float) -> float:
         return min(max(budget.excess(guarantee_of(math.exp(log_x))), -50.0), 50.0)
 
-    start = (0.0, excess(0.0))
+    first = min(max(math.log(near), -LARGEST / 2), LARGEST / 2)
+    start = (first, excess(first))
     down, step = start[1] > 0, 0.01
     while abs(start[0]) < LARGEST:
         step = min(max(min(abs(start[1]), 5.0), 1.5 * step), LARGEST - abs(start[0]))
