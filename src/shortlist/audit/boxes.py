@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
@@ -180,8 +180,7 @@ class _Tally:
         pure = claim.as_pure()
         self.pure = math.inf if pure is None else pure.epsilon
         self.window = claim.epsilon if isinstance(claim, BoundedRange) else math.inf
-        tried = epsilons if epsilons is not None else [*epsilons_of(claim), LARGEST]
-        self.deltas = [(epsilon, claim.delta_at(epsilon)) for epsilon in tried]
+        self.deltas = _deltas(claim, None if epsilons is None else tuple(epsilons))
         self.orders = [(order, rdp) for order in ORDERS if (rdp := claim.rdp(order)) < math.inf]
         self.pairs = self.outcomes = 0
         self.log_ratio = self.least = self.spread = 0.0
@@ -260,6 +259,13 @@ class _Tally:
             self.claim, self.pairs, self.outcomes, self.log_ratio, self.least, self.spread, self.stick, self.renyi,
             self.violation, self.worst,
         )  # fmt: skip
+
+
+@lru_cache
+def _deltas(claim: Guarantee, epsilons: tuple[float, ...] | None) -> list[tuple[float, float]]:
+    """(epsilon, delta) to compare with; those of a composition take longer than the laws of a small box."""
+    tried = [*epsilons_of(claim), LARGEST] if epsilons is None else epsilons
+    return [(epsilon, claim.delta_at(epsilon)) for epsilon in tried]
 
 
 def epsilons_of(claim: Guarantee) -> list[float]:

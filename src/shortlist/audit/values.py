@@ -53,18 +53,13 @@ class Clocks:
 
     def stick(self, other: Self, epsilon: float) -> float:
         """sup over events S of P(S) - e^epsilon P'(S), rounded up."""
-        with ctx.workprec(PRECISION):
-            total = arb(0)
-            for order in _orders(self._beside(other), self.k):
-                total += order.times * order.stick(Fraction(epsilon))
-            return rounded_up(total)
+        return _stick(self._beside(other), self.k, Fraction(epsilon))
 
     def moment(self, other: Self, order: float) -> float:
-        """The sum over orders and integral over waits of density^order other^(1 - order), rounded up."""
+        """The sum over orders, and integral over waits, of density^order other^(1 - order); rounded up."""
         with ctx.workprec(PRECISION):
-            return rounded_up(
-                sum((one.times * one.moment(Fraction(order)) for one in _orders(self._beside(other), self.k)), arb(0))
-            )
+            orders = _orders(self._beside(other), self.k)
+            return rounded_up(sum((one.times * one.moment(Fraction(order)) for one in orders), start=arb(0)))
 
     def _beside(self, other: Self) -> Pairs:
         """Clocks that are renamed, or all run faster by the same factor under both laws, tell the same."""
@@ -73,44 +68,45 @@ class Clocks:
 
 
 def gumbel_values(mechanism: GumbelTopKValues, scores: Scores) -> Clocks:
+    """The clocks of these scores under the mechanism's own noise."""
     scale = mechanism.scale(scores)
     return Clocks(tuple(Fraction(value) / scale for value in scores.values.tolist()), mechanism.k)
 
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """Clocks in the order in which k of them ring, those that do not at the end; `times` orders are like it."""
+    """Clocks in the order in which k of them ring; `times` orders are like it."""
 
-    clocks: Pairs
     times: int
+    rung: Pairs
     rates: list[tuple[arb, arb]]
     """(W_j, V_j)"""
     here: Means
     there: Means
+    p: arb
+    q: arb
 
     def stick(self, epsilon: Fraction) -> arb:
-        c = epsilon - sum((x - y for x, y in self._rung), Fraction(0))
-        p, q = arb(1), power(rational(epsilon))
-        for (x, y), (here, there) in zip(self._rung, self.rates, strict=True):
-            p *= power(rational(x)) / here
-            q *= power(rational(y)) / there
-        return p * _above(self.here, c) - q * _above(self.there, c)
+        c = epsilon - sum((x - y for x, y in self.rung), Fraction(0))
+        return self.p * _above(self.here, c) - power(rational(epsilon)) * self.q * _above(self.there, c)
 
     def moment(self, order: Fraction) -> arb:
         a, value = arb(rational(order)), arb(1)
-        for (x, y), (here, there) in zip(self._rung, self.rates, strict=True):
+        for (x, y), (here, there) in zip(self.rung, self.rates, strict=True):
             rate = a * here + (1 - a) * there
             if not rate > 0:
                 return arb(math.inf)
             value *= power(rational(order * x + (1 - order) * y)) / rate
         return value
 
-    @property
-    def _rung(self) -> Pairs:
-        return self.clocks[: len(self.rates)]
+
+@lru_cache(maxsize=4096)
+def _stick(clocks: Pairs, k: int, epsilon: Fraction) -> float:
+    with ctx.workprec(PRECISION):
+        return rounded_up(sum((one.times * one.stick(epsilon) for one in _orders(clocks, k)), start=arb(0)))
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def _orders(clocks: Pairs, k: int) -> list[_Order]:
     """All orders of k rings, those of like clocks together."""
     found: Counter[Pairs] = Counter()
@@ -121,14 +117,18 @@ def _orders(clocks: Pairs, k: int) -> list[_Order]:
 
 
 def _order(clocks: Pairs, k: int, times: int) -> _Order:
-    rates, kinds = [], Counter[int]()
-    for j in range(k):
-        rates.append((_rate(x for x, _ in clocks[j:]), _rate(y for _, y in clocks[j:])))
-        if sorted(x for x, _ in clocks[j:]) != sorted(y for _, y in clocks[j:]):
+    """The first k ring, the others do not."""
+    rates, kinds, p, q = [], Counter[int](), arb(1), arb(1)
+    for j, (x, y) in enumerate(clocks[:k]):
+        running = [one for one, _ in clocks[j:]], [two for _, two in clocks[j:]]
+        here, there = map(_rate, running)
+        p, q = p * power(rational(x)) / here, q * power(rational(y)) / there
+        rates.append((here, there))
+        if sorted(running[0]) != sorted(running[1]):
             kinds[next(i for i in range(j + 1) if _proportional(clocks[i:], clocks[j:]))] += 1
-    here = [(rates[j][1] / rates[j][0] - 1, n) for j, n in kinds.items()]
-    there = [(1 - rates[j][0] / rates[j][1], n) for j, n in kinds.items()]
-    return _Order(clocks, times, rates, here, there)
+    means = [(rates[j][1] / rates[j][0] - 1, n) for j, n in kinds.items()]
+    others = [(1 - rates[j][0] / rates[j][1], n) for j, n in kinds.items()]
+    return _Order(times, clocks[:k], rates, means, others, p, q)
 
 
 def _rate(exponents: Iterable[Fraction]) -> arb:
