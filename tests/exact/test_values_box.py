@@ -73,6 +73,16 @@ def test_exchanged_scores_are_compared_by_their_winner():
     )
 
 
+TINY = Fraction(1, 10**60)
+
+
+@pytest.mark.parametrize("moves", [(TINY, TINY), (1, 1 + TINY)], ids=["from 0", "from one another"])
+def test_means_that_cannot_be_told_apart_are_no_proof(moves):
+    here, there = Clocks((Fraction(0), Fraction(5)), 2), Clocks((Fraction(moves[0]), 5 + moves[1]), 2)
+    with pytest.raises(ArithmeticError, match="precision"):
+        here.stick(there, 0.0)
+
+
 @pytest.mark.parametrize(
     ("x", "y"), [((0, 0, 1, 2), (-1, 1, 1, 1)), ((0, 0, 0, 0), (-1, -1, 1, 1)), ((2, 1, 0, 0), (3, 2, 1, 0))]
 )

@@ -162,7 +162,15 @@ def _bounds(law: Law) -> _Bounds:
 
 
 def rounded_up(ball: arb) -> float:
-    """A float no smaller than anything in the ball."""
+    """A float no smaller than anything in the ball.
+
+    Raises
+    ------
+    ArithmeticError
+        where the ball holds no number: what is not known must not pass for small.
+    """
+    if ball.is_nan():
+        raise ArithmeticError("a number could not be enclosed: more precision is needed")
     return _rounded(ball.upper(), +1)
 
 

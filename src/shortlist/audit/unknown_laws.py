@@ -132,10 +132,11 @@ def _filled(mechanism: StableTopK, scores: Scores, chosen: tuple[int, ...]) -> d
     if len(chosen) == k:
         return {chosen: arb(1)}
     inside = len(chosen) > k
+    public = scores.public or inside
     kept = () if inside else chosen
     among = list(chosen) if inside else [i for i in range(len(counts)) if i not in chosen]
-    one_round = mechanism._filling(k - len(kept), public=scores.public or inside)
-    left = Scores([counts[i] for i in among], monotone=True)
+    one_round = mechanism._filling(k - len(kept), public=public)
+    left = Scores([counts[i] for i in among], monotone=True, public=public)
     law = canonical(one_round, left) if isinstance(one_round, CanonicalTopK) else canonical_limited(one_round, left)
     return {tuple(sorted((*kept, *(among[i] for i in y)))): part for y, part in law.chances.items()}
 
