@@ -220,6 +220,11 @@ def test_filling_up_without_its_delta_is_refuted_where_the_list_is_not_public(mo
     assert prove_mechanism(FILLED, public=True).holds  # a public list needs none
 
 
+def test_a_low_bar_is_refuted_also_where_it_fills_up(monkeypatch):
+    times(monkeypatch, CanonicalLimitedDomain, "offset", Fraction(9, 10))
+    assert "hockey stick" in prove_mechanism(FILLED, public=False).violation
+
+
 @pytest.mark.parametrize("public", [True, False])
 def test_a_test_that_passes_one_step_early_is_refuted_where_it_is_filled_up(public, monkeypatch):
     """At least for more than: a gap of 1, where one person changes the set, has the chance of a gap of 2."""
