@@ -1,5 +1,6 @@
 """Every mechanism, every noise, every claim: enumerated on a box of neighbours in certified arithmetic (SPEC 16.1)."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from shortlist.mechanisms import (
     CanonicalTopK,
     ExponentialWithGap,
     GuardedTopK,
+    GumbelTopKValues,
     HybridSparseVector,
     HybridTopK,
     JointTopK,
@@ -26,6 +28,9 @@ from shortlist.mechanisms import (
 from shortlist.noise.kinds import KINDS
 from shortlist.pate import MultiLabelPATE
 from shortlist.scores import Scores
+from shortlist.testing import seeded
+
+from ..support import assert_law
 
 kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
 every = pytest.mark.parametrize("noise", list(KINDS))
@@ -134,6 +139,33 @@ def test_unknown_domains(mechanism):
     assert proved(mechanism, d=3, top=3).log_ratio == float("inf")  # delta is needed, and enough
 
 
+known = pytest.mark.parametrize("public", [True, False], ids=["public list", "unknown domain"])
+
+
+@known
+@pytest.mark.parametrize("budget", [ApproxDP(1.0, 0.05), ZCDP(0.5, 0.05)], ids=str)
+@pytest.mark.parametrize(("k", "limit"), [(1, 2), (2, 2)])
+def test_stable_sets_that_are_filled_up(k, limit, budget, public):
+    """Ranks up to `limit`: sets of fewer than k, of k, and of more than k labels are all there."""
+    mechanism = StableTopK(k=k, budget=budget, fill=True, limit=limit)
+    assert proved(mechanism, d=3, public=public).log_ratio == float("inf")
+
+
+@known
+def test_the_law_of_filled_up_sets_is_that_of_the_draws(public):
+    mechanism = StableTopK(k=2, budget=ZCDP(0.5, 0.3), fill=True, limit=3)
+    counts = [9, 7, 4, 0] if public else [9, 7, 4, 1]
+    named = {"labels": list("abcd"), "public": public, "monotone": True}
+    law = law_of(mechanism, Scores(counts, monotone=True, public=public)).chances
+    source, drawn = seeded(4), Counter()
+    for _ in range(1500):
+        release = mechanism.release(counts, rng=source, **named)
+        drawn[release.k, "stable" in release.used, tuple("abcd".index(one) for one in release.items)] += 1
+    assert set(drawn) <= set(law)
+    other = law_of(replace(mechanism, budget=ZCDP(1.0, 0.3)), Scores(counts, monotone=True, public=public)).chances
+    assert_law(*([one.get(outcome, 0) for outcome in law] for one in (drawn, law)), wrong=[other[one] for one in law])
+
+
 def test_half_the_claim_is_refuted_for_every_mechanism_with_a_pure_one():
     """Power: were the noise half as large, the same box would say so."""
     for mechanism, size in (
@@ -160,11 +192,19 @@ def test_half_the_delta_is_refuted_in_unknown_domains():
         assert not prove_mechanism(mechanism, d=3, top=2, claim=half).holds
 
 
-def test_gumbel_values_are_the_one_mechanism_without_a_law_and_say_so():
+@kind
+@pytest.mark.parametrize(("k", "d", "top"), [(1, 3, 1), (2, 4, 0), (3, 4, 0)])
+def test_gumbel_values(k, d, top, monotone):
+    proof = proved(GumbelTopKValues(k=k, budget=ApproxDP(1.0, 0.01)), d=d, top=top, monotone=monotone)
+    assert proof.log_ratio == float("inf")
+    assert proof.hockey_stick > (-1e-12 if monotone else -0.005)  # the worst pair of monotone scores is in the box
+
+
+def test_every_mechanism_has_a_law_and_nothing_else_has():
     concrete = [getattr(mechanisms, name) for name in mechanisms.__all__ if name != "Mechanism"]
-    assert [one.__name__ for one in concrete if one not in MAKERS] == ["GumbelTopKValues"]
-    with pytest.raises(ValueError, match="no certified law"):
-        law_of(mechanisms.GumbelTopKValues(k=1, budget=ApproxDP(1.0, 1e-3)), Scores([1, 2]))
+    assert [one for one in concrete if one not in MAKERS] == []
+    with pytest.raises(ValueError, match="no certified law is known for object"):
+        law_of(object(), Scores([1, 2]))
 
 
 def test_gaussian_noisy_max():

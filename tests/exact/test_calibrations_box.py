@@ -1,6 +1,7 @@
 """What the box must refute: calibrations with less noise than was proved, and claims of too small a delta."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from flint import arb
@@ -8,7 +9,6 @@ from flint import arb
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.audit.boxes import Law, epsilons_of, neighbours, prove
 from shortlist.audit.laws import law_of, prove_mechanism, prove_pate
-from shortlist.audit.values import prove_values
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -29,11 +29,13 @@ from shortlist.mechanisms import (
     canonical,
     gaps,
     guarded,
+    gumbel_values,
     joint,
     large_gap,
     limited_domain,
     oneshot,
 )
+from shortlist.mechanisms.stable import Parts
 from shortlist.pate import MultiLabelPATE
 from shortlist.privacy import GumbelDP
 from shortlist.scores import Scores
@@ -100,8 +102,8 @@ def test_a_delta_that_is_too_small_is_refuted(mechanism, claim):
 )
 def test_a_value_is_compared_at_the_epsilons_of_its_claim(budget, claim):
     mechanism = GumbelTopKValues(k=1, budget=budget)
-    assert prove_values(mechanism, d=2, top=1).holds
-    assert not prove_values(mechanism, d=2, top=1, claim=claim).holds
+    assert prove_mechanism(mechanism, d=2, top=1).holds
+    assert not prove_mechanism(mechanism, d=2, top=1, claim=claim).holds
 
 
 def test_a_claim_is_compared_at_its_own_epsilon_and_where_little_of_it_is_left():
@@ -142,6 +144,8 @@ def times(monkeypatch, owner, name, factor):
 
 ONE = {"d": 3, "top": 1}
 TWO = {"d": 2, "top": 1}
+FOUR = {"d": 4, "top": 0}
+VALUES = [GumbelTopKValues(k=k, budget=ApproxDP(1.0, 1e-3)) for k in (1, 2, 3)]
 WRONG = [
     (NoisyMax(epsilon=1.0), OneshotTopK, "_scale", 0.5, ONE),
     (OneshotTopK(k=2, epsilon=1.0), OneshotTopK, "_scale", 0.5, ONE),
@@ -172,6 +176,9 @@ WRONG = [
         {},
     ),
     (CanonicalLimitedDomain(k=2, epsilon=1.0, delta=0.05, limit=3), CanonicalLimitedDomain, "_round", 2, ONE),
+    (CanonicalLimitedDomain(k=2, epsilon=1.0, delta=0.05, limit=3), CanonicalLimitedDomain, "offset", 0.9, ONE),
+    *((one, GumbelTopKValues, "scale", Fraction(9, 10), FOUR) for one in VALUES),
+    *((one, GumbelTopKValues, "scale", Fraction(99, 100), {**FOUR, "monotone": True}) for one in VALUES),
 ]
 
 
@@ -184,6 +191,46 @@ def test_a_wrong_calibration_is_refuted(mechanism, owner, name, factor, box, mon
     assert prove_mechanism(mechanism, **box).holds
     times(monkeypatch, owner, name, factor)
     assert str(prove_mechanism(mechanism, **box)).startswith("violated")
+
+
+@pytest.mark.parametrize(("k", "delta"), [(1, 0.15), (2, 0.15), (3, 0.25)])
+def test_the_noise_of_monotone_scores_is_too_little_for_general_ones(k, delta, monkeypatch):
+    mechanism, plain = GumbelTopKValues(k=k, budget=ApproxDP(0.3, delta)), gumbel_values.largest_mu
+    assert prove_mechanism(mechanism, **FOUR).holds
+    monkeypatch.setattr(gumbel_values, "largest_mu", lambda k, budget, _: plain(k, budget, True))
+    assert prove_mechanism(mechanism, **FOUR, monotone=True).holds
+    assert "hockey stick" in prove_mechanism(mechanism, **FOUR).violation
+
+
+FILLED = StableTopK(k=1, budget=ZCDP(2.0, 0.05), fill=True, limit=2)
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_filling_up_with_twice_its_epsilon_is_refuted(public, monkeypatch):
+    assert prove_mechanism(FILLED, public=public).holds
+    charge, wrong = FILLED.charge, replace(FILLED._parts, fill=2 * FILLED._parts.fill)
+    monkeypatch.setattr(StableTopK, "_parts", property(lambda _: wrong))
+    assert "hockey stick" in prove_mechanism(FILLED, public=public, claim=charge).violation
+
+
+def test_filling_up_without_its_delta_is_refuted_where_the_list_is_not_public(monkeypatch):
+    plain = Parts.charge
+    monkeypatch.setattr(Parts, "charge", lambda parts: plain(replace(parts, fill_delta=0.0)))
+    assert "hockey stick" in prove_mechanism(FILLED, public=False).violation
+    assert prove_mechanism(FILLED, public=True).holds  # a public list needs none
+
+
+def test_a_low_bar_is_refuted_also_where_it_fills_up(monkeypatch):
+    times(monkeypatch, CanonicalLimitedDomain, "offset", Fraction(9, 10))
+    assert "hockey stick" in prove_mechanism(FILLED, public=False).violation
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_a_test_that_passes_one_step_early_is_refuted_where_it_is_filled_up(public, monkeypatch):
+    """At least for more than: a gap of 1, where one person changes the set, has the chance of a gap of 2."""
+    wrong = replace(FILLED._parts, test=replace(FILLED._parts.test, slack=0))
+    monkeypatch.setattr(StableTopK, "_parts", property(lambda _: wrong))
+    assert "hockey stick" in prove_mechanism(FILLED, public=public).violation
 
 
 @pytest.mark.parametrize("part", ["threshold", "questions"])
@@ -217,17 +264,18 @@ def test_a_wrong_calibration_of_teachers_is_refuted(monkeypatch):
     assert not prove_pate(pate, labels=2, teachers=12).holds
 
 
-ASKED = list({(case[1], case[2]): case for case in WRONG if isinstance(case[1], type)}.values())
+ASKED = [
+    *{(case[1], case[2]): case[:3] for case in WRONG if isinstance(case[1], type)}.values(),
+    (StableTopK(k=2, epsilon=1.0, delta=0.01, fill=True, limit=2), StableTopK, "_filling"),
+]
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "owner", "name", "factor", "box"), ASKED, ids=[f"{case[0].name}, {case[2]}" for case in ASKED]
-)
-def test_the_sampler_asks_where_the_law_does(mechanism, owner, name, factor, box, monkeypatch):
+@pytest.mark.parametrize(("mechanism", "owner", "name"), ASKED, ids=[f"{case[0].name}, {case[2]}" for case in ASKED])
+def test_the_sampler_asks_where_the_law_does(mechanism, owner, name, monkeypatch):
     class AskedError(Exception):
         pass
 
-    def asked(*_):
+    def asked(*_, **__):
         raise AskedError
 
     monkeypatch.setattr(owner, name, property(asked) if isinstance(getattr(owner, name), property) else asked)

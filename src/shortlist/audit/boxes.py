@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import numpy as np
 
@@ -40,6 +40,17 @@ class Law:
     chances: Mapping[Any, arb]
     density: bool = False
     costs: Mapping[Any, float] | None = None
+
+
+class RealLaw(Protocol):
+    """A law over outcomes with real parts whose log ratios have no bound: its divergences from its like are certified.
+
+    Both are rounded up. The moment is that of the Renyi divergence, ln(moment) / (order - 1).
+    """
+
+    def stick(self, other: Self, epsilon: float) -> float: ...
+
+    def moment(self, other: Self, order: float) -> float: ...
 
 
 def moves(d: int, *ways: Way, step: int = 1) -> list[tuple[int, ...]]:
@@ -92,7 +103,7 @@ class Proof:
 
 
 def prove(
-    law_of: Callable[[Point], Law],
+    law_of: Callable[[Point], Law | RealLaw],
     pairs: Iterable[tuple[Point, Point]],
     claim: Guarantee,
     *,
@@ -111,10 +122,11 @@ def prove(
     Raises
     ------
     ValueError
-        for a claim that is not pure where the laws are densities at some points, which have no divergence.
+        for a claim that is not pure where the laws are densities at some points, which have no divergence; and for a
+        pure one where log ratios have no bound.
     """
     tally = _Tally(claim, epsilons)
-    known = cache(lambda x: _bounds(law_of(x)))
+    known = cache(lambda x: _bounds(law) if isinstance(law := law_of(x), Law) else law)
     for x, y in pairs:
         tally.add(x, y, known(x), known(y))
     return tally.proof()
@@ -130,15 +142,36 @@ class _Bounds:
     costs: Floats | None
     density: bool
 
+    def stick(self, other: Self, epsilon: float) -> float:
+        return float(np.maximum(self.high - math.exp(min(epsilon, LARGEST)) * other.low, 0.0).sum())
+
+    def moment(self, other: Self, order: float) -> float:
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            terms = np.exp(order * np.log(self.high) + (1 - order) * np.log(other.low))
+        return float(np.where(self.high > 0, terms, 0.0).sum())
+
 
 def _bounds(law: Law) -> _Bounds:
     outcomes = tuple(law.chances)
     low = np.array([_rounded(law.chances[one].lower(), -1) for one in outcomes])
-    high = np.array([_rounded(law.chances[one].upper(), +1) for one in outcomes])
+    high = np.array([rounded_up(law.chances[one]) for one in outcomes])
     if not (np.all(low <= high) and np.all(np.isfinite(high))):
         raise ArithmeticError("a probability could not be enclosed: more precision is needed")
     costs = None if law.costs is None else np.array([law.costs[one] for one in outcomes])
     return _Bounds(outcomes, np.maximum(low, 0.0), np.maximum(high, 0.0), costs, law.density)
+
+
+def rounded_up(ball: arb) -> float:
+    """A float no smaller than anything in the ball.
+
+    Raises
+    ------
+    ArithmeticError
+        where the ball holds no number: what is not known must not pass for small.
+    """
+    if ball.is_nan():
+        raise ArithmeticError("a number could not be enclosed: more precision is needed")
+    return _rounded(ball.upper(), +1)
 
 
 def _rounded(value: arb, way: int) -> float:
@@ -155,8 +188,7 @@ class _Tally:
         pure = claim.as_pure()
         self.pure = math.inf if pure is None else pure.epsilon
         self.window = claim.epsilon if isinstance(claim, BoundedRange) else math.inf
-        tried = epsilons if epsilons is not None else [*epsilons_of(claim), LARGEST]
-        self.deltas = [(epsilon, claim.delta_at(epsilon)) for epsilon in tried]
+        self.deltas = _deltas(claim, None if epsilons is None else tuple(epsilons))
         self.orders = [(order, rdp) for order in ORDERS if (rdp := claim.rdp(order)) < math.inf]
         self.pairs = self.outcomes = 0
         self.log_ratio = self.least = self.spread = 0.0
@@ -164,12 +196,24 @@ class _Tally:
         self.violation = ""
         self.worst: tuple[Point, Point, Hashable] | None = None
 
-    def add(self, x: Point, y: Point, here: _Bounds, there: _Bounds) -> None:
+    def add(self, x: Point, y: Point, here: _Bounds | RealLaw, there: _Bounds | RealLaw) -> None:
         self.pairs += 1
-        if here.density and self.pure == math.inf:
-            raise ValueError(f"outcomes with real parts are compared with pure claims only, not with {self.claim}")
-        if here.outcomes != there.outcomes:
-            here, there = _aligned(here, there)
+        if isinstance(here, _Bounds) and isinstance(there, _Bounds):
+            if here.density and self.pure == math.inf:
+                raise ValueError(f"densities at some points are compared with pure claims only, not with {self.claim}")
+            if here.outcomes != there.outcomes:
+                here, there = _aligned(here, there)
+            self._compare_ratios(x, y, here, there)
+            if here.density:
+                return
+        else:
+            if self.pure < math.inf:
+                raise ValueError(f"log ratios have no bound here and are not compared with {self.claim}, a pure claim")
+            self.log_ratio = self.spread = math.inf
+        for one, two in ((here, there), (there, here)):
+            self._compare_divergences(x, y, one, two)
+
+    def _compare_ratios(self, x: Point, y: Point, here: _Bounds, there: _Bounds) -> None:
         self.outcomes = max(self.outcomes, len(here.outcomes))
         with np.errstate(divide="ignore", invalid="ignore"):
             up, down = (
@@ -189,9 +233,6 @@ class _Tally:
         self._compare_costs(x, y, here, most)
         if self.window < math.inf and spread > self.window + TOLERANCE:
             self._note(f"log ratios spread over {spread:.6f} on {x} and {y}, more than {self.window:g}")
-        if not here.density:
-            for one, two in ((here, there), (there, here)):
-                self._compare_divergences(x, y, one, two)
 
     def _compare_costs(self, x: Point, y: Point, here: _Bounds, most: Floats) -> None:
         allowed: Floats | float = self.pure if here.costs is None else np.minimum(here.costs, self.pure)
@@ -201,18 +242,16 @@ class _Tally:
             limit = float(np.broadcast_to(allowed, most.shape)[at])
             self._note(f"outcome {here.outcomes[at]} has log ratio {most[at]:.6f} on {x} and {y}, more than {limit:g}")
 
-    def _compare_divergences(self, x: Point, y: Point, one: _Bounds, two: _Bounds) -> None:
+    def _compare_divergences(self, x: Point, y: Point, one: Any, two: Any) -> None:
         for epsilon, delta in self.deltas:
-            stick = float(np.maximum(one.high - math.exp(min(epsilon, LARGEST)) * two.low, 0.0).sum())
+            stick = one.stick(two, epsilon)
             self.stick = max(self.stick, stick - delta)
             if stick > delta + TOLERANCE:
                 self._note(
                     f"the hockey stick at epsilon {epsilon:g} is {stick:.6g} on {x} and {y}, more than {delta:g}"
                 )
         for order, rdp in self.orders:
-            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-                terms = np.exp(order * np.log(one.high) + (1 - order) * np.log(two.low))
-            moment = float(np.where(one.high > 0, terms, 0.0).sum())
+            moment = one.moment(two, order)
             divergence = math.log(moment) / (order - 1) if moment < math.inf else math.inf
             self.renyi = max(self.renyi, divergence - rdp)
             if divergence > rdp + TOLERANCE * order:
@@ -228,6 +267,13 @@ class _Tally:
             self.claim, self.pairs, self.outcomes, self.log_ratio, self.least, self.spread, self.stick, self.renyi,
             self.violation, self.worst,
         )  # fmt: skip
+
+
+@lru_cache
+def _deltas(claim: Guarantee, epsilons: tuple[float, ...] | None) -> list[tuple[float, float]]:
+    """(epsilon, delta) to compare with; those of a composition take longer than the laws of a small box."""
+    tried = [*epsilons_of(claim), LARGEST] if epsilons is None else epsilons
+    return [(epsilon, claim.delta_at(epsilon)) for epsilon in tried]
 
 
 def epsilons_of(claim: Guarantee) -> list[float]:

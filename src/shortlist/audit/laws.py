@@ -6,18 +6,20 @@ Only how much noise there is they ask the mechanism, where its sampler asks too:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 from typing import Any
 
 from flint import arb, ctx, fmpq
 
 from shortlist.audit import curves
-from shortlist.audit.boxes import TOLERANCE, Law, Point, Proof, neighbours, prove
+from shortlist.audit.boxes import TOLERANCE, Law, Point, Proof, RealLaw, neighbours, prove
 from shortlist.audit.curves import NAMED, PRECISION, power, rational
-from shortlist.audit.races import best_of, choice_law, gap_density, guarded_choice, leads, ordered_law, set_law
+from shortlist.audit.races import best_of, gap_density, leads, ordered_law, set_law
+from shortlist.audit.set_laws import canonical, guarded, joint
+from shortlist.audit.set_laws import utilities as utilities
 from shortlist.audit.transcripts import transcript_law
 from shortlist.audit.unknown_laws import (
     ballots,
@@ -28,11 +30,13 @@ from shortlist.audit.unknown_laws import (
     pate_law,
     stable,
 )
+from shortlist.audit.values import gumbel_values
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
     ExponentialWithGap,
     GuardedTopK,
+    GumbelTopKValues,
     HybridSparseVector,
     HybridTopK,
     JointTopK,
@@ -47,7 +51,6 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 from shortlist.mechanisms.base import Budget, checked_noise
-from shortlist.mechanisms.canonical import default_gamma
 from shortlist.pate import MultiLabelPATE
 from shortlist.privacy import Guarantee
 from shortlist.scores import Scores
@@ -55,16 +58,17 @@ from shortlist.scores import Scores
 GAPS = (0.0, 0.3, 1.0, 2.5, 30.0)
 """Where densities of gaps are compared, in units of the noise."""
 
-Maker = Callable[[Any, Scores], Law]
+AnyLaw = Law | RealLaw
+Maker = Callable[[Any, Scores], AnyLaw]
 
 
-def law_of(mechanism: Mechanism, scores: Scores) -> Law:
+def law_of(mechanism: Mechanism, scores: Scores) -> AnyLaw:
     """The certified law of this mechanism on these scores.
 
     Raises
     ------
     ValueError
-        where none is known: the law of Gumbel values is checked by its hockey stick, and custom noise by its pieces.
+        where none is known.
     """
     for kind, maker in MAKERS.items():
         if isinstance(mechanism, kind):
@@ -74,20 +78,26 @@ def law_of(mechanism: Mechanism, scores: Scores) -> Law:
 
 
 def prove_mechanism(
-    mechanism: Mechanism, *, d: int = 3, top: int = 2, monotone: bool = False, claim: Guarantee | None = None
+    mechanism: Mechanism,
+    *,
+    d: int = 3,
+    top: int = 2,
+    monotone: bool = False,
+    public: bool = True,
+    claim: Guarantee | None = None,
 ) -> Proof:
     """Enumerate the mechanism on all neighbours of the box {0..top}^d and compare it with its charge.
 
     Without a `claim` the charge must also fit the budget that was asked for. Where the order of the scores makes no
-    difference, one order of each is enough.
+    difference, one order of each is enough. If the list is not `public`, a count of 0 is an absent label.
 
     >>> from shortlist.mechanisms import NoisyMax
     >>> print(prove_mechanism(NoisyMax(epsilon=1.0), d=2, top=1))
     proved on this box: PureDP(epsilon=1.0) for 24 pairs of neighbours, largest log ratio 1.000000
     """
 
-    def law(x: Point) -> Law:
-        return law_of(mechanism, Scores(list(x), monotone=monotone))
+    def law(x: Point) -> AnyLaw:
+        return law_of(mechanism, Scores(list(x), monotone=monotone, public=public))
 
     promised = mechanism.charge if claim is None else claim
     if isinstance(mechanism, UNKNOWN):
@@ -119,24 +129,25 @@ def prove_pate(pate: MultiLabelPATE, *, labels: int = 3, teachers: int = 5, clai
 
 def _shift_invariant(mechanism: Mechanism) -> bool:
     """Index-only mechanisms and gaps do not see a common shift; thresholds and values do."""
-    return not isinstance(mechanism, LargeGap | SparseVector | HybridTopK | HybridSparseVector | MeasuredTopK)
+    seeing = LargeGap | SparseVector | HybridTopK | HybridSparseVector | MeasuredTopK | GumbelTopKValues
+    return not isinstance(mechanism, seeing)
 
 
-def _remembered(law: Callable[[Point], Law], shift: bool, relabel: bool) -> Callable[[Point], Law]:
+def _remembered(law: Callable[[Point], AnyLaw], shift: bool, relabel: bool) -> Callable[[Point], AnyLaw]:
     """Each law once per shift, and per order of the scores where outcomes are (sorted set, rest)."""
-    known: dict[Point, Law] = {}
+    known: dict[Point, AnyLaw] = {}
 
-    def found(x: Point) -> Law:
+    def found(x: Point) -> AnyLaw:
         moved = tuple(value - max(x) for value in x) if shift else x
         order = sorted(range(len(x)), key=lambda i: moved[i]) if relabel else list(range(len(x)))
         key = tuple(moved[i] for i in order)
         if key not in known:
             known[key] = law(key)
-        if not relabel:
-            return known[key]
+        plain = known[key]
+        if not (relabel and isinstance(plain, Law)):
+            return plain
         renamed = {
-            (tuple(sorted(order[i] for i in chosen)), rest): chance
-            for (chosen, rest), chance in known[key].chances.items()
+            (tuple(sorted(order[i] for i in chosen)), rest): chance for (chosen, rest), chance in plain.chances.items()
         }
         return Law(dict(sorted(renamed.items())))
 
@@ -154,60 +165,6 @@ def _oneshot(mechanism: OneshotTopK, scores: Scores) -> Law:
     noise = checked_noise(mechanism.noise).name
     law = ordered_law if mechanism.ordered and (mechanism.k <= 2 or noise == "gumbel") else set_law
     return Law(law(scores.values.tolist(), mechanism.k, noise, mechanism._scale(scores)))
-
-
-def utilities(x: Sequence[Any], k: int, gamma: Fraction, *, paper: bool = False) -> dict[tuple[int, ...], Fraction]:
-    """u(y) = g min(inside) - (1-g) max(outside) of every k-subset, straight from the definition (SPEC 8)."""
-    result = {}
-    for chosen in combinations(range(len(x)), k):
-        inside = min(Fraction(x[i]) for i in chosen)
-        outside = max(Fraction(x[i]) for i in range(len(x)) if i not in chosen)
-        result[chosen] = gamma * inside - (1 - gamma) * (max(inside, outside) if paper else outside)
-    return result
-
-
-def _canonical(mechanism: CanonicalTopK, scores: Scores) -> Law:
-    x = scores.values.tolist()
-    gamma = default_gamma(mechanism.k, len(x)) if mechanism.gamma is None else Fraction(mechanism.gamma)
-    u = utilities(x, mechanism.k, gamma, paper=mechanism.loss == "paper")
-    rate = mechanism._rate(scores)
-    return Law(dict(zip(u, choice_law([rate * value for value in u.values()], mechanism._kind.name), strict=True)))
-
-
-def _joint(mechanism: JointTopK, scores: Scores) -> Law:
-    x = [Fraction(value) for value in scores.values.tolist()]
-    ranked, rate = sorted(x, reverse=True), mechanism._rate(scores)
-    orders = list(permutations(range(len(x)), mechanism.k))
-    losses = [max(ranked[place] - x[i] for place, i in enumerate(order)) for order in orders]
-    return Law(dict(zip(orders, choice_law([-rate * loss for loss in losses], "gumbel"), strict=True)))
-
-
-def _guarded(mechanism: GuardedTopK, scores: Scores) -> Law:
-    """(set, the way it went); without a guard it is canonical top-k, and for k > d / 2 the losers are chosen."""
-    run, x = mechanism._prepared(scores), scores.values.tolist()
-    if run is None:
-        return Law({(y, "canonical"): p for y, p in _canonical(mechanism._canonical, scores).chances.items()})
-    guard, ranking = run.guard, run.guard.ranking
-    x, k = [-value for value in x] if run.mirrored else x, ranking.k
-    rate = ranking.inner + ranking.outer
-    u = {y: rate * value for y, value in utilities(x, k, ranking.inner / rate).items()}
-    junk = sum((power(rational(u[y])) for y in u if _is_junk(y, x, k, guard.first)), start=arb(0))
-    law, left = guarded_choice(list(u.values()), arb(rational(guard.tau)) + junk.log(), guard.a)
-    chances: dict[Any, arb] = {(y, "canonical"): p for y, p in zip(u, law, strict=True)}
-    chances |= {(y, "one-shot"): left * p for y, p in set_law(x, k, "exponential", run.scale).items()}
-    if run.mirrored:
-        chances = {(tuple(i for i in range(len(x)) if i not in y), used): p for (y, used), p in chances.items()}
-    return Law(chances)
-
-
-def _is_junk(chosen: tuple[int, ...], x: Sequence[Any], k: int, junk: Any) -> bool:
-    """Whether the set's class (first rank missing, worst rank held) is junk; ties are ranked by position."""
-    order = sorted(range(len(x)), key=lambda i: (-x[i], i))
-    ranks = sorted(order.index(i) for i in chosen)
-    if ranks == list(range(k)):
-        return False
-    missing = next(rank for rank in range(len(x)) if rank not in ranks)
-    return bool(ranks[-1] - k >= junk[k - 1 - missing])
 
 
 def _grid(k: int, scale: Fraction) -> list[tuple[float, ...]]:
@@ -309,12 +266,13 @@ def _hybrid_sparse(mechanism: HybridSparseVector, scores: Scores) -> Law:
 MAKERS: dict[type[Mechanism], Maker] = {
     NoisyMax: _noisy_max,
     OneshotTopK: _oneshot,
-    CanonicalTopK: _canonical,
-    GuardedTopK: _guarded,
-    JointTopK: _joint,
+    CanonicalTopK: canonical,
+    GuardedTopK: guarded,
+    JointTopK: joint,
     TopKWithGaps: _gaps,
     MeasuredTopK: _measured,
     ExponentialWithGap: _exponential_gap,
+    GumbelTopKValues: gumbel_values,
     SparseVector: _sparse,
     HybridTopK: _hybrid_top_k,
     HybridSparseVector: _hybrid_sparse,

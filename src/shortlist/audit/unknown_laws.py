@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, permutations
-from math import comb
 from typing import Any
 
 from flint import arb
@@ -13,8 +12,9 @@ from flint import arb
 from shortlist.audit.boxes import Law, Point, neighbours
 from shortlist.audit.curves import power, rational
 from shortlist.audit.races import choice_law, ordered_law
+from shortlist.audit.set_laws import canonical
 from shortlist.laws.stability import GaussianTest, LaplaceTest
-from shortlist.mechanisms import CanonicalLimitedDomain, LargeGap, LimitedDomainTopK, StableTopK
+from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, LargeGap, LimitedDomainTopK, StableTopK
 from shortlist.mechanisms.large_gap import last_rank, offsets
 from shortlist.pate import MultiLabelPATE
 from shortlist.scores import Scores
@@ -74,9 +74,6 @@ def canonical_limited(mechanism: CanonicalLimitedDomain, scores: Scores) -> Law:
     assert limit is not None
     gamma, rate = Fraction(mechanism.gamma), Fraction(mechanism._round)
     there, c = working_list(counts, limit)
-    sets, delta = sum(comb(limit, j) for j in range(1, k + 1)), Fraction(mechanism.guarantee.delta)
-    if not (arb(rational(gamma * rate * mechanism.offset)) >= arb(rational(sets * (1 - delta) / delta)).log()):
-        raise ArithmeticError("the bar is not certainly high enough")
     bar = c + 1 + mechanism.offset
     chosen = [y for j in range(k + 1) for y in combinations(there, j)]
     exponents = []
@@ -102,23 +99,46 @@ def _ranks(scores: Scores, limit: int | None, regularizer: Any, rate: Fraction) 
 
 
 def stable(mechanism: StableTopK, scores: Scores) -> Law:
-    """(rank, its set or None): the set is named with the chance that its test passes, which a tie never does."""
-    if mechanism.fill:
-        raise ValueError("the law of filling up is not enumerated; use sl.audit, which only draws")
+    """(rank, its set or None): the set is named with the chance that its test passes, which a tie never does.
+
+    Where it is filled up: (rank, whether the test passed, the labels).
+    """
     parts, counts = mechanism._parts, scores.values.tolist()
-    if mechanism.k is not None:
+    if mechanism.k is not None and not mechanism.fill:
         ranks = {mechanism.k: arb(1)}
     else:
         ranks = _ranks(scores, mechanism.limit, mechanism.regularizer, 1 / mechanism._scale)
+    order = sorted(range(len(counts)), key=lambda i: (-counts[i], i))
     law: dict[Any, arb] = {}
     for j, chance in ranks.items():
-        order = sorted(range(len(counts)), key=lambda i: (-counts[i], i))
         ranked = [*(counts[i] for i in order), *[0] * (j + 1)]
         passed = passing(parts.test, ranked[j - 1] - ranked[j])
-        law[j, None] = chance * (1 - passed)
+        found: dict[tuple[int, ...] | None, arb] = {None: chance * (1 - passed)}
         if not passed.is_zero():
-            law[j, tuple(sorted(order[:j]))] = chance * passed
+            found[tuple(sorted(order[:j]))] = chance * passed
+        for chosen, share in found.items():
+            if not mechanism.fill:
+                law[j, chosen] = share
+                continue
+            for labels, part in _filled(mechanism, scores, chosen or ()).items():
+                law[j, chosen is not None, labels] = share * part
     return Law(law)
+
+
+def _filled(mechanism: StableTopK, scores: Scores, chosen: tuple[int, ...]) -> dict[tuple[int, ...], arb]:
+    """k labels of the stable set, or that set and as many others as make k: canonical rounds."""
+    k, counts = mechanism.k, scores.values.tolist()
+    assert k is not None
+    if len(chosen) == k:
+        return {chosen: arb(1)}
+    inside = len(chosen) > k
+    public = scores.public or inside
+    kept = () if inside else chosen
+    among = list(chosen) if inside else [i for i in range(len(counts)) if i not in chosen]
+    one_round = mechanism._filling(k - len(kept), public=public)
+    left = Scores([counts[i] for i in among], monotone=True, public=public)
+    law = canonical(one_round, left) if isinstance(one_round, CanonicalTopK) else canonical_limited(one_round, left)
+    return {tuple(sorted((*kept, *(among[i] for i in y)))): part for y, part in law.chances.items()}
 
 
 def pate_law(pate: MultiLabelPATE, counts: Sequence[int]) -> Law:

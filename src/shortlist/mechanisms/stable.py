@@ -205,27 +205,31 @@ class StableTopK(Mechanism):
     def _filled(self, scores: Scores, stable: list[int], source: Source) -> tuple[list[int], str]:
         """(k positions, or fewer in an unknown domain; which way it went)."""
         assert self.k is not None
-        parts, k = self._parts, self.k
-        assert parts.fill is not None
+        k = self.k
         if len(stable) == k:
             return stable, "stable"
         if len(stable) > k:
-            inside = CanonicalTopK(k=k, epsilon=parts.fill, noise="gumbel")
-            chosen = inside._draw(Scores(scores.values[stable], monotone=True), source).indices
+            inside = Scores(scores.values[stable], monotone=True)
+            chosen = self._filling(k, public=True)._draw(inside, source).indices
             return [stable[i] for i in chosen or []], "chosen inside the stable set"
         left = np.array(scores.values, np.int64)
         left[stable] = 0  # they are public by now; a count of 0 is an absent label
         used = "stable and filled up" if stable else "filled up"
+        filling = self._filling(k - len(stable), public=scores.public)
         if scores.public:
             others = np.setdiff1d(np.arange(len(left)), stable)
-            known = CanonicalTopK(k=k - len(stable), epsilon=parts.fill, noise="gumbel")
-            more = known._draw(Scores(left[others], monotone=True), source).indices
+            more = filling._draw(Scores(left[others], monotone=True), source).indices
             return [*stable, *(int(others[i]) for i in more or [])], used
-        limited = CanonicalLimitedDomain(k=k - len(stable), epsilon=parts.fill, delta=parts.fill_delta)
-        return [
-            *stable,
-            *(limited._draw(Scores(left, labels=range(len(left)), monotone=True), source).indices or []),
-        ], used
+        more = filling._draw(Scores(left, labels=range(len(left)), monotone=True), source).indices
+        return [*stable, *(more or [])], used
+
+    def _filling(self, size: int, *, public: bool) -> CanonicalTopK | CanonicalLimitedDomain:
+        """The round that chooses `size` labels, out of a public list or of what is there."""
+        parts = self._parts
+        assert parts.fill is not None
+        if public:
+            return CanonicalTopK(k=size, epsilon=parts.fill, noise="gumbel")
+        return CanonicalLimitedDomain(k=size, epsilon=parts.fill, delta=parts.fill_delta)
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Any
