@@ -10,10 +10,10 @@ import shortlist as sl
 from shortlist.audit.laws import law_of
 from shortlist.knowledge import FACTS
 from shortlist.laws.collapse import collapse_point
+from shortlist.laws.unknown import BarredRace
 from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, LimitedDomainTopK, OneshotTopK, StableTopK
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.planning.shapes import shaped
-from shortlist.planning.unknown import BarredRace
 
 SHAPE = {"items": 400, "users": 20_000, "shape": "zipf:1.1"}
 

@@ -16,12 +16,12 @@ from typing import Literal
 import numpy as np
 
 from shortlist.laws.stability import OptimalTest
+from shortlist.laws.unknown import BarredRace, canonical_limited_domain
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
 from shortlist.mechanisms.oneshot import epsilon_of_a_round
 from shortlist.planning.compare import Studied
 from shortlist.planning.goals import Goal, reached
 from shortlist.planning.lists import SLACK, rates
-from shortlist.planning.unknown import BarredRace, canonical_limited_domain
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, calibrate
 from shortlist.scores import Scores
 

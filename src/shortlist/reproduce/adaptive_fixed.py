@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Indices
+from shortlist.laws.unknown import BarredRace, canonical_limited_domain
 from shortlist.mechanisms import LimitedDomainTopK, OneshotTopK, StableTopK
 from shortlist.planning.contestants import GAMMA
 from shortlist.planning.goals import recall_of
-from shortlist.planning.unknown import BarredRace, canonical_limited_domain
 from shortlist.privacy import ApproxDP, ThinnedRange
 from shortlist.report.plots import INK, PALETTE
 from shortlist.reproduce.data import zipf

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shortlist.laws.unknown import canonical_limited_domain
 from shortlist.mechanisms import OneshotTopK, StableTopK
 from shortlist.planning.contestants import GAMMA
 from shortlist.planning.goals import recall_of
-from shortlist.planning.unknown import canonical_limited_domain
 from shortlist.privacy import ApproxDP
 from shortlist.report.plots import PALETTE
 from shortlist.reproduce.adaptive_fixed import CANONICAL, COLOURS, LISTS, PUBLIC, list_recall

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shortlist.laws.bars import canonical_offset
-from shortlist.planning.unknown import BarredRace, canonical_limited_domain
+from shortlist.laws.unknown import BarredRace, canonical_limited_domain
 from shortlist.testing import seeded
 
 COUNTS = np.array([7, 5, 4, 3, 3, 1])
