@@ -10,16 +10,17 @@ import pytest
 from flint import arb, ctx
 
 import shortlist as sl
-from shortlist.laws.stability import LaplaceTest
-from shortlist.noise import shares
+from shortlist.laws.stability import GaussianTest, LaplaceTest
+from shortlist.noise import passing, shares
 from shortlist.noise.kinds import GUMBEL
 from shortlist.noise.limited_sets import LimitedSets, log_partial_sums
 from shortlist.noise.line import best_of, how_many_above, noisy_line
-from shortlist.noise.passing import passes
-from shortlist.noise.rationals import rational_winner
+from shortlist.noise.passing import passes, passes_many
+from shortlist.noise.rationals import rational_winners
 from shortlist.noise.uniforms import Stream
 
 from ..support import assert_law
+from .test_race import coarse, without_floats
 
 GAMMA = Fraction(17, 20)
 
@@ -115,19 +116,30 @@ def test_the_laplace_test_where_its_branches_meet():
         assert float(half.chance(1)) == pytest.approx(0.5)
 
 
-def test_rational_races_follow_the_law_and_settle_ties_exactly():
+@pytest.mark.parametrize("form", [lambda noise: noise, coarse, without_floats])
+def test_rational_races_follow_the_law_and_settle_ties_exactly(form):
     scores = [Fraction(1, 3), Fraction(0), Fraction(-2, 7)]
-    source, draws = sl.testing.seeded(3), 5000
-    found = np.bincount(
-        [rational_winner(scores, scale=Fraction(1, 2), noise=GUMBEL, source=source) for _ in range(draws)], minlength=3
-    )
-    law, wrong = (np.exp(scale * np.array(scores, float)) for scale in (2, 1))
-    assert_law(found, law / law.sum(), wrong=wrong / wrong.sum())
+    draws = 200_000 if form not in (coarse, without_floats) else 4000
+    found = rational_winners(scores, scale=Fraction(1, 2), noise=form(GUMBEL), source=sl.testing.seeded(3), draws=draws)
+    law, wrong = (np.exp(scale * np.array(scores, float)) for scale in (2, 2.2 if draws > 4000 else 4))
+    assert_law(np.bincount(found, minlength=3), law / law.sum(), wrong=wrong / wrong.sum())
     far = [Fraction(10) ** 400, Fraction(0)]
-    assert rational_winner(far, scale=Fraction(1), noise=GUMBEL, source=source) == 0
+    few = rational_winners(far, scale=Fraction(1), noise=form(GUMBEL), source=sl.testing.seeded(4), draws=5)
+    assert (few == 0).all()
 
 
-def test_a_rational_race_that_floats_cannot_decide():
+@pytest.mark.parametrize("force", [coarse, without_floats])
+def test_rational_races_that_floats_cannot_decide_have_the_same_winners(force):
+    scores = [Fraction(n, 7) for n in (5, 3, 9, 9)]
+    fast, slow = (
+        rational_winners(scores, scale=Fraction(2), noise=noise, source=sl.testing.seeded(5), draws=300)
+        for noise in (GUMBEL, force(GUMBEL))
+    )
+    assert (fast == slow).all()
+    assert set(fast.tolist()) == {0, 1, 2, 3}
+
+
+def test_a_rational_race_by_exact_scores_alone():
     """The same word twice: the winner is decided by the exact scores, whose difference no float sees."""
 
     class Twice:
@@ -137,4 +149,40 @@ def test_a_rational_race_that_floats_cannot_decide():
             return np.full(count, 2**63 + 12345, np.uint64)
 
     close = [Fraction(0), Fraction(1, 10**30)]
-    assert rational_winner(close, scale=Fraction(1), noise=GUMBEL, source=Twice()) == 1
+    assert (rational_winners(close, scale=Fraction(1), noise=GUMBEL, source=Twice(), draws=3) == 1).all()
+
+
+def test_many_coins_at_once_pass_with_their_chances():
+    test, draws = LaplaceTest(Fraction(1, 2), Fraction(1, 10)), 200_000
+    gaps = np.array([0, 1, 4, 6])[np.arange(draws) % 4]
+    passed = passes_many(test, gaps, sl.testing.seeded(6))
+    assert not passed[gaps == 0].any()
+    for gap in (1, 4, 6):
+        chance, found, all_ = float(test.chance(gap)), np.count_nonzero(passed[gaps == gap]), draws // 4
+        assert_law([found, all_ - found], [chance, 1 - chance], wrong=[chance * 0.9, 1 - chance * 0.9])
+
+
+@pytest.mark.parametrize("test", [LaplaceTest(Fraction(1, 2), Fraction(1, 10)), GaussianTest(Fraction(1, 3), 1.5)])
+def test_coins_that_words_cannot_decide_are_decided_exactly(test, monkeypatch):
+    gaps = np.array([1, 2, 5, 9] * 100)
+    fast = passes_many(test, gaps, sl.testing.seeded(7))
+    monkeypatch.setattr(passing, "_bounds", lambda test, gap: (0, 2**64 - 1))
+    assert (fast == passes_many(test, gaps, sl.testing.seeded(7))).all()
+
+
+def test_sure_coins_stop_one_word_short_of_the_chance():
+    """The bounds around chances that words hold exactly, and around 0 and 1: only one word, or none, stays open."""
+
+    class Certain:
+        def __init__(self, chance):
+            self.value = chance
+
+        def chance(self, gap):
+            return arb(self.value)
+
+    assert passing._bounds(Certain(0.25), 1) == (2**62, 2**62 - 1)
+    assert passing._bounds(Certain(1), 1) == (2**64 - 1, 2**64 - 1)
+    assert passing._bounds(Certain(0), 1) == (0, 0)
+    low, high = passing._bounds(LaplaceTest(Fraction(1, 2), Fraction(1, 10)), 4)
+    assert low == high
+    assert passes_many(Certain(1), np.ones(50, np.int64), sl.testing.seeded(8)).all()
