@@ -52,7 +52,14 @@ class Guard:
 
     def draw(self, source: Source) -> Indices | None:
         """The winning subset, as positions among the caller's candidates, or None if the guard wins."""
-        stream = Stream(source)
+        return self._winner(Stream(source))
+
+    def draw_many(self, source: Source, draws: int) -> list[Indices | None]:
+        """Independent winners."""
+        stream = Stream(source, ahead=1024)
+        return [self._winner(stream) for _ in range(draws)]
+
+    def _winner(self, stream: Stream) -> Indices | None:
         top, guard = Uniform(stream), GuardArrival(self, Uniform(stream))
         guarded = after(top, guard)
         found = first_arrival(self.envelope, guard if guarded else top, stream)

@@ -38,7 +38,14 @@ class Sequences:
 
     def draw(self, source: Source) -> list[int]:
         """One sequence of ranks."""
-        stream = Stream(source)
+        return self._sequence(Stream(source))
+
+    def draw_many(self, source: Source, draws: int) -> list[list[int]]:
+        """Independent sequences."""
+        stream = Stream(source, ahead=1024)
+        return [self._sequence(stream) for _ in range(draws)]
+
+    def _sequence(self, stream: Stream) -> list[int]:
         while True:
             rung = self._shares.propose(stream)
             reach = self.ladder.reach(int(self.ladder.rungs[rung]))
