@@ -23,7 +23,6 @@ from shortlist.mechanisms.base import (
 from shortlist.mechanisms.oneshot import epsilon_of_a_round
 from shortlist.mechanisms.unknown import check_counts, checked_limit, sorted_counts
 from shortlist.noise.entropy import Source
-from shortlist.noise.kinds import GUMBEL
 from shortlist.noise.rationals import rational_winners
 from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.scores import Scores
@@ -122,7 +121,7 @@ def large_gaps(
     """
     ranks = [j for j, one in enumerate(added) if one is not None]
     scores = [sorted_scores[j] - sorted_scores[j + 1] + (added[j] or 0) for j in ranks]
-    winners = rational_winners(scores, scale=scale, noise=GUMBEL, source=source, draws=draws)
+    winners = rational_winners(scores, scale=scale, source=source, draws=draws)
     found: Indices = 1 + np.array(ranks)[winners]
     return found
 
