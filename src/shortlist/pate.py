@@ -19,7 +19,7 @@ from shortlist.laws.stability import GaussianTest, quantile_above, rate_below
 from shortlist.mechanisms.base import Draws, check_ledger, checked_draws, checked_source
 from shortlist.mechanisms.large_gap import Regularizer, large_gaps, offsets, store_ranks
 from shortlist.mechanisms.oneshot import OneshotTopK, epsilon_of_a_round
-from shortlist.mechanisms.stable import tested_sets
+from shortlist.mechanisms.stable import certified_sets
 from shortlist.mechanisms.unknown import LEAST_DELTA, part_of, sorted_counts
 from shortlist.noise.entropy import Source
 from shortlist.privacy import ZCDP, ApproxDP, Balance, BoundedRange, BudgetExceeded, Guarantee, Ledger, compose
@@ -192,7 +192,7 @@ class MultiLabelPATE:
         counts = ballots.sum(axis=0, dtype=np.int64)
         largest = sorted_counts(counts, len(counts) + 1)
         ranks = large_gaps(largest, added, self._scale, source, draws)
-        return tested_sets(counts, ranks, len(added), self._test, source)
+        return certified_sets(counts, ranks, len(added), self._test, source)
 
 
 class PATE:
