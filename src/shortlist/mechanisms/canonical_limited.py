@@ -142,10 +142,9 @@ class CanonicalLimitedDomain(Mechanism):
         asked, source = self._studied(scores, question), checked_source(rng)
         positions, sets = self._prepared(asked.values)
         found = sets.draw_many(source, checked_draws(draws))
-        rows = np.full((len(found), self.k), -1, np.int64)
-        for row, ranks in zip(rows, found, strict=True):
-            row[: len(ranks)] = np.sort(positions[ranks])
-        return rows
+        ranks = np.array([one + [-1] * (self.k - len(one)) for one in found])
+        rows = np.sort(np.append(positions, len(asked))[ranks], axis=1)  # no label comes after all labels
+        return np.where(rows == len(asked), -1, rows)
 
 
 def _checked_gamma(gamma: object) -> float | Fraction:
