@@ -106,15 +106,31 @@ def _ks(found, rules, value, n):
 @pytest.mark.parametrize("force", [coarse, without_floats])
 def test_what_floats_cannot_decide_is_decided_on_the_same_words(noise, adaptive, force):
     """The first words of both are the same; bits drawn later only refine them."""
-    rules, forced = rules_of(noise, adaptive), rules_of(noise, adaptive, force)
-    if force is without_floats:
-        forced = dataclasses.replace(forced, noise=force(rules.noise))
+    rules = rules_of(noise, adaptive)
+    forced = dataclasses.replace(rules_of(noise, adaptive, force), noise=force(rules.noise))
     fast = runs_of(rules, VALUES).draw(Seeded(3), 150)
     slow = runs_of(forced, VALUES).draw(Seeded(3), 150)
     for one, two in zip(fast, slow, strict=True):
         assert np.array_equal(one, two, equal_nan=one.dtype.kind == "f")
     assert (fast[0] >= 0).any()
     assert (fast[0] < 0).any()
+
+
+def test_bits_drawn_for_an_answer_decide_its_gap_as_well():
+    """The first words of threshold and question agree, and their scales: an answer "above" has a gap of 0 steps."""
+    source = Seeded(10)
+
+    class Same:
+        secure = False
+
+        def words(self, count):
+            return source.words(1) if count == 1 else np.full(count, 2**62 + 12345, np.uint64)
+
+    rules = SparseVector(threshold=7, k=1, epsilon=2.0, theta=0.5, monotone=True).rules
+    assert rules.branches[0].test.scale == rules.threshold_scale
+    indices, gaps, _ = runs_of(rules, [7]).draw(Same(), 80)
+    assert 20 < np.count_nonzero(indices == 0) < 60
+    assert (gaps[indices == 0] == 0).all()
 
 
 @pytest.mark.parametrize(("k", "adaptive"), [(1, False), (3, False), (1, True), (3, True), (7, True)])
