@@ -17,6 +17,7 @@ from shortlist.mechanisms import (
     OneshotTopK,
     StableTopK,
 )
+from shortlist.mechanisms.base import Draws
 from shortlist.mechanisms.oneshot import epsilon_of_a_round
 from shortlist.privacy import ZCDP, BoundedRange, RenyiDP, calibrate, compose
 
@@ -28,9 +29,10 @@ CAPS = (1, 2, 3, 5, 8, 15, 30, 60, 175, 400)
 
 
 def recall(rows, counts, k):
-    """The mean share of the true top k, tied labels counting as equal."""
+    """The mean share of the true top k, tied labels counting as equal; -1 is no label."""
     least = np.partition(counts, len(counts) - k)[len(counts) - k]
-    return np.mean([np.count_nonzero(counts[np.asarray(row, np.int64)] >= least) / k for row in rows])
+    found = (np.asarray(row, np.int64) for row in rows)
+    return np.mean([np.count_nonzero(counts[row[row >= 0]] >= least) / k for row in found])
 
 
 def thresholding(counts, k, epsilon, delta, held, trials, rng):
@@ -64,7 +66,7 @@ def contestants(everything, counts, k, epsilon, delta, held, trials, rng):
     yield recall(listed.release_many(private, draws=trials), counts, k)
     yield recall(quick.release_many(private, draws=trials), counts, k)
     yield recall(CanonicalLimitedDomain(k=k, **budget).release_many(private, draws=trials), counts, k)
-    yield recall([items for _, items in stable.release_many(private, draws=trials)], counts, k)
+    yield recall(stable.release_many(private, draws=trials).indices, counts, k)
     yield thresholding(counts, k, epsilon, delta, held, max(trials // 3, 5), rng)
     yield recall(public.release_many(everything, draws=trials, monotone=True), everything, k)
 
@@ -95,9 +97,9 @@ def plateau_table(trials=5):
         fixed = StableTopK(k=k, **budget).release_many(counts, monotone=True, draws=trials)
         peeled = OneshotTopK(k=k, budget=ApproxDP(0.15, 1e-6)).release_many(counts, monotone=True, draws=trials)
         sets = CanonicalLimitedDomain(k=k, **budget).release_many(counts, monotone=True, draws=trials)
-        rows = ([one or [] for _, one in free], [one or [] for _, one in fixed], peeled, sets)
-        cells = (np.mean([np.count_nonzero(np.asarray(row, int) < k) / k for row in found]) for found in rows)
-        chosen = sorted({j for j, _ in free})
+        rows = (free.indices, fixed.indices, peeled, sets)
+        cells = (np.count_nonzero((found >= 0) & (found < k)) / (k * trials) for found in rows)
+        chosen = np.unique(free.chosen[:, 0]).tolist()
         yield f"| {k} | " + " | ".join(f"{value:.3f}" for value in cells) + f" | {', '.join(map(str, chosen))} |"
 
 
@@ -140,8 +142,7 @@ def days_table(trials=10, k=15, epsilon=0.1, delta=1e-6):
             gaps.append(int(ranked[k - 1] - ranked[k]))
             for name, mechanism in methods.items():
                 rows = mechanism.release_many(counts, monotone=True, draws=trials)
-                sets = [row[1] or [] if isinstance(row, tuple) else row for row in rows]
-                found[name].append(recall(sets, counts, k))
+                found[name].append(recall(rows.indices if isinstance(rows, Draws) else rows, counts, k))
         cells = (f"{np.mean(found[name]):.3f}" for name in methods)
         yield f"| {start} | {min(gaps)} to {max(gaps)} | " + " | ".join(cells) + " |"
 

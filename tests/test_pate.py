@@ -94,6 +94,14 @@ def test_draws_follow_the_law_of_replacement():
     assert set(found) <= set(right)
     wrong = [law(2 / pate._gap, 1).get(o, 0.0) for o in right]
     assert_law([found.get(o, 0) for o in right], list(right.values()), wrong=wrong)
+    spent, drawn = pate.spent, pate.label_many(votes, draws=100_000, rng=source)
+    assert pate.spent == spent  # nothing is booked
+    sets = [
+        frozenset(row) - {-1} if passed else None
+        for row, (_, passed) in zip(drawn.indices.tolist(), drawn.chosen.tolist(), strict=True)
+    ]
+    near = [law(4.4 / pate._gap, 2).get(o, 0.0) for o in right]
+    assert_law([sets.count(o) for o in right], list(right.values()), wrong=near)
 
 
 def test_a_ledger_is_charged_before_the_votes_are_counted(tmp_path):
@@ -192,6 +200,10 @@ def test_single_labels_follow_the_exponential_mechanism_of_replacement():
     assert pate.spent.rho <= draws / 8
     with pytest.raises(BudgetExceeded):
         pate.label([0] * 7)
+    spent, many = pate.spent, pate.label_many([0, 0, 0, 0, 1, 1, 2], draws=100_000, rng=source)
+    assert pate.spent == spent  # nothing is booked
+    near = np.exp(np.array([4.0, 2.0, 1.0]) / 2.2)
+    assert_law(np.bincount(many.indices[:, 0]), law / law.sum(), wrong=near / near.sum())
 
 
 def test_single_labels_check_their_votes():

@@ -16,10 +16,10 @@ import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.laws.stability import GaussianTest, quantile_above, rate_below
-from shortlist.mechanisms.base import check_ledger, checked_source
-from shortlist.mechanisms.large_gap import Regularizer, large_gap, offsets, store_ranks
+from shortlist.mechanisms.base import Draws, check_ledger, checked_draws, checked_source
+from shortlist.mechanisms.large_gap import Regularizer, large_gaps, offsets, store_ranks
 from shortlist.mechanisms.oneshot import OneshotTopK, epsilon_of_a_round
-from shortlist.mechanisms.stable import certified
+from shortlist.mechanisms.stable import certified_sets
 from shortlist.mechanisms.unknown import LEAST_DELTA, part_of, sorted_counts
 from shortlist.noise.entropy import Source
 from shortlist.privacy import ZCDP, ApproxDP, Balance, BoundedRange, BudgetExceeded, Guarantee, Ledger, compose
@@ -167,17 +167,32 @@ class MultiLabelPATE:
         """
         ballots = _checked_votes(votes)
         source = checked_source(rng)
-        teachers, labels = ballots.shape
+        added = self._added(ballots.shape[1])
+        self._book.charge(len(ballots), ledger, repr(self), purpose)
+        drawn = self._drawn(ballots, added, source, 1)
+        assert drawn.chosen is not None
+        return frozenset(drawn.indices[0].tolist()) - {-1} if drawn.chosen[0, 1] else None
+
+    def label_many(self, votes: object, *, draws: int, rng: Source | None = None) -> Draws:
+        """Independent answers to one query, for study and audit of public votes: nothing is booked.
+
+        `chosen` has two columns: how many labels, and whether they have passed the test.
+        """
+        ballots, source = _checked_votes(votes), checked_source(rng)
+        return self._drawn(ballots, self._added(ballots.shape[1]), source, checked_draws(draws))
+
+    def _added(self, labels: int) -> list[Fraction | None]:
+        """The regularizer of that many labels."""
         added = offsets(self.regularizer, labels if self.limit is None else self.limit)[:labels]
         if all(one is None for one in added):
             raise ValueError("regularizer must leave at least one number of labels that may be chosen")
-        self._book.charge(teachers, ledger, repr(self), purpose)
+        return added
+
+    def _drawn(self, ballots: Indices, added: list[Fraction | None], source: Source, draws: int) -> Draws:
         counts = ballots.sum(axis=0, dtype=np.int64)
-        largest = sorted_counts(counts, labels + 1)
-        j = large_gap(largest, added, self._scale, source)
-        if not certified(largest, j, self._test, source):
-            return None
-        return frozenset(int(i) for i in np.flatnonzero(counts >= largest[j - 1]))
+        largest = sorted_counts(counts, len(counts) + 1)
+        ranks = large_gaps(largest, added, self._scale, source, draws)
+        return certified_sets(counts, ranks, len(added), self._test, source)
 
 
 class PATE:
@@ -249,15 +264,26 @@ class PATE:
         BudgetExceeded
             if all queries were asked, or the ledger has no room: nothing is looked at.
         """
+        ballots = self._checked_votes(votes)
+        source = checked_source(rng)
+        self._book.charge(len(ballots), ledger, repr(self), purpose)
+        found = self._mechanism._draw(self._counted(ballots), source).indices
+        assert found is not None
+        return found[0]
+
+    def label_many(self, votes: object, *, draws: int, rng: Source | None = None) -> Draws:
+        """Independent answers to one query, for study and audit of public votes: nothing is booked."""
+        scores = self._counted(self._checked_votes(votes))
+        return Draws(self._mechanism.release_many(scores, draws=draws, rng=rng))
+
+    def _checked_votes(self, votes: object) -> Indices:
         ballots = _as_array(votes, 1, "one class number for each teacher")
         if ballots.min() < 0 or ballots.max() >= self.classes:
             raise ValueError(f"votes must be whole numbers from 0 to classes - 1 = {self.classes - 1}")
-        source = checked_source(rng)
-        self._book.charge(len(ballots), ledger, repr(self), purpose)
-        counts = np.bincount(ballots.astype(np.int64), minlength=self.classes)
-        found = self._mechanism._draw(Scores(counts, neighbours="replace"), source).indices
-        assert found is not None
-        return found[0]
+        return ballots
+
+    def _counted(self, ballots: Indices) -> Scores:
+        return Scores(np.bincount(ballots, minlength=self.classes), neighbours="replace")
 
 
 def _checked_totals(rho: object, delta: object, queries: object) -> tuple[float, float, int]:

@@ -1,6 +1,7 @@
 """GuardedTopK: its law by enumeration, its price on a box, and that it does not collapse."""
 
 import math
+from collections import Counter
 from fractions import Fraction
 from itertools import product
 from math import comb
@@ -11,6 +12,7 @@ from flint import ctx
 
 import shortlist as sl
 from shortlist import PureDP, Scores
+from shortlist.audit.laws import law_of
 from shortlist.laws.canonical import cuts_of, quality_of
 from shortlist.laws.guarded import guarded_chances
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
@@ -153,7 +155,7 @@ def test_utility_on_real_data_is_that_of_the_spec(shared_data, name, k, epsilon,
 def test_utility_matches_draws_on_both_sides_of_the_mirror(k):
     x = np.array([5, 4, 3, 3, 2, 1, 0, 0, 0])
     m, kth = GuardedTopK(k=k, epsilon=1.5), np.sort(x)[-k]
-    rows = m.release_many(x, monotone=True, draws=4000, rng=sl.testing.seeded(8))
+    rows = m.release_many(x, monotone=True, draws=4000, rng=sl.testing.seeded(8)).indices
     found = m.quality(x, monotone=True)
     right = sum(sorted(x[row]) == sorted(np.sort(x)[-k:]) for row in rows)
     assert_law([right, 4000 - right], [found.top, 1 - found.top], wrong=[found.top + 0.06, 0.94 - found.top])
@@ -171,7 +173,7 @@ def test_every_measure_of_utility_tells_the_same_story(k, x):
     assert correct @ np.arange(k + 1) / k == pytest.approx(quality.recall, abs=1e-8)
     kth = sorted(x)[-k]
     assert inclusion[np.array(x) >= kth].sum() / k == pytest.approx(quality.recall, abs=1e-8)
-    rows = m.release_many(scores, draws=4000, rng=sl.testing.seeded(9))
+    rows = m.release_many(scores, draws=4000, rng=sl.testing.seeded(9)).indices
     counts = np.bincount((np.array(x)[rows] >= kth).sum(axis=1), minlength=k + 1)
     assert_law(counts, correct / correct.sum(), wrong=correct[::-1] / correct.sum())
     assert_law(np.bincount(rows.ravel(), minlength=len(x)), inclusion / k, wrong=inclusion[::-1] / k)
@@ -271,7 +273,8 @@ def test_below_the_collapse_it_keeps_what_canonical_loses():
     scores, truth = Scores(values, monotone=True), set(range(6))
 
     def recall(mechanism):
-        rows = mechanism.release_many(scores, draws=200, rng=sl.testing.seeded(4))
+        drawn = mechanism.release_many(scores, draws=200, rng=sl.testing.seeded(4))
+        rows = drawn.indices if isinstance(mechanism, GuardedTopK) else drawn
         return np.mean([len(truth & set(row.tolist())) for row in rows]) / 6
 
     left = float(1 - share_of(6, len(values)))
@@ -330,6 +333,32 @@ def test_a_release_is_a_sorted_set_and_says_which_way_it_went():
     assert not release.ordered
     assert release.used == "canonical"
     assert release.guarantee == release.charge == PureDP(5.0)
+
+
+@pytest.mark.parametrize("k", [3, 4])
+def test_many_draws_have_the_law_of_the_set_and_the_way_it_went(k):
+    x = [4, 3, 3, 1, 1, 0, 0]
+    m, scores = GuardedTopK(k=k, epsilon=2.0), Scores(x, monotone=True)
+    drawn = m.release_many(scores, draws=25_000, rng=sl.testing.seeded(10))
+    ways = [("canonical", "one-shot")[one] for one in drawn.chosen[:, 0].tolist()]
+    found = Counter(zip(map(tuple, drawn.indices.tolist()), ways, strict=True))
+    law, wrong = (law_of(one, scores).chances for one in (m, GuardedTopK(k=k, epsilon=2.3)))
+    assert set(found) <= set(law)
+    laws = ([float(chances[y]) for y in law] for chances in (law, wrong))
+    assert_law([found[y] for y in law], next(laws), wrong=next(laws))
+
+
+def test_many_draws_of_one_way_only():
+    values = np.arange(9) * 50
+    sure = GuardedTopK(k=4, epsilon=10.0).release_many(values, draws=20, monotone=True)
+    assert sure.indices.tolist() == [[5, 6, 7, 8]] * 20
+    assert not sure.chosen.any()
+    flat = GuardedTopK(k=4, epsilon=1e-9)
+    one = [flat.release_many(values, draws=1, rng=sl.testing.seeded(n), monotone=True).chosen[0, 0] for n in range(9)]
+    assert sum(one) > 4
+    alone = GuardedTopK(k=2, epsilon=1.0).release_many(values, draws=20, monotone=True)  # without a guard
+    assert alone.indices.tolist() == [[7, 8]] * 20
+    assert alone.chosen.tolist() == [[0]] * 20
 
 
 def test_budgets_that_are_not_pure_are_refused():

@@ -24,7 +24,8 @@ BOTH = [LimitedDomainTopK, CanonicalLimitedDomain]
 
 def counted(found, law, k, ordered):
     """How often each outcome of the law was drawn."""
-    drawn = Counter(tuple(row) if ordered else tuple(sorted(row)) for row in found)
+    rows = (tuple(i for i in row if i >= 0) for row in found)  # -1 is no label
+    drawn = Counter(row if ordered else tuple(sorted(row)) for row in rows)
     plain = {o: tuple(i for i in o if i != "#") for o in law}
     assert set(drawn) <= set(plain.values())
     return [drawn[plain[o]] for o in law]
@@ -118,6 +119,16 @@ def test_canonical_draws_follow_the_law(k, limit, h, delta):
     assert_law(counted(rows, law, k, ordered=False), list(law.values()), wrong=wrong)
 
 
+def test_rows_of_sets_are_sorted_and_end_in_minus_one():
+    m = CanonicalLimitedDomain(k=3, limit=5, epsilon=1.0, delta=0.3)
+    rows = m.release_many((9, 1, 7, 8, 6), monotone=True, draws=500, rng=sl.testing.seeded(4))
+    assert rows.shape == (500, 3)
+    assert set(np.count_nonzero(rows < 0, axis=1).tolist()) >= {0, 1}
+    ends = np.where(rows < 0, 99, rows)
+    assert (np.sort(ends, axis=1) == ends).all()
+    assert (m.release_many({}, monotone=True, draws=4) == -1).all()
+
+
 @pytest.mark.parametrize("mechanism", BOTH)
 def test_no_data_releases_nothing(mechanism):
     m = mechanism(k=3, epsilon=1.0, delta=0.4)
@@ -134,7 +145,7 @@ def test_relabelling_and_reordering_never_change_the_law(mechanism):
 
     def won(order):
         rows = m.release_many([h[i] for i in order], monotone=True, draws=60, rng=sl.testing.seeded(5))
-        return [sorted(h[order[i]] for i in row) for row in rows]
+        return [sorted(h[order[i]] for i in row if i >= 0) for row in rows]
 
     base = won(list(range(7)))
     assert all(won(rng.permutation(7).tolist()) == base for _ in range(5))

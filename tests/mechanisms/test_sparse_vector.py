@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import pickle
 import threading
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -366,6 +367,45 @@ def test_stream_and_batch_have_the_same_law_gaps_included(noise, adaptive):
     online, batch, wrong = ([sample.count(one) for one in cells] for sample in samples)
     assert two_sample_p(online, batch) > 1e-7
     assert two_sample_p(online, wrong) < 1e-5
+
+
+@pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
+@pytest.mark.parametrize("adaptive", [False, True], ids=["plain", "adaptive"])
+def test_many_runs_at_once_have_the_law_of_a_stream(noise, adaptive):
+    """Two samples of (questions, branches, last gap in bins), and (power) one with 20 percent more noise."""
+    values = [103, 96, 108, 100]
+    m, other = (sv(epsilon=e, noise=noise, adaptive=adaptive, k=2) for e in (1.0, 1 / 1.2))
+    source = sl.testing.seeded(14)
+
+    def streamed():
+        above = [(i, one) for i, one in enumerate(m.stream(values, rng=source)) if one.above]
+        last = int(above[-1][1].gap // 6) if above else None
+        return *((i, one.branch) for i, one in above), last
+
+    def at_once(mechanism):
+        drawn = mechanism.release_many(values, draws=20_000, rng=source)
+        assert (drawn.chosen is not None) == adaptive
+        chosen = drawn.chosen if adaptive else np.where(drawn.indices < 0, -1, 1)
+        for row, gaps, branches in zip(drawn.indices.tolist(), drawn.reals, chosen.tolist(), strict=True):
+            above = [(i, ("top", "middle")[branch]) for i, branch in zip(row, branches, strict=True) if i >= 0]
+            yield *above, int(gaps[len(above) - 1] // 6) if above else None
+
+    samples = [[streamed() for _ in range(3000)], list(at_once(m)), list(at_once(other))]
+    counts = [Counter(sample) for sample in samples]
+    cells = sorted({cell for count in counts for cell in count}, key=str)
+    online, batch, wrong = ([count[cell] for cell in cells] for count in counts)
+    assert two_sample_p(online, batch) > 1e-7
+    assert two_sample_p(wrong, batch) < 1e-7
+
+
+def test_many_runs_are_for_public_scores():
+    with pytest.raises(ValueError, match="as_public"):
+        sv().release_many(Scores([1, 2], monotone=True)._as_counted(), draws=2)
+    with pytest.raises(ValueError, match="draws"):
+        sv().release_many([1, 2], draws=0)
+    drawn = sv(k=3).release_many([10**6, -(10**6)], draws=2)
+    assert drawn.indices.tolist() == [[0, -1], [0, -1]]
+    assert np.isnan(drawn.reals).tolist() == [[False, True]] * 2
 
 
 def two_sample_p(first, second):

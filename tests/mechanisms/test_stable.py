@@ -13,8 +13,18 @@ from shortlist.privacy import ZCDP, BoundedRange
 
 from ..exact.test_stable_box import adaptive_law, chances, ranks_law
 from ..support import assert_law
+from .test_sparse_vector import two_sample_p
 
 CLIFF = {f"good {i}": 700 for i in range(30)} | {f"bad {i}": i % 4 for i in range(200)}
+
+
+def read(drawn):
+    """(the rank, the set or None) of each draw."""
+    for row, (j, passed) in zip(drawn.indices, drawn.chosen.tolist(), strict=True):
+        found = row[row >= 0].tolist()
+        assert found == sorted(found)
+        assert bool(found) == bool(passed)
+        yield j, found if passed else None
 
 
 def softmax(values):
@@ -27,16 +37,16 @@ def softmax(values):
     [
         ([9, 7, 4, 3, 3], {"monotone": True}, [2, 3, 1, 0], 2.0),
         ([9, 7, 4, 3, 3], {}, [2, 3, 1, 0], 4.0),
-        ([4.5, 0.25, 2.5, -np.inf], {"sensitivity": 0.5}, [2.0, 2.25], 2.0),
+        ([4.5, 0.25, 1.5, -np.inf], {"sensitivity": 0.5}, [3.0, 1.25], 2.0),
         ([9, 7, 4], {"sensitivity": (1, 2)}, [2, 3], 6.0),
     ],
 )
 def test_large_gap_follows_its_law(scores, question, gaps, scale):
     """Gumbel noise of scale 2 R / epsilon: a gap moves by R either way."""
-    ranks = LargeGap(epsilon=1.0).release_many(scores, draws=4000, rng=sl.testing.seeded(1), **question)
+    ranks = LargeGap(epsilon=1.0).release_many(scores, draws=200_000, rng=sl.testing.seeded(1), **question)
     counts = np.bincount(ranks, minlength=len(gaps) + 1)[1:]
     law = softmax(np.array(gaps) / scale)
-    assert_law(counts, law, wrong=softmax(np.array(gaps) * 3 / scale))
+    assert_law(counts, law, wrong=softmax(np.array(gaps) * 1.2 / scale))
 
 
 def test_the_regularizer_and_the_limit_are_public_choices():
@@ -104,12 +114,12 @@ DRAWN = (8, 6, 2, 1, 0)
 @pytest.mark.parametrize("test", ["optimal", "laplace", "gaussian"])
 def test_adaptive_draws_follow_the_law(test):
     m = StableTopK(epsilon=2.0, delta=0.2, test=test, limit=4)
-    rows = m.release_many(DRAWN, monotone=True, draws=3000, rng=sl.testing.seeded(3))
+    rows = read(m.release_many(DRAWN, monotone=True, draws=60_000, rng=sl.testing.seeded(3)))
     parts = m._parts
     law = adaptive_law(DRAWN, 4, parts.gap, chances(parts.test))
     found = Counter((j, None if items is None else frozenset(items)) for j, items in rows)
     assert set(found) <= set(law)
-    wrong = [dict(adaptive_law(DRAWN, 4, 2 * parts.gap, chances(parts.test))).get(o, 0.0) for o in law]
+    wrong = [dict(adaptive_law(DRAWN, 4, 1.15 * parts.gap, chances(parts.test))).get(o, 0.0) for o in law]
     assert_law([found[o] for o in law], list(law.values()), wrong=wrong)
 
 
@@ -118,7 +128,8 @@ def test_adaptive_draws_follow_the_law(test):
 def test_fixed_k_passes_with_its_probability(test, budget, gap):
     m = StableTopK(k=2, budget=budget)
     assert m.test == test
-    rows = m.release_many([20, 5 + gap, 5], monotone=True, draws=4000, rng=sl.testing.seeded(4))
+    rows = list(read(m.release_many([20, 5 + gap, 5], monotone=True, draws=4000, rng=sl.testing.seeded(4))))
+    assert all(j == 0 for j, _ in rows)
     passed = sum(items is not None for _, items in rows)
     chance = chances(m._parts.test)(gap)
     if gap == 0:
@@ -180,6 +191,39 @@ def test_filling_up_keeps_the_stable_set_and_names_k():
     flat = {f"x{i}": 1000 - i for i in range(50)}
     alone = StableTopK(k=3, epsilon=1.0, delta=1e-6, fill=True, limit=20).release(flat, monotone=True)
     assert alone.used == "filled up"
+
+
+@pytest.mark.parametrize("labels", [None, list("abcd")], ids=["public", "named"])
+def test_many_filled_draws_have_the_law_of_one(labels):
+    """Two samples of (rank, set), and (power) one with twice the noise."""
+    scores = Scores([9, 6, 2, 1], labels=labels, monotone=True)
+    m, other = (StableTopK(k=2, epsilon=e, delta=0.3, fill=True, limit=3) for e in (4.0, 2.0))
+    source = sl.testing.seeded(8)
+    one = Counter((found.k, tuple(sorted(found.indices))) for found in (m._draw(scores, source) for _ in range(1500)))
+
+    def many(mechanism):
+        drawn = mechanism.release_many(scores, draws=1500, rng=source)
+        assert drawn.indices.shape == (1500, 2)
+        assert set(drawn.chosen[:, 1].tolist()) == {0, 1}
+        rows = zip(drawn.chosen[:, 0].tolist(), drawn.indices.tolist(), strict=True)
+        return Counter((j, tuple(i for i in row if i >= 0)) for j, row in rows)
+
+    right, wrong = many(m), many(other)
+    cells = sorted({*one, *right, *wrong})
+    assert two_sample_p(*([count[cell] for cell in cells] for count in (one, right))) > 1e-7
+    assert two_sample_p(*([count[cell] for cell in cells] for count in (one, wrong))) < 1e-7
+
+
+def test_many_draws_of_no_data_and_of_a_rank_beyond_it():
+    nobody = Scores([], labels=[], monotone=True)
+    drawn = StableTopK(epsilon=1.0, delta=0.4).release_many(nobody, draws=20)
+    assert drawn.indices.shape == (20, 0)
+    assert not drawn.chosen[:, 1].any()
+    few = Scores([900, 800], labels=["a", "b"], monotone=True)
+    for k in (5, 2**70):
+        beyond = StableTopK(k=k, epsilon=1.0, delta=0.4).release_many(few, draws=20)
+        assert beyond.indices.tolist() == [[-1, -1]] * 20
+        assert not beyond.chosen.any()
 
 
 @pytest.mark.parametrize("arguments", [{}, {"k": 5}, {"k": 5, "fill": True}])
@@ -249,7 +293,7 @@ def test_relabelling_never_changes_the_law():
     m = StableTopK(epsilon=3.0, delta=0.3, limit=4)
 
     def won(order):
-        rows = m.release_many([h[i] for i in order], monotone=True, draws=200, rng=sl.testing.seeded(6))
+        rows = read(m.release_many([h[i] for i in order], monotone=True, draws=200, rng=sl.testing.seeded(6)))
         return [(j, items and sorted(h[order[i]] for i in items)) for j, items in rows]
 
     rng, base = np.random.default_rng(0), won(list(range(6)))

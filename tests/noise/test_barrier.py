@@ -25,9 +25,9 @@ every = pytest.mark.parametrize(("noise", "adaptive"), KINDS, ids=lambda x: str(
 VALUES = [3, -2, 5, 0]
 
 
-def rules_of(noise, adaptive, force=None, **more):
+def rules_of(noise, adaptive, force=None, threshold=0, **more):
     rules = SparseVector(
-        threshold=0, k=2, epsilon=2.0, noise=noise, adaptive=adaptive, theta=0.35, **{"monotone": True, **more}
+        threshold=threshold, k=2, epsilon=2.0, noise=noise, adaptive=adaptive, theta=0.35, **{"monotone": True, **more}
     ).rules
     if force is None:
         return rules

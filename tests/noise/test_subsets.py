@@ -93,7 +93,7 @@ def test_half_words_that_would_favour_some_values_are_thrown_away():
     """2^32 = 1 mod 3: of the halves, 0 alone is one too many."""
     halves = np.array([0, 1, 2**31, 2**32 - 1], np.uint32)
     stream = Stream(Given(*halves.view(np.uint64).tolist()))
-    assert uniforms._many_below(3, 3, stream).tolist() == [0, 1, 2]
+    assert uniforms._about(3, 3, stream).tolist() == [0, 1, 2]
 
 
 def test_a_uniform_is_refined_and_never_forgets():

@@ -10,16 +10,16 @@ import pytest
 from flint import arb, ctx
 
 import shortlist as sl
-from shortlist.laws.stability import LaplaceTest
-from shortlist.noise import shares
+from shortlist.laws.stability import GaussianTest, LaplaceTest
+from shortlist.noise import passing, rationals, shares
 from shortlist.noise.kinds import GUMBEL
 from shortlist.noise.limited_sets import LimitedSets, log_partial_sums
 from shortlist.noise.line import best_of, how_many_above, noisy_line
-from shortlist.noise.passing import passes
-from shortlist.noise.rationals import rational_winner
-from shortlist.noise.uniforms import Stream
+from shortlist.noise.passing import passes, passes_many
+from shortlist.noise.uniforms import Stream, many_below
 
 from ..support import assert_law
+from .test_race import coarse, without_floats
 
 GAMMA = Fraction(17, 20)
 
@@ -115,19 +115,42 @@ def test_the_laplace_test_where_its_branches_meet():
         assert float(half.chance(1)) == pytest.approx(0.5)
 
 
-def test_rational_races_follow_the_law_and_settle_ties_exactly():
-    scores = [Fraction(1, 3), Fraction(0), Fraction(-2, 7)]
-    source, draws = sl.testing.seeded(3), 5000
-    found = np.bincount(
-        [rational_winner(scores, scale=Fraction(1, 2), noise=GUMBEL, source=source) for _ in range(draws)], minlength=3
-    )
-    law, wrong = (np.exp(scale * np.array(scores, float)) for scale in (2, 1))
-    assert_law(found, law / law.sum(), wrong=wrong / wrong.sum())
-    far = [Fraction(10) ** 400, Fraction(0)]
-    assert rational_winner(far, scale=Fraction(1), noise=GUMBEL, source=source) == 0
+def winners(scores, scale, seed, draws, force=None, monkeypatch=None):
+    if force is not None:
+        monkeypatch.setattr(rationals, "GUMBEL", force(GUMBEL))
+    return rationals.rational_winners(scores, scale=Fraction(scale), source=sl.testing.seeded(seed), draws=draws)
 
 
-def test_a_rational_race_that_floats_cannot_decide():
+RATIONAL = [Fraction(1, 3), Fraction(0), Fraction(-2, 7), Fraction(1, 3), Fraction(0), Fraction(0)]
+
+
+@pytest.mark.parametrize("force", [None, coarse, without_floats])
+def test_rational_races_follow_the_law_with_ties_too(force, monkeypatch):
+    draws = 200_000 if force is None else 3000
+    found = winners(RATIONAL, Fraction(1, 2), 3, draws, force, monkeypatch)
+    law, wrong = (np.exp(rate * np.array(RATIONAL, float)) for rate in (2, 2.2 if force is None else 4))
+    assert_law(np.bincount(found, minlength=6), law / law.sum(), wrong=wrong / wrong.sum())
+    assert (winners([Fraction(10) ** 400, 0, 0], 1, 4, 5) == 0).all()
+
+
+@pytest.mark.parametrize("force", [coarse, without_floats])
+def test_rational_races_that_floats_cannot_decide_have_the_same_winners(force, monkeypatch):
+    scores = [Fraction(n, 7) for n in (5, 3, 9)]
+    fast, slow = winners(scores, 2, 5, 300), winners(scores, 2, 5, 300, force, monkeypatch)
+    assert (fast == slow).all()
+    assert set(fast.tolist()) == {0, 1, 2}
+
+
+def test_a_crowd_of_ties_counts_as_many():
+    """A thousand ties against one: the law of the one, and every tie alike."""
+    found = winners([5, *[0] * 1000], 1, 6, 200_000)
+    alone = np.count_nonzero(found == 0)
+    p, q = (np.exp(5) / (np.exp(5) + many) for many in (1000, 1100))
+    assert_law([alone, 200_000 - alone], [p, 1 - p], wrong=[q, 1 - q])
+    assert_law(np.bincount(found, minlength=1001)[1:], np.full(1000, 1 / 1000))
+
+
+def test_a_rational_race_by_exact_scores_alone():
     """The same word twice: the winner is decided by the exact scores, whose difference no float sees."""
 
     class Twice:
@@ -137,4 +160,49 @@ def test_a_rational_race_that_floats_cannot_decide():
             return np.full(count, 2**63 + 12345, np.uint64)
 
     close = [Fraction(0), Fraction(1, 10**30)]
-    assert rational_winner(close, scale=Fraction(1), noise=GUMBEL, source=Twice()) == 1
+    assert (rationals.rational_winners(close, scale=Fraction(1), source=Twice(), draws=3) == 1).all()
+
+
+def test_many_values_below_a_bound_are_uniform():
+    stream = Stream(sl.testing.seeded(9))
+    found = many_below(7, 70_000, stream)
+    law = np.full(7, 1 / 7)
+    assert_law(np.bincount(found, minlength=7), law, wrong=[*law[:5], 0.12, 2 / 7 - 0.12])
+    assert many_below(1, 3, stream).tolist() == [0, 0, 0]
+    assert len(many_below(2**31 + 1, 1001, stream)) == 1001  # nearly half of the draws are thrown away
+
+
+def test_many_coins_at_once_pass_with_their_chances():
+    test, draws = LaplaceTest(Fraction(1, 2), Fraction(1, 10)), 200_000
+    gaps = np.array([0, 1, 4, 6])[np.arange(draws) % 4]
+    passed = passes_many(test, gaps, sl.testing.seeded(6))
+    assert not passed[gaps == 0].any()
+    for gap in (1, 4, 6):
+        chance, found, all_ = float(test.chance(gap)), np.count_nonzero(passed[gaps == gap]), draws // 4
+        assert_law([found, all_ - found], [chance, 1 - chance], wrong=[chance * 0.9, 1 - chance * 0.9])
+
+
+@pytest.mark.parametrize("test", [LaplaceTest(Fraction(1, 2), Fraction(1, 10)), GaussianTest(Fraction(1, 3), 1.5)])
+def test_coins_that_words_cannot_decide_are_decided_exactly(test, monkeypatch):
+    gaps = np.array([1, 2, 5, 9] * 100)
+    fast = passes_many(test, gaps, sl.testing.seeded(7))
+    monkeypatch.setattr(passing, "_bounds", lambda test, gap: (0, 2**64 - 1))
+    assert (fast == passes_many(test, gaps, sl.testing.seeded(7))).all()
+
+
+def test_sure_coins_stop_one_word_short_of_the_chance():
+    """The bounds around chances that words hold exactly, and around 0 and 1: only one word, or none, stays open."""
+
+    class Certain:
+        def __init__(self, chance):
+            self.value = chance
+
+        def chance(self, gap):
+            return arb(self.value)
+
+    assert passing._bounds(Certain(0.25), 1) == (2**62, 2**62 - 1)
+    assert passing._bounds(Certain(1), 1) == (2**64 - 1, 2**64 - 1)
+    assert passing._bounds(Certain(0), 1) == (0, 0)
+    low, high = passing._bounds(LaplaceTest(Fraction(1, 2), Fraction(1, 10)), 4)
+    assert low == high
+    assert passes_many(Certain(1), np.ones(50, np.int64), sl.testing.seeded(8)).all()

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shortlist._arrays import Values
+from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
 from shortlist.laws.bars import canonical_offset
 from shortlist.mechanisms.base import (
@@ -134,14 +134,17 @@ class CanonicalLimitedDomain(Mechanism):
         bar = found.beyond + 1 + self.offset
         return found.positions, LimitedSets(found.counts, bar, self.k, self.limit, gamma * rate, (1 - gamma) * rate)
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Any
-    ) -> list[list[int]]:
-        """The positions of independent draws, each sorted, for study and audit of public scores."""
-        asked = self._studied(scores, question)
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+        """The positions of independent draws, one sorted row each, for study and audit of public scores.
+
+        A row with fewer than k labels ends in -1.
+        """
+        asked, source = self._studied(scores, question), checked_source(rng)
         positions, sets = self._prepared(asked.values)
-        source = checked_source(rng)
-        return [np.sort(positions[sets.draw(source)]).tolist() for _ in range(checked_draws(draws))]
+        found = sets.draw_many(source, checked_draws(draws))
+        ranks = np.array([one + [-1] * (self.k - len(one)) for one in found])
+        rows = np.sort(np.append(positions, len(asked))[ranks], axis=1)  # no label comes after all labels
+        return np.where(rows == len(asked), -1, rows)
 
 
 def _checked_gamma(gamma: object) -> float | Fraction:

@@ -18,6 +18,7 @@ from shortlist._arrays import Floats, Indices, Values
 from shortlist._runs import Runs
 from shortlist.mechanisms.base import (
     Budget,
+    Draws,
     Mechanism,
     Outcome,
     check_known_candidates,
@@ -32,7 +33,7 @@ from shortlist.noise.contest import Contest
 from shortlist.noise.entropy import Source
 from shortlist.noise.guard import Guard, guarded
 from shortlist.noise.kinds import EXPONENTIAL
-from shortlist.noise.race import race
+from shortlist.noise.race import race, race_many
 from shortlist.noise.ranking import Ranking, ranked
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.scores import Scores
@@ -110,13 +111,17 @@ class GuardedTopK(Mechanism):
         picked, used = run.draw(source)
         return Outcome(picked.tolist(), used=used)
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
-        """The positions of independent draws, one sorted row each, for study and audit of public scores."""
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """Independent draws, one sorted row each, for study and audit of public scores.
+
+        `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
+        """
         asked, source = self._studied(scores, question), checked_source(rng)
         run = self._prepared(asked)
         if run is None:
-            return self._canonical.release_many(asked, draws=draws, rng=rng)
-        return np.array([np.sort(run.draw(source)[0]) for _ in range(checked_draws(draws))])
+            rows = self._canonical.release_many(asked, draws=draws, rng=rng)
+            return Draws(rows, None, np.zeros((len(rows), 1), np.int64))
+        return run.draw_many(source, checked_draws(draws))
 
     def success_probability(self, scores: object, **question: Any) -> float:
         """P[the released set is a true top k], ties counting as equal: exact, to 1e-8."""
@@ -204,6 +209,21 @@ class GuardedRace:
         picked = np.zeros(len(self.chosen), np.bool_)
         picked[found] = True
         return self.chosen[~picked if self.mirrored else picked], used
+
+    def draw_many(self, source: Source, draws: int) -> Draws:
+        """Independent draws: sorted rows, and 1 where one-shot was used."""
+        found, k = self.guard.draw_many(source, draws), self.guard.ranking.k
+        one_shot = np.array([one is None for one in found])
+        rows = np.empty((draws, k), np.int64)
+        rows[~one_shot] = np.array([one for one in found if one is not None], np.int64).reshape(-1, k)
+        rows[one_shot] = race_many(
+            self.kept, k=k, scale=self.scale, noise=EXPONENTIAL, source=source, draws=int(one_shot.sum())
+        )
+        if self.mirrored:
+            picked = np.ones((draws, len(self.chosen)), np.bool_)
+            np.put_along_axis(picked, rows, False, axis=1)
+            rows = np.nonzero(picked)[1].reshape(draws, -1)
+        return Draws(self.chosen[np.sort(rows, axis=1)], None, one_shot[:, None].astype(np.int64))
 
     def success(self) -> float:
         """P[the set is right]: it is right for the winners iff it is for the losers."""

@@ -132,7 +132,7 @@ class JointTopK(Mechanism):
         """The positions of independent draws, one row each, for study and audit of public scores."""
         sequences, candidates = self._sequences(self._studied(scores, question))
         source = checked_source(rng)
-        rows: Indices = candidates[np.array([sequences.draw(source) for _ in range(checked_draws(draws))])]
+        rows: Indices = candidates[np.array(sequences.draw_many(source, checked_draws(draws)))]
         return rows
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from shortlist._arrays import Indices
 from shortlist.mechanisms.base import (
     Budget,
     Mechanism,
@@ -22,8 +23,7 @@ from shortlist.mechanisms.base import (
 from shortlist.mechanisms.oneshot import epsilon_of_a_round
 from shortlist.mechanisms.unknown import check_counts, checked_limit, sorted_counts
 from shortlist.noise.entropy import Source
-from shortlist.noise.kinds import GUMBEL
-from shortlist.noise.rationals import rational_winner
+from shortlist.noise.rationals import rational_winners
 from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.scores import Scores
 
@@ -90,34 +90,40 @@ class LargeGap(Mechanism):
         offsets(self.regularizer, last_rank(scores, self.limit))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        k = self._rank(scores, source)
+        k = int(self._ranks(scores, source, 1)[0])
         return Outcome([], k=k, notes=(f"k = {k}: the scores fall off behind rank {k}",))
 
     def _scale(self, scores: Scores) -> Fraction:
         """2 R / e, exactly."""
         return 2 * scores.range_sensitivity / Fraction(epsilon_of_a_round(1, self.guarantee))
 
-    def _rank(self, scores: Scores, source: Source) -> int:
+    def _ranks(self, scores: Scores, source: Source, draws: int) -> Indices:
         limit = last_rank(scores, self.limit)
-        return large_gap(largest(scores, limit + 1), offsets(self.regularizer, limit), self._scale(scores), source)
+        sorted_scores, added = largest(scores, limit + 1), offsets(self.regularizer, limit)
+        return large_gaps(sorted_scores, added, self._scale(scores), source, draws)
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> list[int]:
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
         """Independent ranks, for study and audit of public scores."""
-        asked = self._studied(scores, question)
-        source = checked_source(rng)
-        return [self._rank(asked, source) for _ in range(checked_draws(draws))]
+        asked, source = self._studied(scores, question), checked_source(rng)
+        return self._ranks(asked, source, checked_draws(draws))
 
 
-def large_gap(
-    sorted_scores: Sequence[int | Fraction], added: Sequence[Fraction | None], scale: Fraction, source: Source
-) -> int:
-    """The rank (from 1) with the largest gap + added + scale * Gumbel noise; None is a rank that may not be chosen.
+def large_gaps(
+    sorted_scores: Sequence[int | Fraction],
+    added: Sequence[Fraction | None],
+    scale: Fraction,
+    source: Source,
+    draws: int,
+) -> Indices:
+    """Independent ranks (from 1) with the largest gap + added + scale * Gumbel noise; None is never chosen.
 
     `sorted_scores` are in decreasing order, one more than there are ranks; equal histograms give equal laws.
     """
     ranks = [j for j, one in enumerate(added) if one is not None]
-    scores = [sorted_scores[j] - sorted_scores[j + 1] + (added[j] or Fraction(0)) for j in ranks]
-    return 1 + ranks[rational_winner(scores, scale=scale, noise=GUMBEL, source=source)]
+    scores = [sorted_scores[j] - sorted_scores[j + 1] + (added[j] or 0) for j in ranks]
+    winners = rational_winners(scores, scale=scale, source=source, draws=draws)
+    found: Indices = 1 + np.array(ranks)[winners]
+    return found
 
 
 def largest(scores: Scores, size: int) -> list[int] | list[Fraction]:

@@ -13,17 +13,20 @@ import numpy as np
 from shortlist._reading import checked_flag
 from shortlist.estimates import GapLaw, GapNoise, ThresholdGaps, geometric_mean
 from shortlist.mechanisms.base import (
+    Draws,
     Mechanism,
     Outcome,
     check_known_candidates,
     check_ledger,
     checked_budget,
+    checked_draws,
     checked_k,
     checked_pure,
     checked_source,
     checked_threshold,
 )
 from shortlist.mechanisms.stream import Branch, Rules, Stream, ex_post
+from shortlist.noise.answers import ManyRuns
 from shortlist.noise.barrier import Barrier, Test, passing
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import EXPONENTIAL, LAPLACE, Noise
@@ -206,6 +209,26 @@ class SparseVector(Mechanism):
             kept=ex_post(rules.epsilon, rules.first + spent),
             evidence=ThresholdGaps(tuple(laws)),
         )
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """Independent runs, for study and audit of public scores: what passed, the gaps, and each answer's branch.
+
+        If adaptive, `chosen` is 0 for an answer by the cheaper test and 1 for one by the other.
+        """
+        asked, source = self._studied(scores, question), checked_source(rng)
+        rules = self.rules
+        runs = ManyRuns(
+            asked.values,
+            rules.threshold,
+            rules.threshold_scale,
+            rules.noise,
+            rules.whole,
+            tuple(branch.test for branch in rules.branches),
+            rules.weights,
+            rules.enough,
+        )
+        indices, gaps, tests = runs.draw(source, checked_draws(draws))
+        return Draws(indices, gaps, tests if self.adaptive else None)
 
 
 def least_variance_share(c: Fraction) -> float:

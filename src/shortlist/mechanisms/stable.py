@@ -5,17 +5,18 @@ The cost does not grow with k. What is released is the set alone: never its orde
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from shortlist._arrays import Values
+from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
 from shortlist.laws.stability import GaussianTest, LaplaceTest, OptimalTest, StabilityTest, quantile_above, rate_below
 from shortlist.mechanisms.base import (
+    Draws,
     Mechanism,
     Outcome,
     check_known_candidates,
@@ -25,7 +26,7 @@ from shortlist.mechanisms.base import (
 )
 from shortlist.mechanisms.canonical import CanonicalTopK
 from shortlist.mechanisms.canonical_limited import MOST_CLASSES, CanonicalLimitedDomain
-from shortlist.mechanisms.large_gap import Regularizer, large_gap, last_rank, offsets, store_ranks
+from shortlist.mechanisms.large_gap import Regularizer, large_gaps, last_rank, offsets, store_ranks
 from shortlist.mechanisms.oneshot import epsilon_of_a_round
 from shortlist.mechanisms.unknown import (
     DeltaBudget,
@@ -36,7 +37,7 @@ from shortlist.mechanisms.unknown import (
     store_delta_budget,
 )
 from shortlist.noise.entropy import Source
-from shortlist.noise.passing import passes
+from shortlist.noise.passing import passes, passes_many
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, ThinnedRange, calibrate, compose
 from shortlist.privacy.checks import number, up
 from shortlist.scores import Scores
@@ -181,24 +182,24 @@ class StableTopK(Mechanism):
         if self.k is not None and not self.fill:
             found = self._tested(scores.sequence, self.k, source)
             return Outcome(None, notes=(FAILED,)) if found is None else Outcome(found)
-        j = self._chosen(scores, source)
+        j = int(self._chosen(scores, source, 1)[0])
         found = self._tested(scores.sequence, j, source)
         if not self.fill:
             return Outcome(found, k=j, notes=(f"k = {j}", *([FAILED] if found is None else [])))
         indices, used = self._filled(scores, found or [], source)
         return Outcome(indices, k=j, used=used)
 
-    def _chosen(self, scores: Scores, source: Source) -> int:
-        """The rank with the large gap."""
+    def _chosen(self, scores: Scores, source: Source, draws: int) -> Indices:
+        """Independent ranks with the large gap."""
         limit = last_rank(scores, self.limit)
-        return large_gap(
-            sorted_counts(scores.sequence, limit + 1), offsets(self.regularizer, limit), self._scale, source
-        )
+        largest, added = sorted_counts(scores.sequence, limit + 1), offsets(self.regularizer, limit)
+        return large_gaps(largest, added, self._scale, source, draws)
 
     def _tested(self, counts: Values | Runs, j: int, source: Source) -> list[int] | None:
         """The positions of the top j, if they pass."""
         positions, largest = head(counts, j + 1)
-        if not certified([*largest.tolist(), 0, 0], min(j, len(largest) + 1), self._parts.test, source):
+        here, behind = [*largest.tolist(), 0, 0][min(j, len(largest) + 1) - 1 :][:2]  # beyond the data there is no set
+        if not passes(self._parts.test, here - behind, source):
             return None
         return [int(i) for i in positions[:j]]
 
@@ -231,22 +232,35 @@ class StableTopK(Mechanism):
             return CanonicalTopK(k=size, epsilon=parts.fill, noise="gumbel")
         return CanonicalLimitedDomain(k=size, epsilon=parts.fill, delta=parts.fill_delta)
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Any
-    ) -> list[tuple[int | None, list[int] | None]]:
-        """Independent draws as (the rank chosen, the positions of the set, sorted, or None), for study and audit."""
-        asked = self._studied(scores, question)
-        source = checked_source(rng)
-        found = [self._draw(asked, source) for _ in range(checked_draws(draws))]
-        return [(one.k, None if one.indices is None else sorted(one.indices)) for one in found]
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """Independent draws, for study and audit of public scores: sets, sorted, as wide as the largest could be.
+
+        `chosen` has two columns: the rank (0 if k is given and nothing was chosen), and whether its set has passed.
+        """
+        asked, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        values, test = asked.values, self._parts.test
+        if self.k is not None and not self.fill:
+            drawn = certified_sets(values, np.full(number, min(self.k, len(values) + 1)), self.k, test, source)
+            return replace(drawn, chosen=drawn.chosen * np.array([0, 1]))
+        drawn = certified_sets(values, self._chosen(asked, source, number), last_rank(asked, self.limit), test, source)
+        if self.k is None:
+            return drawn
+        rows = np.full((number, self.k), -1, np.int64)
+        for row, stable in zip(rows, drawn.indices, strict=True):
+            found, _ = self._filled(asked, stable[stable >= 0].tolist(), source)
+            row[: len(found)] = sorted(found)
+        return Draws(rows, None, drawn.chosen)
 
 
-def certified(largest: list[int], j: int, test: StabilityTest, source: Source) -> bool:
-    """Whether the top j pass; `largest` are the counts in decreasing order, more than j of them.
-
-    Beyond the data there is no top-j set, and none is released: there the count of rank j is 0, and so is the gap.
-    """
-    return passes(test, largest[j - 1] - largest[j], source)
+def certified_sets(counts: Values, ranks: Indices, most: int, test: StabilityTest, source: Source) -> Draws:
+    """The top-j set for each rank j, up to `most`, if it passes. `chosen`: the rank, and whether it passed."""
+    positions, largest = head(counts, most + 1)
+    gaps = -np.diff([*largest.tolist(), 0, 0])
+    passed = passes_many(test, gaps[np.minimum(ranks, len(gaps)) - 1], source)
+    rows = np.full((len(ranks), min(most, len(counts))), -1, np.int64)
+    for j in np.unique(ranks[passed]).tolist():
+        rows[passed & (ranks == j), :j] = np.sort(positions[:j])
+    return Draws(rows, None, np.column_stack([ranks, passed]))
 
 
 @lru_cache

@@ -53,6 +53,16 @@ class Rules:
         """Whether another answer "above" might not be paid for, after `spent` on those given."""
         return self.first + spent + self.each > self.epsilon
 
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """What "above" costs in each branch, in units of the cheapest: whole numbers."""
+        return tuple(int(branch.cost / self.branches[0].cost) for branch in self.branches)
+
+    @property
+    def enough(self) -> int:
+        """The run stops when it has spent so many units."""
+        return math.floor((self.epsilon - self.first - self.each) / self.branches[0].cost) + 1
+
 
 class _Process:
     """Which process this is: replaced in every forked child, where the parent's streams must not go on."""

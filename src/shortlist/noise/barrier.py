@@ -43,14 +43,21 @@ class Test:
 
 
 class Barrier:
-    """threshold + scale * noise, the noise drawn once and never written out."""
+    """threshold + scale * noise, the noise drawn once and never written out; `first` is its first word, if drawn."""
 
     __slots__ = ("_noise", "line", "source", "threshold", "whole")
 
     def __init__(
-        self, threshold: int | float, scale: Fraction, noise: Noise, source: Source, *, whole: bool = False
+        self,
+        threshold: int | float,
+        scale: Fraction,
+        noise: Noise,
+        source: Source,
+        *,
+        whole: bool = False,
+        first: int | None = None,
     ) -> None:
-        draw = Draw(noise, word(source), 64, source)
+        draw = Draw(noise, word(source) if first is None else first, 64, source)
         self.threshold = threshold
         self.source = source
         self.whole = whole
@@ -69,6 +76,11 @@ class Barrier:
         """The exact gap, correctly rounded; with whole numbers its floor."""
         offset, terms = self._gap(value, test, draw)
         return rounded(Fraction(floor_of(offset, terms))) if self.whole else nearest_float(offset, terms)
+
+    def steps(self, value: int | float, test: Test, draw: Draw, step: Fraction) -> int:
+        """floor(gap / step), exactly."""
+        offset, terms = self._gap(value, test, draw)
+        return floor_of(offset / step, [(scale / step, noise) for scale, noise in terms])
 
     def _gap(self, value: int | float, test: Test, draw: Draw) -> tuple[Fraction, list[Term]]:
         below = [(-scale, noise) for scale, noise in self._noise]
@@ -117,11 +129,11 @@ class Questions:
         words = self._barrier.source.words(min(max(4 * len(self._words), 16), 1024))
         noise, error = self._test.noise.quantile(words, 0)
         with np.errstate(over="ignore", invalid="ignore"):
-            low, high = _scaled(noise, error, self._test.scale)
+            low, high = scaled(noise, error, self._test.scale)
         self._low, self._high, self._words = low.tolist(), high.tolist(), words.tolist()
 
 
-def _scaled(noise: Floats, error: Floats, scale: Fraction) -> tuple[Floats, Floats]:
+def scaled(noise: Floats, error: Floats, scale: Fraction) -> tuple[Floats, Floats]:
     """Bounds on scale * noise, with room for the sums they go into. NaN, where floats overflow, decides nothing."""
     factor = rounded(scale)
     middle = factor * noise

@@ -52,7 +52,14 @@ class Guard:
 
     def draw(self, source: Source) -> Indices | None:
         """The winning subset, as positions among the caller's candidates, or None if the guard wins."""
-        stream = Stream(source)
+        return self._winner(Stream(source))
+
+    def draw_many(self, source: Source, draws: int) -> list[Indices | None]:
+        """Independent winners."""
+        stream = Stream(source, ahead=1024)
+        return [self._winner(stream) for _ in range(draws)]
+
+    def _winner(self, stream: Stream) -> Indices | None:
         top, guard = Uniform(stream), GuardArrival(self, Uniform(stream))
         guarded = after(top, guard)
         found = first_arrival(self.envelope, guard if guarded else top, stream)
@@ -110,10 +117,11 @@ def log_junk(classes: Classes, first: Indices, tolerance: float = TOLERANCE) -> 
 class GuardArrival:
     """The time e^-v U^(1/a), drawn lazily. At first v is known in floats; if that does not tell, exactly."""
 
-    __slots__ = ("_clock", "_guard", "_tries")
+    __slots__ = ("_a", "_clock", "_guard", "_tries")
 
     def __init__(self, guard: Guard, clock: Uniform) -> None:
         self._guard = guard
+        self._a = float(guard.a)
         self._clock = clock
         self._tries = 0
 
@@ -128,7 +136,7 @@ class GuardArrival:
     def _time(self, v: float, uniform: float, sign: float) -> float:
         if not uniform:
             return 0.0
-        log = -v + math.log(uniform) / float(self._guard.a)
+        log = -v + math.log(uniform) / self._a
         return math.exp(min(log + sign * ERROR * (1.0 + abs(v) + abs(log)), 700.0))
 
     @property

@@ -12,9 +12,10 @@ Ranks stand for labels: equal counts have equal laws, whatever their order.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -152,12 +153,19 @@ class LimitedSets:
 
     def draw(self, source: Source) -> list[int]:
         """The ranks (from 0) of one set."""
-        stream = Stream(source)
+        return self._set(Stream(source), self._family)
+
+    def draw_many(self, source: Source, draws: int) -> list[list[int]]:
+        """Independent sets."""
+        stream, family = Stream(source, ahead=1024), cache(self._family)
+        return [self._set(stream, family) for _ in range(draws)]
+
+    def _set(self, stream: Stream, family: Callable[[int], Family]) -> list[int]:
         while True:
             place = self._shares.propose(stream)
-            family = self._family(place)
-            if self._shares.accepted(place, family.mass, stream):
-                return family.member(stream)
+            found = family(place)
+            if self._shares.accepted(place, found.mass, stream):
+                return found.member(stream)
 
 
 @lru_cache(maxsize=4)

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
 from typing import TYPE_CHECKING
 
-from shortlist._arrays import Indices
 from shortlist.laws.sequences import Ladder
 from shortlist.noise.entropy import Source
 from shortlist.noise.lazy import ball
@@ -23,6 +22,10 @@ from shortlist.noise.uniforms import Stream
 
 if TYPE_CHECKING:
     from flint import arb
+
+
+Rung = tuple[list[int], Callable[[], "arb"]]
+"""How far each place reaches, and the mass of the sequences that stand there."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +41,24 @@ class Sequences:
 
     def draw(self, source: Source) -> list[int]:
         """One sequence of ranks."""
-        stream = Stream(source)
-        while True:
-            rung = self._shares.propose(stream)
-            reach = self.ladder.reach(int(self.ladder.rungs[rung]))
-            if self._shares.accepted(rung, self._mass(rung, reach), stream):
-                return _shuffled([int(n) for n in reach], stream)
+        return self._sequence(Stream(source), self._rung)
 
-    def _mass(self, rung: int, reach: Indices) -> Callable[[], arb]:
-        """N (e^(-rate u) - e^(-rate u')), u' the next rung."""
-        count = prod(int(n) - i for i, n in enumerate(reach))
+    def draw_many(self, source: Source, draws: int) -> list[list[int]]:
+        """Independent sequences."""
+        stream, rung = Stream(source, ahead=1024), cache(self._rung)
+        return [self._sequence(stream, rung) for _ in range(draws)]
+
+    def _sequence(self, stream: Stream, rung: Callable[[int], Rung]) -> list[int]:
+        while True:
+            place = self._shares.propose(stream)
+            reach, mass = rung(place)
+            if self._shares.accepted(place, mass, stream):
+                return _shuffled(reach, stream)
+
+    def _rung(self, rung: int) -> Rung:
+        """How far each place reaches, and N (e^(-rate u) - e^(-rate u')), u' the next rung."""
+        reach = self.ladder.reach(int(self.ladder.rungs[rung])).tolist()
+        count = prod(n - i for i, n in enumerate(reach))
         rungs = self.ladder.rungs
         here = self.rate * int(rungs[rung])
         step = self.rate * int(rungs[rung + 1] - rungs[rung]) if rung + 1 < len(rungs) else None
@@ -56,7 +67,7 @@ class Sequences:
             width = 1 if step is None else -(-ball(step)).expm1()
             return ball(Fraction(count)) * (-ball(here)).exp() * width
 
-        return mass
+        return reach, mass
 
 
 def _shuffled(reach: list[int], stream: Stream) -> list[int]:

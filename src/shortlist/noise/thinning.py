@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from shortlist.noise.envelope import ERROR, Envelope, Proposal, accepted
@@ -70,7 +71,7 @@ def first_arrival(envelope: Envelope, deadline: Lazy, stream: Stream) -> tuple[i
     """
     slices = 0
     while True:
-        start, end = 1 - Fraction(1, 1 << slices), 1 - Fraction(1, 2 << slices)
+        start, end = _slice(slices)
         final = not later(deadline, end)
         arrival = Arrival(start, envelope.total, slices + 1 - envelope.shift)
         while True:
@@ -84,6 +85,12 @@ def first_arrival(envelope: Envelope, deadline: Lazy, stream: Stream) -> tuple[i
         if final:
             return None
         slices += 1
+
+
+@lru_cache
+def _slice(number: int) -> tuple[Fraction, Fraction]:
+    """Where this slice of the times begins and ends."""
+    return 1 - Fraction(1, 1 << number), 1 - Fraction(1, 2 << number)
 
 
 def later(time: Lazy, end: Fraction) -> bool:

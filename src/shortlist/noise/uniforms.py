@@ -84,7 +84,7 @@ def subset(size: int, count: int, stream: Stream) -> Indices:
         return np.array(sorted(few), np.int64)
     drawn = np.empty(0, np.int64)
     while True:
-        drawn = np.append(drawn, _many_below(size, count + count * count // size + FEW, stream))
+        drawn = np.append(drawn, _about(size, count + count * count // size + FEW, stream))
         keys = np.sort((drawn << 32) | np.arange(len(drawn)))  # by value, equal ones by the time they were drawn
         values, when = keys >> 32, keys & (HALF - 1)
         first = np.append(True, values[1:] > values[:-1])
@@ -94,8 +94,16 @@ def subset(size: int, count: int, stream: Stream) -> Indices:
             return chosen
 
 
-def _many_below(size: int, about: int, stream: Stream) -> Indices:
-    """About that many independent uniform values among 0, .., size - 1, for size < 2^32, from half a word each.
+def many_below(size: int, count: int, stream: Stream) -> Indices:
+    """So many independent uniform values among 0, .., size - 1, for size < 2^32."""
+    drawn = np.zeros(count, np.int64) if size == 1 else np.empty(0, np.int64)
+    while len(drawn) < count:
+        drawn = np.append(drawn, _about(size, count - len(drawn), stream))
+    return drawn[:count]
+
+
+def _about(size: int, about: int, stream: Stream) -> Indices:
+    """About that many of them, from half a word each.
 
     Of the 2^32 values h, those with h size mod 2^32 >= 2^32 mod size give each floor(h size / 2^32) equally often
     (Lemire 2019); the others are thrown away.
