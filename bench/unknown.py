@@ -30,7 +30,8 @@ CAPS = (1, 2, 3, 5, 8, 15, 30, 60, 175, 400)
 def recall(rows, counts, k):
     """The mean share of the true top k, tied labels counting as equal."""
     least = np.partition(counts, len(counts) - k)[len(counts) - k]
-    return np.mean([np.count_nonzero(counts[np.asarray(row, np.int64)] >= least) / k for row in rows])
+    named = ([i for i in row if i >= 0] for row in rows)
+    return np.mean([np.count_nonzero(counts[np.array(row, np.int64)] >= least) / k for row in named])
 
 
 def thresholding(counts, k, epsilon, delta, held, trials, rng):

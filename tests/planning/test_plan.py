@@ -98,8 +98,8 @@ def test_a_plan_without_a_public_list_holds_for_the_mechanisms():
             "stable": lambda paid: StableTopK(k=4, budget=paid),
         }[one.method](paid)
         drawn = built.release_many(values, draws=1500, rng=sl.testing.seeded(3), monotone=True)
-        sets = [one[1] if isinstance(one, tuple) else one for one in drawn]
-        recall = np.mean([len({0, 1, 2, 3} & set(one or [])) / 4 for one in sets])
+        sets = [one[1] or [] if isinstance(one, tuple) else one for one in drawn]
+        recall = np.mean([len({0, 1, 2, 3} & set(one)) / 4 for one in sets])
         assert recall == pytest.approx(0.8, abs=0.06), one  # 5 standard errors of the widest, a set or nothing
 
 
