@@ -36,7 +36,7 @@ class Rows:
     """Some races, one row each: the k that came first."""
 
     finishes: Noisy
-    runners: Indices
+    names: Indices
     """Whose finish stands in which column; that of the line stands in the last one."""
     first: Indices
     """The columns of the k, best first."""
@@ -44,7 +44,7 @@ class Rows:
     @property
     def indices(self) -> Indices:
         """The candidates that came first, best first, and LINE where the line did."""
-        return self.runners[self.first]
+        return self.names[self.first]
 
     def values(self) -> Floats:
         """Their noisy scores, rounded down to the grid."""
@@ -57,7 +57,7 @@ class Rows:
 
     def leads(self) -> Floats:
         """The leads over the line, rounded down to the grid; NaN for those behind it."""
-        return self.finishes.leads(self.first, np.full_like(self.first, len(self.runners) - 1), self.ahead())
+        return self.finishes.leads(self.first, np.full_like(self.first, len(self.names) - 1), self.ahead())
 
     def ahead(self) -> Mask:
         """Who is ahead of the line."""
