@@ -1,5 +1,6 @@
 """Many races at once: every number is the exact one, rounded down, on every path."""
 
+import dataclasses
 from fractions import Fraction
 from itertools import pairwise
 
@@ -15,12 +16,12 @@ from shortlist.noise.additive import add_noise_to_rows
 from shortlist.noise.entropy import Seeded
 from shortlist.noise.grid import FINENESS, Grid
 from shortlist.noise.kinds import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
-from shortlist.noise.lazy import exactly, rounded
+from shortlist.noise.lazy import exactly, floor_of, narrowing, rounded
 from shortlist.noise.line import Runner, best_of
 from shortlist.noise.rows import LINE, Field, padded
 
 from ..support import SIGNIFICANCE, assert_law
-from .test_race import coarse, every, plackett_luce, without_floats
+from .test_race import every, plackett_luce, without_floats
 
 LINES = {
     "none": None,
@@ -93,11 +94,21 @@ def test_every_number_is_the_exact_one_rounded_down(values, line):
         assert_same(one_chunk(field, 60), oracle(field, 60))
 
 
+def misleading(noise):
+    """The same noise, with a float stage that errs as far as it says it may."""
+
+    def unsure(words, level):
+        q, error = noise.quantile(words, level)
+        return q + np.where(words % 2, 0.25, -0.25), error + 0.25
+
+    return dataclasses.replace(noise, quantile=unsure)
+
+
 @pytest.mark.parametrize("line", LINES.values(), ids=list(LINES))
 @every
 def test_floats_and_exact_arithmetic_agree_on_the_same_words(noise, line):
     wanted = one_chunk(Field(SCORES["whole"], 3, Fraction(2), noise, line), 400)
-    for force in (coarse, without_floats):
+    for force in (misleading, without_floats):
         assert_same(one_chunk(Field(SCORES["whole"], 3, Fraction(2), force(noise), line), 400), wanted)
 
 
@@ -109,16 +120,17 @@ def test_scales_beyond_floats_are_exact_as_well(scale):
         assert_same(one_chunk(field, 40), oracle(field, 40))
 
 
+class Extreme(Seeded):
+    """Many words near zero and one, where the part that is not drawn yet decides."""
+
+    def words(self, count):
+        found = super().words(count).copy()
+        if count > 1:
+            found[::5], found[1::7] = 0, 2**64 - 1
+        return found
+
+
 def test_words_near_zero_and_one_are_exact_as_well():
-    """The part that is not drawn yet decides there."""
-
-    class Extreme(Seeded):
-        def words(self, count):
-            found = super().words(count).copy()
-            if count > 1:
-                found[::5], found[1::7] = 0, 2**64 - 1
-            return found
-
     for noise in KINDS.values():
         field = Field(SCORES["whole"], 5, Fraction(2), noise, Runner(Fraction(0), Fraction(3), GUMBEL))
         (rows,) = field.races(50, Extreme(1))
@@ -126,6 +138,30 @@ def test_words_near_zero_and_one_are_exact_as_well():
         assert (rows.gaps() >= 0).all()
         steps = rows.values()[:, :-1] - rows.values()[:, 1:] - rows.gaps()
         assert set((steps / 2.0**field.grid.exponent).ravel().tolist()) <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize("source", [Seeded(1), Extreme(1)], ids=["plain", "extreme"])
+@pytest.mark.parametrize("values", SCORES.values(), ids=list(SCORES))
+def test_intervals_surely_hold_the_numbers(values, source):
+    tiny = Runner(Fraction(7, 3), Fraction(1, 10**400), EXPONENTIAL)
+    for line in (LINES["wider"], LINES["best of many"], tiny):
+        (rows,) = Field(values, 2, Fraction(2, 3), LAPLACE, line).races(40, source)
+        noisy = rows.finishes
+        for (row, column), low in np.ndenumerate(noisy.low):
+            number = noisy.exact(row, column)
+            least, most = next(narrowing(number.position, [(number.scale, number.draw)]))
+            assert low <= least
+            assert most <= noisy.high[row, column]
+
+
+def test_few_rows_need_exact_arithmetic(monkeypatch):
+    """Numbers are counted from a base among the winners, so that large scores cost no precision."""
+    asked = []
+    monkeypatch.setattr(grid_module, "floor_of", lambda *number: asked.append(1) or floor_of(*number))
+    for values in (SCORES["large"], np.array([1e30, 3e9, 3e9, 3e9])):
+        (rows,) = Field(values, 4, Fraction(2), EXPONENTIAL).races(6_000, Seeded(2))
+        rows.finishes.leads(rows.first[:, 1:-1], rows.first[:, 2:], np.ones((6_000, 2), np.bool_))
+    assert len(asked) < 100
 
 
 @every
