@@ -38,3 +38,15 @@ def assert_law(counts, law, *, wrong=None) -> None:
 
 def histogram(winners, d: int):
     return np.bincount(np.asarray(winners).ravel(), minlength=d)
+
+
+def p_value_of_two(one, two) -> float:
+    """Chi-square of two samples of cells (any hashable codes in arrays), rare cells merged."""
+    cells, inverse = np.unique(np.concatenate([one, two]), return_inverse=True)
+    a, b = (np.bincount(part, minlength=len(cells)) for part in np.split(inverse, [len(one)]))
+    rare = (a + b) * min(len(one), len(two)) < 8 * (len(one) + len(two))
+    a, b = (np.append(part[~rare], part[rare].sum()).astype(float) for part in (a, b))
+    keep = a + b > 0
+    ratio = np.sqrt(len(two) / len(one))
+    statistic = ((ratio * a - b / ratio)[keep] ** 2 / (a + b)[keep]).sum()
+    return float(chi2.sf(statistic, max(keep.sum() - 1, 1)))

@@ -10,11 +10,13 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
+from shortlist._arrays import Floats
 from shortlist.noise.lazy import rounded
 from shortlist.privacy.checks import number
 
+Real = TypeVar("Real", float, Floats)
 GapNoise = Literal["exponential", "laplace", "geometric"]
 BranchName = Literal["top", "middle"]
 
@@ -50,8 +52,10 @@ class ChainedGaps:
         return best_linear(found, gaps, ratio * ratio)
 
 
-def best_linear(measurements: list[float], gaps: list[float], ratio: float) -> list[float]:
+def best_linear(measurements: list[Real], gaps: list[Real], ratio: float) -> list[Real]:
     """The best linear unbiased estimate in O(k) (SPEC 9): lambda = `ratio` = Var(gap noise) / Var(measurement noise).
+
+    Of numbers, or of arrays of them: then every entry is an estimate of its own.
 
     beta_i = (sum alpha + lambda k alpha_i + p - k p_{i-1}) / ((1 + lambda) k), p_i = g_1 + .. + g_i and
     p = sum_{i<k} (k - i) g_i. The gap after the last item, to a loser that nobody measures, is not used.
@@ -64,7 +68,7 @@ def best_linear(measurements: list[float], gaps: list[float], ratio: float) -> l
     k = len(measurements)
     if not k:
         return []
-    below = [0.0]
+    below: list[Any] = [0.0]
     for gap in gaps[: k - 1]:
         below.append(below[-1] + gap)
     middle = (sum(measurements) + sum(below)) / k  # the best estimate of the first score, were the gaps exact

@@ -8,7 +8,7 @@ import pytest
 from shortlist.laws.winner import winner_probabilities
 from shortlist.noise.entropy import Seeded
 from shortlist.noise.kinds import KINDS
-from shortlist.noise.race import race_many
+from shortlist.noise.rows import race_many
 
 from ..support import assert_law, histogram
 

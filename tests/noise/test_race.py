@@ -15,7 +15,8 @@ from shortlist.noise.kinds import KINDS
 from shortlist.noise.lazy import compare
 from shortlist.noise.piecewise import piecewise_noise
 from shortlist.noise.plan import make_plan
-from shortlist.noise.race import race, race_many, skip_race
+from shortlist.noise.race import race, skip_race
+from shortlist.noise.rows import race_many
 
 from ..support import SIGNIFICANCE, assert_law, histogram, p_value
 

@@ -14,7 +14,7 @@ from shortlist.laws.stability import GaussianTest, LaplaceTest
 from shortlist.noise import passing, rationals, shares
 from shortlist.noise.kinds import GUMBEL
 from shortlist.noise.limited_sets import LimitedSets, log_partial_sums
-from shortlist.noise.line import best_of, how_many_above, noisy_line
+from shortlist.noise.line import Runner, best_of, how_many_above
 from shortlist.noise.passing import passes, passes_many
 from shortlist.noise.uniforms import Stream, many_below
 
@@ -93,9 +93,9 @@ def test_the_best_of_many_is_shifted_by_their_logarithm():
 
 def test_how_many_finish_above_a_line():
     source = sl.testing.seeded(1)
-    finishes = [noisy_line(Fraction(x), Fraction(1, 1000), GUMBEL, source) for x in (9, 7, 5)]
+    finishes = [Runner(Fraction(x), Fraction(1, 1000), GUMBEL).draw(source) for x in (9, 7, 5)]
     for height, above in ((10, 0), (8, 1), (6, 2), (4, 3)):
-        line = noisy_line(Fraction(height), Fraction(1, 1000), GUMBEL, source)
+        line = Runner(Fraction(height), Fraction(1, 1000), GUMBEL).draw(source)
         assert how_many_above(finishes, line) == above
 
 

@@ -9,6 +9,7 @@ import math
 import operator
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
@@ -62,6 +63,12 @@ class Draws:
     """
     chosen: Indices | None = None
     """What else was chosen, in whole numbers: a rank, a branch, which way it went."""
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[tuple[Indices, Floats]]) -> Draws:
+        """Positions and reals that were drawn some rows at a time."""
+        positions, reals = zip(*rows, strict=True)
+        return cls(np.concatenate(positions), np.concatenate(reals))
 
 
 class Mechanism(ABC):

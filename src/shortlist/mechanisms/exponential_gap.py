@@ -5,20 +5,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from shortlist.mechanisms.base import (
+    Draws,
     Mechanism,
     Outcome,
     check_known_candidates,
     checked_budget,
+    checked_draws,
     checked_pure,
+    checked_source,
     checked_work,
 )
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import GUMBEL
 from shortlist.noise.lazy import rounded
 from shortlist.noise.race import Work, race
+from shortlist.noise.rows import Field
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.scores import Scores
 
@@ -83,6 +87,12 @@ class ExponentialWithGap(Mechanism):
         finish = race(scores.values, k=2, scale=scale, noise=GUMBEL, source=source, work=self.work)
         gaps = finish.gaps()
         return Outcome([int(finish.indices[0])], notes=(NOTE,), gaps=gaps, p_value=p_value_of(gaps[0], scale))
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """The winner and its gap in independent draws, one row each, for study and audit of public scores."""
+        asked = self._studied(scores, question)
+        races = Field(asked.values, 2, self._scale(asked), GUMBEL).races(checked_draws(draws), checked_source(rng))
+        return Draws.of_rows((rows.indices[:, :1], rows.gaps()) for rows in races)
 
 
 def p_value_of(gap: float, scale: Fraction) -> float:

@@ -5,23 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
+
+from shortlist._arrays import Floats, Indices
 from shortlist.estimates import ChainedGaps, best_linear
 from shortlist.mechanisms.base import (
+    Draws,
     Mechanism,
     Outcome,
     check_known_candidates,
     checked_budget,
+    checked_draws,
     checked_k,
     checked_pure,
+    checked_source,
     checked_work,
 )
-from shortlist.noise.additive import add_noise
+from shortlist.noise.additive import add_noise, add_noise_to_rows
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import EXPONENTIAL, LAPLACE, Noise
 from shortlist.noise.lazy import rounded
 from shortlist.noise.race import Work, race
+from shortlist.noise.rows import Field, Rows
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.scores import Scores
 
@@ -94,6 +101,13 @@ class TopKWithGaps(Mechanism):
         indices, gaps = winners_with_gaps(scores, self.k, scale, checked_gap_noise(self.noise), source, self.work)
         return Outcome(indices, gaps=gaps, evidence=ChainedGaps(DEVIATIONS[self.noise] * rounded(scale)))
 
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
+        asked = self._studied(scores, question)
+        field = Field(asked.values, self.k + 1, self._scale(asked), checked_gap_noise(self.noise))
+        races = field.races(checked_draws(draws), checked_source(rng))
+        return Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredTopK(Mechanism):
@@ -147,8 +161,30 @@ class MeasuredTopK(Mechanism):
         noise = checked_gap_noise(self.noise)
         indices, gaps = winners_with_gaps(scores, self.k, selection, noise, source, self.work)
         measured = [add_noise(scores.values[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices]
-        ratio = (selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2
-        return Outcome(indices, best_linear(measured, gaps, float(ratio)), notes=(BIAS,), gaps=gaps)
+        return Outcome(indices, best_linear(measured, gaps, self._ratio(scores)), notes=(BIAS,), gaps=gaps)
+
+    def _ratio(self, scores: Scores) -> float:
+        """The variance of the noise that selects, in units of that which measures."""
+        selection, scale = self._scales(scores)
+        return float((selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2)
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """The positions and reals of independent draws, one row each, for study and audit of public scores.
+
+        The reals are the k gaps, then the k values: the estimate from gaps and measurements on their grids.
+        """
+        asked, source = self._studied(scores, question), checked_source(rng)
+        selection, scale = self._scales(asked)
+        ratio = self._ratio(asked)
+
+        def read(rows: Rows) -> tuple[Indices, Floats]:
+            indices, gaps = rows.indices[:, : self.k], rows.gaps()
+            measured = add_noise_to_rows(asked.values[indices], scale=scale, noise=LAPLACE, source=source)
+            values = best_linear(list(measured.T), list(gaps.T), ratio)
+            return indices, np.column_stack([gaps, *values])
+
+        field = Field(asked.values, self.k + 1, selection, checked_gap_noise(self.noise))
+        return Draws.of_rows(map(read, field.races(checked_draws(draws), source)))
 
 
 def _store(mechanism: TopKWithGaps | MeasuredTopK) -> None:

@@ -23,7 +23,8 @@ from shortlist.noise.contest import Contest, kth_largest
 from shortlist.noise.entropy import Source
 from shortlist.noise.gaussian import GAUSSIAN
 from shortlist.noise.kinds import Noise
-from shortlist.noise.race import Work, race, race_many
+from shortlist.noise.race import Work, race
+from shortlist.noise.rows import race_many
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, calibrate
 from shortlist.scores import Scores, as_scores
 

@@ -33,8 +33,9 @@ from shortlist.noise.contest import Contest
 from shortlist.noise.entropy import Source
 from shortlist.noise.guard import Guard, guarded
 from shortlist.noise.kinds import EXPONENTIAL
-from shortlist.noise.race import race, race_many
+from shortlist.noise.race import race
 from shortlist.noise.ranking import Ranking, ranked
+from shortlist.noise.rows import race_many
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.scores import Scores
 

@@ -9,13 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from shortlist.mechanisms.base import Mechanism, Outcome, check_known_candidates, checked_k, checked_work
+from shortlist.mechanisms.base import (
+    Draws,
+    Mechanism,
+    Outcome,
+    check_known_candidates,
+    checked_draws,
+    checked_k,
+    checked_source,
+    checked_work,
+)
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import GUMBEL
 from shortlist.noise.lazy import rounded
 from shortlist.noise.race import Work, race
+from shortlist.noise.rows import Field
 from shortlist.privacy import ApproxDP, GumbelDP, calibrate
 from shortlist.scores import Scores
 
@@ -85,6 +95,12 @@ class GumbelTopKValues(Mechanism):
         values = finish.values()
         soft_max = values[0] - rounded(Fraction(EULER) * scale)
         return Outcome([int(i) for i in finish.indices], values=values, soft_max=soft_max, notes=(NOTE,))
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """The positions and values of independent draws, one row each, for study and audit of public scores."""
+        asked = self._studied(scores, question)
+        races = Field(asked.values, self.k, self.scale(asked), GUMBEL).races(checked_draws(draws), checked_source(rng))
+        return Draws.of_rows((rows.indices, rows.values()) for rows in races)
 
 
 @lru_cache

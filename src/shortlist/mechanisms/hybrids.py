@@ -5,18 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from shortlist._arrays import Floats, Indices
 from shortlist.estimates import ChainedGaps, ThresholdGaps
 from shortlist.mechanisms.base import (
+    Draws,
     Mechanism,
     Outcome,
     check_known_candidates,
     checked_budget,
+    checked_draws,
     checked_k,
     checked_pure,
+    checked_source,
     checked_threshold,
     checked_work,
 )
@@ -25,8 +29,9 @@ from shortlist.mechanisms.stream import ex_post
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import EXPONENTIAL
 from shortlist.noise.lazy import nearest_float, rounded
-from shortlist.noise.line import Finish, difference, how_many_above, noisy_line
+from shortlist.noise.line import Finish, Runner, difference, how_many_above
 from shortlist.noise.race import Work, race
+from shortlist.noise.rows import LINE, Field, Rows, padded
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.privacy.checks import number
 from shortlist.privacy.filter import Currency
@@ -86,6 +91,9 @@ class HybridTopK(Mechanism):
         """k R / epsilon, exactly."""
         return self.k * scores.range_sensitivity / Fraction(self.guarantee.epsilon)
 
+    def _line(self, scores: Scores) -> Runner:
+        return Runner(Fraction(self.threshold), self._scale(scores), EXPONENTIAL)
+
     def _cost(self, scores: Scores, count: int) -> Fraction:
         """What a list of so many items costs: the threshold ended it if they are fewer than k."""
         relative = scores.largest_sensitivity / scores.range_sensitivity
@@ -94,7 +102,7 @@ class HybridTopK(Mechanism):
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         scale = self._scale(scores)
         indices, finishes = _best(scores, self.k + 1, scale, source, self.work)
-        line = noisy_line(Fraction(self.threshold), scale, EXPONENTIAL, source)
+        line = self._line(scores).draw(source)
         above = how_many_above(finishes, line)
         stopped = above < self.k
         count = min(above, self.k)
@@ -107,6 +115,13 @@ class HybridTopK(Mechanism):
             kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
             evidence=ChainedGaps(rounded(scale)),
         )
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
+        asked = self._studied(scores, question)
+        field = Field(asked.values, self.k + 1, self._scale(asked), EXPONENTIAL, self._line(asked))
+        races = field.races(checked_draws(draws), checked_source(rng))
+        return Draws.of_rows(_cut(rows, rows.gaps(), self.k) for rows in races)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +184,11 @@ class HybridSparseVector(Mechanism):
         first, each = self.shares(scores)
         return scores.largest_sensitivity / first, scores.range_sensitivity / each
 
+    def _line(self, scores: Scores) -> Runner:
+        """The threshold, noise centred on both sides."""
+        below, scale = self._scales(scores)
+        return Runner(Fraction(self.threshold) + scale - below, below, EXPONENTIAL)
+
     def _cost(self, scores: Scores, count: int) -> Fraction:
         """What an outcome of so many items costs."""
         first, each = self.shares(scores)
@@ -177,17 +197,23 @@ class HybridSparseVector(Mechanism):
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         below, scale = self._scales(scores)
         indices, finishes = _best(scores, self.k, scale, source, self.work)
-        line, term = noisy_line(Fraction(self.threshold), below, EXPONENTIAL, source)
-        centred = line + scale - below, term
-        count = how_many_above(finishes, centred)
+        line = self._line(scores).draw(source)
+        count = how_many_above(finishes, line)
         law = gap_law("exponential", self.threshold, below, scale, Fraction(0))
         return Outcome(
             indices[:count],
-            gaps=[_lead(one, centred) for one in finishes[:count]],
+            gaps=[_lead(one, line) for one in finishes[:count]],
             stopped=count < self.k,
             kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
             evidence=ThresholdGaps((law,) * count),
         )
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
+        asked = self._studied(scores, question)
+        field = Field(asked.values, self.k + 1, self._scales(asked)[1], EXPONENTIAL, self._line(asked))
+        races = field.races(checked_draws(draws), checked_source(rng))
+        return Draws.of_rows(_cut(rows, rows.leads(), self.k) for rows in races)
 
 
 def _store(mechanism: HybridTopK | HybridSparseVector) -> None:
@@ -204,6 +230,12 @@ def _best(scores: Scores, most: int, scale: Fraction, source: Source, work: Work
     there = len(values) if values.dtype.kind != "f" else int(np.count_nonzero(values > -np.inf))
     finish = race(values, k=min(most, there), scale=scale, noise=EXPONENTIAL, source=source, work=work)
     return [int(i) for i in finish.indices], finish.finishes()
+
+
+def _cut(rows: Rows, gaps: Floats, k: int) -> tuple[Indices, Floats]:
+    """The k winners and their gaps, as far as the threshold lets them."""
+    ahead = rows.ahead()
+    return padded(rows.indices, ahead, k, LINE), padded(gaps, ahead, k, np.nan)
 
 
 def _lead(one: Finish, two: Finish) -> float:

@@ -8,6 +8,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar
 
+import numpy as np
+
+from shortlist._arrays import Indices
 from shortlist.laws.bars import dummies, exponential_offset
 from shortlist.mechanisms.base import (
     Mechanism,
@@ -29,8 +32,9 @@ from shortlist.mechanisms.unknown import (
 )
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import EXPONENTIAL, GUMBEL, Noise
-from shortlist.noise.line import best_of, how_many_above, noisy_line
+from shortlist.noise.line import Runner, best_of, how_many_above
 from shortlist.noise.race import race
+from shortlist.noise.rows import LINE, Field, padded
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
 from shortlist.privacy.checks import number, up
 from shortlist.privacy.filter import Currency
@@ -188,20 +192,29 @@ class LimitedDomainTopK(Mechanism):
         """The ranks (from 0) of the winners in the working list, best first."""
         if not len(found.counts):
             return []
-        kind, (offset, many) = _checked_kind(self.noise), self._bar
-        scale, k = 1 / Fraction(self._rates[0]), min(self.k, len(found.counts))
-        finish = race(found.counts, k=k, scale=scale, noise=kind, source=source)
-        bars = best_of(many) if kind == GUMBEL else kind
-        above = how_many_above(finish.finishes(), noisy_line(found.beyond + 1 + offset, scale, bars, source))
-        return [int(rank) for rank in finish.indices[:above]]
+        kind, bar = _checked_kind(self.noise), self._noisy_bar(found)
+        finish = race(found.counts, k=min(self.k, len(found.counts)), scale=bar.scale, noise=kind, source=source)
+        return [int(rank) for rank in finish.indices[: how_many_above(finish.finishes(), bar.draw(source))]]
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Any
-    ) -> list[list[int]]:
-        """The positions of independent draws, best first, for study and audit of public scores."""
-        asked = self._studied(scores, question)
-        found, source = listing(asked.values, self._limit), checked_source(rng)
-        return [found.positions[self._ranks(found, source)].tolist() for _ in range(checked_draws(draws))]
+    def _noisy_bar(self, found: Listing) -> Runner:
+        """The bar, under noise of the scale of all."""
+        kind, (offset, many) = _checked_kind(self.noise), self._bar
+        noise = best_of(many) if kind == GUMBEL else kind
+        return Runner(found.beyond + 1 + offset, 1 / Fraction(self._rates[0]), noise)
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+        """The positions of independent draws, best first, one row each, for study and audit of public scores.
+
+        -1 where the bar had ended the list.
+        """
+        asked, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        found = listing(asked.values, self._limit)
+        if not len(found.counts):
+            return np.full((count, self.k), LINE)
+        bar = self._noisy_bar(found)
+        field = Field(found.counts, self.k + 1, bar.scale, _checked_kind(self.noise), bar)
+        ranks = [padded(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
+        return np.append(found.positions, LINE)[np.concatenate(ranks)]
 
 
 def _checked_kind(noise: str | Noise) -> Noise:

@@ -30,7 +30,8 @@ from shortlist.mechanisms.base import (
 from shortlist.noise.contest import Contest, kth_largest
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import Noise
-from shortlist.noise.race import Work, race, race_many
+from shortlist.noise.race import Work, race
+from shortlist.noise.rows import race_many
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.scores import Scores
 

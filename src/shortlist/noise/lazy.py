@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Term = tuple[Fraction, "Draw"]
 
+ONE = Fraction(1)
+
 
 class Draw:
     """Noise Q(U) of scale 1 with U in [value, value + 1] / 2^bits: the rest of U is drawn on demand."""
@@ -44,13 +46,18 @@ class Draw:
 
 
 class NoisyScore:
-    """A candidate in the race: its exact position (score - centre) / scale, and its noise."""
+    """A runner in the race: its exact position, and its noise; both in units of the noise where the scale is 1."""
 
-    __slots__ = ("draw", "position")
+    __slots__ = ("draw", "position", "scale")
 
-    def __init__(self, position: Fraction, draw: Draw) -> None:
+    def __init__(self, position: Fraction, draw: Draw, scale: Fraction = ONE) -> None:
         self.position = position
         self.draw = draw
+        self.scale = scale
+
+    def minus(self, other: NoisyScore) -> tuple[Fraction, list[Term]]:
+        """The difference, for `is_positive` and its like."""
+        return self.position - other.position, [(self.scale, self.draw), (-other.scale, other.draw)]
 
 
 def ball(value: Fraction) -> arb:
@@ -129,8 +136,7 @@ def rounded(exact: Fraction) -> float:
 
 def compare(a: NoisyScore, b: NoisyScore) -> int:
     """+1 if a finishes above b, -1 if below, exactly."""
-    one = Fraction(1)
-    return 1 if is_positive(a.position - b.position, [(one, a.draw), (-one, b.draw)]) else -1
+    return 1 if is_positive(*a.minus(b)) else -1
 
 
 def failures_before_success(value: int, level: int, source: Source) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from shortlist._arrays import Floats, Indices, Words
 from shortlist.noise.entropy import Source, word
-from shortlist.noise.kinds import GUMBEL, Noise
+from shortlist.noise.kinds import GUMBEL, RELATIVE_ERROR, Noise
 from shortlist.noise.lazy import Draw, Term, is_positive
 
 if TYPE_CHECKING:
@@ -17,20 +19,33 @@ Finish = tuple[Fraction, Term]
 """An exact noisy number: its centre, and (scale, noise)."""
 
 
-def noisy_line(centre: Fraction, scale: Fraction, noise: Noise, source: Source) -> Finish:
-    """centre + scale * noise, drawn lazily."""
-    return centre, (scale, Draw(noise, word(source), 64, source))
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """centre + scale * noise, before it is drawn: a line, or a candidate."""
+
+    centre: Fraction
+    scale: Fraction
+    noise: Noise
+
+    def draw(self, source: Source) -> Finish:
+        """One such number, drawn lazily."""
+        return self.centre, (self.scale, Draw(self.noise, word(source), 64, source))
 
 
 def best_of(many: int) -> Noise:
-    """The law of the largest of so many Gumbel noises: Gumbel noise + ln(many). For lines only: it has no other law."""
+    """The largest of so many Gumbel noises: Gumbel noise + ln(many). For lines only: it knows its quantiles alone."""
+    shift = math.log(many)
+
+    def quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
+        q, error = GUMBEL.quantile(words, level)
+        return q + shift, error + RELATIVE_ERROR * shift
 
     def exact_quantile(v: int, bits: int) -> arb:
         from flint import arb
 
         return GUMBEL.exact_quantile(v, bits) + arb(many).log()
 
-    return replace(GUMBEL, name=f"best of {many} gumbel", exact_quantile=exact_quantile)
+    return replace(GUMBEL, name=f"best of {many} gumbel", quantile=quantile, exact_quantile=exact_quantile)
 
 
 def difference(one: Finish, two: Finish) -> tuple[Fraction, list[Term]]:

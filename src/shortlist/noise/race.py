@@ -14,7 +14,6 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist.noise.contest import Contest, kth_largest, ranking
@@ -119,39 +118,6 @@ def skip_race(plan: Plan, source: Source) -> Finish:
         runners = _Runners(hits.index, hits.words, hits.level, low, high)
         return runners.keep(np.flatnonzero(high >= plan.threshold)).finish(contest, source)
     return _best(contest, plan.reveal(hits, source)).finish(contest, source)
-
-
-@np.errstate(all="ignore")
-def race_many(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, draws: int) -> Indices:
-    """The winners of that many independent races, one row each, best first."""
-    winners = np.empty((draws, k), np.int64)
-    if len(values) >= SKIP_FROM:
-        run = prepare(values, k=k, scale=scale, noise=noise)
-        for row in range(draws):
-            winners[row] = run(source).indices
-        return winners
-    contest = Contest(values, k, scale, noise, kth_largest(values, k))
-    rows = max(1, CHUNK // len(values))
-    for start in range(0, draws, rows):
-        count = min(rows, draws - start)
-        words = source.words(count * len(values)).reshape(count, len(values))
-        winners[start : start + count] = _rows(contest, words, source)
-    return winners
-
-
-def _rows(contest: Contest, words: NDArray[np.uint64], source: Source) -> Indices:
-    """One race in each row of words. Rows that floats cannot decide are run through exact arithmetic."""
-    k = contest.k
-    low, high = contest.intervals(contest.values, words, 0)
-    order = np.argsort(-high, axis=1)[:, : k + 1]
-    lowest = np.minimum.accumulate(np.take_along_axis(low, order[:, :k], axis=1), axis=1)
-    next_high = np.take_along_axis(high, order[:, 1:], axis=1)
-    undecided = (lowest[:, : next_high.shape[1]] <= next_high).any(axis=1)
-    for row in np.flatnonzero(undecided):
-        index = np.arange(words.shape[1])
-        runners = _Runners(index, words[row], np.zeros_like(index), low[row], high[row])
-        order[row, :k] = runners.finish(contest, source).indices
-    return order[:, :k]
 
 
 def _everyone(d: int, source: Source) -> Iterator[tuple[Indices, Words, Indices]]:
