@@ -13,7 +13,7 @@ from shortlist.mechanisms import SparseVector
 from shortlist.noise import answers as module
 from shortlist.noise.answers import ManyRuns
 from shortlist.noise.entropy import Seeded
-from shortlist.noise.grids import floors, step_for
+from shortlist.noise.grid import floors, step_for
 
 from ..exact.svt_box import BELOW
 from ..support import SIGNIFICANCE, assert_law, p_value

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shortlist._arrays import Floats, Indices, Mask, Values, Words
 from shortlist.noise.barrier import SLACK, Barrier, Test, scaled
 from shortlist.noise.entropy import Source
-from shortlist.noise.grids import floors, step_for
+from shortlist.noise.grid import floors, step_for
 from shortlist.noise.kinds import Noise
 from shortlist.noise.lazy import Draw, rounded
 from shortlist.noise.skipping import CHUNK

@@ -31,6 +31,24 @@ Exact = Callable[[int, int], tuple[Fraction, list[Term]]]
 """From a row and a place in it to the exact number, as (offset, terms)."""
 
 
+def fine_exponent(scale: Fraction) -> int:
+    """Of a power of two, about 2^-FINENESS of the scale."""
+    return scale.numerator.bit_length() - scale.denominator.bit_length() - FINENESS
+
+
+def step_for(scale: Fraction) -> Fraction:
+    """That power of two, or the nearest one that floats can hold."""
+    return Fraction(2) ** min(max(fine_exponent(scale), -1074), 1023)
+
+
+@np.errstate(all="ignore")
+def floors(low: Floats, high: Floats, step: Fraction) -> tuple[Floats, Mask]:
+    """(floor(x / step), whether the interval around x tells it), step a power of two; where it does not, anything."""
+    unit = float(step)
+    found = np.floor(low / unit)
+    return found, (found == np.floor(high / unit)) & np.isfinite(found)
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
     """The multiples of 2^exponent, counted from the multiple `base` on."""
@@ -41,7 +59,7 @@ class Grid:
     @classmethod
     def around(cls, near: int | float, scale: Fraction) -> Grid:
         """For numbers near this one under noise of this scale."""
-        exponent = scale.numerator.bit_length() - scale.denominator.bit_length() - FINENESS
+        exponent = fine_exponent(scale)
         return cls(exponent, Fraction(near) // Fraction(2) ** exponent)
 
     def width(self, scale: Fraction) -> Fraction:
