@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from fractions import Fraction
-from itertools import pairwise, permutations
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import permutations
 from typing import Any
-
-import numpy as np
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
 from shortlist.audit.broken import catch_all
-from shortlist.audit.laws import MAKERS, prove_mechanism, utilities
+from shortlist.audit.laws import prove_mechanism
 from shortlist.audit.outputs import read_many
-from shortlist.audit.targets import Target, default_size, source_of
+from shortlist.audit.targets import UNKNOWN, Target, default_pairs, default_size, single_releases, source_of, target_of
 from shortlist.commands.audit import claimed
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
@@ -34,157 +32,68 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.canonical import default_gamma
-from shortlist.noise.kinds import EXPONENTIAL, GUMBEL, KINDS, LAPLACE, Noise
-from shortlist.scores import Scores
+from shortlist.noise.kinds import KINDS
+from shortlist.pate import PATE, MultiLabelPATE
 
-MANY, SOME = 10_000_000, 5_000
-NOISES = list(KINDS)
-FAST = [
-    *(NoisyMax(epsilon=1.0, noise=noise) for noise in NOISES),
-    NoisyMax(budget=ApproxDP(1.0, 0.01), noise="gaussian"),
-    *(OneshotTopK(k=2, epsilon=1.0, noise=noise) for noise in NOISES),
+
+def _with_monotone_scores(mechanism: Any) -> Any:
+    """The same mechanism; a sparse vector knows of its scores."""
+    return replace(mechanism, monotone=True) if isinstance(mechanism, SparseVector) else mechanism
+
+
+MANY, SOME = 14_300_000, 5_000
+"""Trials of an audit: seven tenths of them test its event, so that every strongest event has 10,000,000."""
+BOTH = [
+    NoisyMax(epsilon=1.0),
+    OneshotTopK(k=2, epsilon=1.0),
+    TopKWithGaps(k=1, epsilon=1.0),
+    GumbelTopKValues(k=1, budget=ApproxDP(1.0, 1e-3)),
+    SparseVector(threshold=0, k=1, epsilon=1.0),
+    HybridTopK(threshold=0, k=1, epsilon=1.0),
+    HybridSparseVector(threshold=0, k=1, epsilon=1.0),
+    LargeGap(epsilon=1.0),
 ]
-"""Their `release_many` is the release itself, many at a time."""
-SLOW = [
+"""Audited with general and with monotone scores."""
+GENERAL = [
+    *(NoisyMax(epsilon=1.0, noise=noise) for noise in KINDS if noise != "exponential"),
+    NoisyMax(budget=ApproxDP(1.0, 0.01), noise="gaussian"),
+    *(OneshotTopK(k=2, epsilon=1.0, noise=noise) for noise in KINDS if noise != "gumbel"),
     CanonicalTopK(k=2, epsilon=1.0),
     CanonicalTopK(k=2, epsilon=1.0, noise="gumbel"),
     GuardedTopK(k=3, epsilon=1.0),
     JointTopK(k=2, epsilon=1.0),
-    TopKWithGaps(k=1, epsilon=1.0),
     TopKWithGaps(k=1, epsilon=1.0, noise="laplace"),
+    TopKWithGaps(k=2, epsilon=1.0),
     MeasuredTopK(k=1, epsilon=1.0),
     ExponentialWithGap(epsilon=1.0),
-    GumbelTopKValues(k=1, budget=ApproxDP(1.0, 1e-3)),
-    SparseVector(threshold=0, k=1, epsilon=1.0),
+    GumbelTopKValues(k=2, budget=ApproxDP(1.0, 1e-3)),
     SparseVector(threshold=0, k=1, epsilon=1.0, noise="laplace"),
     SparseVector(threshold=0, k=1, epsilon=1.0, noise="geometric"),
     SparseVector(threshold=0, k=1, epsilon=1.0, adaptive=True),
-    HybridTopK(threshold=0, k=1, epsilon=1.0),
-    HybridSparseVector(threshold=0, k=1, epsilon=1.0),
-    LargeGap(epsilon=1.0),
+]
+MONOTONE = [
     StableTopK(k=1, epsilon=1.0, delta=0.05),
     StableTopK(budget=ZCDP(0.5, 0.05), limit=2),
     LimitedDomainTopK(k=1, epsilon=1.0, delta=0.05, limit=2),
     LimitedDomainTopK(k=1, epsilon=1.0, delta=0.05, limit=2, noise="exponential"),
     CanonicalLimitedDomain(k=2, epsilon=1.0, delta=0.05),
 ]
-"""One `release` after the other."""
+"""Counts of users, with labels that one user may bring."""
+EVERY = [
+    *((one, False) for one in [*BOTH, *GENERAL]),
+    *((_with_monotone_scores(one), True) for one in [*BOTH, *MONOTONE]),
+]
 
-
-# The same laws, many at a time: the noise's own quantiles of secure words, put together in floats, hence on a grid (the
-# auditor convicted these floats by their low-order bits before there was one)
-
-GRID = 2.0**16
-
-
-def _finishes(noise: Noise, scale: Fraction, places: list[float], draws: int, source: Any) -> Any:
-    words = source.words(draws * len(places))
-    quantiles, _ = noise.quantile(words, 0)
-    return np.array(places) + float(scale) * quantiles.reshape(draws, len(places))
-
-
-def _winner_and_gap(z: Any) -> tuple[Any, Any]:
-    ranked = np.sort(z, axis=1)
-    return z.argmax(1), ranked[:, -1] - ranked[:, -2]
-
-
-def _quantile_draws(mechanism: Any) -> Callable[[list[float], int, Any], Any] | None:
-    """(scores, draws, source) -> arrays, for k = 1 and general scores of sensitivity 1."""
-    exponents = _exponents(mechanism)
-    if exponents is not None:
-        kind = mechanism._kind if isinstance(mechanism, CanonicalTopK) else GUMBEL
-
-        def choice(x: list[float], n: int, source: Any) -> Any:
-            return _finishes(kind, Fraction(1), exponents(x), n, source).argmax(1), np.empty((n, 0))
-
-        return choice
-    if isinstance(mechanism, TopKWithGaps):
-        noise = KINDS[mechanism.noise]
-        return lambda x, n, source: _winner_and_gap(_finishes(noise, Fraction(2), x, n, source))
-    if isinstance(mechanism, ExponentialWithGap):
-        return lambda x, n, source: _winner_and_gap(_finishes(GUMBEL, Fraction(2), x, n, source))
-    if isinstance(mechanism, MeasuredTopK):
-
-        def measured(x: list[float], n: int, source: Any) -> Any:
-            winner, gap = _winner_and_gap(_finishes(EXPONENTIAL, Fraction(4), x, n, source))
-            return winner, np.stack(
-                [gap, np.array(x)[winner] + _finishes(LAPLACE, Fraction(2), [0.0], n, source)[:, 0]], 1
-            )
-
-        return measured
-    if isinstance(mechanism, GumbelTopKValues):
-        scale = mechanism.scale(Scores([0, 1]))
-
-        def values(x: list[float], n: int, source: Any) -> Any:
-            z = _finishes(GUMBEL, scale, x, n, source)
-            return z.argmax(1), z.max(1)
-
-        return values
-    if isinstance(mechanism, SparseVector) and not mechanism.adaptive:
-        return _sparse(mechanism)
-    if isinstance(mechanism, HybridTopK):
-
-        def hybrid(x: list[float], n: int, source: Any) -> Any:
-            winner, gap = _winner_and_gap(_finishes(EXPONENTIAL, Fraction(2), [0.0, *x], n, source))
-            return winner, np.where(winner == 0, np.nan, gap)
-
-        return hybrid
-    if isinstance(mechanism, HybridSparseVector):
-        first, each = mechanism.shares(Scores([0, 1]))
-
-        def above(x: list[float], n: int, source: Any) -> Any:
-            line = _finishes(EXPONENTIAL, 1 / first, [0.0], n, source)[:, 0] - float(1 / first)
-            z = _finishes(EXPONENTIAL, 2 / each, x, n, source) - float(2 / each)
-            gap = z.max(1) - line
-            return np.where(gap > 0, z.argmax(1), -1), np.where(gap > 0, gap, np.nan)
-
-        return above
-    return None
-
-
-def _exponents(mechanism: Any) -> Callable[[list[float]], list[float]] | None:
-    """Of mechanisms that are one noisy maximum over sets, sequences or ranks, general scores of sensitivity 1."""
-    if isinstance(mechanism, CanonicalTopK):
-        return lambda x: [float(u) / 2 for u in utilities(x, mechanism.k, default_gamma(mechanism.k, len(x))).values()]
-    if isinstance(mechanism, JointTopK):
-
-        def joint(x: list[float]) -> list[float]:
-            best, orders = sorted(x, reverse=True), permutations(range(len(x)), mechanism.k)
-            return [-max(best[place] - x[i] for place, i in enumerate(order)) / 4 for order in orders]
-
-        return joint
-    if isinstance(mechanism, LargeGap):
-        return lambda x: [(one - two) / 4 for one, two in pairwise(sorted(x, reverse=True))]
-    return None
-
-
-def _sparse(mechanism: SparseVector) -> Callable[[list[float], int, Any], Any]:
-    rules = mechanism.rules
-    test = rules.branches[0].test
-    whole = np.floor if rules.whole else lambda z: z
-
-    def run(x: list[float], n: int, source: Any) -> Any:
-        line = whole(_finishes(rules.noise, rules.threshold_scale, [0.0], n, source))
-        gaps = np.array(x) + whole(_finishes(test.noise, test.scale, [0.0] * len(x), n, source)) - line
-        gaps = gaps - float(test.centre)
-        passed = gaps >= float(test.cut)
-        first = np.where(passed.any(1), passed.argmax(1), -1)
-        return first, np.where(first >= 0, gaps[np.arange(n), first], np.nan)
-
-    return run
-
-
-def by_quantiles(mechanism: Any) -> Target | None:
-    draws_of = _quantile_draws(mechanism)
-    if draws_of is None:
-        return None
-
-    def draw(x: Any, draws: int, seed: int | None) -> Any:
-        code, real = draws_of([float(value) for value in x], draws, source_of(seed))
-        return read_many((code, np.floor(real * GRID) / GRID), draws)
-
-    return Target(f"{mechanism!r} by quantiles", draw, 250_000, True, True)
+VOTES = [[0, 0], [1, 0], [0, 1], [1, 1]]
+BALLOTS = [
+    ([*[[1, 0]] * many, *[[0, 1]] * few, one], [*[[1, 0]] * many, *[[0, 1]] * few, other])
+    for many in (1, 2, 4)
+    for few in (0, 1, 2)
+    for one, other in permutations(VOTES, 2)
+]
+"""Votes of a few teachers on two labels, one of whom changes all of hers."""
+CLASSES = [([*[0] * many, *[1] * few, 0], [*[0] * many, *[1] * few, 1]) for many in (0, 1, 3) for few in (0, 1, 3)]
+"""The same where everyone names one class."""
 
 
 def _label(mechanism: Any) -> str:
@@ -193,55 +102,62 @@ def _label(mechanism: Any) -> str:
     return f"{type(mechanism).__name__}({words}{', adaptive' * getattr(mechanism, 'adaptive', False)})"
 
 
-def _box(mechanism: Any) -> str:
-    if not isinstance(mechanism, tuple(MAKERS)):
-        return "-"
+def _box(mechanism: Any, monotone: bool) -> str:
     d, top = (6, 1) if isinstance(mechanism, GuardedTopK) else (4, 2) if getattr(mechanism, "k", 1) == 2 else (3, 2)
-    if isinstance(mechanism, StableTopK | LimitedDomainTopK | CanonicalLimitedDomain):
-        d, top = 3, 3
-    elif isinstance(mechanism, LargeGap | SparseVector | HybridTopK | HybridSparseVector):
+    if isinstance(mechanism, (*UNKNOWN, LargeGap, SparseVector, HybridTopK, HybridSparseVector)):
         d, top = 3, 3  # they see how high the scores are, and the auditor tries threes
-    elif isinstance(mechanism, MeasuredTopK):
-        d, top = 2, 2
-    proof = prove_mechanism(mechanism, d=d, top=top)
-    return (
-        f"{proof.log_ratio:.4f}, proved"
-        if proof.holds and proof.log_ratio < 99
-        else "proved"
-        if proof.holds
-        else "BROKEN"
-    )
+    elif isinstance(mechanism, MeasuredTopK | TopKWithGaps) and mechanism.k + (type(mechanism) is MeasuredTopK) > 1:
+        d, top = mechanism.k + 1, 2
+    proof = prove_mechanism(mechanism, d=d, top=top, monotone=monotone)
+    if not proof.holds:
+        return "BROKEN"
+    return f"{proof.log_ratio:.4f}, proved" if proof.log_ratio < 99 else "proved"
 
 
-def _row(mechanism: Any, target: Any, trials: int, how: str) -> str:
-    found = sl.audit(target, claim=mechanism.guarantee, trials=trials, d=default_size(mechanism))
+def _row(mechanism: Any, target: Target, trials: int, monotone: bool) -> str:
+    pairs = list(default_pairs(mechanism, default_size(mechanism), monotone=monotone))
+    found = sl.audit(target, claim=mechanism.guarantee, trials=trials, pairs=pairs)
+    words = _label(mechanism), "monotone" if monotone else "general", claimed(mechanism.guarantee)
+    return _cells(words, _box(mechanism, monotone), found)
+
+
+def _query(name: str, pate: PATE | MultiLabelPATE, delta: float, pairs: list[Any]) -> str:
+    """One query of a crowd, against what it costs."""
+
+    def draw(votes: Any, draws: int, seed: int | None) -> Any:
+        return read_many(pate.label_many(votes, draws=draws, rng=source_of(seed)), draws)
+
+    claim = pate.query.as_approx(delta)
+    found = sl.audit(Target(name, draw, 250_000, True, True), claim=claim, trials=MANY, pairs=pairs)
+    return _cells((f"{name}, a query", "votes", claimed(claim)), "-", found)
+
+
+def _cells(words: tuple[str, ...], box: str, found: Any) -> str:
     verdict = "**violated**" if found.violated else "not refuted"
-    return (
-        f"| {_label(mechanism)} | {claimed(mechanism.guarantee)} | {_box(mechanism)} | {how} | {trials:,} | "
-        f"{found.epsilon_lower:.4f} | {found.rate:,.0f} | {verdict} |"
-    )
+    figures = f"{found.tested:,}", f"{found.epsilon_lower:.4f}", f"{found.rate:,.0f}"
+    return f"| {' | '.join((*words, box, *figures, verdict))} |"
 
 
-HEAD = "| mechanism | claim | largest log ratio on its box | draws | trials | epsilon at least | draws/s | verdict |"
+HEAD = (
+    "| mechanism | scores | claim | largest log ratio on its box | event tried | epsilon at least | draws/s | verdict |"
+)
 RULE = "|---|---|---|---|---|---|---|---|"
 
 
 def long_run() -> Iterator[str]:
-    """Our mechanisms under attack, many draws at a time, confidence 99.9%."""
+    """All mechanisms under attack by their own draws, many at a time, confidence 99.9%."""
     yield from (HEAD, RULE)
-    for mechanism in FAST:
-        yield _row(mechanism, mechanism, MANY, "release_many")
-    for mechanism in SLOW:
-        target = by_quantiles(mechanism)
-        if target is not None:
-            yield _row(mechanism, target, MANY, "quantiles")
+    for mechanism, monotone in EVERY:
+        yield _row(mechanism, target_of(mechanism, monotone=monotone), MANY, monotone)
+    yield _query("MultiLabelPATE", MultiLabelPATE(rho=0.5, delta=0.1, queries=1), 0.1, BALLOTS)
+    yield _query("PATE", PATE(rho=0.125, delta=1e-6, queries=1, classes=2), 0.0, CLASSES)
 
 
 def releases() -> Iterator[str]:
-    """Our mechanisms under attack, one release after the other, confidence 99.9%."""
+    """All mechanisms under attack, one release after the other, confidence 99.9%."""
     yield from (HEAD, RULE)
-    for mechanism in SLOW:
-        yield _row(mechanism, mechanism, SOME, "release")
+    for mechanism, monotone in EVERY:
+        yield _row(mechanism, single_releases(mechanism, monotone=monotone), SOME, monotone)
 
 
 def catalogue() -> Iterator[str]:

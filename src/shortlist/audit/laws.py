@@ -19,7 +19,7 @@ from shortlist.audit.boxes import TOLERANCE, Law, Point, Proof, RealLaw, neighbo
 from shortlist.audit.curves import NAMED, PRECISION, power, rational
 from shortlist.audit.races import best_of, gap_density, leads, ordered_law, set_law
 from shortlist.audit.set_laws import canonical, guarded, joint
-from shortlist.audit.set_laws import utilities as utilities
+from shortlist.audit.targets import UNKNOWN
 from shortlist.audit.transcripts import transcript_law
 from shortlist.audit.unknown_laws import (
     ballots,
@@ -281,5 +281,3 @@ MAKERS: dict[type[Mechanism], Maker] = {
     LimitedDomainTopK: limited_domain,
     CanonicalLimitedDomain: canonical_limited,
 }
-UNKNOWN = (StableTopK, LimitedDomainTopK, CanonicalLimitedDomain)
-"""For counts of labels that come from the data: their boxes are histograms, and one more user."""

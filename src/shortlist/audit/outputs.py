@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices
 from shortlist.estimates import Answer
+from shortlist.mechanisms.base import Draws
 from shortlist.release import Release
 
 LONGEST = 10_000
@@ -37,6 +38,8 @@ class Sample:
 
 def read_many(output: Any, draws: int) -> Sample:
     """The draws of a vectorised target: an array with one row each, of integers, of floats, or a pair of both."""
+    if isinstance(output, Draws):
+        return _read_draws(output)
     if isinstance(output, list):
         _check_rows(len(output), draws)
         return read_each(output)
@@ -58,6 +61,14 @@ def read_many(output: Any, draws: int) -> Sample:
     columns = np.concatenate(whole, axis=1)
     if columns.shape[1] == 1:
         return Sample(columns[:, 0], reals)
+    return Sample(columns @ _mixers(columns.shape[1]), reals)
+
+
+def _read_draws(found: Draws) -> Sample:
+    """Many draws of a mechanism. Places that are empty leave no trace, so rows may be of any width."""
+    parts = [found.indices] if found.chosen is None else [found.chosen.reshape(len(found.indices), -1), found.indices]
+    columns = np.concatenate(parts, axis=1) + 1
+    reals = np.empty((len(columns), 0)) if found.reals is None else found.reals
     return Sample(columns @ _mixers(columns.shape[1]), reals)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, product
 from typing import Any
 
@@ -22,13 +22,18 @@ from shortlist.mechanisms import (
     JointTopK,
     LimitedDomainTopK,
     Mechanism,
-    NoisyMax,
-    OneshotTopK,
     SparseVector,
     StableTopK,
 )
+from shortlist.mechanisms.base import Draws
 from shortlist.noise.entropy import SECURE, Seeded, Source
 from shortlist.scores import Scores
+
+UNKNOWN = (StableTopK, LimitedDomainTopK, CanonicalLimitedDomain)
+"""For counts of labels that come from the data: their inputs are histograms, and neighbours one more user."""
+
+ONE_BY_ONE = (CanonicalTopK, GuardedTopK, JointTopK, CanonicalLimitedDomain)
+"""Their draws take tens of microseconds, one after the other: smaller jobs."""
 
 Draw = Callable[[Any, int, int | None], Sample]
 """(input, how many, seed or None) -> that many independent draws."""
@@ -66,7 +71,7 @@ def target_of(subject: object, *, monotone: bool = False) -> Target:
 
 def scores_of(mechanism: Mechanism, x: Point, monotone: bool) -> Scores:
     """The scores at this point of a box; for unknown domains the labels that are there, and nothing of the others."""
-    if isinstance(mechanism, StableTopK | LimitedDomainTopK | CanonicalLimitedDomain):
+    if isinstance(mechanism, UNKNOWN):
         return Scores({f"label {i}": count for i, count in enumerate(x) if count}, monotone=True)
     return Scores(list(x), monotone=monotone)
 
@@ -76,19 +81,29 @@ def source_of(seed: int | None) -> Source:
 
 
 def _mechanism(mechanism: Mechanism, monotone: bool) -> Target:
+    """Its own draws, many at a time."""
+
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
         scores = x if isinstance(x, Scores) else scores_of(mechanism, x, monotone)
-        source = source_of(seed)
-        if isinstance(mechanism, GuardedTopK) and (run := mechanism._prepared(scores)) is not None:
-            return read_each(
-                [(tuple(sorted(picked)), used) for picked, used in (run.draw(source) for _ in range(draws))]
-            )
-        if isinstance(mechanism, NoisyMax | OneshotTopK | CanonicalTopK | JointTopK):
-            return read_many(mechanism.release_many(scores, draws=draws, rng=source), draws)
+        found = mechanism.release_many(scores, draws=draws, rng=source_of(seed))
+        found = found if isinstance(found, Draws) else Draws(found.reshape(draws, -1))
+        if isinstance(mechanism, UNKNOWN) and not isinstance(x, Scores):
+            there = np.array([*np.flatnonzero(x), -1])  # positions among the labels that are there, as numbers for all
+            found = replace(found, indices=there[found.indices])
+        return read_many(found, draws)
+
+    batch = 20_000 if isinstance(mechanism, ONE_BY_ONE) else 250_000
+    return Target(repr(mechanism), draw, batch, True, True)
+
+
+def single_releases(mechanism: Mechanism, *, monotone: bool = False) -> Target:
+    """One release after the other: slower, and all that a release shows."""
+
+    def draw(x: Any, draws: int, seed: int | None) -> Sample:
+        scores, source = scores_of(mechanism, x, monotone), source_of(seed)
         return read_each([mechanism.release(scores, rng=source) for _ in range(draws)])
 
-    batch = 250_000 if isinstance(mechanism, NoisyMax | OneshotTopK) else 1_000
-    return Target(repr(mechanism), draw, batch, True, True)
+    return Target(f"releases of {mechanism!r}", draw, 1_000, True, True)
 
 
 def _function(function: Callable[..., Any]) -> Target:
@@ -120,7 +135,7 @@ def default_size(subject: object) -> int:
 
 def default_pairs(subject: object, d: int, *, monotone: bool = False) -> Iterator[tuple[Point, Point]]:
     """Neighbours to try, the most telling first: few special ones, then all those of a small box."""
-    if isinstance(subject, StableTopK | LimitedDomainTopK | CanonicalLimitedDomain):
+    if isinstance(subject, UNKNOWN):
         yield from _histograms(d)
         return
     level = (

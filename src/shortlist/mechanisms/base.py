@@ -177,6 +177,12 @@ class Mechanism(ABC):
         reservation = self._booked(asked, ledger, purpose)
         return self._drawn(asked, source, reservation)
 
+    @abstractmethod
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Any
+    ) -> Indices | Draws:
+        """So many independent draws, exact and fast, for study and audit of public scores: nothing is booked."""
+
     @final
     def _booked(self, asked: Scores, ledger: Ledger | None, purpose: str) -> Reservation | None:
         """Refuse a question that does not fit, then book its charge: by public facts alone, so before rows are read."""

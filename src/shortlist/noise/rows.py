@@ -141,5 +141,6 @@ def _first(finishes: Noisy, k: int) -> Indices:
 
 
 def race_many(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, draws: int) -> Indices:
-    """The winners of that many independent races, one row each, best first."""
-    return np.concatenate([rows.indices for rows in Field(values, k, scale, noise).races(draws, source)])
+    """The winners of that many independent races (none, perhaps), one row each, best first."""
+    winners = (rows.indices for rows in Field(values, k, scale, noise).races(draws, source))
+    return np.concatenate([np.empty((0, k), np.int64), *winners])
