@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from shortlist.noise.entropy import Source
 from shortlist.noise.limited_sets import LimitedSets
 from shortlist.privacy import ZCDP, Guarantee, ThinnedRange
 from shortlist.scores import Scores
+
+if TYPE_CHECKING:
+    from shortlist.laws.unknown import Reached
 
 GAMMA = Fraction(17, 20)
 
@@ -145,6 +148,21 @@ class CanonicalLimitedDomain(Mechanism):
         ranks = np.array([one + [-1] * (self.k - len(one)) for one in found])
         rows = np.sort(np.append(positions, len(asked))[ranks], axis=1)  # no label comes after all labels
         return np.where(rows == len(asked), -1, rows)
+
+    def success_probability(self, scores: object, **question: Any) -> float:
+        """P[the set is a true top k], ties counting as equal: exact, to 1e-9."""
+        return self._reached(scores, question).top
+
+    def expected_recall(self, scores: object, **question: Any) -> float:
+        """The expected share of a true top k that is in the set: exact, to 1e-9."""
+        return self._reached(scores, question).recall
+
+    def _reached(self, scores: object, question: dict[str, Any]) -> Reached:
+        from shortlist.laws.unknown import canonical_limited_domain
+
+        assert self.limit is not None
+        counts, delta = self._studied(scores, question).values, self.guarantee.delta
+        return canonical_limited_domain(counts, self.k, self._round, delta, self.limit, float(self.gamma))
 
 
 def _checked_gamma(gamma: object) -> float | Fraction:

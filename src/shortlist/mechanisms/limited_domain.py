@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,9 @@ from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, T
 from shortlist.privacy.checks import number, up
 from shortlist.privacy.filter import Currency
 from shortlist.scores import Scores
+
+if TYPE_CHECKING:
+    from shortlist.laws.unknown import BarredRace
 
 STOPPED = "the list ended at the bar: no further name could be released"
 SHARES = (Fraction(0), Fraction(1, 64), *(Fraction(n, 20) for n in (1, 2, 3, 5, 7, 9, 10, 12)))
@@ -215,6 +218,21 @@ class LimitedDomainTopK(Mechanism):
         field = Field(found.counts, self.k + 1, bar.scale, _checked_kind(self.noise), bar)
         ranks = [padded(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
         return np.append(found.positions, LINE)[np.concatenate(ranks)]
+
+    def success_probability(self, scores: object, **question: Any) -> float:
+        """P[the list names a true top k], ties counting as equal, under Gumbel noise: exact, to 1e-9."""
+        return self._law(scores, question).top()
+
+    def expected_recall(self, scores: object, **question: Any) -> float:
+        """The expected share of a true top k that is named, under Gumbel noise: exact, to 1e-9."""
+        return self._law(scores, question).recall()
+
+    def _law(self, scores: object, question: dict[str, Any]) -> BarredRace:
+        from shortlist.laws.unknown import BarredRace
+
+        if _checked_kind(self.noise) != GUMBEL:
+            raise ValueError('exact utility is known for noise="gumbel" here; release_many draws public counts')
+        return BarredRace.of(self._studied(scores, question).values, self.k, *self._rates, self._limit)
 
 
 def _checked_kind(noise: str | Noise) -> Noise:

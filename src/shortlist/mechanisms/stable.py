@@ -251,6 +251,14 @@ class StableTopK(Mechanism):
             row[: len(found)] = sorted(found)
         return Draws(rows, None, drawn.chosen)
 
+    def success_probability(self, scores: object, **question: Any) -> float:
+        """P[the top k is released], for fixed k: the chance of the test at the gap behind it, to 1e-15."""
+        asked = self._studied(scores, question)
+        if self.k is None or self.fill:
+            raise ValueError("exact utility is known for a fixed k without fill: write k=10, or draw with release_many")
+        here, behind = sorted_counts(asked.values, self.k + 1)[-2:]
+        return float(self._parts.test.chance(here - behind).mid()) if here > behind else 0.0
+
 
 def certified_sets(counts: Values, ranks: Indices, most: int, test: StabilityTest, source: Source) -> Draws:
     """The top-j set for each rank j, up to `most`, if it passes. `chosen`: the rank, and whether it passed."""
