@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 
@@ -15,17 +16,24 @@ from shortlist.audit.events import Event, learn, lowest_bits, proportion_bounds
 from shortlist.audit.fingerprints import fingerprint
 from shortlist.audit.outputs import read_each, read_many
 from shortlist.audit.runs import Notebook, batches, seed_of
+from shortlist.audit.targets import target_of
 from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
     ExponentialWithGap,
     GuardedTopK,
+    GumbelTopKValues,
     JointTopK,
+    LargeGap,
     LimitedDomainTopK,
     NoisyMax,
     OneshotTopK,
     SparseVector,
+    StableTopK,
     TopKWithGaps,
 )
+from shortlist.mechanisms.base import Outcome
 from shortlist.privacy import ZCDP
+from shortlist.scores import Scores
 
 from . import outsiders
 
@@ -309,3 +317,59 @@ def test_jobs_have_seeds_of_their_own():
     assert seed_of(None, 1) is None
     assert len({seed_of(1, phase, n) for phase in ("a", "b") for n in range(50)}) == 100
     assert batches(25, 10) == [10, 10, 5]
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        StableTopK(k=1, epsilon=1.0, delta=1e-6),
+        StableTopK(epsilon=1.0, delta=1e-6),
+        LimitedDomainTopK(k=2, epsilon=1.0, delta=1e-6),
+        CanonicalLimitedDomain(k=2, epsilon=1.0, delta=1e-6),
+        LargeGap(epsilon=1.0, limit=3),
+    ],
+)
+def test_labels_are_told_apart_by_name_and_not_by_place(mechanism):
+    """One more user brings a label that stands before the others and is never released."""
+    x, y = {"bob": 50, "cy": 3}, {"ada": 1, "bob": 50, "cy": 3}
+    pairs = [tuple(Scores(counts, monotone=True, public=False) for counts in (x, y))]
+    assert not sl.audit(mechanism, pairs=pairs, trials=20_000, seed=1, workers=1).violated
+
+
+def test_rows_of_labels_say_who_was_named_whatever_their_order():
+    target = target_of(CanonicalLimitedDomain(k=2, epsilon=9.0, delta=0.4))
+    one = target.draw(Scores({"bob": 50, "cy": 40}, monotone=True, public=False), 50, 1)
+    two = target.draw(Scores({"cy": 40, "bob": 50}, monotone=True, public=False), 50, 1)
+    other = target.draw(Scores({"cy": 40, "di": 50}, monotone=True, public=False), 50, 1)
+    assert set(one.codes) == set(two.codes)
+    assert len(set(one.codes)) == 1
+    assert not set(one.codes) & set(other.codes)
+
+
+class Leaky(OneshotTopK):
+    """A single draw that tells the truth, beside sound draws of many."""
+
+    __slots__ = ()
+
+    def _draw(self, scores, source):
+        return Outcome([int(np.argmax(scores.values))])
+
+
+def test_a_subclass_that_changes_single_draws_is_judged_by_them():
+    assert sl.audit(Leaky(k=1, epsilon=1.0), trials=4000, seed=1, workers=1).violated
+    assert not sl.audit(OneshotTopK(k=1, epsilon=1.0), trials=4000, seed=1, workers=1).violated
+
+
+class Chatty(GumbelTopKValues):
+    """It releases the largest score beside its noisy one."""
+
+    __slots__ = ()
+
+    def _draw(self, scores, source):
+        sound = super(type(self), self)._draw(scores, source)
+        return replace(sound, soft_max=float(scores.values.max()))
+
+
+def test_all_numbers_of_a_release_are_looked_at():
+    budget = ApproxDP(1.0, 1e-3)
+    assert sl.audit(Chatty(k=1, budget=budget), trials=4000, seed=1, workers=1).violated

@@ -375,3 +375,18 @@ def test_an_empty_series_is_told_from_no_other():
 def test_a_delta_that_no_part_would_survive_is_refused_at_once(mechanism):
     with pytest.raises(ValueError, match="delta is too small"):
         mechanism(k=5, epsilon=1.0, delta=5e-324)
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "delta"), [(80, 10.7, 6.05e-6), (10, 0.02313, 1.75e-4), (80, 0.01711, 0.015), (2, 0.5, 1e-7)]
+)
+def test_what_a_ledger_books_fits_the_budget_that_was_asked_for(k, epsilon, delta):
+    assert LimitedDomainTopK(k=k, epsilon=epsilon, delta=delta).charge.epsilon_at(delta) <= epsilon
+
+
+def test_extreme_budgets_work_or_are_refused():
+    assert LimitedDomainTopK(k=1, limit=1, epsilon=1.0, delta=0.6).offset == 0  # one dummy, at c + 1
+    assert LimitedDomainTopK(k=3, epsilon=1e-300, delta=1e-6).offset > 1e6
+    for budget in (ApproxDP(5e-324, 1e-6), ZCDP(5e-324, 1e-6)):
+        with pytest.raises(ValueError, match="too small to be shared"):
+            LimitedDomainTopK(k=100, budget=budget)

@@ -12,8 +12,11 @@ from scipy.stats import kstest
 from shortlist.mechanisms import SparseVector
 from shortlist.noise import answers as module
 from shortlist.noise.answers import ManyRuns
+from shortlist.noise.barrier import Barrier
 from shortlist.noise.entropy import Seeded
 from shortlist.noise.grid import floors, step_for
+from shortlist.noise.kinds import EXPONENTIAL
+from shortlist.noise.lazy import Draw
 
 from ..exact.svt_box import BELOW
 from ..support import SIGNIFICANCE, assert_law, p_value
@@ -209,3 +212,22 @@ def test_the_power_of_a_wrong_stop_rule():
     right = Counter((row >= 0).sum() for row in runs_of(rules, VALUES).draw(Seeded(9), 4000)[0])
     law = [right[n] / 4000 for n in range(3)]
     assert p_value([drawn[n] for n in range(4)], [*law, 0.0]) == 0.0
+
+
+def test_sums_beyond_floats_decide_nothing():
+    """A gap of about 1e306 whose parts are near the largest float: it is below the cut of the first test."""
+    sv = SparseVector(threshold=0, k=1, epsilon=1.0, adaptive=True, sensitivity=1e306, monotone=True, theta=0.1)
+    noises = (17.92, 1.096, 0.01)
+
+    class Chosen:
+        secure = False
+
+        def words(self, count):
+            return np.array([int(2**64 * math.exp(-x)) for x in noises][:count], np.uint64)
+
+    rules = sv.rules
+    barrier = Barrier(rules.threshold, rules.threshold_scale, rules.noise, Chosen())
+    draws = [Draw(EXPONENTIAL, int(2**64 * math.exp(-x)), 64, Chosen()) for x in noises[1:]]
+    passed = [barrier.passes(1.7e308, one.test, draw) for one, draw in zip(rules.branches, draws, strict=True)]
+    assert passed == [False, False]
+    assert runs_of(rules, [1.7e308]).draw(Chosen(), 1)[0].tolist() == [[-1]]

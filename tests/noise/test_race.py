@@ -11,11 +11,11 @@ from scipy.integrate import quad
 from shortlist.noise import contest, skipping
 from shortlist.noise import race as module
 from shortlist.noise.entropy import Seeded
-from shortlist.noise.kinds import KINDS
+from shortlist.noise.kinds import EXPONENTIAL, KINDS
 from shortlist.noise.lazy import compare
 from shortlist.noise.piecewise import piecewise_noise
 from shortlist.noise.plan import make_plan
-from shortlist.noise.race import race, skip_race
+from shortlist.noise.race import prepare, race, skip_race
 from shortlist.noise.rows import race_many
 
 from ..support import SIGNIFICANCE, assert_law, histogram, p_value
@@ -359,3 +359,14 @@ def test_the_largest_noisy_score_has_its_law(noise):
         return np.diff(np.concatenate([[0], cdf, [1]]))
 
     assert_law(np.bincount(np.searchsorted(edges, tops), minlength=16), law(1.0), wrong=law(0.6))
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_few_candidates_among_blocks_that_never_finish(k):
+    """Fewer blocks than k have anybody who may win: the centre is then no block's maximum."""
+    small, values = np.arange(20.0), np.full(50_000, -np.inf)
+    values[7:27] = small
+    run = prepare(values, k=k, scale=Fraction(4), noise=EXPONENTIAL)
+    found = [run(Seeded(seed)).indices[0] - 7 for seed in range(2000)]
+    law, wrong = winner_law(small, 4, EXPONENTIAL), winner_law(small, 8, EXPONENTIAL)
+    assert_law(histogram(found, 20), law, wrong=wrong)

@@ -206,3 +206,25 @@ def test_sure_coins_stop_one_word_short_of_the_chance():
     low, high = passing._bounds(LaplaceTest(Fraction(1, 2), Fraction(1, 10)), 4)
     assert low == high
     assert passes_many(Certain(1), np.ones(50, np.int64), sl.testing.seeded(8)).all()
+
+
+@pytest.mark.parametrize("word", [0, 1, 3, 2**63, 2**64 - 4, 2**64 - 1])
+def test_a_score_beyond_floats_loses_whatever_the_words_are(word):
+    source = sl.testing.seeded(1)
+
+    class Once:
+        secure = False
+
+        def words(self, count):
+            return np.array([2**63, word], np.uint64) if count == 2 else source.words(count)
+
+    scores = [0, Fraction(10) ** 310]
+    assert rationals.rational_winners(scores, scale=Fraction(1), source=Once(), draws=1).tolist() == [1]
+
+
+def test_a_chance_that_is_not_enclosed_at_once_is_computed_further():
+    from shortlist.laws.stability import OptimalTest
+
+    test = OptimalTest(Fraction(1e100), Fraction(1e-6))
+    gaps = np.array([0, 1, 2] * 20)
+    assert passes_many(test, gaps, sl.testing.seeded(3)).tolist() == [False, False, True] * 20

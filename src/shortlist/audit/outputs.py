@@ -137,8 +137,13 @@ def _release(release: Release, reals: list[float]) -> Any:
     """All that a release shows about the scores."""
     names = release.items if release.indices is None else release.indices
     who = None if names is None else tuple(names) if release.ordered else tuple(sorted(names, key=repr))
-    shown = (release.values, release.gaps, release.answers)
+    shown = (release.values, release.gaps, release.answers, release.soft_max, release.p_value)
     return (who, release.k, release.used, release.stopped, *(_token(part, reals) for part in shown))
+
+
+def label_number(label: Any) -> int:
+    """A number for any label, not negative, and (but for a chance of 2^-62) its own."""
+    return _code(_token(label, [])) >> 1 & (1 << 62) - 1
 
 
 @lru_cache(maxsize=1 << 16)

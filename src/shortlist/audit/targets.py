@@ -12,7 +12,7 @@ import numpy as np
 
 from shortlist.audit.boxes import Point, neighbours
 from shortlist.audit.fingerprints import fingerprint
-from shortlist.audit.outputs import Sample, read_each, read_many
+from shortlist.audit.outputs import Sample, label_number, read_each, read_many
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -20,6 +20,7 @@ from shortlist.mechanisms import (
     HybridSparseVector,
     HybridTopK,
     JointTopK,
+    LargeGap,
     LimitedDomainTopK,
     Mechanism,
     SparseVector,
@@ -34,6 +35,8 @@ UNKNOWN = (StableTopK, LimitedDomainTopK, CanonicalLimitedDomain)
 
 ONE_BY_ONE = (CanonicalTopK, GuardedTopK, JointTopK, CanonicalLimitedDomain)
 """Their draws take tens of microseconds, one after the other: smaller jobs."""
+
+LAST = np.iinfo(np.int64).max
 
 Draw = Callable[[Any, int, int | None], Sample]
 """(input, how many, seed or None) -> that many independent draws."""
@@ -69,10 +72,12 @@ def target_of(subject: object, *, monotone: bool = False) -> Target:
     raise TypeError("audit a mechanism, such as NoisyMax(epsilon=1.0), or a function from scores to an output")
 
 
-def scores_of(mechanism: Mechanism, x: Point, monotone: bool) -> Scores:
+def scores_of(mechanism: Mechanism, x: Point | Scores, monotone: bool) -> Scores:
     """The scores at this point of a box; for unknown domains the labels that are there, and nothing of the others."""
+    if isinstance(x, Scores):
+        return x
     if isinstance(mechanism, UNKNOWN):
-        return Scores({f"label {i}": count for i, count in enumerate(x) if count}, monotone=True)
+        return Scores({f"label {i}": count for i, count in enumerate(x) if count}, monotone=True, public=False)
     return Scores(list(x), monotone=monotone)
 
 
@@ -81,15 +86,16 @@ def source_of(seed: int | None) -> Source:
 
 
 def _mechanism(mechanism: Mechanism, monotone: bool) -> Target:
-    """Its own draws, many at a time."""
+    """Its own draws, many at a time, if they are its own: a subclass may change single draws alone."""
+    if _where(mechanism, "_draw") < _where(mechanism, "release_many"):
+        return single_releases(mechanism, monotone=monotone)
 
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
-        scores = x if isinstance(x, Scores) else scores_of(mechanism, x, monotone)
+        scores = scores_of(mechanism, x, monotone)
         found = mechanism.release_many(scores, draws=draws, rng=source_of(seed))
         found = found if isinstance(found, Draws) else Draws(found.reshape(draws, -1))
-        if isinstance(mechanism, UNKNOWN) and not isinstance(x, Scores):
-            there = np.array([*np.flatnonzero(x), -1])  # positions among the labels that are there, as numbers for all
-            found = replace(found, indices=there[found.indices])
+        if not scores.public and not isinstance(mechanism, LargeGap):  # whose numbers are ranks
+            found = _labelled(found, scores, mechanism.ordered)
         return read_many(found, draws)
 
     batch = 20_000 if isinstance(mechanism, ONE_BY_ONE) else 250_000
@@ -104,6 +110,21 @@ def single_releases(mechanism: Mechanism, *, monotone: bool = False) -> Target:
         return read_each([mechanism.release(scores, rng=source) for _ in range(draws)])
 
     return Target(f"releases of {mechanism!r}", draw, 1_000, True, True)
+
+
+def _where(mechanism: Mechanism, method: str) -> int:
+    """How far up in its class hierarchy a method stands."""
+    return next(place for place, kind in enumerate(type(mechanism).__mro__) if method in vars(kind))
+
+
+def _labelled(found: Draws, scores: Scores, ordered: bool) -> Draws:
+    """The same with a number for each label in place of its position, which is nobody's business and may differ."""
+    numbers = np.array([*map(label_number, scores.named(range(len(scores)))), -1])
+    named = numbers[found.indices]
+    if not ordered:
+        named = np.sort(np.where(named < 0, LAST, named), axis=1)
+        named[named == LAST] = -1
+    return replace(found, indices=named)
 
 
 def _function(function: Callable[..., Any]) -> Target:

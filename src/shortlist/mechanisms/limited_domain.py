@@ -50,6 +50,8 @@ SHARES = (Fraction(0), Fraction(1, 64), *(Fraction(n, 20) for n in (1, 2, 3, 5, 
 LOWER = 1 - 1e-3
 """A bar that is lower by less than this is not worth another calibration."""
 
+SPARE = 1e-7
+
 NEAR = 1.015
 """Shares whose quick height is within this of the lowest are tried, if that is by zCDP: it misleads by less than 1%."""
 
@@ -111,6 +113,8 @@ class LimitedDomainTopK(Mechanism):
             number("split", self.split, below=1.0)
             if not gumbel or isinstance(self.budget, ZCDP):
                 raise ValueError("split is for Gumbel noise under (epsilon, delta): leave it out here")
+        if (8 * self.budget.rho if isinstance(self.budget, ZCDP) else self.guarantee.epsilon) / self.k == 0:  # type: ignore[union-attr]
+            raise ValueError("the budget is too small to be shared by k rounds; choose a larger epsilon or rho")
         if not gumbel and isinstance(self.budget, ZCDP):
             raise ValueError('exponential noise keeps (epsilon, delta) budgets only; for ZCDP write noise="gumbel"')
 
@@ -277,9 +281,9 @@ def _lowest(k: int, limit: int, budget: ApproxDP) -> tuple[float, float]:
     best = _rates_at(k, budget, first)
     for height, share in heights[1:]:
         left = part_of(budget.delta, 1 - share)
-        if not left or (first and height > NEAR * quick):
-            continue
         lowest = math.log(dummies(limit, Fraction(best[1]))) / best[0]
+        if not left or not lowest or (first and height > NEAR * quick):
+            continue
         needed = math.log(dummies(limit, Fraction(left))) / (LOWER * lowest)
         if _for_rounds(budget, share).excess(BoundedRange(needed).repeat(k)) <= 0:
             best = _rates_at(k, budget, share)
@@ -287,8 +291,13 @@ def _lowest(k: int, limit: int, budget: ApproxDP) -> tuple[float, float]:
 
 
 def _rates_at(k: int, budget: ApproxDP, share: Fraction) -> tuple[float, float]:
-    """e and the delta of the bar, both rounded down, if that share of delta converts the rounds."""
-    return epsilon_of_a_round(k, _for_rounds(budget, share)), part_of(budget.delta, 1 - share)
+    """e and the delta of the bar, both rounded down, if that share of delta converts the rounds.
+
+    e is less by SPARE where rounds are converted: a ledger adds the bar's delta to their curve, and rounds that up.
+    """
+    rounds = _for_rounds(budget, share)
+    e = epsilon_of_a_round(k, rounds)
+    return e if isinstance(rounds, PureDP) else e * (1 - SPARE), part_of(budget.delta, 1 - share)
 
 
 def _for_rounds(budget: ApproxDP, share: Fraction) -> ApproxDP | PureDP:

@@ -119,7 +119,8 @@ class _Some:
         """(the first test that each question passes or -1, whether that is unsure, what is sure of each test)."""
         cuts = np.array([rounded(test.cut) for test in self.runs.tests])[:, None, None]
         room = SLACK * np.abs(cuts)
-        passes, fails = low > cuts + room, high < cuts - room
+        # what floats cannot hold tells nothing
+        passes, fails = (low > cuts + room) & (low < np.inf), (high < cuts - room) & (high > -np.inf)
         first, unsure = np.full(passes.shape[1:], -1, np.int64), np.zeros(passes.shape[1:], np.bool_)
         for n in reversed(range(len(passes))):
             first = np.where(passes[n], n, np.where(fails[n], first, -1))

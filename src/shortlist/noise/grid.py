@@ -120,10 +120,10 @@ class Noisy:
         whole = np.floor(low)
         steps = whole + (float(base) if abs(base) < WHOLE else np.inf)
         sure = (whole == np.floor(high)) & (np.abs(whole) < WHOLE) & (np.abs(steps) < WHOLE)
-        found = np.where(where, np.ldexp(steps, self.grid.exponent) + 0.0, np.nan)  # + 0.0: there is one zero
+        found = np.where(where, np.ldexp(steps, self.grid.exponent) + 0.0, np.nan)  # there is one zero
         for row, place in np.argwhere(where & ~sure).tolist():
             steps_there = base + floor_of(*exact(row, place))
-            found[row, place] = rounded(steps_there * Fraction(2) ** self.grid.exponent)
+            found[row, place] = rounded(steps_there * Fraction(2) ** self.grid.exponent) + 0.0
         return found
 
 

@@ -42,5 +42,7 @@ def _bounds(test: StabilityTest, gap: int) -> tuple[int, int]:
 
     with ctx.workprec(128):
         words = test.chance(max(gap, 1)) * WORDS
+        if not words.is_finite():
+            return 0, WORDS - 1
         low, high = math.floor(exactly(words.lower())), math.ceil(exactly(words.upper()))
     return min(max(low, 0), WORDS - 1), min(max(high, 1), WORDS) - 1

@@ -48,8 +48,9 @@ def make_plan(
             contest, heights, block, choose_threshold(contest, heights) if threshold is None else threshold
         )
 
-    layout = seen_from(kth_largest(np.append(peaks, values[whole * block :]), k))
-    if layout.is_crowded():
+    centre = kth_largest(np.append(peaks, values[whole * block :]), k)
+    layout = seen_from(centre) if centre > -math.inf else None
+    if layout is None or layout.is_crowded():
         layout = seen_from(_kth_largest(values, peaks, block, k))
     return layout.plan()
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices
-from shortlist.noise.contest import ROUNDING, ranking
+from shortlist.noise.contest import FAR, ROUNDING, ranking
 from shortlist.noise.entropy import Source
 from shortlist.noise.kinds import GUMBEL, RELATIVE_ERROR
 from shortlist.noise.lazy import Draw, NoisyScore, rounded
@@ -53,12 +53,12 @@ class _Groups:
     @np.errstate(all="ignore")
     def winners(self, words: NDArray[np.uint64], source: Source) -> Indices:
         """One race in each column of words: by floats where they can tell, otherwise exactly."""
-        g: Floats = np.array([rounded(one) for one in self.positions])[:, None]
+        g: Floats = np.maximum([rounded(one) for one in self.positions], -FAR)[:, None]
         more = np.log(self.sizes)[:, None]
         q, error = GUMBEL.quantile(words, 0)
         z = g + (q + more)
         error = error + RELATIVE_ERROR * (np.abs(q) + more) + ROUNDING * (np.abs(g) + np.abs(z)) + 1e-300
-        low, high = z - error, z + error
+        low, high = np.where(g <= -FAR, -np.inf, z - error), z + error
         found: Indices = low.argmax(axis=0)
         for race in np.flatnonzero(np.count_nonzero(high >= low.max(axis=0), axis=0) > 1):
             drawn = words[:, race].tolist()

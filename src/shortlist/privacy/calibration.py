@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Protocol
 
+from shortlist.privacy.checks import number
 from shortlist.privacy.crossing import crossing
 from shortlist.privacy.guarantees import Guarantee
 
@@ -54,7 +55,7 @@ def calibrate(guarantee_of: Callable[[float], Guarantee], budget: Budget, *, nea
     def excess(log_x: float) -> float:
         return min(max(budget.excess(guarantee_of(math.exp(log_x))), -50.0), 50.0)
 
-    first = min(max(math.log(near), -LARGEST / 2), LARGEST / 2)
+    first = min(max(math.log(number("near", near, above=True)), -LARGEST / 2), LARGEST / 2)
     start = (first, excess(first))
     down, step = start[1] > 0, 0.01
     while abs(start[0]) < LARGEST:
