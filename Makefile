@@ -26,7 +26,7 @@ audit: .venv/installed
 	$(BIN)/pytest -n auto -m long
 	$(BIN)/python -m tests.fuzz.scores -max_total_time=$(FUZZ) -verbosity=0
 	$(BIN)/python -m tests.fuzz.parsers -max_total_time=$(FUZZ) -verbosity=0
-	$(BIN)/python -m bench audit-catalogue audit-tightness audit audit-releases
+	$(BIN)/python -m bench audit-catalogue audit-tightness audit audit-sets audit-releases
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
