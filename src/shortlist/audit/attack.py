@@ -28,8 +28,11 @@ SEARCH, LEARN = 0.2, 0.1
 """The shares of the trials that choose the neighbours, and learn the event. The rest test it."""
 GLANCE = 250
 """No pair of neighbours is judged by fewer draws than this."""
-CAUTION = 1.0
-"""By how many deviations pairs are judged below what was seen: rare events with large ratios must not be lost."""
+CAUTION, BEYOND_DELTA = 1.0, 3.3
+"""By how many deviations pairs are judged below what was seen: few, or rare events with large ratios would be lost.
+
+More where the claim has a delta: many pairs have an event of exactly that chance, impossible on the other side.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,8 @@ class _Search:
             share = (2 if turn == rounds - 1 else 1) / (rounds + 1)
             draws = max(GLANCE, round(share * SEARCH * self._trials / len(left)))
             looks = self._samples(left, draws, f"search {turn}", "choosing neighbours")
-            bounds = {place: learn(*looks[place], delta=self._delta, trials=draws, z=CAUTION)[1] for place in left}
+            z = BEYOND_DELTA if self._delta else CAUTION
+            bounds = {place: learn(*looks[place], delta=self._delta, trials=draws, z=z)[1] for place in left}
             left = sorted(left, key=lambda place: -bounds[place])[: max(1, len(left) // 4)]
         return left[0]
 
