@@ -9,8 +9,9 @@ from typing import Any
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
+from shortlist.audit.boxes import Proof, neighbours
 from shortlist.audit.broken import catch_all
-from shortlist.audit.laws import prove_mechanism
+from shortlist.audit.laws import prove_mechanism, prove_pate
 from shortlist.audit.outputs import read_many
 from shortlist.audit.targets import (
     ONE_BY_ONE,
@@ -50,7 +51,7 @@ def _with_monotone_scores(mechanism: Any) -> Any:
     return replace(mechanism, monotone=True) if isinstance(mechanism, SparseVector) else mechanism
 
 
-MANY, SOME = 14_300_000, 5_000
+TIGHT, MANY, SOME = 10_000_000, 14_300_000, 5_000
 """Trials of an audit: seven tenths of them test its event, so that every strongest event has 10,000,000."""
 BOTH = [
     NoisyMax(epsilon=1.0),
@@ -119,7 +120,10 @@ def _box(mechanism: Any, monotone: bool) -> str:
         top = 3
     elif isinstance(mechanism, MeasuredTopK | TopKWithGaps) and mechanism.k + (type(mechanism) is MeasuredTopK) > 1:
         d, top = mechanism.k + 1, 2
-    proof = prove_mechanism(mechanism, d=d, top=top, monotone=monotone)
+    return _shown(prove_mechanism(mechanism, d=d, top=top, monotone=monotone))
+
+
+def _shown(proof: Proof) -> str:
     if not proof.holds:
         return "BROKEN"
     return f"{proof.log_ratio:.4f}, proved" if proof.log_ratio < 99 else "proved"
@@ -132,7 +136,7 @@ def _row(mechanism: Any, target: Target, trials: int, monotone: bool) -> str:
     return _cells(words, _box(mechanism, monotone), found)
 
 
-def _query(name: str, pate: PATE | MultiLabelPATE, delta: float, pairs: list[Any]) -> str:
+def _query(name: str, pate: PATE | MultiLabelPATE, delta: float, pairs: list[Any], proof: Proof) -> str:
     """One query of a crowd, against what it costs."""
 
     def draw(votes: Any, draws: int, seed: int | None) -> Any:
@@ -140,7 +144,7 @@ def _query(name: str, pate: PATE | MultiLabelPATE, delta: float, pairs: list[Any
 
     claim = pate.query.as_approx(delta)
     found = sl.audit(Target(name, draw, 250_000, True, True), claim=claim, trials=MANY, pairs=pairs)
-    return _cells((f"{name}, a query", "votes", claimed(claim)), "-", found)
+    return _cells((f"{name}, a query", "votes", claimed(claim)), _shown(proof), found)
 
 
 def _cells(words: tuple[str, ...], box: str, found: Any) -> str:
@@ -169,8 +173,9 @@ def long_run() -> Iterator[str]:
     for mechanism, monotone in EVERY:
         if not isinstance(mechanism, ONE_BY_ONE):
             yield _row(mechanism, target_of(mechanism, monotone=monotone), MANY, monotone)
-    yield _query("MultiLabelPATE", MultiLabelPATE(rho=0.5, delta=0.1, queries=1), 0.1, BALLOTS)
-    yield _query("PATE", PATE(rho=0.125, delta=1e-6, queries=1, classes=2), 0.0, CLASSES)
+    crowd, classes = MultiLabelPATE(rho=0.5, delta=0.1, queries=1), PATE(rho=0.125, delta=1e-6, queries=1, classes=2)
+    yield _query("MultiLabelPATE", crowd, 0.1, BALLOTS, prove_pate(crowd, labels=2))
+    yield _query("PATE", classes, 0.0, CLASSES, prove_mechanism(classes._mechanism, d=2, top=4))
 
 
 def releases() -> Iterator[str]:
@@ -202,13 +207,13 @@ def tightness() -> Iterator[str]:
         for epsilon in (1.0, 1.5, 2.0):
             yield _tight(NoisyMax(epsilon=epsilon, noise=noise), epsilon, 3)
     yield _tight(OneshotTopK(k=2, epsilon=1.0), 1.0, 4)
-    found = sl.audit(NoisyMax(epsilon=1.0), trials=MANY, d=5)
+    found = sl.audit(NoisyMax(epsilon=1.0), trials=TIGHT, d=5)
     yield f"| NoisyMax(noise=exponential), d = 5 | 1 | - | {found.epsilon_lower:.4f} | - | {found.rate:,.0f} |"
 
 
 def _tight(mechanism: Any, epsilon: float, d: int) -> str:
     exact = prove_mechanism(mechanism, d=d, top=2).log_ratio
-    found = sl.audit(mechanism, trials=MANY, d=d)
+    found = sl.audit(mechanism, trials=TIGHT, pairs=neighbours(d, 2))
     bound = found.epsilon_lower
     return (
         f"| {_label(mechanism)} | {epsilon:g} | {exact:.4f} | {bound:.4f} | {bound / exact:.4f} | {found.rate:,.0f} |"
