@@ -95,14 +95,16 @@ def _expected(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
     everyone, without_one = np.zeros((2, k, len(v)))
     everyone[0] = 1.0
     for i, log_one in enumerate(log_rate.tolist()):
-        x = np.exp(np.minimum(log_one + v, 40.0))
+        later = slice(int(np.searchsorted(v, -CERTAIN - log_one)), None)  # before, it has surely not rung
+        x = np.exp(np.minimum(log_one + v[later], 40.0))
         still, rung = np.exp(-x), -np.expm1(-x)
-        if i >= correct and rung[-1] < 1e-15:
+        if i >= correct and (not len(x) or rung[-1] < 1e-15):
             break  # this one and all after it ring too late to matter
-        _count_one_more(without_one, still, rung)
+        most = min(i + 1, k)
+        _count_one_more(without_one[:most, later], still, rung)
         if i < correct:
-            without_one += (x * still) * everyone
-            _count_one_more(everyone, still, rung)
+            without_one[:most, later] += (x * still) * everyone[:most, later]
+            _count_one_more(everyone[: most + 1, later], still, rung)
     weight = np.exp(-np.exp(np.minimum(log_bar + v, 40.0)))
     return float((without_one.sum(axis=0) * weight).sum()) * STEP
 

@@ -52,7 +52,7 @@ LOWER = 1 - 1e-3
 
 SPARE = 1e-7
 
-NEAR = 1.015
+NEAR = 1.005
 """Shares whose quick height is within this of the lowest are tried, if that is by zCDP: it misleads by less than 1%."""
 
 

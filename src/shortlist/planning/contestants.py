@@ -93,10 +93,10 @@ def _known(k: int) -> list[Contestant]:
     if one:
         return lists
     return [
-        _known_one("guarded (default)", "guarded", False, 1, ("pure",), lambda p: GuardedTopK(k=k, epsilon=p)),
         _known_one("canonical", "canonical", False, 1, ("pure",), lambda p: CanonicalTopK(k=k, epsilon=p)),
         _known_one("canonical, Gumbel", "canonical", False, 1, ("zcdp", "approx"),
                    lambda p: CanonicalTopK(k=k, epsilon=p, noise="gumbel")),
+        _known_one("guarded (default)", "guarded", False, 1, ("pure",), lambda p: GuardedTopK(k=k, epsilon=p)),
         *lists,
     ]  # fmt: skip
 

@@ -26,9 +26,10 @@ def checked_goal(goal: object) -> Goal:
 
 
 def recall_of(mechanism: Any, scores: Scores) -> float:
-    """The expected share of the true top k, from the law of the number correct alone."""
-    chances = mechanism.number_correct(scores)
-    return min(1.0, float(chances @ np.arange(len(chances))) / int(mechanism.k))
+    """The expected share of the true top k: the chances of all that score as much as the k-th, added up."""
+    values, k = scores.values, int(mechanism.k)
+    correct = values >= np.partition(values, len(values) - k)[len(values) - k]
+    return min(1.0, float(mechanism.inclusion_probabilities(scores)[correct].sum()) / k)
 
 
 def reached(goal: Goal) -> Callable[[Any, Scores], float]:

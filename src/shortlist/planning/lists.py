@@ -34,7 +34,7 @@ def _of(k: int, epsilon: float, delta: float) -> LimitedDomainTopK:
 
 
 def least_epsilon_of_a_list(
-    race: Race, k: int, delta: float, target: float, *, start: float, width: float, most: float
+    race: Race, k: int, delta: float, target: float, *, start: float, step: float, width: float, most: float
 ) -> float:
     """The least epsilon at which LimitedDomainTopK itself reaches `target`, rounded up; infinite beyond `most`.
 
@@ -45,9 +45,13 @@ def least_epsilon_of_a_list(
     bar, enough, tried = delta / 2, math.inf, math.inf
     for attempt in range(TRIES):
         held = bar
-        p = least_epsilon_reaching(lambda p, bar=held: race(p / k, bar), target, start=start, width=width)  # type: ignore[misc]
+        p = least_epsilon_reaching(
+            lambda p, bar=held: race(p / k, bar),  # type: ignore[misc]
+            target, start=start, width=width, step=step,
+        )  # fmt: skip
         if not 0 < p <= most:
             return math.inf if p else 0.0
+        start, step = p, 10 * width  # another bar changes little
         tried = max(_cost(k, p, delta - held), width * p)  # a positive one, even where delta alone would do
         bar = _of(k, tried, delta).likely_bar
         if not attempt and bar != held:

@@ -101,7 +101,8 @@ def plan(
     entrants = [one for place in domains for one in contestants(size, place, listed)  # type: ignore[arg-type]
                 if (asked.public if place == "known" else counts) and aim in one.goals]  # fmt: skip
     bound = least_epsilon(asked.values, size, wanted) if counts and wanted is not None and aim == "top" else None
-    rows = [row for one in entrants for row in _rows(one, asked, aim, wanted, spent, room, currencies, bound)]
+    trail = Trail(bound)
+    rows = [row for one in entrants for row in _rows(one, asked, aim, wanted, spent, room, currencies, trail)]
     if not rows:
         raise ValueError(
             "no mechanism fits: an unknown domain needs counts (whole numbers, none negative, one person added or "
@@ -113,6 +114,23 @@ def plan(
     return Plan(size, aim, wanted, described, tuple(rows), bound, collapse)
 
 
+class Trail:
+    """Where searches begin: at what a method of the same kind has needed, or at first above the bound."""
+
+    def __init__(self, bound: float | None) -> None:
+        self._bound = bound or 0.1
+        self._last: dict[tuple[str, bool], float] = {}
+
+    def start(self, one: Contestant) -> tuple[float, float]:
+        """(a pure epsilon to begin with, how far in ln epsilon to the next)."""
+        last = self._last.get((one.domain, one.ordered))
+        return (self._bound * (10.0 if one.ordered else 1.3), 0.7) if last is None else (last, 0.15)
+
+    def found(self, one: Contestant, p: float) -> None:
+        if 0 < p <= MOST:
+            self._last[one.domain, one.ordered] = p
+
+
 def _rows(
     one: Contestant,
     scores: Scores,
@@ -121,7 +139,7 @@ def _rows(
     epsilon: float | None,
     delta: float,
     currencies: tuple[str, ...],
-    bound: float | None,
+    trail: Trail,
 ) -> list[PlanRow]:
     """The rows of one contestant: one search, or one law for each budget."""
     usable = [currency for currency in one.currencies if currency in currencies]
@@ -129,11 +147,12 @@ def _rows(
         return []
 
     def needed(currency: Currency, target: float) -> float:
-        own, start = one.own_delta(currency, delta), _start(one, bound)
+        own, (start, step) = one.own_delta(currency, delta), trail.start(one)
         if one.race is not None:
             law = partial(one.race, scores, goal)
-            return least_epsilon_of_a_list(law, one.rounds, own, target, start=start, width=WIDTH, most=MOST)
-        p = least_epsilon_reaching(lambda p: one.law(scores, goal, p, own), target, start=start, width=WIDTH)
+            return least_epsilon_of_a_list(law, one.rounds, own, target, start=start, step=step, width=WIDTH, most=MOST)
+        p = least_epsilon_reaching(lambda p: one.law(scores, goal, p, own), target, start=start, step=step, width=WIDTH)
+        trail.found(one, p)
         return math.inf if p > MOST else p
 
     rows: list[PlanRow] = []
@@ -152,11 +171,6 @@ def _rows(
         used = 0.0 if currency == "pure" else delta
         rows.append(PlanRow(one.label, one.method, currency, one.domain, one.ordered, paid, rho, used, got, **every))
     return rows
-
-
-def _start(one: Contestant, bound: float | None) -> float:
-    """Where the search begins: a little above the bound, and far above it for lists."""
-    return (bound or 0.1) * (10.0 if one.ordered else 1.3)
 
 
 def _question(

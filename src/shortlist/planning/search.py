@@ -14,34 +14,46 @@ STEEPEST = 700.0
 
 
 def least_epsilon_reaching(
-    quality: Callable[[float], float], target: float, *, start: float = 1.0, width: float = 1e-4
+    quality: Callable[[float], float], target: float, *, start: float = 1.0, width: float = 1e-4, step: float = 0.7
 ) -> float:
     """The least epsilon at which an increasing chance or share reaches `target`, from above; infinite if none does.
 
-    Rounded up by less than the relative `width`. The search runs over ln epsilon and the log odds, in which the
-    qualities of all mechanisms are nearly straight lines.
+    Rounded up by less than the relative `width`. The first try is `start`, the next `step` from it in ln epsilon, and
+    so on by longer steps until the target lies between; then the search is Brent's. It runs over ln epsilon and the
+    log odds, in which the qualities of all mechanisms are nearly straight lines.
 
     Examples
     --------
     >>> round(least_epsilon_reaching(lambda e: e / (1 + e), 0.9), 3)  # the odds are e
     9.0
     """
-    goal = _log_odds(target)
+    goal, tried = _log_odds(target), dict[float, float]()
 
     def lack(log_epsilon: float) -> float:
-        return goal - _log_odds(quality(math.exp(log_epsilon)))
+        if log_epsilon not in tried:
+            tried[log_epsilon] = goal - _log_odds(quality(math.exp(log_epsilon)))
+        return tried[log_epsilon]
 
     here = math.log(start)
-    point, step = (here, lack(here)), 0.7
-    down = point[1] <= 0
+    down = lack(here) <= 0
     while LEAST < here < MOST:
-        here += -step if down else step
-        beyond = (here, lack(here))
-        if (beyond[1] <= 0) != down:
-            low, high = (beyond, point) if down else (point, beyond)
-            return math.exp(crossing(lack, low, high, width)[1])
-        point, step = beyond, min(1.6 * step, 4.0)
+        before, here = here, here - step if down else here + step
+        if (lack(here) <= 0) != down:
+            return math.exp(_least_enough(lack, min(before, here), max(before, here), tried, width))
+        step = min(1.6 * step, 4.0)
     return 0.0 if down else math.inf
+
+
+def _least_enough(
+    lack: Callable[[float], float], low: float, high: float, tried: dict[float, float], width: float
+) -> float:
+    """A point that was tried and is enough, less than `width` above one that is not; low is not, high is."""
+    from scipy.optimize import brentq
+
+    near = brentq(lack, low, high, xtol=width / 4)
+    lack(near - 0.9 * width if lack(near) <= 0 else near + 0.9 * width)
+    low, high = max(x for x in tried if tried[x] > 0), min(x for x in tried if tried[x] <= 0)
+    return crossing(lack, (low, tried[low]), (high, tried[high]), width)[1]
 
 
 def _log_odds(chance: float) -> float:
