@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -167,10 +168,13 @@ def test_a_broken_or_oversized_body_is_refused(studio, body, headers, expected):
     ids=range(6),
 )
 def test_broken_requests_are_refused_and_the_studio_goes_on(studio, raw):
+    answer = b""
     with socket.create_connection(("127.0.0.1", studio.server.server_port), timeout=20) as connection:
-        connection.sendall(raw)
-        connection.shutdown(socket.SHUT_WR)
-        answer = connection.recv(100_000)
+        with suppress(OSError):  # it may hang up before it has read all
+            connection.sendall(raw)
+            connection.shutdown(socket.SHUT_WR)
+        with suppress(ConnectionResetError):
+            answer = connection.recv(100_000)
     assert b"evil" not in answer
     assert b" 200 " not in answer
     assert studio.ask("state")[0] == 200
