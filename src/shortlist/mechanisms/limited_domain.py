@@ -51,6 +51,7 @@ LOWER = 1 - 1e-3
 """A bar that is lower by less than this is not worth another calibration."""
 
 SPARE = 1e-7
+"""By how much e stays below what is calibrated where rounds are converted, so that their charge fits as well."""
 
 NEAR = 1.005
 """Shares whose quick height is within this of the lowest are tried, if that is by zCDP: it misleads by less than 1%."""
@@ -113,7 +114,8 @@ class LimitedDomainTopK(Mechanism):
             number("split", self.split, below=1.0)
             if not gumbel or isinstance(self.budget, ZCDP):
                 raise ValueError("split is for Gumbel noise under (epsilon, delta): leave it out here")
-        if (8 * self.budget.rho if isinstance(self.budget, ZCDP) else self.guarantee.epsilon) / self.k == 0:  # type: ignore[union-attr]
+        paid = self.guarantee
+        if (8 * paid.rho if isinstance(paid, ZCDP) else paid.epsilon) / self.k == 0:
             raise ValueError("the budget is too small to be shared by k rounds; choose a larger epsilon or rho")
         if not gumbel and isinstance(self.budget, ZCDP):
             raise ValueError('exponential noise keeps (epsilon, delta) budgets only; for ZCDP write noise="gumbel"')
