@@ -126,6 +126,35 @@ def test_the_index_has_every_statement_with_its_title_modules_and_tests():
         assert quoted(tests) == quoted(checked or found["body"].partition("*Checked by*")[2])
 
 
+CITATION = re.compile(rf"\((?:{KINDS}) \d+(?:,? (?:and )?(?:(?:{KINDS}) )?\d+)*\)")
+"""A statement of the book as code cites it: (Theorem 12), (Lemma 5, Theorem 12). What names a paper is none."""
+
+
+def cited_in(text):
+    """(kind, number) of every statement of the book that a text cites; a bare number has the kind before it."""
+    for brackets in CITATION.findall(text):
+        kind = ""
+        for named, number in re.findall(rf"({KINDS})?\s?(\d+)", brackets):
+            kind = named or kind
+            yield kind, int(number)
+
+
+def test_citations_are_read_as_they_are_meant():
+    assert list(cited_in("so (Theorem 12).")) == [("Theorem", 12)]
+    assert list(cited_in("(Lemma 5, Theorem 12 and 14)")) == [("Lemma", 5), ("Theorem", 12), ("Theorem", 14)]
+    assert not list(cited_in("Theorem 11's (Lyu et al., Algorithm 5), (Lemma 3 of the Gumbel paper)"))
+
+
+def test_every_citation_of_the_book_names_a_statement_that_exists():
+    known = {(found["kind"], int(found["number"])) for _, found in statements()}
+    folders = [ROOT / "src", ROOT / "tests", ROOT / "docs", ROOT / "bench", ROOT / "examples"]
+    files = [file for folder in folders for kind in ("*.py", "*.md") for file in folder.rglob(kind)]
+    own = {Path(__file__).resolve()}
+    for file in [ROOT / "README.md", *(file for file in files if file.resolve() not in own)]:
+        for cited in cited_in(text_of(file)):
+            assert cited in known, (file.name, *cited)
+
+
 def test_nothing_outside_the_repository_is_cited():
     for page in PAGES:
         assert not re.search(r"\b(SPEC|ERRATA|HOUSE|FINDINGS)\b|\b[UGN]\d+(\.\d)?\b", text_of(page)), page.name
