@@ -87,7 +87,7 @@ def test_whatever_objects_a_user_has_in_a_pandas_column_only_their_own_rows_coun
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("clip", [(0, 5), (-2, 0), (-1.5, 4), (0.1, 0.3), (1, 3), (-1e-9, 1e9), (-3, -1)])
+@pytest.mark.parametrize("clip", [(0, 5), (-2, 0), (-1.5, 4), (0.1, 0.3), (1, 3), (-1e-9, 1e9), (-3, -1), (-0.3, -0.3)])
 @settings(max_examples=15, deadline=None)
 @given(rows=st.lists(ROW, max_size=12), own=st.lists(ROW, max_size=12))
 def test_sums_move_within_the_clip_in_the_arithmetic_that_is_used(engine, clip, rows, own, tmp_path_factory):

@@ -38,8 +38,10 @@ class Clip:
         low, high = _checked_clip(clip)
         exponent = math.frexp(max(-low, high))[1] - BITS
         step = Fraction(2) ** exponent
-        top = math.floor(Fraction(high) / step)
-        return cls(min(math.ceil(Fraction(low) / step), top), top, exponent, (low, high))
+        least, most = math.ceil(Fraction(low) / step), math.floor(Fraction(high) / step)
+        if least > most:  # no step of the grid lies in the clip: the one beside it that is nearer to 0 moves less
+            least = most = least if high < 0 else most
+        return cls(least, most, exponent, (low, high))
 
     @property
     def steps(self) -> float:
