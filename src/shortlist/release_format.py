@@ -57,13 +57,10 @@ GUARANTEES: dict[type, dict[str, Codec]] = {
     ThinnedRange: {"epsilon": REAL, "rounds": WHOLE, "delta": REAL},
     GumbelDP: {"mu": REAL, "k": WHOLE, "monotone": FLAG},
     ExPost: {"epsilon": REAL, "cost": REAL},
-    Composition: {
-        "parts": listed(
-            pair(Codec(lambda part: GUARANTEE.write(part), lambda part: GUARANTEE.read(part)), WHOLE), tuple
-        )
-    },
 }
-GUARANTEE: Codec = one_of("a guarantee", GUARANTEES)
+GUARANTEES[Composition] = {"parts": listed(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)}
+"""Compositions are flat: `compose` counts parts, it does not nest them."""
+GUARANTEE = one_of("a guarantee", GUARANTEES)
 LAW = record(
     GapLaw,
     {
