@@ -23,6 +23,7 @@ from shortlist.mechanisms import SparseVector
 from shortlist.privacy import BoundedRange, ExPost, Guarantee, GumbelDP, RenyiDP, ThinnedRange, compose
 from shortlist.testing import seeded
 
+from .cli.terminal import run
 from .engines.tables import ENGINES, source
 from .releases import NUMBERED, PUBLIC, UNKNOWN
 from .taint import COUNTS
@@ -104,6 +105,14 @@ def test_frames_have_the_items_own_types(tmp_path):
     assert [str(kind) for kind in days.types] == ["DATE"]
     with pytest.raises(duckdb.CatalogException):
         days.query("other", "SELECT * FROM secrets")
+
+
+def test_no_item_column_is_lost_to_its_name():
+    rows = pl.DataFrame({"user": [1, 2], "value": ["x", "y"], "item value": [1, 2]})
+    scores = sl.count(rows, user="user", item=["value", "item value"], candidates=[("x", 1), ("y", 2)])
+    frame = sl.top_k(scores, 1, epsilon=1.0, values=True).to_frame()
+    assert frame.columns == ["rank", "item value", "item item value", "value", "gap"]
+    assert frame.dtypes == [pl.Int64, pl.String, pl.Int64, pl.Float64, pl.Float64]
 
 
 def test_without_a_session_spark_says_what_to_do():
@@ -265,6 +274,19 @@ def test_what_the_golden_files_say():
     paid = Release.load(GOLDEN / "paid.json")
     assert paid.receipt.entry == 1
     assert paid.receipt.spent.delta > 0
+
+
+def test_the_command_line_prints_the_release_itself_with_its_receipt(tmp_path):
+    rows = [(user, day) for n, day in enumerate(("2024-01-01", "2024-01-02")) for user in range(900 - n)]
+    days = pl.DataFrame(rows, schema=["who", "day"], orient="row").with_columns(pl.col("day").str.to_date())
+    days.write_parquet(tmp_path / "rows.parquet")
+    Ledger(tmp_path / "book.db", budget=ApproxDP(3.0, 1e-3))
+    asked = ("top", "rows.parquet", "-k", "2", "--user", "who", "--item", "day", "--epsilon", "1", "--delta", "1e-6")
+    done = run(*asked, "--ledger", "book.db", "--json", cwd=tmp_path)
+    release = Release.from_json(done.stdout)
+    assert release.items == [datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)]
+    assert (release.receipt.entry, release.receipt.ledger) == (1, "book.db")
+    assert {"items", "ordered", "guarantee", "mechanism", "why"} <= set(json.loads(done.stdout))
 
 
 # ---- what is no release

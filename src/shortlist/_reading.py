@@ -37,6 +37,16 @@ class Frame:
             raise ValueError('types must be a tuple of short words, for example ("int64",)')
 
 
+def installed_frame() -> FrameKind:
+    """The first library that is there."""
+    from importlib.util import find_spec
+
+    for library in FRAMES:
+        if find_spec(library):
+            return library
+    raise ImportError(f"a data frame needs one of {', '.join(FRAMES)}; install one, for example: pip install polars")
+
+
 def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | None]:
     """(numbers, their own labels, the kind of frame they came in)."""
     if isinstance(values, Mapping):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from shortlist._files import write_whole
 from shortlist._labels import by_label, plain_label, typed
-from shortlist._reading import FRAMES, Frame, FrameKind
+from shortlist._reading import Frame, installed_frame
 from shortlist._text import page_safe, terminal_safe
 from shortlist.noise.entropy import SECURE
 
@@ -167,9 +167,14 @@ class Release:
         gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
         if not self.item_columns:
             return {**ranks, "item": list(self._named), **values, **gaps}
-        names = [f"item {name}" if name in ("rank", "value", "gap") else name for name in self.item_columns]
         parts: Any = self._named
-        return {**ranks, **{name: [item[n] for item in parts] for n, name in enumerate(names)}, **values, **gaps}
+        found: dict[str, list[Any]] = {}
+        for n, column in enumerate(self.item_columns):
+            name = column
+            while name in ("rank", "value", "gap", *found):
+                name = f"item {name}"
+            found[name] = [item[n] for item in parts]
+        return {**ranks, **found, **values, **gaps}
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from."""
@@ -337,12 +342,3 @@ def checked_path(path: str | os.PathLike[str], example: str) -> str:
     if not isinstance(name := os.fspath(path), str):
         raise TypeError(f'path must be text, for example "{example}"')
     return name
-
-
-def installed_frame() -> FrameKind:
-    from importlib.util import find_spec
-
-    for library in FRAMES:
-        if find_spec(library):
-            return library
-    raise ImportError(f"a data frame needs one of {', '.join(FRAMES)}; install one, for example: pip install polars")
