@@ -326,6 +326,9 @@ BROKEN = {
     "gaps as text": edited(gaps=["1", "2"]),
     "one index too many": edited(indices=[1, 2, 3]),
     "truth as a number": edited(ordered=1),
+    "items without parts": edited(item_columns=["day", "what"]),
+    "a law too few": edited(extras={"evidence": {"kind": "ThresholdGaps", "laws": []}}),
+    "a law without noise": edited(extras={"evidence": {"kind": "ChainedGaps", "deviation": 0.0}}),
     "an unknown guarantee": edited(guarantee={"kind": "Perfect"}),
     "a guarantee without numbers": edited(guarantee={"kind": "PureDP"}),
     "a negative epsilon": edited(guarantee={"kind": "PureDP", "epsilon": -1.0}),
@@ -391,6 +394,46 @@ def test_a_damaged_text_is_read_or_refused_and_nothing_else(data):
     with contextlib.suppress(ValueError):
         again = Release.from_json(bytes(text))
         assert Release.from_json(again.to_json()) == again
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=3)
+    | st.sampled_from(["inf", "PureDP", "tea"]),
+    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.sampled_from(["kind", "date", "epsilon"]), parts),
+    max_leaves=5,
+)  # fmt: skip
+
+
+def places(content, path=()):
+    """Every place in a JSON value."""
+    yield path
+    inside = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    for key, part in inside:
+        yield from places(part, (*path, key))
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.data(), st.sampled_from(["sparse vector", "Gumbel values", "exponential with gap", "stable, failed"]))
+def test_whatever_stands_in_whatever_place_is_read_or_refused_in_words(data, name):
+    content = json.loads(release_of(name).to_json())
+    *path, last = data.draw(st.sampled_from([place for place in places(content) if place]))
+    inside = content
+    for key in path:
+        inside = inside[key]
+    inside[last] = data.draw(anything)
+    said = ""
+    try:
+        release = Release.from_json(json.dumps(content))
+    except ValueError as error:
+        said = str(error)
+    if said:
+        assert said.startswith("this is no release that shortlist can read: ")
+        return
+    assert Release.from_json(release.to_json()) == release
+    assert hash(release) == hash(copy.deepcopy(release))
+    assert isinstance(str(release) + repr(release) + release._repr_html_(), str)
+    if release.gaps is not None and hasattr(release.evidence, "lower_bound"):
+        assert len(release.lower_bound(0.9)) == len(release.items)
 
 
 def test_a_pickle_of_version_0_1_0_is_refused_in_words():

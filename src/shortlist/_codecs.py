@@ -84,6 +84,13 @@ def _read_real(value: Any) -> float:
     raise Damaged("a number is wanted")
 
 
+def _read_positive(value: Any) -> float:
+    found = _read_real(value)
+    if not 0 < found < math.inf:
+        raise Damaged("a number above 0 is wanted")
+    return found
+
+
 def _write_whole(value: int) -> int:
     if value.bit_length() > LONGEST:
         raise ValueError(f"a whole number has more than {LONGEST} bits, too many for JSON; write it as text, or pickle")
@@ -98,6 +105,7 @@ def _read_whole(value: Any) -> int:
 
 TEXT, FLAG = _exactly(str, "text"), _exactly(bool, "true or false")
 WHOLE, REAL = Codec(_write_whole, _read_whole), Codec(_write_real, _read_real)
+POSITIVE = Codec(_write_real, _read_positive)
 NUMBER = Codec(
     lambda value: (WHOLE if type(value) is int else REAL).write(value),
     lambda value: (WHOLE if type(value) is int else REAL).read(value),

@@ -14,6 +14,7 @@ from shortlist._codecs import (
     FLAG,
     LABEL,
     NUMBER,
+    POSITIVE,
     REAL,
     TEXT,
     WHOLE,
@@ -66,12 +67,12 @@ LAW = record(
     {
         "noise": word("exponential", "laplace", "geometric"),
         "threshold": NUMBER,
-        "query_rate": REAL,
-        "threshold_rate": REAL,
+        "query_rate": POSITIVE,
+        "threshold_rate": POSITIVE,
         "centre": REAL,
     },
 )
-EVIDENCE = one_of("evidence", {ChainedGaps: {"deviation": REAL}, ThresholdGaps: {"laws": listed(LAW, tuple)}})
+EVIDENCE = one_of("evidence", {ChainedGaps: {"deviation": POSITIVE}, ThresholdGaps: {"laws": listed(LAW, tuple)}})
 ANSWER = record(
     Answer,
     {
@@ -176,11 +177,20 @@ def _fields(content: Any) -> dict[str, Any]:
     fields = {name: field(name, codec, content[name]) for name, codec in COMMON.items()}
     for table, part in ((NUMBERS, content), (EXTRAS, content["extras"])):
         fields |= {name: field(name, codec, part[name]) for name, codec in table.items() if name in part}
-    many = len(fields["items"] or ())
-    for name in ("indices", *NUMBERS):
-        if fields.get(name) is not None and len(fields[name]) != many:
-            raise Damaged(f"{name} are not as many as items")
+    _check_agreement(fields)
     return fields
+
+
+def _check_agreement(fields: Mapping[str, Any]) -> None:
+    """One index, value and gap for each item, one part for each column, one law for each gap."""
+    items, columns, evidence = fields["items"] or (), fields["item_columns"], fields.get("evidence")
+    for name in ("indices", *NUMBERS):
+        if fields.get(name) is not None and len(fields[name]) != len(items):
+            raise Damaged(f"{name} are not as many as items")
+    if columns and not all(type(item) is tuple and len(item) == len(columns) for item in items):
+        raise Damaged("items do not have a part for each of item_columns")
+    if isinstance(evidence, ThresholdGaps) and len(evidence.laws) != len(items):
+        raise Damaged("evidence does not have a law for each item")
 
 
 def _check_keys(content: Mapping[str, Any], needed: Collection[str], possible: Collection[str]) -> None:
