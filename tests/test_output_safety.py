@@ -82,6 +82,7 @@ def test_numbers_stay_numbers():
 def test_ordinary_text_stays_as_it_is():
     for text in ("tea", "Ελλάδα", "日本語", "שלום", "می‌خواهم", "👨‍👩‍👧", "l'été", "a = b", "x-y", "no\u00a0break", ""):
         assert terminal_safe(text) == spreadsheet_safe(text) == text
+    assert terminal_safe("icon \uf8ff 全角\u3000空白") == "icon \uf8ff 全角\u3000空白"
     assert page_safe("<b>&") == "&lt;b&gt;&amp;"
 
 

@@ -16,6 +16,9 @@ from html import escape
 JOINERS = "\u200c\u200d"
 """Parts of words and of pictures in many scripts; they move nothing."""
 
+STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Unicode's classes of control and format characters, half characters, and breaks of lines and paragraphs."""
+
 FORMULA = "=+-@＝＋－＠"
 """With one of these in front a spreadsheet computes a cell, and may call other programs."""
 
@@ -37,7 +40,7 @@ def terminal_safe(text: str) -> str:
 
 
 def _shows(letter: str) -> bool:
-    return letter.isprintable() or letter in JOINERS or unicodedata.category(letter) == "Zs"
+    return letter in JOINERS or unicodedata.category(letter) not in STEERING
 
 
 def page_safe(text: str) -> str:
