@@ -8,15 +8,15 @@ import pickle
 import pickletools
 import re
 import types
+from functools import cache
+from unittest.mock import patch
 
-import matplotlib as mpl
 import numpy as np
 import polars as pl
+from matplotlib.figure import Figure
 
 import shortlist as sl
-from shortlist.report.one_release import release_page
-
-mpl.use("Agg")
+from shortlist.report import one_release
 
 COUNTS = {
     "tea": 5923, "milk": 5657, "PLANT-alpha": 2917, "PLANT-beta": 2917, "PLANT-gamma": 2917, "PLANT-delta": 1483,
@@ -26,6 +26,9 @@ SECRET_TEXTS = ("PLANT",)
 SECRET_NUMBERS = frozenset(COUNTS.values())
 """True counts: of the losers, and of the winners too."""
 CANDIDATES = [*COUNTS, "PLANT-nobody"]
+
+ODDS = cache(one_release.odds)
+"""Of a guarantee alone, and slow: once for each."""
 
 PLAIN = (str, int, bool, float, type(None), datetime.date, list, tuple, dict, bytes, frozenset)
 STOP = (type, types.ModuleType, types.BuiltinFunctionType, types.CodeType)
@@ -87,13 +90,12 @@ def in_text(words, texts, numbers):
 
 def texts_of(release):
     """Whatever a release shows."""
-    import matplotlib.pyplot as plt
-
-    axes = release.plot()
+    axes = release.plot(Figure().add_subplot())
     drawn = [part.get_text() for part in (*axes.texts, axes.title, axes.xaxis.label, axes.yaxis.label)]
     drawn.append(axes.get_title(loc="left"))
-    plt.close(axes.figure)
-    shown = [str(release), repr(release), release.line(), release._repr_html_(), release_page(release), *drawn]
+    with patch.object(one_release, "odds", ODDS):
+        page = one_release.release_page(release)
+    shown = [str(release), repr(release), release.line(), release._repr_html_(), page, *drawn]
     return [*shown, release.to_json(), *map(repr, release.columns().values())]
 
 
