@@ -1,5 +1,7 @@
 """select and top_k: the public rule, names, and the release they give."""
 
+import copy
+
 import matplotlib as mpl
 import pandas as pd
 import polars as pl
@@ -166,7 +168,8 @@ def test_mixed_labels_make_a_frame_of_texts():
 
 
 def test_releases_can_be_put_into_a_set(scores):
-    assert len({sl.select(scores, epsilon=1.0), sl.select(scores, epsilon=1.0)}) == 2
+    one, other = (sl.select([9000, 1], epsilon=1.0, unit=unit) for unit in ("user", "house"))
+    assert len({one, copy.deepcopy(one), other}) == 2
 
 
 def test_plain_positions_are_sorted_as_numbers():

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from shortlist import Scores
+from shortlist._reading import Frame
 from shortlist.scores import as_scores
 
 SECRET = 918273645
@@ -236,4 +237,4 @@ def test_the_words_of_the_question_can_be_read_back():
     assert scores.unit == "household"
     assert scores.neighbours == "add-remove"
     assert scores.frame is None
-    assert Scores(pl.Series([1])).frame == "polars"
+    assert Scores(pl.Series([1])).frame == Frame("polars")

@@ -5,8 +5,9 @@ Errors name the argument and what to write instead, and never show a value or a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -14,12 +15,39 @@ from shortlist._arrays import Values
 
 NOT_NUMBERS = "scores must be integers or floats; convert them, for example with .astype(float)"
 FrameKind = Literal["polars", "pandas", "pyarrow"]
-Frame = FrameKind | Callable[[dict[str, list[Any]]], Any]
-"""A library by name, or a maker of tables in an engine, from columns."""
+Engine = Literal["polars", "pandas", "pyarrow", "duckdb", "ibis", "spark"]
 FRAMES: tuple[FrameKind, ...] = ("polars", "pandas", "pyarrow")
 
 
-def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, FrameKind | None]:
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The caller's own kind of frame, in words that are public and nothing but words.
+
+    `engine` is a library by name; `types` are its own names for the types of the item columns (`tables.released` knows
+    which there are), or none where they are to be told from the items.
+    """
+
+    engine: Engine
+    types: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.engine not in get_args(Engine) or type(self.engine) is not str:
+            raise ValueError(f"engine must be one of {', '.join(get_args(Engine))}")
+        if type(self.types) is not tuple or not all(type(word) is str and len(word) <= 32 for word in self.types):
+            raise ValueError('types must be a tuple of short words, for example ("int64",)')
+
+
+def installed_frame() -> FrameKind:
+    """The first library that is there."""
+    from importlib.util import find_spec
+
+    for library in FRAMES:
+        if find_spec(library):
+            return library
+    raise ImportError(f"a data frame needs one of {', '.join(FRAMES)}; install one, for example: pip install polars")
+
+
+def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | None]:
     """(numbers, their own labels, the kind of frame they came in)."""
     if isinstance(values, Mapping):
         return list(values.values()), list(values), None
@@ -43,7 +71,7 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, FrameKind
     if library == "pandas" and not _counts_positions(values):
         labels = values.index.tolist()  # type: ignore[attr-defined]
     try:
-        return series.to_numpy(), labels, library
+        return series.to_numpy(), labels, Frame(library)
     except Exception:  # each library has its own
         raise TypeError(NOT_NUMBERS) from None
 

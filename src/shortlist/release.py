@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
-from html import escape
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from shortlist._reading import FRAMES, Frame, FrameKind
+from shortlist._files import write_whole
+from shortlist._labels import by_label, plain_label, typed
+from shortlist._reading import Frame, installed_frame
+from shortlist._text import page_safe, terminal_safe
+from shortlist.noise.entropy import SECURE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,13 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Release:
-    """Released candidates. Everything in it is released: it may be shown to anybody.
+    """Released candidates. Everything in it, and everything that can be reached from it, is released or public.
 
-        `items` are labels, best first where `ordered`; otherwise they are a set, sorted by label so that their
-        order says nothing. `indices` are their positions in the scores (none where those would tell a rank: in
-        scores counted from a table). `guarantee` is the promise to one
-        `unit`; `charge` is what a ledger books for it, which may be finer. `values` are noisy scores where the
-    mechanism releases them, `used` is which way a mechanism with several went, `gaps` are differences of noisy scores
+    It is a value: it can be pickled, copied, compared, and written as JSON (docs/release-format.md).
+
+    `items` are labels, best first where `ordered`; otherwise they are a set, sorted by label so that their order says
+    nothing. `indices` are their positions in the scores (none where those would tell a rank: in scores counted from a
+    table). `guarantee` is the promise to one `unit`; `charge` is what a ledger books for it, which may be finer.
+    `frame` says in words which kind of frame `to_frame` makes. `values` are noisy scores where the mechanism releases
+    them, `used` is which way a mechanism with several went, `gaps` are differences of noisy scores
     (one for each item), `answers` the answers "above" of a sparse vector, and `notes` say what it all means. `kept` is
     what this very outcome cost, where that may be less than the guarantee; `stopped` tells whether a threshold (or a
     limit of the mechanism) ended the list. `items` is None where a test did not pass, so that nothing is named;
@@ -61,6 +66,13 @@ class Release:
     k: int | None = None
     item_columns: tuple[str, ...] = ()
     """The columns that make an item, where there are several: each is then a tuple."""
+
+    def __post_init__(self) -> None:
+        """Only plain values get in: a bound method or a view would carry along what it was made from."""
+        if not isinstance(self.frame, Frame | None):
+            raise TypeError('frame must be words, for example Frame("polars"), and nothing that reaches a table')
+        if self.items is not None:
+            object.__setattr__(self, "items", [plain_label(item) for item in self.items])
 
     @property
     def _named(self) -> list[Hashable]:
@@ -132,7 +144,7 @@ class Release:
         """The same items without their order, sorted by label; and without gaps, which would tell the order."""
         if self.items is None:
             return replace(self, ordered=False)
-        order = _by_label(self.items, self.indices)
+        order = by_label(self.items, self.indices, SECURE)
         return replace(
             self,
             items=list(map(self.items.__getitem__, order)),
@@ -155,21 +167,76 @@ class Release:
         gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
         if not self.item_columns:
             return {**ranks, "item": list(self._named), **values, **gaps}
-        names = [f"item {name}" if name in ("rank", "value", "gap") else name for name in self.item_columns]
         parts: Any = self._named
-        return {**ranks, **{name: [item[n] for item in parts] for n, name in enumerate(names)}, **values, **gaps}
+        found: dict[str, list[Any]] = {}
+        for n, column in enumerate(self.item_columns):
+            name = column
+            while name in ("rank", "value", "gap", *found):
+                name = f"item {name}"
+            found[name] = [item[n] for item in parts]
+        return {**ranks, **found, **values, **gaps}
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from."""
-        import narwhals as nw
+        from shortlist.tables.released import released_frame
 
-        columns = self.columns()
-        if callable(self.frame):
-            return self.frame(columns)
-        backend = self.frame or installed_frame()
-        if len({type(item) for item in self._named}) > 1:
-            columns["item"] = [str(item) for item in self._named]  # a column has one type
-        return nw.from_dict(columns, backend=backend).to_native()
+        return released_frame(self.columns(), self.frame or Frame(installed_frame()))
+
+    def to_json(self) -> str:
+        """Everything in it as one line of JSON, for `from_json` (docs/release-format.md). Labels keep their types.
+
+        Raises
+        ------
+        ValueError
+            for labels that are no text, whole numbers, floats, truth values, dates, times or tuples of these.
+
+        Examples
+        --------
+        >>> import shortlist as sl
+        >>> release = sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True)
+        >>> sl.Release.from_json(release.to_json()) == release
+        True
+        """
+        from shortlist.release_format import written
+
+        return written(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """The release that `to_json` wrote, unchanged.
+
+        Raises
+        ------
+        ValueError
+            in one sentence, for a text that is no release, is damaged, or is of a version that is not known here.
+        """
+        from shortlist.release_format import read
+
+        return cls(**read(text))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write `to_json()` to a file for `Release.load`: whole or not at all, and a new one for its owner alone."""
+        text = self.to_json() + "\n"
+
+        def write(draft: str) -> None:
+            with open(draft, "w", encoding="ascii") as file:
+                file.write(text)
+
+        write_whole(checked_path(path, "top10.json"), write)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The release that `save` wrote, unchanged.
+
+        Raises
+        ------
+        OSError
+            if the file cannot be read.
+        ValueError
+            in one sentence, if it is no release, is damaged, or is of a version that is not known here.
+        """
+        with open(checked_path(path, "top10.json"), "rb") as file:
+            return cls.from_json(file.read())
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the released items, and nothing else. Returns a matplotlib Axes."""
@@ -201,15 +268,18 @@ class Release:
         write_release(self, path, title)
 
     def texts(self) -> dict[str, list[str]]:
-        """The table as a person reads it: values and gaps to six digits, everything else as it is."""
+        """The table as a person reads it: values and gaps to six digits, labels fit for a terminal."""
         columns = self.columns()
         numbers = ("value", "gap")
-        return {name: [f"{cell:.6g}" if name in numbers else str(cell) for cell in columns[name]] for name in columns}
+        return {
+            name: [f"{cell:.6g}" if name in numbers else terminal_safe(str(cell)) for cell in columns[name]]
+            for name in columns
+        }
 
     def line(self) -> str:
         """Guarantee, mechanism, unit of privacy, in one line."""
         warning = "" if self.secure else "  [seeded randomness: for tests, not private]"
-        return f"{self.guarantee} for one {self.unit} ({self.neighbours}) by {self.mechanism}{warning}"
+        return terminal_safe(f"{self.guarantee} for one {self.unit} ({self.neighbours}) by {self.mechanism}{warning}")
 
     def __str__(self) -> str:
         return self.lines(self.texts())
@@ -221,46 +291,54 @@ class Release:
     def __repr__(self) -> str:
         return f"<Release of {len(self._named)}: {self.line()}>"
 
+    def __eq__(self, other: object) -> bool:
+        """By content; a label 1 is not the label True, nor 1.0."""
+        if not isinstance(other, Release):
+            return NotImplemented
+        return all(getattr(self, one.name) == getattr(other, one.name) for one in fields(self)) and (
+            list(map(typed, self._named)) == list(map(typed, other._named))
+        )
+
+    def __hash__(self) -> int:
+        return hash((tuple(self._named), self.ordered, self.guarantee, self.mechanism, self.unit))
+
+    def __getstate__(self) -> tuple[str, dict[str, Any]]:
+        return PICKLED, {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def __setstate__(self, state: object) -> None:
+        match state:
+            case (str(form), dict(content)) if form == PICKLED and set(content) == {one.name for one in fields(self)}:
+                for name, value in content.items():
+                    object.__setattr__(self, name, value)
+                self.__post_init__()
+            case _:
+                raise ValueError(
+                    "this release was pickled by another version of shortlist, whose pickles may hold private data: "
+                    "read it with that version, and keep releases with release.save() instead"
+                )
+
     def _repr_html_(self) -> str:
         columns = self.texts()
-        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+        head = "".join(f"<th>{page_safe(name)}</th>" for name in columns)
         rows = zip(*columns.values(), strict=True)
-        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        lines = "".join(f"<p>{escape(line)}</p>" for line in (self.line(), *self.notes))
+        body = "".join("<tr>" + "".join(f"<td>{page_safe(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        lines = "".join(f"<p>{page_safe(line)}</p>" for line in (self.line(), *self.notes))
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{lines}"
+
+
+PICKLED = "shortlist release 1"
+"""How a pickle's content is laid out; that of 0.1.0 had no such mark."""
 
 
 def text_table(columns: dict[str, list[str]]) -> str:
     """A table in plain text: the names, a rule, the rows."""
-    widths = {name: max(map(len, [name, *cells])) for name, cells in columns.items()}
-    whole = {name: [name, "-" * widths[name], *cells] for name, cells in columns.items()}
-    rows = zip(*([cell.ljust(widths[name]) for cell in cells] for name, cells in whole.items()), strict=True)
-    return "\n".join("  ".join(row).rstrip() for row in rows)
+    heads = list(map(terminal_safe, columns))
+    widths = [max(map(len, [head, *cells])) for head, cells in zip(heads, columns.values(), strict=True)]
+    rows = [heads, ["-" * width for width in widths], *zip(*columns.values(), strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
-def _by_label(items: list[Hashable], indices: list[int] | None) -> list[int]:
-    """Positions sorted by label, and where labels do not compare by their type and text.
-
-    Labels may compare only partly (sets do). The sort starts from an order that says nothing, by index or text, so
-    that the result is a function of the set alone.
-    """
-    start = sorted(range(len(items)), key=_text_order(items) if indices is None else indices.__getitem__)
-    if items == indices:  # candidates without names
-        return start
-    try:
-        return sorted(start, key=items.__getitem__)  # type: ignore[arg-type]
-    except Exception:  # a label's own comparison may raise anything
-        return sorted(start, key=_text_order(items))
-
-
-def _text_order(items: list[Hashable]) -> Any:
-    return lambda i: (type(items[i]).__name__, str(items[i]))
-
-
-def installed_frame() -> FrameKind:
-    from importlib.util import find_spec
-
-    for library in FRAMES:
-        if find_spec(library):
-            return library
-    raise ImportError(f"a data frame needs one of {', '.join(FRAMES)}; install one, for example: pip install polars")
+def checked_path(path: str | os.PathLike[str], example: str) -> str:
+    if not isinstance(name := os.fspath(path), str):
+        raise TypeError(f'path must be text, for example "{example}"')
+    return name

@@ -5,7 +5,9 @@ Run as a script (`python -m tests.engines.spark_checks cluster|connect`): a proc
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
+import pickle
 import sys
 import tempfile
 from pathlib import Path
@@ -14,6 +16,8 @@ import polars as pl
 import pytest
 
 import shortlist as sl
+from tests import taint
+from tests.releases import PUBLIC, UNKNOWN
 
 from .tables import counts_of, found
 from .test_agree import LABELS, rows_of
@@ -75,6 +79,7 @@ def check(spark, folder, thorough):
     kinds_are_checked(spark)
     sums_and_names(spark, folder)
     own_frames(spark, rows)
+    releases_hold_nothing_private(spark, folder)
 
 
 def only_winners_reach_the_driver(spark, cells, rows, plain):
@@ -154,8 +159,24 @@ def own_frames(spark, rows):
     frame = release.to_frame()
     assert type(frame) is type(rows)
     assert frame.columns == ["rank", "item"]
+    assert dict(frame.dtypes) == {"rank": "bigint", "item": "string"}
+    again = sl.Release.from_json(release.to_json())
+    assert again == release == pickle.loads(pickle.dumps(release))
+    assert type(again.to_frame()) is type(rows)
+    empty = dataclasses.replace(release, items=[], indices=None)
+    assert dict(empty.to_frame().dtypes) == {"rank": "bigint", "item": "string"}
     dates = spark.createDataFrame([(1, datetime.date(2024, 1, 1))], ["user", "item"])
     assert found(sl.count(dates, user="user", item="item")) == {datetime.date(2024, 1, 1): 1}
+
+
+def releases_hold_nothing_private(spark, folder):
+    taint.rows_of().write_parquet(folder / "taint.parquet")
+    rows = spark.read.parquet(str(folder / "taint.parquet"))
+    listed = sl.count(rows, user="user", item="item", candidates=taint.CANDIDATES)
+    unlisted = sl.count(rows, user="user", item="item")
+    for mechanisms, scores in ((PUBLIC, listed), (UNKNOWN, unlisted)):
+        for mechanism in mechanisms.values():
+            taint.check_release(mechanism.release(scores, rng=sl.testing.seeded(5)))
 
 
 def main(kind):

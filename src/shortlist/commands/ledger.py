@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import sys
@@ -11,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shortlist.commands.output import printable
+from shortlist._text import csv_table, terminal_safe
 from shortlist.privacy import ZCDP, ApproxDP, Ledger, LedgerError, PureDP
 from shortlist.privacy.ledger_file import Entry
 
@@ -81,9 +80,8 @@ def export(path: Path, as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps({**_facts(ledger), "entries": [asdict(entry) for entry in entries]}))
         return
-    writer = csv.DictWriter(sys.stdout, list(Entry.__dataclass_fields__))
-    writer.writeheader()
-    writer.writerows(map(asdict, entries))
+    columns = {name: [getattr(entry, name) for entry in entries] for name in Entry.__dataclass_fields__}
+    sys.stdout.write(csv_table(columns))
 
 
 def _facts(ledger: Ledger) -> dict[str, Any]:
@@ -110,7 +108,7 @@ def _show(ledger: Ledger, rows: int, as_json: bool) -> None:
         ("left", str(ledger.remaining)),
         ("head", ledger.head),
     ):
-        facts.add_row(Text(name, style="bold"), Text(printable(value), overflow="fold"))
+        facts.add_row(Text(name, style="bold"), Text(terminal_safe(value), overflow="fold"))
     console.print(facts)
     if entries:
         table = Table(show_edge=False, pad_edge=False)
@@ -120,6 +118,6 @@ def _show(ledger: Ledger, rows: int, as_json: bool) -> None:
             what = entry.kind if entry.refund_of is None else f"refund of {entry.refund_of}"
             minute, mechanism = entry.time[:16].replace("T", " "), entry.mechanism.partition("(")[0]
             cells = (str(entry.number), minute, what, entry.guarantee, mechanism, entry.purpose)
-            table.add_row(*(Text(printable(cell)) for cell in cells))
+            table.add_row(*(Text(terminal_safe(cell)) for cell in cells))
         console.print()
         console.print(table)

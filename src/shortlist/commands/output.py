@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import os
 import signal
 import tempfile
@@ -12,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import typer
+
+from shortlist._text import csv_table
 
 
 @contextlib.contextmanager
@@ -43,11 +44,6 @@ STOPS = (signal.SIGTERM, signal.SIGHUP)
 def _in_main_thread() -> bool:
     """Signals are handled there alone."""
     return threading.current_thread() is threading.main_thread()
-
-
-def printable(text: str) -> str:
-    """Without the characters that would move a terminal's cursor or colour it."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 @contextlib.contextmanager
@@ -99,9 +95,7 @@ def write_table(path: str, columns: dict[str, list[Any]]) -> None:
     with whole_file(path) as draft:
         if path.lower().endswith(".csv"):
             with open(draft, "w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerow(columns)
-                writer.writerows(zip(*columns.values(), strict=True))
+                file.write(csv_table(columns))
         else:
             _write_parquet(draft, columns)
 

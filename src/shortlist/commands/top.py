@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
 
+from shortlist._text import terminal_safe
 from shortlist.choose import explained, planned
-from shortlist.commands.output import check_writable, printable, stoppable, whole_file, write_table
+from shortlist.commands.output import check_writable, stoppable, whole_file, write_table
 from shortlist.privacy import ZCDP, Ledger
 from shortlist.release import Release
 from shortlist.tables.booked import Booked
@@ -100,7 +99,7 @@ def _deliver(
 ) -> None:
     """Everything that was asked for is tried, the list itself first: it was paid for, and there is no second one."""
     steps: dict[str, Callable[[], None]] = {
-        "shown": lambda: typer.echo(json.dumps(as_object(release))) if as_json else show(release)
+        "shown": lambda: typer.echo(release.to_json()) if as_json else show(release)
     }
     if out is not None:
         steps[f"written to {out}"] = lambda: write_table(out, release.columns())
@@ -164,29 +163,6 @@ def _draw(release: Release, path: str) -> None:
     plt.close("all")
 
 
-def as_object(release: Release) -> dict[str, Any]:
-    """The release for programs."""
-    found: dict[str, Any] = {
-        "items": None if release.items is None else [_plain(item) for item in release.items],
-        "ordered": release.ordered,
-        "guarantee": {"kind": type(release.guarantee).__name__, **asdict(release.guarantee)},  # type: ignore[call-overload]
-        "mechanism": release.mechanism,
-        "why": release.why,
-        "unit": release.unit,
-        "neighbours": release.neighbours,
-    }
-    for name in ("values", "gaps", "stopped"):
-        if getattr(release, name) is not None:
-            found[name] = getattr(release, name)
-    return {**found, **({"notes": list(release.notes)} if release.notes else {})}
-
-
-def _plain(item: Any) -> Any:
-    if isinstance(item, tuple):
-        return [_plain(part) for part in item]
-    return item if isinstance(item, str | int | float | bool) else str(item)
-
-
 def show(release: Release) -> None:
     """A table and what it cost: colours on a terminal, plain text in a pipe."""
     from rich.console import Console
@@ -194,14 +170,14 @@ def show(release: Release) -> None:
     from rich.text import Text
 
     console = Console()
-    columns = {name: [printable(cell) for cell in cells] for name, cells in release.texts().items()}
+    columns = release.texts()
     if not console.is_terminal:
         typer.echo(release.lines(columns))
         return
     table = Table(show_edge=False, pad_edge=False)
     for name in columns:
         numeric = name in ("rank", "value", "gap")
-        table.add_column(Text(printable(name)), justify="right" if numeric else "left", overflow="fold")
+        table.add_column(Text(terminal_safe(name)), justify="right" if numeric else "left", overflow="fold")
     for row in zip(*columns.values(), strict=True):
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)

@@ -94,6 +94,15 @@ def subset(size: int, count: int, stream: Stream) -> Indices:
             return chosen
 
 
+def shuffled(count: int, stream: Stream) -> list[int]:
+    """0, .., count - 1 in a uniform order."""
+    order = list(range(count))
+    for last in range(count - 1, 0, -1):
+        other = stream.below(last + 1)
+        order[last], order[other] = order[other], order[last]
+    return order
+
+
 def many_below(size: int, count: int, stream: Stream) -> Indices:
     """So many independent uniform values among 0, .., size - 1, for size < 2^32."""
     drawn = np.zeros(count, np.int64) if size == 1 else np.empty(0, np.int64)

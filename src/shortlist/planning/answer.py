@@ -76,7 +76,7 @@ class Plan:
         """The table as a data frame, in whichever of polars, pandas and pyarrow is installed."""
         import narwhals as nw
 
-        from shortlist.release import installed_frame
+        from shortlist._reading import installed_frame
 
         return nw.from_dict(self.columns(), backend=installed_frame()).to_native()
 

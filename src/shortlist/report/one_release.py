@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
-from html import escape
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from shortlist._text import page_safe, terminal_safe
 from shortlist.privacy import ApproxDP
 from shortlist.report.look import page, table
 from shortlist.report.odds import Odds, in_full, in_short, odds, percent
@@ -36,11 +36,11 @@ def write_release(release: Release, path: str | os.PathLike[str], title: str = "
 
 def release_page(release: Release, title: str = "") -> str:
     """The page as HTML."""
-    heading = title or _heading(release)
+    heading = terminal_safe(title or _heading(release))
     body = "\n".join(
         [
             "<main>",
-            f'<header class="top"><p class="mark">shortlist · a private release</p><h1>{escape(heading)}</h1>',
+            f'<header class="top"><p class="mark">shortlist · a private release</p><h1>{page_safe(heading)}</h1>',
             f'<p class="lead">{_lead(release)}</p></header>',
             "" if release.secure else _warning(),
             _list(release),
@@ -49,7 +49,7 @@ def release_page(release: Release, title: str = "") -> str:
             _paid(release),
             _cite(release, heading),
             "</main>",
-            f'<footer><p class="note">Written by shortlist {escape(version("shortlist"))}. This page holds released '
+            f'<footer><p class="note">Written by shortlist {page_safe(version("shortlist"))}. This page holds released '
             "and public facts alone, loads nothing and sends nothing.</p></footer>",
         ]
     )
@@ -70,7 +70,7 @@ def _lead(release: Release) -> str:
         order = "The list is in order, best first. "
     else:
         order = "This is a set, sorted by name: its order says nothing. "
-    paid, unit = escape(in_short(release.guarantee)), escape(release.unit)
+    paid, unit = page_safe(in_short(release.guarantee)), page_safe(release.unit)
     return f"{order}It was drawn with differential privacy, {paid}, for every single {unit}."
 
 
@@ -91,9 +91,9 @@ def _list(release: Release) -> str:
             for word in ("value", "gap")
             if word in columns
         )
-        rows.append(f'<li>{mark}<bdi class="name">{escape(_name(item))}</bdi>{numbers}</li>')
+        rows.append(f'<li>{mark}<bdi class="name">{page_safe(_name(item))}</bdi>{numbers}</li>')
     kind = "ol" if release.ordered else "ul"
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in release.notes)
+    notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in release.notes)
     empty = "" if rows else "<p>It looked, and found nothing that it may name: an answer too, and paid for.</p>"
     return f'<{kind} class="list" role="list">{"".join(rows)}</{kind}>{empty}{notes}'
 
@@ -103,7 +103,7 @@ def _name(item: object) -> str:
 
 
 def _promise(release: Release) -> str:
-    unit, found = escape(release.unit), odds(release.guarantee)
+    unit, found = page_safe(release.unit), odds(release.guarantee)
     if release.neighbours == "replace":
         doubt = f"which of two versions of one {unit}’s data was used"
     else:
@@ -139,7 +139,7 @@ def _alarms(found: Odds) -> str:
 
 
 def _limits(release: Release) -> str:
-    guarantee, unit = release.guarantee, escape(release.unit)
+    guarantee, unit = release.guarantee, page_safe(release.unit)
     failing = ""
     pure = guarantee.as_pure()
     if isinstance(guarantee, ApproxDP):
@@ -166,17 +166,20 @@ def _made(release: Release) -> str:
     why = release.why.removeprefix("auto: ")
     why = f"Chosen by public facts alone: {why}" if release.why.startswith("auto: ") else why
     facts = [
-        ("Mechanism", escape(release.mechanism)),
-        ("Why this one", escape(why[:1].upper() + why[1:] + ".")),
-        ("Guarantee", f"<code>{escape(str(release.guarantee))}</code>"),
-        ("Protects", f"every {escape(release.unit)}: {moved.get(release.neighbours, escape(release.neighbours))}"),
+        ("Mechanism", page_safe(release.mechanism)),
+        ("Why this one", page_safe(why[:1].upper() + why[1:] + ".")),
+        ("Guarantee", f"<code>{page_safe(str(release.guarantee))}</code>"),
+        (
+            "Protects",
+            f"every {page_safe(release.unit)}: {moved.get(release.neighbours, page_safe(release.neighbours))}",
+        ),
         ("Randomness", "the operating system’s secure source" if release.secure else "seeded: a test, not private"),
         ("Sampling", "exact: the law of the mechanism, without rounding errors"),
     ]
     if release.charge != release.guarantee:
-        facts.insert(3, ("Booked as", f"<code>{escape(str(release.charge))}</code>, which says more"))
+        facts.insert(3, ("Booked as", f"<code>{page_safe(str(release.charge))}</code>, which says more"))
     if release.used is not None:
-        facts.insert(2, ("Which way it went", escape(release.used)))
+        facts.insert(2, ("Which way it went", page_safe(release.used)))
     return f"<h2>How it was made</h2>{_facts(facts)}"
 
 
@@ -188,12 +191,12 @@ def _paid(release: Release) -> str:
             "away together.</p>"
         )
     facts = [
-        ("Ledger", f"<code>{escape(receipt.ledger)}</code>, entry {receipt.entry:,}"),
-        ("Purpose", escape(receipt.purpose or "not said")),
-        ("Budget", f"<code>{escape(receipt.budget)}</code>"),
-        ("Spent so far", escape(str(receipt.spent))),
-        ("Left", escape(str(receipt.remaining))),
-        ("Head of the chain", f"<code>{escape(receipt.head[:16])}</code>"),
+        ("Ledger", f"<code>{page_safe(receipt.ledger)}</code>, entry {receipt.entry:,}"),
+        ("Purpose", page_safe(receipt.purpose or "not said")),
+        ("Budget", f"<code>{page_safe(receipt.budget)}</code>"),
+        ("Spent so far", page_safe(str(receipt.spent))),
+        ("Left", page_safe(str(receipt.remaining))),
+        ("Head of the chain", f"<code>{page_safe(receipt.head[:16])}</code>"),
     ]
     return f"<h2>What was paid</h2>{_meter(receipt)}{_facts(facts)}"
 
@@ -222,7 +225,8 @@ def _cite(release: Release, heading: str) -> str:
         f"{release.mechanism}, with shortlist {number}, {today:%-d %B %Y}."
     )
     bibtex = "\n".join(
-        [
+        page_safe(line)
+        for line in [
             f"@misc{{shortlist{today:%Y%m%d},",
             f"  title        = {{{_plain(heading)}}},",
             f"  year         = {{{today:%Y}}},",
@@ -232,7 +236,7 @@ def _cite(release: Release, heading: str) -> str:
             "}",
         ]
     )
-    return f'<h2>How to cite it</h2><p>{escape(text)}</p><pre tabindex="0" aria-label="BibTeX">{escape(bibtex)}</pre>'
+    return f'<h2>How to cite it</h2><p>{page_safe(text)}</p><pre tabindex="0" aria-label="BibTeX">{bibtex}</pre>'
 
 
 def _plain(text: str) -> str:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from shortlist._text import terminal_safe
 from shortlist.release import Release
 
 if TYPE_CHECKING:
@@ -35,9 +36,8 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
     ax.spines[:].set_visible(False)
     kind = "in order, best first" if release.ordered else "a set: the order says nothing"
     ax.set_title(f"{len(rows)} selected, {kind}", loc="left", color=INK, fontsize=12)
-    ax.set_xlabel(
-        f"{release.guarantee} for one {release.unit}, {release.mechanism}", loc="left", color=SOFT, fontsize=9
-    )
+    promise = terminal_safe(f"{release.guarantee} for one {release.unit}, {release.mechanism}")
+    ax.set_xlabel(promise, loc="left", color=SOFT, fontsize=9)
     return ax
 
 
@@ -102,7 +102,7 @@ def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
 def _shown(item: object) -> str:
     """A label on one line, without what a picture cannot show; several columns side by side."""
     text = ", ".join(map(str, item)) if isinstance(item, tuple) else str(item)
-    return _short("".join(letter if letter.isprintable() else " " for letter in text))
+    return _short(terminal_safe(text))
 
 
 def _short(text: str, most: int = 60) -> str:

@@ -16,6 +16,7 @@ from shortlist.tables.held import Place
 from shortlist.tables.kinds import Row
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 from shortlist.tables.reading import in_one_sentence
+from shortlist.tables.released import own_frame
 
 WRONG = "the frame cannot be counted"
 
@@ -86,15 +87,7 @@ class FrameCounts:
 
     @property
     def frame(self) -> Frame:
-        return self._arrow if self.library == "pyarrow" else self.library
-
-    def _arrow(self, columns: dict[str, list[Any]]) -> Any:
-        """A released table; arrow would guess a signed type for items that have none."""
-        import pyarrow as pa
-
-        own = iter(self.counts.select(*self.keys).to_native().schema.types)
-        types = {"rank": pa.int64(), "value": pa.float64(), "gap": pa.float64()}
-        return pa.table({name: pa.array(cells, types.get(name) or next(own)) for name, cells in columns.items()})
+        return own_frame(self.library, _type_names(self.counts.select(*self.keys).to_native(), self.library))
 
     def classes(self) -> list[tuple[int, int]]:
         scores, sizes = np.unique(self.counts["score"].to_numpy(), return_counts=True)
@@ -114,6 +107,13 @@ class FrameCounts:
         with in_one_sentence(WRONG):
             rows = tied.sort(*self.keys)[[rank - 1 for rank in ranks]].rows()
         return [tuple(part.item() if isinstance(part, np.generic) else part for part in row) for row in rows]
+
+
+def _type_names(items: Any, library: FrameKind) -> list[str]:
+    """What the library calls the types of a frame's columns."""
+    if library == "pyarrow":
+        return list(map(str, items.schema.types))
+    return list(map(str, items.dtypes))
 
 
 def _library(source: Any) -> FrameKind:

@@ -14,6 +14,7 @@ from shortlist.tables.held import Place
 from shortlist.tables.kinds import FIRST, LAST, Kind, as_text, check_user, item_kind, kind_of
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 from shortlist.tables.reading import TableError, in_one_sentence
+from shortlist.tables.released import own_frame
 
 WRONG = "the Ibis table cannot be counted"
 TYPES: dict[Kind, str] = {
@@ -159,7 +160,7 @@ class IbisCounts:
 
     @property
     def frame(self) -> Frame:
-        return ibis.memtable  # type: ignore[no-any-return]
+        return own_frame("ibis", [TYPES[form] for form in self.forms])
 
     def classes(self) -> list[tuple[int, int]]:
         with in_one_sentence(WRONG):

@@ -10,8 +10,7 @@ from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.question import Question
 from shortlist.tables.reading import fresh, in_one_sentence
-
-RELEASED = {"rank": "BIGINT", "value": "DOUBLE", "gap": "DOUBLE"}
+from shortlist.tables.released import own_frame
 
 
 def count_relation(relation: Any, question: Question, candidates: object) -> sql.Counts:
@@ -33,7 +32,7 @@ def count_relation(relation: Any, question: Question, candidates: object) -> sql
         known = sql.listed(known_rows(candidates, question.items, kinds), source, question)
     held = sql.matched(sql.counting(source, question), known, question)
     run(f"CREATE TEMP TABLE {table} AS {held}")
-    counts = sql.Counts(run, table, question.keys, _maker(relation, [sql.TYPES[kind] for kind in kinds]))
+    counts = sql.Counts(run, table, question.keys, own_frame("duckdb", [sql.TYPES[kind] for kind in kinds]))
     weakref.finalize(counts, _forget, relation, view, table)
     return counts
 
@@ -42,14 +41,3 @@ def _forget(relation: Any, view: str, table: str) -> None:
     with contextlib.suppress(Exception):  # the caller may have closed the connection
         relation.query(view, f"DROP TABLE IF EXISTS {table}")
         relation.query(view, f"DROP VIEW IF EXISTS {view}")
-
-
-def _maker(relation: Any, kinds: list[str]) -> Any:
-    """A released table as a relation of the same connection, the items in their own types."""
-
-    def make(columns: dict[str, list[Any]]) -> Any:
-        own = iter(kinds)
-        parts = (sql.unnested(cells, RELEASED.get(name) or next(own), name) for name, cells in columns.items())
-        return relation.query(fresh(), f"SELECT {', '.join(parts)}")
-
-    return make

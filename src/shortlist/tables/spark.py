@@ -17,6 +17,7 @@ from shortlist.tables.held import Place
 from shortlist.tables.kinds import FIRST, LAST, Kind, as_text, check_user, is_float, is_number, item_kind, kind_of
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 from shortlist.tables.reading import in_one_sentence
+from shortlist.tables.released import own_frame
 
 WRONG = "the Spark DataFrame cannot be counted"
 TYPES: dict[Kind, str] = {"text": "string", "integer": "bigint", "boolean": "boolean", "date": "date"}
@@ -36,7 +37,7 @@ def count_spark(table: Any, question: Question, candidates: object) -> SparkCoun
     with in_one_sentence(WRONG):
         counts = _counted(_rows(table, kinds, forms, question), question)
         held = (counts if known is None else _matched(counts, known, question)).persist()
-    result = SparkCounts(held, question.keys)
+    result = SparkCounts(held, question.keys, tuple(forms))
     weakref.finalize(result, _forget, held)
     return result
 
@@ -119,15 +120,11 @@ class SparkCounts:
 
     counts: Any
     keys: tuple[str, ...]
+    forms: tuple[Kind, ...]
 
     @property
     def frame(self) -> Frame:
-        session = self.counts.sparkSession
-
-        def make(columns: dict[str, list[Any]]) -> Any:
-            return session.createDataFrame(list(zip(*columns.values(), strict=True)), list(columns))
-
-        return make
+        return own_frame("spark", [TYPES[form] for form in self.forms])
 
     def classes(self) -> list[tuple[int, int]]:
         with in_one_sentence(WRONG):

@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+from shortlist._text import terminal_safe
 from shortlist.report.odds import in_short, odds, percent
 from shortlist.report.one_release import spent_share
 from shortlist.report.studio.expected import expected
@@ -109,7 +110,7 @@ class Answers:
             told |= {
                 "k": asked.k,
                 "purpose": asked.purpose,
-                "items": [str(item) for item in release.items or ()],
+                "items": [terminal_safe(str(item)) for item in release.items or ()],
                 "ordered": release.ordered,
                 "guarantee": str(release.guarantee),
                 "mechanism": release.mechanism,

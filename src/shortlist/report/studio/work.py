@@ -5,14 +5,13 @@ Nothing is written but the ledger. What came out stays in memory for the downloa
 
 from __future__ import annotations
 
-import csv
-import io
 import secrets
 import threading
 import time
 from dataclasses import dataclass
 from typing import Any
 
+from shortlist._text import csv_table
 from shortlist.choose import explained
 from shortlist.privacy import BudgetExceeded, Ledger, LedgerError
 from shortlist.release import Release
@@ -123,21 +122,12 @@ class Work:
             return None
         stem = f"top{asked.k}"
         if kind == "list.csv":
-            return f"{stem}.csv", "text/csv; charset=utf-8", _csv(release)
+            return f"{stem}.csv", "text/csv; charset=utf-8", csv_table(release.columns()).encode()
         if kind == "report.html":
             return f"{stem}.html", "text/html; charset=utf-8", release_page(release, asked.purpose).encode()
         if kind == "repeat.py":
             return f"{stem}.py", "text/x-python; charset=utf-8", code(self._folder, asked).encode()
         return None
-
-
-def _csv(release: Release) -> bytes:
-    text = io.StringIO()
-    columns = release.columns()
-    writer = csv.writer(text)
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue().encode()
 
 
 def code(folder: Folder, asked: Question) -> str:

@@ -1,0 +1,73 @@
+"""Text that may come from strangers, made fit to be shown: on a terminal, on a page, in a spreadsheet.
+
+A label may hold whatever somebody typed. Where it is *shown*, what would act instead of being read is taken out. Where
+it is *stored* (JSON, parquet, frames) it stays as it is (docs/release-format.md#what-is-shown).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from html import escape
+
+JOINERS = "\u200c\u200d"
+"""Parts of words and of pictures in many scripts; they move nothing."""
+
+STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Unicode's classes of control and format characters, half characters, and breaks of lines and paragraphs."""
+
+FORMULA = "=+-@＝＋－＠"
+"""With one of these in front a spreadsheet computes a cell, and may call other programs."""
+
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+def terminal_safe(text: str) -> str:
+    """On one line, with a space for every character that steers instead of showing.
+
+    These are control characters (escape sequences begin with one), line breaks, the marks that turn the direction of
+    writing, other invisible marks, and halves of characters.
+
+    >>> terminal_safe("red \\x1b[31m alert\\nsecond line \\u202etxt.exe")
+    'red  [31m alert second line  txt.exe'
+    """
+    if text.isprintable():  # almost all are
+        return text
+    return "".join(letter if _shows(letter) else " " for letter in text)
+
+
+def _shows(letter: str) -> bool:
+    return letter in JOINERS or unicodedata.category(letter) not in STEERING
+
+
+def page_safe(text: str) -> str:
+    """The same as part of an HTML page."""
+    return escape(terminal_safe(text))
+
+
+def spreadsheet_safe(cell: object) -> object:
+    """A cell of a CSV file that no spreadsheet takes for a formula: numbers and truth values stay what they are.
+
+    Text is made `terminal_safe`; if it then begins like a formula, an apostrophe goes in front, which spreadsheets read
+    as "this is text". Text that is a number is left alone.
+
+    >>> [spreadsheet_safe(cell) for cell in ("=1+1", "-5", -5, "@home", "tea")]
+    ["'=1+1", '-5', -5, "'@home", 'tea']
+    """
+    if isinstance(cell, int | float) or cell is None:
+        return cell
+    text = terminal_safe(str(cell))
+    begins = text.lstrip()[:1]
+    return f"'{text}" if begins and begins in FORMULA and not NUMBER.fullmatch(text) else text
+
+
+def csv_table(columns: Mapping[str, Sequence[object]]) -> str:
+    """A table as CSV, every cell `spreadsheet_safe`."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(map(spreadsheet_safe, columns))
+    writer.writerows(map(spreadsheet_safe, row) for row in zip(*columns.values(), strict=True))
+    return text.getvalue()

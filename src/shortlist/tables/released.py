@@ -1,0 +1,131 @@
+"""A released table in the caller's own kind of frame: from its columns and from words, never from what was counted.
+
+A release keeps no connection, session or frame of the caller, for whoever has one of these can read the private rows
+through it. A DuckDB relation therefore belongs to duckdb's default connection, and a Spark DataFrame to the session
+that is active when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from shortlist._reading import FRAMES, Engine, Frame
+from shortlist.tables import sql
+
+NUMBERS = ("rank", "value", "gap")
+"""The columns that are no part of an item; item columns of these names are renamed (`Release.columns`)."""
+
+ARROW = ("string", "large_string", "int64", "uint64", "bool", "date32[day]")
+TYPES: dict[Engine, Collection[str]] = {
+    "polars": ("String", "Int64", "UInt64", "Boolean", "Date"),
+    "pandas": ("str", "string", "object", "int64", "uint64", "bool", "Int64", "UInt64", "boolean",
+               *(f"{word}[pyarrow]" for word in ARROW)),
+    "pyarrow": ARROW,
+    "duckdb": ("VARCHAR", "BIGINT", "UBIGINT", "BOOLEAN", "DATE"),
+    "ibis": ("string", "int64", "uint64", "boolean", "date"),
+    "spark": ("string", "bigint", "boolean", "date"),
+}  # fmt: skip
+"""What an item column may be in each engine: a closed list, so that no name of a type can tell anything of the data."""
+
+WIDTHS: dict[Engine, tuple[str, str]] = {
+    "polars": ("Int64", "Float64"), "pandas": ("int64", "float64"), "pyarrow": ("int64", "float64"),
+    "duckdb": ("BIGINT", "DOUBLE"), "ibis": ("int64", "float64"), "spark": ("bigint", "double"),
+}  # fmt: skip
+"""The types of ranks, and of values and gaps."""
+
+Columns = Mapping[str, list[Any]]
+Types = Mapping[str, str]
+
+
+def own_frame(engine: Engine, types: list[str]) -> Frame:
+    """The words for a frame of these types; without the types if one of them is not on the list."""
+    return Frame(engine, tuple(types) if set(types) <= set(TYPES[engine]) else ())
+
+
+def released_frame(columns: Columns, frame: Frame) -> Any:
+    """The columns as a frame of that kind, the items in their own types where those are known."""
+    parts = [name for name in columns if name not in NUMBERS]
+    may_guess = frame.engine in FRAMES and not frame.types
+    if not set(frame.types) <= set(TYPES[frame.engine]) or (len(frame.types) != len(parts) and not may_guess):
+        raise ValueError("the frame of this release has a type that this version does not know; read .columns()")
+    whole, real = WIDTHS[frame.engine]
+    types = {name: whole if name == "rank" else real for name in columns if name in NUMBERS}
+    types |= dict(zip(parts, frame.types, strict=True)) if frame.types else {}
+    return MAKERS[frame.engine](_uniform(columns, types), types)
+
+
+def _uniform(columns: Columns, types: Types) -> Columns:
+    """A column has one type: labels of several become text."""
+    mixed = [name for name in columns if name not in types and len(set(map(type, columns[name]))) > 1]
+    return {name: list(map(str, cells)) if name in mixed else cells for name, cells in columns.items()}
+
+
+def _polars(columns: Columns, types: Types) -> Any:
+    import polars as pl
+
+    return pl.DataFrame(columns, schema_overrides={name: getattr(pl, word) for name, word in types.items()})
+
+
+def _pandas(columns: Columns, types: Types) -> Any:
+    import pandas as pd
+
+    made = {name: pd.Series(cells, dtype=_pandas_type(types.get(name))) for name, cells in columns.items()}
+    return pd.DataFrame(made)
+
+
+def _pandas_type(word: str | None) -> Any:
+    import pandas as pd
+
+    if word is None or not word.endswith("[pyarrow]"):
+        return word
+    return pd.ArrowDtype(_arrow_type(word.removesuffix("[pyarrow]")))
+
+
+def _pyarrow(columns: Columns, types: Types) -> Any:
+    import pyarrow as pa
+
+    return pa.table(
+        {name: pa.array(cells, _arrow_type(types[name]) if name in types else None) for name, cells in columns.items()}
+    )
+
+
+def _arrow_type(word: str) -> Any:
+    import pyarrow as pa
+
+    return pa.date32() if word == "date32[day]" else pa.type_for_alias(word)
+
+
+def _duckdb(columns: Columns, types: Types) -> Any:
+    import duckdb
+
+    parts = (sql.unnested(cells, types[name], name) for name, cells in columns.items())
+    return duckdb.sql(f"SELECT {', '.join(parts)}")
+
+
+def _ibis(columns: Columns, types: Types) -> Any:
+    import ibis
+
+    arrow = {"boolean": "bool", "date": "date32[day]"}
+    return ibis.memtable(_pyarrow(columns, {name: arrow.get(word, word) for name, word in types.items()}))
+
+
+def _spark(columns: Columns, types: Types) -> Any:
+    from pyspark.sql import SparkSession
+    from pyspark.sql import types as st
+
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise RuntimeError(
+            "a Spark DataFrame needs an active session, and a release keeps none: start one with "
+            "SparkSession.builder.getOrCreate(), or read release.columns()"
+        )
+    kinds = {"string": st.StringType(), "bigint": st.LongType(), "boolean": st.BooleanType(), "date": st.DateType(),
+             "double": st.DoubleType()}  # fmt: skip
+    schema = st.StructType([st.StructField(name, kinds[types[name]]) for name in columns])
+    return session.createDataFrame(list(zip(*columns.values(), strict=True)), schema)
+
+
+MAKERS: dict[Engine, Callable[[Columns, Types], Any]] = {
+    "polars": _polars, "pandas": _pandas, "pyarrow": _pyarrow, "duckdb": _duckdb, "ibis": _ibis, "spark": _spark,
+}  # fmt: skip

@@ -1,0 +1,64 @@
+"""One mechanism of every family that gives a release, for what must hold of all of them."""
+
+from __future__ import annotations
+
+from shortlist import ZCDP, ApproxDP
+from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
+    CanonicalTopK,
+    ExponentialWithGap,
+    GuardedTopK,
+    GumbelTopKValues,
+    HybridSparseVector,
+    HybridTopK,
+    JointTopK,
+    LargeGap,
+    LimitedDomainTopK,
+    MeasuredTopK,
+    NoisyMax,
+    OneshotTopK,
+    SparseVector,
+    StableTopK,
+    TopKWithGaps,
+)
+
+APPROX = ApproxDP(2.0, 1e-4)
+
+PUBLIC = {
+    "one winner": NoisyMax(epsilon=2.0),
+    "one winner, Gaussian": NoisyMax(noise="gaussian", budget=APPROX),
+    "ordered": OneshotTopK(k=2, epsilon=2.0),
+    "ordered, zCDP": OneshotTopK(k=2, budget=ZCDP(0.5)),
+    "set": CanonicalTopK(k=2, epsilon=2.0),
+    "set, approximate": CanonicalTopK(k=2, budget=APPROX),
+    "guarded set": GuardedTopK(k=2, epsilon=2.0),
+    "joint": JointTopK(k=2, epsilon=2.0),
+    "Gumbel values": GumbelTopKValues(k=2, budget=APPROX),
+    "gaps": TopKWithGaps(k=2, epsilon=2.0),
+    "values": MeasuredTopK(k=2, epsilon=2.0),
+    "exponential with gap": ExponentialWithGap(epsilon=2.0),
+    "hybrid": HybridTopK(threshold=4000, k=2, epsilon=2.0),
+    "hybrid, stopped": HybridTopK(threshold=90_000, k=2, epsilon=2.0),
+    "large gap": LargeGap(epsilon=2.0),
+}
+"""For a public list of candidates."""
+
+NUMBERED = {
+    "sparse vector": SparseVector(threshold=4000, k=2, epsilon=2.0, monotone=True),
+    "sparse vector, whole": SparseVector(threshold=4000, k=2, epsilon=2.0, noise="geometric", monotone=True),
+    "sparse vector, adaptive": SparseVector(threshold=4000, k=2, epsilon=2.0, adaptive=True, monotone=True),
+    "hybrid sparse vector": HybridSparseVector(threshold=4000, k=2, epsilon=2.0),
+}
+"""For a public list in a public order."""
+
+UNKNOWN = {
+    "stable": StableTopK(budget=APPROX),
+    "stable, filled": StableTopK(k=2, budget=APPROX, fill=True),
+    "stable, failed": StableTopK(k=4, budget=APPROX),
+    "stable, zCDP": StableTopK(k=2, budget=ZCDP(0.5, 1e-4)),
+    "limited domain": LimitedDomainTopK(k=2, budget=APPROX),
+    "limited domain, zCDP": LimitedDomainTopK(k=4, budget=ZCDP(0.5, 1e-4)),
+    "limited domain, exponential": LimitedDomainTopK(k=2, budget=APPROX, noise="exponential"),
+    "canonical limited domain": CanonicalLimitedDomain(k=2, budget=APPROX),
+}
+"""For candidates that come from the data."""

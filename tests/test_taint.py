@@ -1,0 +1,177 @@
+"""Nothing private can be reached from a release: for every engine, every family of mechanisms, every way to look."""
+
+import dataclasses
+import inspect
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shortlist as sl
+from shortlist import ZCDP, Ledger, PureDP, mechanisms
+from shortlist._reading import Frame
+from shortlist.mechanisms import Mechanism, SparseVector
+from shortlist.pate import PATE, MultiLabelPATE
+from shortlist.tables.booked import Booked
+from shortlist.tables.count import counted, uncounted
+from shortlist.tables.question import Question
+from shortlist.testing import seeded
+
+from .engines.tables import ENGINES, source
+from .releases import NUMBERED, PUBLIC, UNKNOWN
+from .taint import CANDIDATES, COUNTS, check_release, leaks, rows_of
+
+ROWS = rows_of()
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def table(request, tmp_path_factory):
+    return source(request.param, ROWS, tmp_path_factory.mktemp("taint"))
+
+
+def test_every_mechanism_is_tried():
+    known = {kind for name in mechanisms.__all__ if inspect.isclass(kind := getattr(mechanisms, name))} - {Mechanism}
+    assert {type(one) for one in (*PUBLIC.values(), *NUMBERED.values(), *UNKNOWN.values())} >= {
+        kind for kind in known if issubclass(kind, Mechanism)
+    }
+
+
+def test_releases_from_tables_hold_nothing_private(table):
+    listed = sl.count(table, user="user", item="item", candidates=CANDIDATES)
+    for mechanism in PUBLIC.values():
+        check_release(mechanism.release(listed, rng=seeded(5)))
+    unlisted = sl.count(table, user="user", item="item")
+    for mechanism in UNKNOWN.values():
+        check_release(mechanism.release(unlisted, rng=seeded(5)))
+    for asked in ({"k": 2, "epsilon": 1.0}, {"k": 2, "epsilon": 1.0, "values": True}, {"k": 1, "epsilon": 1.0}):
+        check_release(sl.top_k(listed, **asked, rng=seeded(5)))
+    check_release(sl.top_k(unlisted, 2, epsilon=1.0, delta=1e-6, rng=seeded(5)))
+
+
+@pytest.mark.parametrize("kind", ["mapping", "numpy", "pandas", "arrow"])
+def test_releases_from_lists_of_scores_hold_nothing_private(kind):
+    import pandas as pd
+
+    given = {
+        "mapping": lambda: {"values": COUNTS},
+        "numpy": lambda: {"values": np.array([*COUNTS.values()]), "labels": np.array([*COUNTS])},
+        "pandas": lambda: {"values": pd.Series(COUNTS)},
+        "arrow": lambda: {"values": pa.array([*COUNTS.values()]), "labels": [*pa.array([*COUNTS])]},
+    }[kind]()
+    for mechanism in {**PUBLIC, **NUMBERED}.values():
+        check_release(mechanism.release(sl.Scores(**given, monotone=True, public=True), rng=seeded(5)))
+    for mechanism in UNKNOWN.values():
+        check_release(mechanism.release(sl.Scores(**given, monotone=True, public=False), rng=seeded(5)))
+
+
+def test_paid_releases_hold_nothing_private(tmp_path):
+    ledger = Ledger(tmp_path / "book.db", budget=ZCDP(100.0, 0.1))
+    path = source("parquet", ROWS, tmp_path)
+    question = Question.of("user", "item", None, None)
+    for mechanism in UNKNOWN.values():
+        paid = Booked.of(mechanism, uncounted(path, question, None), ledger, "a purpose")
+        release = paid.release(counted(path, question, None))
+        assert release.receipt.purpose == "a purpose"
+        check_release(release)
+    scores = sl.Scores(COUNTS, monotone=True, public=True)
+    pure = Ledger(tmp_path / "pure.db", budget=PureDP(100.0))
+    for name in ("hybrid", "hybrid, stopped", "set"):
+        check_release(PUBLIC[name].release(scores, ledger=pure, rng=seeded(5)))
+
+
+def test_answers_of_streams_and_crowds_hold_nothing_private():
+    stream = SparseVector(threshold=4000, k=5, epsilon=2.0, monotone=True).stream([*COUNTS.values()], rng=seeded(5))
+    assert leaks(list(stream)) == []
+    votes = np.zeros((COUNTS["tea"], 3), int)
+    votes[:, 1] = 1
+    assert leaks(MultiLabelPATE(rho=0.5, delta=1e-6, queries=3).label(votes)) == []
+    assert leaks(PATE(rho=0.5, delta=1e-6, queries=3, classes=2).label([1] * COUNTS["tea"])) == []
+
+
+def leaky(frame):
+    """As version 0.1.0 made them: a release that brings along a way to make its frame."""
+    release = sl.top_k(sl.count(ROWS.to_arrow(), user="user", item="item"), 2, epsilon=2.0, delta=1e-4)
+    object.__setattr__(release, "frame", frame)
+    return release
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Counts:
+    """The private histogram, with a method that makes frames."""
+
+    counts: pa.Table
+
+    def make(self, columns):
+        return pa.table(columns)
+
+
+def test_the_test_finds_a_bound_method():
+    counts = Counts(pa.table({"item": [*COUNTS], "score": [*COUNTS.values()]}))
+    found = leaks(leaky(counts.make))
+    assert {"a method", "a plant in a Table"} <= set(found)
+    assert "a plant in the pickle" in found
+    assert b"PLANT-gamma" in pickle.dumps(leaky(counts.make))
+
+
+def test_the_test_finds_a_closure():
+    private = dict(COUNTS)
+
+    def make(columns):
+        return {**columns, **private}
+
+    found = leaks(leaky(make))
+    assert {"a function", "a cell", "a plant in a str", "a plant in a int"} <= set(found)
+
+
+def test_the_test_finds_a_view():
+    column = np.array([(7, b"PLANT")], dtype=[("n", int), ("t", "S5")])
+    release = leaky(None)
+    release.items[0] = column[0]
+    assert "a plant in a ndarray" in leaks(release)
+
+
+def test_the_test_finds_a_number_and_a_text():
+    for plant in (COUNTS["tea"], "PLANT-gamma"):
+        release = leaky(None)
+        object.__setattr__(release, "notes", (f"{plant} people",))
+        assert "a plant in what is shown" in leaks(release)
+    release = leaky(None)
+    object.__setattr__(release, "k", COUNTS["tea"])
+    assert "a plant in a int" in leaks(release)
+
+
+def test_a_release_takes_nothing_that_reaches_a_table():
+    release = leaky(None)
+    with pytest.raises(TypeError, match="frame must be words"):
+        dataclasses.replace(release, frame=lambda columns: columns)
+    assert dataclasses.replace(release, frame=Frame("polars", ("String",))).frame.engine == "polars"
+    with pytest.raises(ValueError, match="engine must be one of"):
+        Frame("sqlite")
+    with pytest.raises(ValueError, match="types must be"):
+        Frame("polars", ("Enum(categories=['SECRET'])" * 2,))
+
+
+def test_a_type_that_lists_its_values_is_not_told():
+    """An enumeration knows all labels there are: its name is no public word."""
+    import polars as pl
+
+    kinds = pl.Enum([*COUNTS])
+    rows = ROWS.with_columns(pl.col("item").cast(kinds))
+    for table in (rows, rows.to_pandas(), rows.to_arrow()):
+        check_release(sl.top_k(sl.count(table, user="user", item="item"), 2, epsilon=2.0, delta=1e-4))
+
+
+def test_labels_become_values_of_their_own():
+    private = np.array([3, 4, 5])
+    structured = np.array([(1, "x"), (2, "y")], dtype=[("a", int), ("b", "U1")])
+    labels = [private[0], np.str_("a"), np.bool_(True), np.float64(0.5), structured[0], pa.array(["p", "q"])[0],
+              memoryview(b"m"), (np.int64(8), "t"), pa.scalar(9)]  # fmt: skip
+    from shortlist._labels import plain_label
+
+    plain = [plain_label(label) for label in labels]
+    assert plain == [3, "a", True, 0.5, (1, "x"), "p", b"m", (8, "t"), 9]
+    assert [type(label) for label in plain] == [int, str, bool, float, tuple, str, bytes, tuple, int]
+    assert leaks(plain) == []
+    release = sl.Scores([9000, 1], labels=[pa.array(["winner", "PLANT"])[0], "loser"], monotone=True, public=True)
+    assert leaks(sl.select(release, epsilon=1.0)) == []
