@@ -103,7 +103,10 @@ def _arrow(column: Any, number: bool) -> Any:
         whole = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column
         return whole.cast(pa.float64(), safe=False)
     better = {"string_view": pa.large_string(), "date64[ms]": pa.date32()}.get(str(column.type))
-    return column if better is None else column.cast(better, safe=False)
+    found = column if better is None else column.cast(better, safe=False)
+    if str(found.type) in ("string", "large_string"):
+        found.validate(full=True)  # bytes that are no UTF-8 could be counted, and not be named
+    return found
 
 
 def _pandas_type(kind: Any) -> str:

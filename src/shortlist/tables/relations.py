@@ -19,9 +19,11 @@ def count_relation(relation: Any, question: Question, candidates: object) -> sql
     view, table = fresh(), fresh()
 
     def run(statement: str) -> list[Any]:
-        with in_one_sentence("the relation cannot be counted"):
+        def ask() -> list[Any]:
             result = relation.query(view, statement)
             return [] if result is None else result.fetchall()
+
+        return in_one_sentence("the relation cannot be counted", ask)
 
     question.check_columns(relation.columns)
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
