@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -56,6 +57,11 @@ def _decode(letters: bytes) -> str:  # type: ignore[empty-body]
     """And back."""
 
 
+@ibis.udf.scalar.builtin(name="date")  # type: ignore[untyped-decorator]
+def _day(moment: dt.date) -> dt.date:  # type: ignore[empty-body]
+    """SQLite's one spelling of a day, for its columns of dates hold any text or number; None for no day."""
+
+
 @dataclass(frozen=True, slots=True)
 class Texts:
     """Text items as their bytes while they are counted, where a backend may have collations that Ibis does not tell."""
@@ -99,8 +105,16 @@ def _item(column: Any, form: Kind, texts: Texts) -> Any:
     if form == "text":
         return texts.hidden(column.cast("string"))
     if form == "date":
-        return column.year().between(FIRST.year, LAST.year).ifelse(column, None)
-    return column.cast(TYPES[form])
+        day = _day(column) if texts.backend == "sqlite" else column
+        return day.year().between(FIRST.year, LAST.year).ifelse(day, None)
+    return _whole(column, form) if texts.backend == "sqlite" else column.cast(TYPES[form])
+
+
+def _whole(column: Any, form: Kind) -> Any:
+    """SQLite's columns hold anything: what is not of the declared type is missing."""
+    number = column.cast("int64")
+    fits = column.typeof() == "integer"
+    return (fits & number.isin([0, 1]) if form == "boolean" else fits).ifelse(column, None)
 
 
 def _user(column: Any) -> Any:
@@ -171,10 +185,16 @@ class IbisCounts:
         return list(zip(found["score"], found["size"], strict=True))
 
     def check_names(self) -> None:
-        """Refuse now what could not be named later. SQLite's columns hold anything, whatever their declared type, and
-        it runs in this process: every name passes through once and is forgotten. The others keep to their types."""
+        """Refuse now what could not be named later.
+
+        SQLite's columns hold anything, whatever their declared type, and it runs in this process: every name passes
+        through once and is forgotten. DuckDB may have taken over text from memory without a look at its bytes.
+        """
+        texts = [key for key, form in zip(self.keys, self.forms, strict=True) if form == "text"]
         if self.texts.backend == "sqlite":
             self._named(self.counts)
+        elif self.texts.backend == "duckdb" and texts:
+            self.counts.agg(**{key: self.texts.shown(self.counts[key]).length().max() for key in texts}).to_pyarrow()
 
     def winners(self, places: Sequence[Place]) -> list[tuple[object, ...]]:
         scores, ranks = zip(*places, strict=True)

@@ -31,13 +31,15 @@ def in_one_sentence(what: str, action: Callable[[], Result]) -> Result:
         told = TableError(*error.args)
     except KeyboardInterrupt:
         told = KeyboardInterrupt()
-    except Exception as error:
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # polars' own
+            raise
         interrupted = str(error).startswith(("Query interrupted", "INTERRUPT"))  # DuckDB's words for Ctrl-C
         told = KeyboardInterrupt() if interrupted else TableError(f"{what}: {_reason(error)}")
     raise told
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     """What kind of error it was: its class, or a known reason. Never its own words, nor where: that counts rows."""
     words = str(error)
     known = next((said for pattern, said in REASONS.items() if re.search(pattern, words)), None)
@@ -49,7 +51,7 @@ REASONS = {
     r"Maximum line size": "a line is longer than 2,000,000 bytes",
     r"state machine reached an invalid state": "its lines end in different ways, or a quote stands where none may",
     r"Expected Number of Columns": "a line has more or fewer fields than the header",
-    r"nvalid unicode|not utf-8|not valid UTF8|nvalid UTF-?8|nvalid string encoding|to UTF-8|codec can't": (
+    r"nvalid unicode|not utf-8|not valid UTF8|nvalid (?:UTF|utf)-?8|nvalid string encoding|to UTF-8|codec can't": (
         "the text is not UTF-8; convert it first"
     ),
     r"byte order mark": "it begins with a byte order mark; write it as UTF-8 without one",
@@ -60,6 +62,6 @@ REASONS = {
     r"too small to be a Parquet|No magic bytes|not a parquet|Invalid.*Parquet": "it is no parquet file",
     r"Permission denied": "it may not be read",
     r"Out of Memory|out of memory": "the engine ran out of memory; give it more, or more disk for temporary files",
-    r"Could not convert|Conversion Error": "the candidates do not fit the type of the item column",
+    r"Could not convert|Conversion Error": "a value does not fit the type of its column",
     r"Connection (?:already )?closed|Connection Error": "its connection is closed",
 }

@@ -61,6 +61,9 @@ def _items(forms: list[Kind], question: Question) -> list[Any]:
 
 
 def _item(column: Any, form: Kind) -> Any:
+    """Bytes that are no UTF-8 are refused: Spark would show others in their place."""
+    if form == "text":
+        return sf.validate_utf8(column.cast("string"))
     shown = sf.when(sf.year(column).between(FIRST.year, LAST.year), column) if form == "date" else column
     return shown.cast(TYPES[form])
 
