@@ -230,7 +230,8 @@ def _types(run: sql.Run, file: str) -> dict[str, str]:
 def _json(files: list[str], wanted: tuple[str, ...]) -> sql.Source:
     """A field that a line does not have is missing. That no line has it would be told by one person's line."""
     names = ", ".join(f"{sql.text(name)}: 'VARCHAR'" for name in wanted)
-    relation = f"read_json({_listed(files)}{_packed(files)}, format = 'newline_delimited', columns = {{{names}}})"
+    options = f"format = 'newline_delimited', records = true, columns = {{{names}}}"
+    relation = f"read_json({_listed(files)}{_packed(files)}, {options})"
     columns = {name: sql.name(name) for name in wanted}
     return sql.Source(relation, columns, dict.fromkeys(wanted, "VARCHAR"), as_text=True)
 

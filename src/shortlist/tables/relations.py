@@ -35,6 +35,9 @@ def count_relation(relation: Any, question: Question, candidates: object) -> sql
         known = sql.listed(known_rows(candidates, question.items, kinds), source, question)
     held = sql.matched(sql.counting(source, question), known, question)
     run(f"CREATE TEMP TABLE {table} AS {held}")
+    texts = [key for key, kind in zip(question.keys, kinds, strict=True) if kind == "text"]
+    if texts:  # taken over from memory they may be no UTF-8, which only `decode` looks at: refuse now, not when named
+        run(f"SELECT {', '.join(f'max(length(decode(encode({key}))))' for key in texts)} FROM {table}")
     counts = sql.Counts(run, table, question.keys, _maker(relation, [sql.TYPES[kind] for kind in kinds]))
     weakref.finalize(counts, _forget, relation, view, table)
     return counts
