@@ -32,16 +32,13 @@ class Names(Protocol):
     @property
     def scores(self) -> Values:
         """The distinct scores, decreasing."""
-        ...
 
     @property
     def sizes(self) -> Indices:
         """How many candidates have each."""
-        ...
 
     def names(self, positions: Sequence[int]) -> list[Hashable]:
         """The candidates at these positions."""
-        ...
 
 
 class Scores:
@@ -277,12 +274,7 @@ class Scores:
 
     def __repr__(self) -> str:
         count = f"{self._size} candidate{'s' * (self._size != 1)}" if self._public else "candidates from data"
-        parts = [
-            count,
-            f"sensitivity={self._sensitivity}",
-            *(["monotone"] * self._monotone),
-            self._neighbours,
-        ]
+        parts = [count, f"sensitivity={self._sensitivity}", *(["monotone"] * self._monotone), self._neighbours]
         return f"Scores({', '.join(parts)}{', public' if self._public else ''})"
 
 
