@@ -15,6 +15,7 @@ from typing import ClassVar, NoReturn
 import numpy as np
 
 from shortlist._arrays import Indices
+from shortlist._reading import attempt
 from shortlist.laws.stability import GaussianTest, quantile_above, rate_below
 from shortlist.mechanisms.base import Draws, check_ledger, checked_draws, checked_source
 from shortlist.mechanisms.large_gap import Regularizer, large_gaps, offsets, store_ranks
@@ -314,10 +315,7 @@ def _as_array(votes: object, dimensions: int, what: str) -> Indices:
     """Whole numbers in the shape asked for; errors show no vote."""
     if not isinstance(votes, Sequence | np.ndarray) or isinstance(votes, str | bytes):
         raise TypeError(f"votes must be a list or an array: {what}")
-    try:
-        ballots = np.asarray(votes)
-    except ValueError:
-        raise ValueError(f"votes must be as many for every teacher: {what}") from None
+    ballots = attempt(lambda: np.asarray(votes), ValueError, f"votes must be as many for every teacher: {what}")
     if ballots.ndim != dimensions or not ballots.size:
         raise ValueError(f"votes must have {dimensions} dimension{'s' * (dimensions > 1)} and not be empty: {what}")
     if ballots.dtype.kind == "f" and np.isfinite(ballots).all() and (ballots == np.floor(ballots)).all():

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import shortlist as sl
+from shortlist.tables.reading import TableError
 from tests import taint
 from tests.releases import PUBLIC, UNKNOWN
 
@@ -77,6 +78,7 @@ def check(spark, folder, thorough):
     engines_agree(rows, plain)
     types_agree(spark, folder)
     kinds_are_checked(spark)
+    broken_text_is_refused(spark)
     sums_and_names(spark, folder)
     own_frames(spark, rows)
     releases_hold_nothing_private(spark, folder)
@@ -92,7 +94,7 @@ def only_winners_reach_the_driver(spark, cells, rows, plain):
     assert len(release.items) == 7
     assert cells.seen == 2 * distinct + 7, (cells.seen, distinct)
     assert len(scores) == 5000 + len(counts)
-    assert sorted(counts.values()) == sorted(scores.values[scores.values > 0].tolist())
+    assert sorted(counts.values()) == sorted(n for n in found(scores).values() if n)
     assert {counts.get(item, 0) for item in release.items} <= set(counts.values()) | {0}
 
 
@@ -132,6 +134,16 @@ def kinds_are_checked(spark):
         sl.count(rows, user="user", item="b", candidates=[1.5])
     with pytest.raises(ValueError, match="of the same kinds"):
         sl.count(rows, user="user", item="b", candidates=rows.selectExpr("CAST(b AS string) AS b"))
+
+
+def broken_text_is_refused(spark):
+    """By `count`: Spark would show other letters in the place of such bytes. Its error may quote the row."""
+    rows = spark.sql("SELECT 1 AS user, CAST(X'5A6562756C6F6EFF' AS STRING) AS item UNION ALL SELECT 2, 'tea'")
+    for question in ({}, {"candidates": ["tea"]}):
+        with pytest.raises(TableError) as caught:
+            sl.count(rows, user="user", item="item", **question)
+        assert "Zebulon" not in str(caught.value)
+        assert (caught.value.__context__, caught.value.__cause__) == (None, None)
 
 
 def sums_and_names(spark, folder):

@@ -84,7 +84,7 @@ def test_runs_draw_bit_for_bit_what_arrays_draw(kind, k, epsilon):
     classes = [(90, 1), (60, 4), (59, 2), (31, 9), (2, 12), (0, 20)]
     _, held = scores_of(classes)
     values = np.repeat([score for score, _ in classes], [size for _, size in classes])
-    plain = sl.Scores(values, labels=held.labels, monotone=True, public=True)
+    plain = sl.Scores(values, labels=held.as_public().labels, monotone=True, public=True)
     mechanism = kind(k=k, epsilon=epsilon)
     for seed in range(12):
         one, other = (mechanism.release(scores, rng=sl.testing.seeded(seed)) for scores in (held, plain))
@@ -94,7 +94,7 @@ def test_runs_draw_bit_for_bit_what_arrays_draw(kind, k, epsilon):
 def test_other_noises_and_budgets_draw_from_runs_too():
     classes = [(9, 2), (4, 3), (0, 5)]
     _, held = scores_of(classes)
-    plain = sl.Scores(np.repeat([9, 4, 0], [2, 3, 5]), labels=held.labels, monotone=True, public=True)
+    plain = sl.Scores(np.repeat([9, 4, 0], [2, 3, 5]), labels=held.as_public().labels, monotone=True, public=True)
     for mechanism in (CanonicalTopK(k=3, epsilon=0.5, noise="laplace"), CanonicalTopK(k=3, budget=sl.ZCDP(0.01))):
         for seed in range(5):
             one, other = (mechanism.release(scores, rng=sl.testing.seeded(seed)) for scores in (held, plain))

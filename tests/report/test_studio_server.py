@@ -510,7 +510,7 @@ def test_a_count_that_is_watched_counts_the_same(studio):
 
     columns, seen = Question.of("who", "film", None, None), []
     table, listed = studio.folder / "rentals.csv", studio.folder / "films.txt"
-    watched, plain = (counted(table, columns, listed, progress=tell) for tell in (seen.append, None))
+    watched, plain = (counted(table, columns, listed, progress=tell).as_public() for tell in (seen.append, None))
     assert watched.values.tolist() == plain.values.tolist()
     assert list(watched.labels) == list(plain.labels)
     assert seen[-1] == 1.0

@@ -47,6 +47,9 @@ def top(
     purpose: Annotated[str, typer.Option(help="What the ledger notes.")] = "",
     unit: Annotated[str, typer.Option(help="What one user is, for the record.")] = "user",
     memory: Annotated[str | None, typer.Option(help="How much memory to use before going to disk, as 512MB.")] = None,
+    multiline: Annotated[
+        bool, typer.Option("--multiline", help="Quoted fields of a CSV file may hold line breaks; trust its writer.")
+    ] = False,
     out: Annotated[str | None, typer.Option(help="Write the list to this file (.csv or .parquet).")] = None,
     plot: Annotated[str | None, typer.Option(help="Draw the list to this file (.png, .svg or .pdf).")] = None,
     report: Annotated[str | None, typer.Option(help="Write a page about the release to this file (.html).")] = None,
@@ -69,6 +72,7 @@ def top(
             raise typer.BadParameter("--plot needs matplotlib: pip install 'shortlist[plot]'")
     if report is not None:
         check_writable("--report", report, (".html",), kept)
+    reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
     plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps}
     mechanism, why, keeps_order = planned(k, public=candidates is not None, **plan)
     with stoppable():
@@ -78,11 +82,11 @@ def top(
         paid = None
         if book is not None:
             book.check(mechanism.charge)  # before the header is looked at
-            accepted = uncounted(source, question, candidates, unit=unit, memory=memory)
+            accepted = uncounted(source, question, candidates, **reading)
             paid = Booked.of(mechanism, accepted, book, purpose or f"top {k} of {os.path.basename(source)}")
         with _charged(paid):
             with _bar() as progress:
-                scores = counted(source, question, candidates, unit=unit, memory=memory, progress=progress)
+                scores = counted(source, question, candidates, progress=progress, **reading)
             release = mechanism.release(scores) if paid is None else paid.release(scores)
         release = explained(release, why if method == "auto" else "", keeps_order)
         _deliver(release, out, plot, report, purpose, as_json)
