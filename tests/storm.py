@@ -16,8 +16,8 @@ class Storm:
     A place is a line before it runs, or a return before it happens, the first time that it is reached.
     """
 
-    def __init__(self, work, files):
-        self._work = work
+    def __init__(self, work, files, before=lambda: None):
+        self._work, self._before = work, before
         self._files = {str(HOME / name) for name in files}
         self.places = []
 
@@ -25,6 +25,7 @@ class Storm:
             if place not in self.places:
                 self.places.append(place)
 
+        work()  # what only the first run does is not reached again
         self._traced(note)
 
     def strike(self, place, deliver):
@@ -50,6 +51,7 @@ class Storm:
         def traced(frame, event, _):
             return local if frame.f_code.co_filename in self._files else None
 
+        self._before()
         before = sys.gettrace()
         sys.settrace(traced)
         try:
