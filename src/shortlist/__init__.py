@@ -63,7 +63,11 @@ signals before anything that takes time is loaded."""
 _ROOMS = ("mechanisms", "noise", "planning", "privacy", "tables", "testing")
 """Modules that may be used as attributes without an import of their own."""
 
-_LATER = {"select": ("numpy.ma", "flint"), "top_k": ("numpy.ma", "flint")}
+_LATER = {
+    "count": ("shortlist.tables.files", "shortlist.tables.frames"),
+    "select": ("numpy.ma", "flint"),
+    "top_k": ("numpy.ma", "flint"),
+}
 """What their first call would import inside functions."""
 
 

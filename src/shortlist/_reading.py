@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shortlist._arrays import Values
+from shortlist._imports import IMPORTS
 
 NOT_NUMBERS = "scores must be integers or floats; convert them, for example with .astype(float)"
 FrameKind = Literal["polars", "pandas", "pyarrow"]
@@ -27,7 +28,8 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, FrameKind
     library = next((kind for kind in FRAMES if kind in family), None)
     if library is None:
         return values, None, None
-    import narwhals as nw
+    with IMPORTS:
+        import narwhals as nw
 
     if library == "pyarrow":
         values = _as_chunked(values)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
+from shortlist._imports import IMPORTS
 from shortlist._reading import FRAMES, Frame, FrameKind
 
 if TYPE_CHECKING:
@@ -161,7 +162,8 @@ class Release:
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from."""
-        import narwhals as nw
+        with IMPORTS:
+            import narwhals as nw
 
         columns = self.columns()
         if callable(self.frame):

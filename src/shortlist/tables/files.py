@@ -18,6 +18,7 @@ from pathlib import PurePath
 from typing import Any
 
 from shortlist._files import spill_folder
+from shortlist._imports import IMPORTS
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.kinds import kind_of
@@ -280,7 +281,8 @@ def _lines(path: str, items: tuple[str, ...]) -> list[Any]:
 
 def _connect(memory: str | None) -> Any:
     """A DuckDB in memory. When it is closed or forgotten it removes what it put on the disk, whatever happens to us."""
-    import duckdb
+    with IMPORTS:
+        import duckdb
 
     if memory is not None and (not isinstance(memory, str) or not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory)):
         raise ValueError('memory must be a size, for example memory="512MB"')
