@@ -63,10 +63,15 @@ signals before anything that takes time is loaded."""
 _ROOMS = ("mechanisms", "noise", "planning", "privacy", "tables", "testing")
 """Modules that may be used as attributes without an import of their own."""
 
+_DRAWS = ("numpy.ma", "flint")
+_LAWS = (*_DRAWS, *(f"shortlist.laws.{name}" for name in ("canonical", "guarded", "oneshot", "winner")))
 _LATER = {
+    "compare": _LAWS,
     "count": ("shortlist.tables.files", "shortlist.tables.frames"),
-    "select": ("numpy.ma", "flint"),
-    "top_k": ("numpy.ma", "flint"),
+    "epsilon_for": _LAWS,
+    "plan": _LAWS,
+    "select": _DRAWS,
+    "top_k": _DRAWS,
 }
 """What their first call would import inside functions."""
 

@@ -45,8 +45,7 @@ def check(**asked):
         warnings.simplefilter("error", RuntimeWarning)
         try:
             found = sl.plan(**{**ASKED, **asked})
-        except (ValueError, TypeError) as error:
-            assert len(str(error)) > 20
+        except (ValueError, TypeError):  # ours: anything else is no answer
             return
     assert all(0 <= row.reached <= 1 and row.epsilon >= 0 for row in found.rows)
     assert str(found)
