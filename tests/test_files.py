@@ -60,13 +60,12 @@ def test_a_report_is_whole_wherever_it_is_interrupted(tmp_path, monkeypatch):
 
 def test_a_new_file_that_is_interrupted_is_not_there_or_whole(tmp_path):
     path = tmp_path / "a.txt"
-    storm = Storm(lambda: write_text(str(path), "all of it"), ["_files.py"])
+    storm = Storm(lambda: write_text(str(path), "new"), ["_files.py"], before=lambda: path.unlink(missing_ok=True))
     for place in storm.places:
-        path.unlink(missing_ok=True)
         with pytest.raises(KeyboardInterrupt):
             storm.strike(place, interrupt)
         assert os.listdir(tmp_path) in ([], ["a.txt"])
-        assert not path.exists() or path.read_text() == "all of it"
+        assert not path.exists() or path.read_text() == "new"
 
 
 def test_an_error_of_the_writer_leaves_the_old_file(tmp_path):
