@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 
 from shortlist._arrays import Values
+from shortlist._imports import IMPORTS
 
 Result = TypeVar("Result")
 NOT_NUMBERS = "scores must be integers or floats; convert them, for example with .astype(float)"
@@ -56,7 +57,8 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | N
     library = next((kind for kind in FRAMES if kind in family), None)
     if library is None:
         return values, None, None
-    import narwhals as nw
+    with IMPORTS:
+        import narwhals as nw
 
     if library == "pyarrow":
         values = _as_chunked(values)

@@ -37,10 +37,10 @@ QUESTION = {
 class Running:
     """A studio in a thread of this process, and its log."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, limits=None):
         self.log = []
         self.folder = folder
-        self.server = Studio(Folder.of(folder), log=self.log.append)
+        self.server = Studio(Folder.of(folder), log=self.log.append, limits=limits)
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self.thread.start()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shortlist._reading import attempt
+from shortlist.commands.output import write_picture
 
 if TYPE_CHECKING:
     from shortlist.planning import Plan
@@ -70,7 +71,7 @@ def _draw(found: Plan, picture: Path) -> None:
         raise ValueError("--plot needs matplotlib; install it with: pip install 'shortlist[plot]'") from None
     figure = Figure(figsize=(8, 1.6 + 0.3 * max(len(found.rows), 3)), layout="constrained")
     found.plot(figure.subplots())
-    figure.savefig(picture, dpi=150)
+    write_picture(str(picture), figure, dpi=150, private=False)
 
 
 def _show(found: Plan) -> None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from shortlist._imports import IMPORTS
 from shortlist.tables.kinds import Kind, Row, fitted
 from shortlist.tables.reading import in_one_sentence
 
@@ -36,13 +37,15 @@ def known_rows(candidates: Any, items: tuple[str, ...], kinds: list[Kind]) -> li
 
 
 def _column(name: str) -> Any:
-    import duckdb
+    with IMPORTS:
+        import duckdb
 
     return duckdb.ColumnExpression(name)
 
 
 def _rows_of_frame(candidates: Any, items: tuple[str, ...]) -> list[Row]:
-    import narwhals as nw
+    with IMPORTS:
+        import narwhals as nw
 
     native = nw.from_native(candidates, allow_series=True, pass_through=True)
     if isinstance(native, nw.LazyFrame):

@@ -10,13 +10,12 @@ import glob
 import json
 import os
 import re
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
 
+from shortlist._files import spill_folder
+from shortlist._imports import IMPORTS
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.dialect import MARK, Dialect, read
@@ -41,10 +40,27 @@ def count_files(
     multiline: bool,
     progress: Callable[[float], None] | None,
 ) -> sql.Counts:
-    """The counts in a DuckDB of our own, which goes to a private folder of its own when memory is short."""
-    connection, folder = _connect(memory)
+    """The counts in a DuckDB of our own, which goes to a private folder of its own when memory is short.
+
+    It ends with the counts, and removes its files then without any code of ours: an interrupt cannot keep it from that.
+    """
+    connection = _connect(memory)
+    try:
+        return _counted(connection, path, question, candidates, multiline, progress)
+    except BaseException:
+        connection.close()  # whoever keeps the error keeps our frames, but not the rows
+        raise
+
+
+def _counted(
+    connection: Any,
+    path: str,
+    question: Question,
+    candidates: object,
+    multiline: bool,
+    progress: Callable[[float], None] | None,
+) -> sql.Counts:
     counts = sql.Counts(_runner(connection, path), TABLE, question.keys, None)
-    weakref.finalize(counts, _forget, connection, folder)
     before = _stamps(path)
     source = source_of(counts.run, path, question.columns, multiline)
     question.check_columns(source.columns)
@@ -93,7 +109,7 @@ def check_file(
 
     Only names and types are looked at: the footer of a parquet file, the header of a CSV file, nothing of JSON lines.
     """
-    connection, folder = _connect(memory)
+    connection = _connect(memory)
     try:
         run = _runner(connection, path)
         source = source_of(run, path, question.columns, multiline)
@@ -104,7 +120,7 @@ def check_file(
         known = _known(run, candidates, source, question)
         return int(run(f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(question.keys)} FROM ({known}))")[0][0])
     finally:
-        _forget(connection, folder)
+        connection.close()
 
 
 def check_public(candidates: str, table: str, user: str) -> None:
@@ -133,11 +149,11 @@ def _names(file: str) -> list[str]:
     """What the columns of a table file are called; a file of lines has none."""
     kind = _format(file)
     if kind == "parquet":
-        connection, folder = _connect(None)
+        connection = _connect(None)
         try:
             return list(_types(_runner(connection, file), os.path.abspath(file)))
         finally:
-            _forget(connection, folder)
+            connection.close()
     if kind == "json":
         return _first_fields(file)
     dialect = _dialect(file)
@@ -158,7 +174,7 @@ def rows_of_file(path: str, items: tuple[str, ...]) -> list[Any]:
     """The candidates in a file, for tables that are not files."""
     if _format(path) is None:
         return _lines(path, items)
-    connection, folder = _connect(None)
+    connection = _connect(None)
     try:
         run = _runner(connection, path)
         source = _listing(run, path, items)
@@ -166,7 +182,7 @@ def rows_of_file(path: str, items: tuple[str, ...]) -> list[Any]:
         present = " AND ".join(f"{column} IS NOT NULL" for column in columns)
         return run(f"SELECT DISTINCT {', '.join(columns)} FROM {source.relation} WHERE {present}")
     finally:
-        _forget(connection, folder)
+        connection.close()
 
 
 def _known(run: sql.Run, candidates: object, source: sql.Source, question: Question) -> str:
@@ -292,22 +308,22 @@ def _lines(path: str, items: tuple[str, ...]) -> list[Any]:
     raise TableError(f"{path} cannot be read: the candidates must be UTF-8 text")
 
 
-def _connect(memory: str | None) -> tuple[Any, str]:
-    import duckdb
+def _connect(memory: str | None) -> Any:
+    """A DuckDB in memory. When it is closed or forgotten it removes what it put on the disk, whatever happens to us."""
+    with IMPORTS:
+        import duckdb
 
     if memory is not None and (not isinstance(memory, str) or not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory)):
         raise ValueError('memory must be a size, for example memory="512MB"')
-    folder = tempfile.mkdtemp(prefix="shortlist-")
-    settings: dict[str, Any] = {"temp_directory": folder, **({} if memory is None else {"memory_limit": memory})}
+    settings: dict[str, Any] = {"temp_directory": spill_folder()} | ({} if memory is None else {"memory_limit": memory})
     try:
         connection = duckdb.connect(":memory:", config=settings)
         connection.execute("SET preserve_insertion_order = false")
-    except BaseException as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        if memory is None or not isinstance(error, duckdb.Error):
+    except duckdb.Error:
+        if memory is None:
             raise
         raise ValueError('memory must be a size that DuckDB takes, for example memory="512MB"') from None
-    return connection, folder
+    return connection
 
 
 def _runner(connection: Any, path: str) -> sql.Run:
@@ -315,8 +331,3 @@ def _runner(connection: Any, path: str) -> sql.Run:
         return in_one_sentence(f"{path} cannot be counted", lambda: connection.execute(statement).fetchall())
 
     return run
-
-
-def _forget(connection: Any, folder: str) -> None:
-    connection.close()
-    shutil.rmtree(folder, ignore_errors=True)
