@@ -11,6 +11,7 @@ import pytest
 
 from shortlist import BudgetExceeded, Ledger
 from shortlist.privacy import PureDP
+from shortlist.privacy.ledger_turn import in_transaction
 
 from ..processes import Looking, finish, in_child, release_until_killed, start
 
@@ -134,18 +135,22 @@ def test_a_crash_between_release_and_refund_only_loses_the_refund(tmp_path):
 
 
 def test_a_process_waits_for_another_one_that_holds_the_lock(tmp_path):
-    from shortlist.privacy import ledger_file as file
-
+    """The holder lets go only when it has seen the waiter try and fail."""
     ledger = Ledger(tmp_path / "budget.db", budget=PureDP(4.0))
+    held, holding = os.pipe()
+    tried, trying = os.pipe()
 
-    def hold(seconds):
-        with file.transaction(ledger.path, write=True):
-            time.sleep(seconds)
+    def hold():
+        def work(db):
+            os.write(holding, b".")
+            os.read(tried, 1)
 
-    holder = start(hold, 1.0)
-    time.sleep(0.2)
-    begun = time.monotonic()
-    ledger.charge(PureDP(0.5))
-    assert time.monotonic() - begun > 0.4
+        in_transaction(ledger.path, work, write=True)
+
+    holder = start(hold)
+    os.read(held, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shortlist.privacy.ledger_turn.time.sleep", lambda _: os.write(trying, b"."))
+        ledger.charge(PureDP(0.5))
     finish(*holder)
     assert ledger.verify() == 1

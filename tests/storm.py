@@ -1,0 +1,63 @@
+"""One interrupt in a run, at a place of our choice: a trace hook raises KeyboardInterrupt at the n-th line."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+
+import shortlist
+
+OURS = str(Path(shortlist.__file__).parent)
+FILES = (contextlib.__file__,)
+"""Whose lines count besides ours: what our code calls while it holds something."""
+
+
+class Interrupt(KeyboardInterrupt):
+    """Ours, and no one's at the keyboard."""
+
+
+def interrupted(work, place, *, opcodes=False):
+    """Run work() with an interrupt at its `place`-th line (or operation), from 1.
+
+    Returns the interrupt, whose traceback holds all frames as a notebook's would, or None if work has fewer lines.
+    """
+    left = place
+
+    def watch(frame, event, _argument):
+        nonlocal left
+        name = frame.f_code.co_filename
+        if not (name.startswith(OURS) or name in FILES):
+            return None
+        if opcodes:
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        if event in ("line", "opcode"):
+            left -= 1
+            if left == 0:
+                raise Interrupt
+        return watch
+
+    before = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        work()
+    except Interrupt as interrupt:
+        return interrupt
+    finally:
+        sys.settrace(before)
+    return None
+
+
+def every_place(run, *, opcodes=False, step=1):
+    """Interrupt fresh runs at every place in turn: `run()` returns (work, check), `check(interrupt)` looks at the mess.
+
+    Returns how many interrupts there were.
+    """
+    place = 1
+    while True:
+        work, check = run()
+        interrupt = interrupted(work, place, opcodes=opcodes)
+        if interrupt is None:
+            return (place - 1) // step
+        check(interrupt)
+        place += step
