@@ -22,6 +22,19 @@ def interrupted(work, place, *, opcodes=False):
 
     Returns the interrupt, whose traceback holds all frames as a notebook's would, or None if work has fewer lines.
     """
+
+    def press_control_c():
+        raise Interrupt
+
+    try:
+        at_line(work, place, press_control_c, opcodes=opcodes)
+    except Interrupt as interrupt:
+        return interrupt
+    return None
+
+
+def at_line(work, place, act, *, opcodes=False):
+    """Run work(), and act() at its `place`-th line (or operation)."""
     left = place
 
     def watch(frame, event, _argument):
@@ -34,18 +47,15 @@ def interrupted(work, place, *, opcodes=False):
         if event in ("line", "opcode"):
             left -= 1
             if left == 0:
-                raise Interrupt
+                act()
         return watch
 
     before = sys.gettrace()
     sys.settrace(watch)
     try:
         work()
-    except Interrupt as interrupt:
-        return interrupt
     finally:
         sys.settrace(before)
-    return None
 
 
 def every_place(run, *, opcodes=False, step=1):

@@ -95,11 +95,19 @@ class Turn:
 
 
 def _wait_for_turns() -> None:
-    """Before a fork. What interrupts this is lost, as in all such hooks, and the child may be refused by `begin`."""
-    here, process = threading.get_ident(), os.getpid()
+    """Before a fork: let no turn begin, nor another fork, and wait for those that are running.
+
+    A fork in the middle of this thread's own turn cannot wait for it: its child will be refused by `begin`. What
+    interrupts this is lost, as in all such hooks: the fork goes on, and its child may be refused too.
+    """
+    here = threading.get_ident()
+    if any(turn.thread == here for turn in tuple(_running)):
+        return
     while True:
         _forking.add(here)
-        if not any(turn.thread != here and turn.process == process for turn in tuple(_running)):
+        if _forking != {here}:
+            _forking.discard(here)  # one fork at a time, for the hook after it clears all marks
+        elif not any(turn.process == os.getpid() for turn in tuple(_running)):
             return
         time.sleep(PAUSES[0])
 
@@ -181,4 +189,4 @@ def said(error: sqlite3.Error, wait: float = BRIEFLY) -> str:
         "SQLITE_IOERR": "cannot be read or written: the disk gives an error, or a size limit is reached",
     }
     known = [text for start, text in meanings.items() if _name(error).startswith(start)]
-    return known[0] if known else f"is damaged or no ledger: {error}"
+    return known[0] if known else f"is damaged or no ledger ({_name(error) or type(error).__name__})"
