@@ -86,6 +86,20 @@ def test_a_limit_is_certified_where_another_machine_found_some_bits_more():
             terms._check_limits(replace(terms.limits, curve=most * (1 + Fraction(1, 10**20))))
 
 
+def test_what_is_made_for_any_budget_can_be_read_back():
+    draw, made = random.Random(5), 0
+    for _ in range(200):
+        budget = ApproxDP(10 ** draw.uniform(-200, 200), 10 ** draw.uniform(-300, -0.01))
+        order = draw.choice([None, 1 + 10 ** draw.uniform(-6, 6)])
+        try:
+            terms = Terms.of(budget, draw.choice([None, 0.0, 1.0, draw.random()]), order)
+        except ValueError:  # an order that admits nothing
+            continue
+        made += 1
+        assert Terms.from_json(json.loads(json.dumps(terms.as_json()))) == terms
+    assert made > 100
+
+
 @pytest.mark.parametrize(("epsilon", "delta"), [(3.0, 5e-7), (0.1, 1e-9), (20.0, 1e-12), (1.0, 0.05)])
 def test_the_certified_rho_keeps_the_budget_by_interval_arithmetic(epsilon, delta):
     """Some order shows it, and none shows a hair more."""
@@ -340,6 +354,15 @@ def test_a_refund_is_decided_by_the_stored_row(golden):
     with pytest.raises(ValueError, match="not in the ledger"):
         kept.refund(PureDP(0.1))
     assert ledger.verify() == 12
+
+
+def test_a_refund_that_would_keep_a_larger_delta_than_was_reserved_is_refused(golden):
+    ledger = Ledger(golden("split-empty.db"))
+    reservation = ledger.reserve(ApproxDP(0.5, 1e-8), refundable=("pure", "zcdp"))
+    with pytest.raises(ValueError, match="kept must not be more than was reserved"):
+        reservation.refund(ApproxDP(0.25, 2e-8))
+    reservation.refund(ApproxDP(0.25, 1e-8))
+    assert (ledger.spent.epsilon, ledger.spent.delta) == (0.25, 1e-8)
 
 
 @pytest.mark.parametrize("last", ["x", -1, 2.0, True, [], float("nan")])
