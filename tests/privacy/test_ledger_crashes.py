@@ -12,8 +12,8 @@ from shortlist import BudgetExceeded, Ledger
 from shortlist.privacy import PureDP, ledger_file
 from shortlist.privacy.ledger_turn import in_transaction
 
+from ..interrupting import at_line
 from ..processes import Looking, finish, in_child, release_until_killed, start
-from ..storm import at_line
 
 EPSILON = 2.0**-10
 

@@ -12,8 +12,8 @@ import pytest
 from shortlist import Ledger
 from shortlist.privacy import LedgerError, PureDP, ledger_turn
 
+from ..interrupting import Interrupt, every_place, interrupted
 from ..processes import in_child
-from ..storm import Interrupt, every_place, interrupted
 
 BEFORE, AFTER = 0.5, 1.5
 
@@ -173,9 +173,11 @@ def test_an_interrupt_at_any_operation_does_no_harm(made, tmp_path, monkeypatch)
     ledgers = fresh(made, tmp_path)
     (tmp_path / "made").mkdir()
     runs = charging(ledgers)[0], refunding(ledgers)[0], making(tmp_path / "made")[0], reading(ledgers, Ledger.verify)
-    assert sum(every_place(run, opcodes=True) for run in runs) > 2000
+    places = [every_place(run, opcodes=True) for run in runs]
     monkeypatch.setattr(ledger_turn, "BRIEFLY", 0.0)
-    assert every_place(waiting(ledgers, monkeypatch), opcodes=True) > 500
+    places.append(every_place(waiting(ledgers, monkeypatch), opcodes=True))
+    print("interrupts at operations of charge, refund, make, verify, wait:", places)
+    assert min(places) > 500
 
 
 @pytest.mark.long

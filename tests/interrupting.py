@@ -1,4 +1,4 @@
-"""One interrupt in a run, at a place of our choice: a trace hook raises KeyboardInterrupt at the n-th line."""
+"""One interrupt in a run, at a place of our choice: a trace hook raises KeyboardInterrupt at its n-th line."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ FILES = (contextlib.__file__,)
 """Whose lines count besides ours: what our code calls while it holds something."""
 
 
+HOLDING = ("ledger_turn.py", "ledger_schema.py", "contextlib.py")
+
+
 class Interrupt(KeyboardInterrupt):
     """Ours, and no one's at the keyboard."""
 
 
 def interrupted(work, place, *, opcodes=False):
-    """Run work() with an interrupt at its `place`-th line (or operation), from 1.
+    """Run work() with an interrupt at its `place`-th line or return (or operation), from 1.
 
     Returns the interrupt, whose traceback holds all frames as a notebook's would, or None if work has fewer lines.
     """
@@ -34,8 +37,11 @@ def interrupted(work, place, *, opcodes=False):
 
 
 def at_line(work, place, act, *, opcodes=False):
-    """Run work(), and act() at its `place`-th line (or operation)."""
-    left = place
+    """Run work(), and act() at its `place`-th line or return (or operation).
+
+    Lines of modules that hold nothing, such as sums and checks of rows, count when they are first reached.
+    """
+    left, passed = place, set()
 
     def watch(frame, event, _argument):
         nonlocal left
@@ -44,7 +50,9 @@ def at_line(work, place, act, *, opcodes=False):
             return None
         if opcodes:
             frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        if event in ("line", "opcode"):
+        here = name, frame.f_lineno, event
+        if event == "opcode" or (event in ("line", "return") and (name.endswith(HOLDING) or here not in passed)):
+            passed.add(here)
             left -= 1
             if left == 0:
                 act()
