@@ -26,7 +26,7 @@ from shortlist.privacy.guarantees import Guarantee
 from shortlist.privacy.ledger_file import Entry, Origin, State
 from shortlist.privacy.ledger_schema import check_schema, make
 from shortlist.privacy.ledger_turn import WAIT, LedgerError, damaged, in_transaction
-from shortlist.privacy.ledger_words import check_text, checked_currencies, checked_path
+from shortlist.privacy.ledger_words import check_text, checked_currencies, checked_last, checked_path
 from shortlist.privacy.replay import Replay
 from shortlist.privacy.reservation import Receipt, Reservation
 from shortlist.privacy.terms import Terms
@@ -35,7 +35,6 @@ __all__ = ["Ledger", "Receipt", "Reservation"]
 
 Found = TypeVar("Found")
 
-_HASH = "SELECT hash FROM entries WHERE number = ?"
 _NEXT = "WHERE number > ? ORDER BY number LIMIT ?"
 BATCH = 5_000
 """Entries that `verify` reads in one transaction: charges in between need not wait for it."""
@@ -68,8 +67,7 @@ class Ledger:
     LedgerError
         if the file cannot be used.
 
-    `Ledger.open` is the same for a file that must be there: use it where a ledger that was lost must not be replaced by
-    a new one in silence.
+    `Ledger.open` is the same for a file that must be there: a ledger that was lost is then missed, not made anew.
 
     See docs/ledger.md for the proof.
 
@@ -100,7 +98,8 @@ class Ledger:
         self._tried: State | None = None
         if budget is not None and not os.path.lexists(self._path):
             make(self._path, Terms.of(budget, split, order))
-        self._read_terms(budget, split, order)
+        self._origin, self._seen = in_transaction(self._path, self._first_look, wait=self._wait)
+        self._origin.terms.check_same(budget, split, order)
 
     @classmethod
     def open(
@@ -124,15 +123,6 @@ class Ledger:
         ledger = cls(path, wait=wait)
         ledger.terms.check_same(budget, split, order)
         return ledger
-
-    def _read_terms(self, budget: Guarantee | None, split: float | None, order: float | None) -> None:
-        def work(db: Connection) -> tuple[Origin, State]:
-            check_schema(db, self._path)
-            origin = Origin.read(db, self._path)
-            return origin, file.state(db, origin, self._path)
-
-        self._origin, self._seen = in_transaction(self._path, work, wait=self._wait)
-        self._origin.terms.check_same(budget, split, order)
 
     def __enter__(self) -> Self:
         return self
@@ -228,7 +218,7 @@ class Ledger:
 
         def work(db: Connection) -> int | None:
             self._checked_state(db)
-            if tried is None or db.execute(_HASH, (tried.number,)).fetchall() != [(tried.head,)]:
+            if tried is None or not file.holds(db, tried):
                 return None
             rows = db.execute("SELECT number FROM entries WHERE hash = ?", (head,)).fetchall()
             if not rows and head != self._origin.hash:
@@ -283,9 +273,7 @@ class Ledger:
 
     def entries(self, last: int | None = None) -> list[Entry]:
         """The entries, oldest first; with `last`, the newest so many of them."""
-        if last is not None and (isinstance(last, bool) or not isinstance(last, int) or last < 0):
-            raise ValueError("last must be a whole number, 0 or more: write last=20, for example")
-        most = file.MOST_ENTRIES if last is None else min(last, file.MOST_ENTRIES)
+        most = checked_last(last, file.MOST_ENTRIES)
         return self._read(lambda db: file.read(db, self._path, "ORDER BY number DESC LIMIT ?", most))[::-1]
 
     def _give_back(self, reservation: Reservation, kept: Guarantee) -> None:
@@ -295,7 +283,7 @@ class Ledger:
 
         def work(db: Connection) -> State:
             before = self._checked_state(db)
-            charge = self._charge_of(db, reservation)
+            charge = file.open_charge(db, self._path, reservation.number, reservation.hash)
             back = refund_of(charge.amounts, spent, charge.refundable.split())
             if not (back.epsilon or back.curve):
                 return before
@@ -305,16 +293,6 @@ class Ledger:
             return file.append(db, before, back, total, **texts, **refund)
 
         self._seen = in_transaction(self._path, work, write=True, wait=self._wait)
-
-    def _charge_of(self, db: Connection, reservation: Reservation) -> Entry:
-        """The row that was booked for a reservation, if nothing of it was given back yet."""
-        rows = file.read(db, self._path, "WHERE number = ?", reservation.number)
-        if [row.hash for row in rows] != [reservation.hash] or rows[0].kind != "charge":
-            raise ValueError("this reservation is not in the ledger: refund what reserve returned")
-        later = "WHERE number > ? AND +refund_of = ?"  # the plus reads the rows, not an index that may be damaged
-        if file.read(db, self._path, later, reservation.number, reservation.number):
-            raise ValueError("this reservation was refunded already: a refund is given once")
-        return rows[0]
 
     def _priced(self, guarantee: Guarantee) -> Amounts:
         """The cost in this ledger's currencies, or the reason why there is none."""
@@ -344,13 +322,18 @@ class Ledger:
 
         return in_transaction(self._path, checked, wait=self._wait)
 
+    def _first_look(self, db: Connection) -> tuple[Origin, State]:
+        check_schema(db, self._path)
+        origin = Origin.read(db, self._path)
+        return origin, file.state(db, origin, self._path)
+
     def _checked_state(self, db: Connection) -> State:
         """Where the file stands, if it is still the one that was opened and has not gone back since."""
         seen = self._seen
         check_schema(db, self._path)
         if not self._origin.is_in(db, self._path):
             raise LedgerError(f"{self._path} is another ledger than the one that was opened; open it anew")
-        if seen.number and db.execute(_HASH, (seen.number,)).fetchall() != [(seen.head,)]:
+        if seen.number and not file.holds(db, seen):
             raise damaged(self._path, "entries have vanished since it was opened")
         self._seen = found = file.state(db, self._origin, self._path)
         return found

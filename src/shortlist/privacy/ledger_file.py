@@ -147,6 +147,11 @@ def state(db: sqlite3.Connection, origin: Origin, path: str) -> State:
     return after(last, here, origin.terms.limits, charge, path)
 
 
+def holds(db: sqlite3.Connection, found: State) -> bool:
+    """Whether the file has the very entry after which it stood so."""
+    return db.execute("SELECT hash FROM entries WHERE number = ?", (found.number,)).fetchall() == [(found.head,)]
+
+
 def check_chained(entry: Entry, before: State, path: str) -> None:
     """Refuse an entry that does not follow the one before it."""
     if entry.number != before.number + 1 or entry.hash != entry.chained(before.head):
@@ -190,6 +195,23 @@ def read(db: sqlite3.Connection, path: str, which: str, *parameters: object) -> 
         if one of them is not what a ledger writes.
     """
     return [_entry(row, path) for row in db.execute(f"{_ROWS} {which}", parameters).fetchall()]
+
+
+def open_charge(db: sqlite3.Connection, path: str, number: int, hash: str) -> Entry:
+    """The charge that was booked under this number and hash, if nothing of it was given back yet.
+
+    Raises
+    ------
+    ValueError
+        otherwise.
+    """
+    rows = read(db, path, "WHERE number = ?", number)
+    if [row.hash for row in rows] != [hash] or rows[0].kind != "charge":
+        raise ValueError("this reservation is not in the ledger: refund what reserve returned")
+    later = "WHERE number > ? AND +refund_of = ?"  # the plus reads the rows, not an index that may be damaged
+    if read(db, path, later, number, number):
+        raise ValueError("this reservation was refunded already: a refund is given once")
+    return rows[0]
 
 
 def _entry(row: tuple[Any, ...], path: str) -> Entry:

@@ -37,3 +37,12 @@ def check_text(name: str, text: object) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise ValueError(f"{name} must be Unicode text: it holds half a surrogate pair") from None
+
+
+def checked_last(last: object, most: int) -> int:
+    """How many entries are asked for, at most `most`; all of them if nothing is said."""
+    if last is None:
+        return most
+    if isinstance(last, bool) or not isinstance(last, int) or last < 0:
+        raise ValueError("last must be a whole number, 0 or more: write last=20, for example")
+    return min(last, most)
