@@ -3,6 +3,27 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+HERE = Path(__file__).parent
+
+settings.register_profile(
+    "repeatable", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("repeatable")
+"""Every run tries the same examples, and no clock decides: a test that passed passes again, on a busy machine too."""
+
+
+def pytest_collection_modifyitems(items):
+    """What takes longest goes first, so that no process waits for it in the end; only tests of the noise are traced.
+
+    The tests of the noise alone must reach every branch of it. Tracing the others would say nothing more, and doubles
+    the time of every draw.
+    """
+    items.sort(key=lambda item: item.path.name != "test_spark.py")
+    for item in items:
+        if HERE / "noise" not in item.path.parents:
+            item.add_marker("no_cover")
 
 
 @pytest.fixture(scope="session")
