@@ -17,12 +17,12 @@ settings.load_profile("repeatable")
 def pytest_collection_modifyitems(items):
     """What takes longest goes first, so that no process waits for it in the end; only tests of the noise are traced.
 
-    The tests of the noise alone must reach every branch of it. Tracing the others would say nothing more, and doubles
-    the time of every draw.
+    The tests of the noise, without those that draw for a law, must reach every branch of it. Tracing the others would
+    say nothing more, and doubles the time of every draw.
     """
     items.sort(key=lambda item: item.path.name != "test_spark.py")
     for item in items:
-        if HERE / "noise" not in item.path.parents:
+        if HERE / "noise" not in item.path.parents or item.get_closest_marker("sized"):
             item.add_marker("no_cover")
 
 
