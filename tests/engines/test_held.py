@@ -155,7 +155,12 @@ def test_every_mechanism_says_whether_it_treats_candidates_alike():
                                        mechanisms.HybridSparseVector(threshold=3, k=2, epsilon=0.7)])  # fmt: skip
 def test_tied_candidates_are_chosen_alike(mechanism):
     _, held = scores_of([(4, 4), (0, 2)])
-    found = Counter(item for items, n in draws(held, mechanism, sized(1200, full=6000), 3).items() for item in items for _ in range(n))
+    found = Counter(
+        item
+        for items, n in draws(held, mechanism, sized(1200, full=6000), 3).items()
+        for item in items
+        for _ in range(n)
+    )
     tied = [found[f"4/{rank}"] for rank in (1, 2, 3, 4)]
     assert_law(tied, np.full(4, 0.25), wrong=np.array([0.4, 0.2, 0.2, 0.2]))
 

@@ -163,7 +163,9 @@ def test_the_law_of_filled_up_sets_is_that_of_the_draws(public):
         release = mechanism.release(counts, rng=source, **named)
         drawn[release.k, "stable" in release.used, tuple("abcd".index(one) for one in release.items)] += 1
     assert set(drawn) <= set(law)
-    other = law_of(replace(mechanism, budget=ZCDP(sized(2.0, full=0.8), 0.3)), Scores(counts, monotone=True, public=public)).chances
+    other = law_of(
+        replace(mechanism, budget=ZCDP(sized(2.0, full=0.8), 0.3)), Scores(counts, monotone=True, public=public)
+    ).chances
     assert_law(*([one.get(outcome, 0) for outcome in law] for one in (drawn, law)), wrong=[other[one] for one in law])
 
 

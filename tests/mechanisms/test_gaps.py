@@ -42,7 +42,9 @@ def test_the_signed_gap_of_two_items_under_exponential_noise_is_a_laplace_value(
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
 def test_items_and_both_gaps_have_the_law_of_plain_noise(noise):
     values, k = np.array([6, 4, 3, 0]), 2
-    releases = drawn(TopKWithGaps(k=k, epsilon=1.0, noise=noise), Scores(values, monotone=True), sized(1500, full=20_000), seed=2)
+    releases = drawn(
+        TopKWithGaps(k=k, epsilon=1.0, noise=noise), Scores(values, monotone=True), sized(1500, full=20_000), seed=2
+    )
     rng = np.random.default_rng(3)
 
     def cells(order, gaps, unit):
@@ -173,7 +175,9 @@ def test_half_selects_and_half_measures_with_the_right_scales(monkeypatch, monot
 def test_refining_reduces_the_error_as_the_theory_says(noise, reduction):
     """(k-1)/(2k) and (2k-2)/(3k) for monotone scores, k = 5, where the order is certain."""
     truth = np.arange(6, 0, -1) * 10_000
-    releases = drawn(MeasuredTopK(k=5, epsilon=1.0, noise=noise), Scores(truth, monotone=True), sized(600, full=5000), seed=4)
+    releases = drawn(
+        MeasuredTopK(k=5, epsilon=1.0, noise=noise), Scores(truth, monotone=True), sized(600, full=5000), seed=4
+    )
     error = np.mean((np.array([release.values for release in releases]) - truth[:5]) ** 2)
     alone = 2 * (5 / 0.5) ** 2
     assert 1 - error / alone == pytest.approx(reduction, abs=sized(0.08, full=0.03))

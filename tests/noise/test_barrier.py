@@ -91,14 +91,18 @@ def wider(noise, adaptive):
 @every
 def test_questions_one_at_a_time_have_the_law(noise, adaptive):
     source, rules = Seeded(1), rules_of(noise, adaptive)
-    assert_patterns([online(rules, VALUES, source) for _ in range(sized(1500, full=8000))], rules, wider(noise, adaptive))
+    assert_patterns(
+        [online(rules, VALUES, source) for _ in range(sized(1500, full=8000))], rules, wider(noise, adaptive)
+    )
 
 
 @full_size
 @every
 def test_questions_all_at_once_have_the_law(noise, adaptive):
     source, rules, values = Seeded(2), rules_of(noise, adaptive), np.array(VALUES)
-    assert_patterns([in_batch(rules, values, source) for _ in range(sized(900, full=5000))], rules, wider(noise, adaptive))
+    assert_patterns(
+        [in_batch(rules, values, source) for _ in range(sized(900, full=5000))], rules, wider(noise, adaptive)
+    )
 
 
 STORED = [(*one, kind) for one in KINDS for kind in (np.int64, np.int16)]

@@ -199,7 +199,9 @@ def test_wide_cells_and_exact_arithmetic_everywhere_change_nothing(case, noise, 
         monkeypatch.setattr(module, "ERROR", 0.4)  # floats are almost never sure: Arb decides
     monkeypatch.setattr(envelopes, "ULPS", 1.0)
     law = law_of(case, noise)
-    assert_law(counted(race_of(case, noise, width=9.0).draw_many(Seeded(12), sized(400, full=4000)), law), list(law.values()))
+    assert_law(
+        counted(race_of(case, noise, width=9.0).draw_many(Seeded(12), sized(400, full=4000)), law), list(law.values())
+    )
 
 
 def leave_out(monkeypatch, below):
@@ -224,7 +226,9 @@ def test_the_residual_has_the_right_share(noise, monkeypatch):
         rest = envelope.rest()
         assert rest.total * Fraction(2) ** (envelope.shift - rest.shift) <= envelope.residual
         law = law_of(case, noise)
-        assert_law(counted(race_of(case, noise).draw_many(Seeded(13), sized(1500, full=10_000)), law), list(law.values()))
+        assert_law(
+            counted(race_of(case, noise).draw_many(Seeded(13), sized(1500, full=10_000)), law), list(law.values())
+        )
 
 
 @full_size
@@ -233,7 +237,9 @@ def test_if_everything_is_left_out_it_still_comes_back(noise, monkeypatch):
     leave_out(monkeypatch, below=0.0)
     assert len(envelope_of(ranking_of(CASES[0])).cells) == 0
     law = law_of(CASES[0], noise)
-    assert_law(counted(race_of(CASES[0], noise).draw_many(Seeded(14), sized(1500, full=10_000)), law), list(law.values()))
+    assert_law(
+        counted(race_of(CASES[0], noise).draw_many(Seeded(14), sized(1500, full=10_000)), law), list(law.values())
+    )
 
 
 def test_the_residual_is_enough_however_small_the_rest(monkeypatch):
