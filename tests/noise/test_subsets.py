@@ -20,7 +20,7 @@ from shortlist.noise.thinning import first_arrival
 from shortlist.noise.uniforms import Stream, Uniform, is_positive, subset
 
 from ..subset_law import counted, subset_law
-from ..support import assert_law, histogram, full_size, sized
+from ..support import assert_law, full_size, histogram, sized
 
 kinds = pytest.mark.parametrize("noise", [GUMBEL, EXPONENTIAL], ids=["gumbel", "exponential"])
 

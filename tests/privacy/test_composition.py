@@ -11,8 +11,18 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Composition, GumbelDP, PureDP, RenyiDP, compose
-from shortlist.privacy import accountant, bounded_range
+from shortlist.privacy import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    Composition,
+    GumbelDP,
+    PureDP,
+    RenyiDP,
+    accountant,
+    bounded_range,
+    compose,
+)
 from shortlist.privacy.bounded_range import many_rounds, one_round
 from shortlist.privacy.convolution import connect, convolve
 from shortlist.privacy.curves import Pair, two_point
