@@ -1,9 +1,13 @@
 """What all tests share."""
 
+import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from shortlist.noise import entropy
 
 HERE = Path(__file__).parent
 
@@ -24,6 +28,13 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if HERE / "noise" not in item.path.parents or item.get_closest_marker("sized"):
             item.add_marker("no_cover")
+
+
+@pytest.fixture(autouse=True)
+def repeatable_noise(request, monkeypatch):
+    """The secure source draws what follows from the test's name, so that no test fails by chance; see `kernel`."""
+    if not request.node.get_closest_marker("kernel"):
+        monkeypatch.setattr(entropy, "os", SimpleNamespace(urandom=random.Random(request.node.nodeid).randbytes))
 
 
 @pytest.fixture(scope="session")
