@@ -88,7 +88,7 @@ _LAWS = [
              "a = max(self.slack, gap) * self.rate",
              "exact/test_stable_box.py", "the test starts one person too early: it passes more often than delta"),
     _planted("laws/stability.py", "z = math.nextafter(z, math.inf)", "break",
-             "exact/test_stable_box.py mechanisms/test_stable.py", "a quantile that is rounded to the nearest, not up"),
+             "laws/test_roundings.py", "a quantile that is rounded to the nearest, not up"),
     _planted("laws/winner.py", "result += share * np.exp(log_product) * chance / (1.0 - chance * t)",
              "result += share * np.exp(log_product) * chance", "laws/test_winner.py",
              "permute-and-flip's law counts the winner among its rivals"),
@@ -103,7 +103,7 @@ _LAWS = [
 _MECHANISMS = [
     _planted("mechanisms/oneshot.py", "return e if k * Fraction(e) <= Fraction(budget.epsilon) else "
              "math.nextafter(e, 0.0)", "return e",
-             "mechanisms/test_oneshot.py", "k rounds cost an ulp more than the budget"),
+             "laws/test_roundings.py", "k rounds cost an ulp more than the budget"),
     _planted("mechanisms/oneshot.py", "return scores.range_sensitivity / Fraction(epsilon_of_a_round",
              "return scores.largest_sensitivity / Fraction(epsilon_of_a_round",
              "exact/test_box.py mechanisms/test_oneshot.py", "half of the noise that general scores need"),
