@@ -13,7 +13,6 @@ from shortlist.noise.entropy import KERNEL_WORDS, SECURE, Seeded, word
 
 from ..support import assert_law
 
-
 pytestmark = pytest.mark.kernel
 
 
