@@ -1,6 +1,6 @@
-"""What must hold on Spark, the same for a cluster of worker processes and for Spark Connect.
+"""What must hold on Spark: in one process, on a cluster of worker processes, and through Spark Connect.
 
-Run as a script (`python -m tests.engines.spark_checks cluster|connect`): a process has one kind of session only.
+Run as a script (`python -m tests.engines.spark_checks local|cluster|connect`): a process has one kind of session only.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tests.releases import PUBLIC, UNKNOWN
 from .tables import counts_of, found
 from .test_agree import LABELS, rows_of
 
+MASTERS = {"local": "local[2]", "cluster": "local-cluster[2,1,1024]"}
 QUICK = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
@@ -40,7 +41,7 @@ def session(kind):
     if kind == "connect":
         builder = SparkSession.builder.remote("local[2]")
     else:
-        builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
+        builder = SparkSession.builder.master(MASTERS[kind]).config("spark.ui.enabled", "false")
     for name, value in QUICK.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
@@ -67,7 +68,7 @@ class Cells:
 
 
 def check(spark, folder, thorough):
-    """On a cluster of processes jobs are slow to start, so it does the first part alone."""
+    """Jobs are slow to start, so all is checked through Connect alone, and the first part everywhere."""
     cells = Cells(spark)
     plain = rows_of("text", several=True)
     plain.write_parquet(folder / "rows.parquet")

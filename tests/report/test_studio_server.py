@@ -169,7 +169,7 @@ def test_a_broken_or_oversized_body_is_refused(studio, body, headers, expected):
 )
 def test_broken_requests_are_refused_and_the_studio_goes_on(studio, raw):
     answer = b""
-    with socket.create_connection(("127.0.0.1", studio.server.server_port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", studio.server.server_port)) as connection:
         with suppress(OSError):  # it may hang up before it has read all
             connection.sendall(raw)
             connection.shutdown(socket.SHUT_WR)
@@ -443,7 +443,7 @@ def test_ending_the_studio_mid_release_leaves_the_charge_and_nothing_half_writte
     while studio.ask(f"job/{started['job']}")[1]["state"] in ("waiting", "checking", "charging"):
         pass
     process.send_signal(how)
-    _, log = process.communicate(timeout=30)
+    _, log = process.communicate()
     ledger = sl.Ledger(tmp_path / "year.db")
     assert ledger.verify() == 1
     assert ledger.spent.epsilon == 1.0
