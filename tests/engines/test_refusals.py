@@ -95,25 +95,31 @@ def test_lists_of_names_that_are_no_text_leave_none_in_any_error(tmp_path):
     assert_silent(caught.value)
 
 
-def frames():
-    table = pa.table({"user": [1, 2], "item": spoilt(SECRET, "b")})
-    failing = pl.LazyFrame({"user": [1], "item": [SECRET]}).with_columns(item=pl.col("item").cast(pl.Int64))
-    return {
-        "pyarrow": table,
-        "polars": pl.from_arrow(table),
-        "polars that fails": failing,
-        "pandas": table.to_pandas(types_mapper=pd.ArrowDtype),
-        "pandas text": pd.DataFrame({"user": [1, 2], "item": pd.Series(pd.arrays.ArrowStringArray(table["item"]))}),
-        "pandas categories": pd.DataFrame(
-            {"user": [1, 2], "item": pd.Series(pd.arrays.ArrowExtensionArray(table["item"].combine_chunks()))}
-        ),
-        "duckdb": duckdb.connect().from_arrow(table),
-        "duckdb that fails": duckdb.connect().sql(f"SELECT 1 AS user, CAST('{SECRET}' || user AS INT) AS item FROM "
-                                                  "(SELECT 1 AS user)"),
-        "ibis": ibis.memtable(table),
-        "ibis that fails": ibis.memtable({"user": [1], "item": [SECRET]}).mutate(item=ibis._.item.cast("int64")),
-        "sqlite": sqlite(f"CAST(x'{SECRET.encode().hex()}ff' AS TEXT)"),
-    }  # fmt: skip
+def table():
+    return pa.table({"user": [1, 2], "item": spoilt(SECRET, "b")})
+
+
+def failing():
+    """A column that is whole by its declared type, and fails when it is computed."""
+    return f"SELECT 1 AS user, CAST('{SECRET}' || user AS INT) AS item FROM (SELECT 1 AS user)"
+
+
+TABLES = {
+    "pyarrow": table,
+    "polars": lambda: pl.from_arrow(table()),
+    "polars that fails": lambda: pl.LazyFrame({"user": [1], "item": [SECRET]}).with_columns(
+        item=pl.col("item").cast(pl.Int64)
+    ),
+    "pandas": lambda: table().to_pandas(types_mapper=pd.ArrowDtype),
+    "pandas text": lambda: pd.DataFrame(
+        {"user": [1, 2], "item": pd.Series(pd.arrays.ArrowStringArray(table()["item"]))}
+    ),
+    "duckdb": lambda: duckdb.connect().from_arrow(table()),
+    "duckdb that fails": lambda: duckdb.connect().sql(failing()),
+    "ibis": lambda: ibis.memtable(table()),
+    "ibis that fails": lambda: ibis.memtable({"user": [1], "item": [SECRET]}).mutate(item=ibis._.item.cast("int64")),
+    "sqlite": lambda: sqlite(f"CAST(x'{SECRET.encode().hex()}ff' AS TEXT)"),
+}
 
 
 def sqlite(*cells, kind="TEXT"):
@@ -124,11 +130,11 @@ def sqlite(*cells, kind="TEXT"):
     return connection.table("rows")
 
 
-@pytest.mark.parametrize("engine", frames())
+@pytest.mark.parametrize("engine", TABLES)
 def test_tables_that_are_refused_are_refused_by_count_and_leave_no_row_in_any_error(engine):
     """After `count` naming the winners may not fail for what is in a row: a ledger would have paid by then."""
     with pytest.raises(TableError) as caught:
-        sl.count(frames()[engine], user="user", item="item")
+        sl.count(TABLES[engine](), user="user", item="item")
     assert_silent(caught.value)
 
 
