@@ -71,7 +71,7 @@ def die():
 
 
 def test_a_killed_process_leaves_no_release_without_its_charge(tmp_path):
-    kills = [dies_at(place) for place in range(1, 700, 13)]
+    kills = [dies_at(place) for place in range(1, 700, 19)]
     cut = killed(tmp_path, [*kills, *[(dies_before_the_commit, lambda child, looks: 0)] * 5])
     assert cut >= 5, "kills in the middle of a transaction"
 

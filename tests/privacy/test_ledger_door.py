@@ -287,6 +287,7 @@ def never_admits_more(path, name, spot):
         ledger.verify()
     except LedgerError as error:
         return str(error).count("\n") == 0
+    assert not facts["entries"] or facts["head"] in [entry.hash for entry in ledger.entries()], "nothing that is read"
     return False
 
 

@@ -128,7 +128,7 @@ class Ledger:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Nothing is held open between calls, so there is nothing to close."""
+        """Nothing is held open between calls."""
 
     def __repr__(self) -> str:
         return f"Ledger({self._path!r}, budget={self.budget})"
