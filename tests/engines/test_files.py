@@ -241,7 +241,10 @@ def test_candidates_that_change_after_the_charge_are_not_drawn_from(tmp_path):
     mechanism, _, _ = planned(2, public=True, epsilon=1.0)
     paid = Booked.of(mechanism, uncounted(str(table), question, listed), ledger, "")
     assert ledger.spent.epsilon == 0
+    other = Booked.of(mechanism, uncounted(str(table), question, listed), ledger, "")
     assert paid.release(counted(table, question, listed)).items == ["a", "b"]
+    with pytest.raises(ValueError, match="has paid for its draw already"):
+        paid.release(counted(table, question, listed))
     listed.write_text("a\nb\nc\n")
     with pytest.raises(ValueError, match="changed between the charge and the count"):
-        paid.release(counted(table, question, listed))
+        other.release(counted(table, question, listed))

@@ -81,7 +81,7 @@ def top(
     noted, paid = purpose or f"top {k} of {os.path.basename(source)}", None
     if ledger is not None:
         book = Ledger(ledger)
-        COMMAND.more = _whether_booked(book, noted)
+        COMMAND.more = _whether_booked(book)
         book.check(mechanism.charge)  # before the header is looked at
         accepted = uncounted(source, question, candidates, **reading)
         paid = Booked.of(mechanism, accepted, book, noted)
@@ -99,28 +99,18 @@ def top(
     _deliver(release, out, plot, report, purpose, as_json)
 
 
-def _whether_booked(book: Ledger, purpose: str) -> Callable[[], str]:
+def _whether_booked(book: Ledger) -> Callable[[], str]:
     """What to say when the command is stopped: by the file itself, for the charge may be on the disk already."""
-    last = book.entries(last=1)
-    before, path = (last[0].number if last else 0), book.path
+    head = book.head
 
     def say() -> str:
         try:
-            newest = Ledger(path).entries(last=NEWEST)
+            entry = book.booked_since(head)
         except Exception as error:  # whatever it is, the line must be said
             return f"see `shortlist ledger show` for what was booked; it cannot be read now ({type(error).__name__})"
-        ours = [one.number for one in newest if one.number > before and one.kind == "charge" and one.purpose == purpose]
-        if not ours:
-            return "nothing was booked"
-        if len(ours) > 1:  # others charge for the same purpose at the same time
-            return f"see `shortlist ledger show`: the charge may be one of the entries {', '.join(map(str, ours))}"
-        return f"the charge was booked as entry {ours[0]} and stays"
+        return "nothing was booked" if entry is None else f"the charge was booked as entry {entry} and stays"
 
     return say
-
-
-NEWEST = 100
-"""So many entries are looked at for the one of a command that was stopped."""
 
 
 def _kept(source: str, candidates: str | None, ledger: str | None) -> list[str]:

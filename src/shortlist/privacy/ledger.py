@@ -68,7 +68,6 @@ class Ledger:
         if the file cannot be used.
 
     `Ledger.open` is the same for a file that must be there: a ledger that was lost is then missed, not made anew.
-
     See docs/ledger.md for the proof.
 
     Examples

@@ -1,6 +1,6 @@
 """The ledger's rows, each chained to the one before it by a hash, each with the running sums after it.
 
-The state of a ledger is its last row, so opening and admitting do not depend on how many rows there are. A connection
+The state of a ledger is its last row; of the others opening and admitting only count the index. A connection
 lives for one transaction: nothing is held open between calls, so threads, forked children and pickled copies may
 share a ledger. Never open the file by other means in a process that uses it: closing it would drop SQLite's locks.
 """

@@ -12,13 +12,14 @@ from shortlist.release import Release
 from shortlist.scores import Scores
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Booked:
-    """A charge for scores that are not counted yet. Whatever happens to the count, it stays."""
+    """A charge for scores that are not counted yet. Whatever happens to the count, it stays; it pays for one draw."""
 
     mechanism: Mechanism
     accepted: Scores
     reservation: Reservation
+    used: bool = False
 
     @classmethod
     def of(cls, mechanism: Mechanism, accepted: Scores, ledger: Ledger, purpose: str) -> Booked:
@@ -37,7 +38,10 @@ class Booked:
 
     def release(self, scores: Scores) -> Release:
         """One exact draw from the scores that were paid for; what it shows unused goes back where that is proved."""
+        if self.used:
+            raise ValueError("this charge has paid for its draw already; book another one")
         self.mechanism._booked(scores, None, "")
         if self.mechanism._terms(scores) != self.mechanism._terms(self.accepted):
             raise ValueError("the candidates changed between the charge and the count; nothing was drawn")
+        self.used = True
         return self.mechanism._drawn(scores, SECURE, self.reservation)
