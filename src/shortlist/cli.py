@@ -8,6 +8,7 @@ import sys
 
 import typer
 
+from shortlist._text import terminal_safe
 from shortlist.commands import audit, ledger, plan, reproduce, studio
 from shortlist.commands.top import top
 from shortlist.privacy import BudgetExceeded, LedgerError
@@ -54,7 +55,7 @@ def main() -> None:
 
 
 def _fail(error: Exception, code: int) -> int:
-    typer.echo(f"shortlist: {error}", err=True)
+    typer.echo(f"shortlist: {terminal_safe(str(error))}", err=True)
     return code
 
 
