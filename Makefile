@@ -3,14 +3,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 FUZZ ?= 60
 
-.PHONY: demo test lint types bench audit clean
+.PHONY: demo test lint types bench audit mutants clean
 
 demo: .venv/installed
 	$(BIN)/shortlist demo
 
 # pyspark is large: it is installed for the tests alone, and only where there is a Java to run it.
-test: lint types $(if $(shell command -v java),.venv/spark)
-	$(BIN)/pytest -n auto --cov=src/shortlist/noise --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
+SPARK := $(if $(shell command -v java),.venv/spark)
+
+test: lint types $(SPARK)
+	$(BIN)/pytest -n auto --dist worksteal --cov=src/shortlist/noise --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
 lint: .venv/installed
 	$(BIN)/ruff check .
@@ -22,11 +24,16 @@ types: .venv/installed
 bench: .venv/installed
 	$(BIN)/python -m bench
 
-audit: .venv/installed
-	$(BIN)/pytest -n auto -m long
+# The long tests, the statistical ones at their full size, fuzzing, and every mechanism under attack: docs/audit.md.
+audit: .venv/installed $(SPARK)
+	SHORTLIST_FULL=1 $(BIN)/pytest -n auto --dist worksteal -m 'long or sized' --timeout=1800
 	$(BIN)/python -m tests.fuzz.scores -max_total_time=$(FUZZ) -verbosity=0
 	$(BIN)/python -m tests.fuzz.parsers -max_total_time=$(FUZZ) -verbosity=0
 	$(BIN)/python -m bench audit-catalogue audit-tightness audit audit-sets audit-releases
+
+# Planted bugs, one at a time: each must make its named tests fail. `make mutants WORDS="privacy/filter pate"` for some.
+mutants: .venv/installed
+	$(BIN)/python -m tests.mutants $(WORDS)
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv

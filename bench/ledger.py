@@ -11,6 +11,7 @@ from shortlist import Ledger
 from shortlist.privacy import PureDP
 from shortlist.privacy import ledger_file as file
 from shortlist.privacy.filter import cost_of
+from shortlist.privacy.ledger_turn import in_transaction
 
 EPSILON = 2.0**-10
 
@@ -43,10 +44,13 @@ def grow(ledger, entries):
         "mechanism": "",
         "purpose": "",
     }
-    with file.transaction(ledger.path, write=True) as db:
+
+    def work(db):
         here = file.state(db, file.Origin.read(db, ledger.path), ledger.path)
         for _ in range(entries):
             here = file.append(db, here, cost, here.total + cost, refund_of=None, **said)
+
+    in_transaction(ledger.path, work, write=True)
 
 
 def open_and_admit(path):

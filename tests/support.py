@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
+import os
+from typing import TypeVar
+
 import numpy as np
+import pytest
 from scipy.stats import chi2
+
+T = TypeVar("T")
+
+FULL = bool(os.environ.get("SHORTLIST_FULL"))
+"""Whether tests run at their full size, as in `make audit`."""
+
+full_size = pytest.mark.sized
+"""Of a test whose size depends on that."""
+
+
+def sized(suite: T, *, full: T) -> T:
+    """How many draws or examples, or how wrong the wrong law is: in the suite, and at full size."""
+    return full if FULL else suite
+
 
 SIGNIFICANCE = 1e-7
 """A right law fails a seeded test with this chance, once, when the seed is chosen; afterwards never."""

@@ -8,7 +8,7 @@ ASKED = ("plan", "--shape", "zipf:1.1", "--items", "300", "--users", "50000", "-
 
 
 def test_plan_prints_a_ranked_table_and_draws_it(tmp_path):
-    done = run(*ASKED, "--plot", str(tmp_path / "plan.png"))
+    done = run(*ASKED, "--budget", "pure", "--plot", str(tmp_path / "plan.png"))
     assert done.returncode == 0, done.stderr
     assert "canonical" in done.stdout
     assert "lower bound" in done.stdout
@@ -17,7 +17,9 @@ def test_plan_prints_a_ranked_table_and_draws_it(tmp_path):
 
 def test_plan_as_json_has_its_rows_best_first(tmp_path):
     (tmp_path / "counts.txt").write_text("90\n70\n20\n3\n1\n")
-    done = run("plan", "-k", "2", "--scores", str(tmp_path / "counts.txt"), "--goal", "recall", "--json")
+    done = run(
+        "plan", "-k", "2", "--scores", str(tmp_path / "counts.txt"), "--goal", "recall", "--budget", "zcdp", "--json"
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     epsilons = [row["epsilon"] for row in found["rows"]]

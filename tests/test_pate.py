@@ -10,6 +10,7 @@ from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import ZCDP, BoundedRange, RenyiDP, compose
 
 from .exact.test_stable_box import chances, sorted_sets
+from .processes import finish, start
 from .support import assert_law
 
 CLEAR = np.array([[1, 1, 0, 0]] * 290 + [[0, 1, 1, 0]] * 10)
@@ -228,6 +229,41 @@ def test_a_budget_in_memory_cannot_be_copied_and_spent_twice():
     for double in (copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="spent twice"):
             double(pate)
+
+
+@pytest.mark.parametrize(
+    ("pate", "votes"),
+    [
+        (MultiLabelPATE(rho=0.5, delta=1e-6, queries=5), CLEAR),
+        (PATE(rho=0.5, delta=1e-6, queries=5, classes=2), [1] * 400),
+    ],
+    ids=["labels", "one label"],
+)
+def test_a_budget_in_memory_does_not_multiply_by_forks(pate, votes, tmp_path):
+    ledger = Ledger(tmp_path / "budget.db", budget=ApproxDP(2.0, 1e-5))
+
+    def refused():
+        for book in (None, ledger):
+            with pytest.raises(RuntimeError, match="belongs to the process that was forked"):
+                pate.label(votes, ledger=book)
+        return True
+
+    assert all(finish(*child) for child in [start(refused) for _ in range(4)])
+    assert not ledger.entries(), "nothing was booked either"
+    pate.label(votes, ledger=ledger)
+    assert pate.remaining == 4
+
+
+def test_a_shallow_copy_shares_the_budget():
+    import copy
+
+    pate = PATE(rho=0.5, delta=1e-6, queries=2, classes=2)
+    twin = copy.copy(pate)
+    pate.label([1] * 400)
+    twin.label([1] * 400)
+    for one in (pate, twin):
+        with pytest.raises(BudgetExceeded):
+            one.label([1] * 400)
 
 
 def test_a_delta_that_no_query_would_get_is_refused():

@@ -6,18 +6,21 @@
 ([0, 2], PureDP(epsilon=1.0))
 """
 
+import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
 
-from shortlist import testing
-from shortlist.audit import audit
-from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP
-from shortlist.release import Release
-from shortlist.scores import Scores
+from shortlist._imports import IMPORTS
 
+TYPE_CHECKING = False  # that of `typing`, which takes longer to import than all of this
 if TYPE_CHECKING:
+    from shortlist import testing
+    from shortlist.audit import audit
     from shortlist.choose import select, top_k
     from shortlist.planning import compare, epsilon_for, plan
+    from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP
+    from shortlist.release import Release
+    from shortlist.scores import Scores
     from shortlist.tables import count
 
 __all__ = [
@@ -39,6 +42,14 @@ __all__ = [
 ]
 
 _ON_DEMAND = {
+    "ZCDP": "shortlist.privacy",
+    "ApproxDP": "shortlist.privacy",
+    "BudgetExceeded": "shortlist.privacy",
+    "Ledger": "shortlist.privacy",
+    "PureDP": "shortlist.privacy",
+    "Release": "shortlist.release",
+    "Scores": "shortlist.scores",
+    "audit": "shortlist.audit",
     "compare": "shortlist.planning",
     "count": "shortlist.tables",
     "epsilon_for": "shortlist.planning",
@@ -46,14 +57,47 @@ _ON_DEMAND = {
     "select": "shortlist.choose",
     "top_k": "shortlist.choose",
 }
-"""Where the names live that are imported when first used, so that `import shortlist` stays quick."""
+"""Where the names live. All are imported when first used: `import shortlist` is quick, and the command line takes over
+signals before anything that takes time is loaded."""
+
+_ROOMS = ("mechanisms", "noise", "planning", "privacy", "tables", "testing")
+"""Modules that may be used as attributes without an import of their own."""
+
+_DRAWS = ("numpy.ma", "flint")
+_LAWS = (*_DRAWS, *(f"shortlist.laws.{name}" for name in ("canonical", "guarded", "oneshot", "winner")))
+_LATER = {
+    "compare": _LAWS,
+    "count": ("shortlist.tables.files", "shortlist.tables.frames"),
+    "epsilon_for": _LAWS,
+    "plan": _LAWS,
+    "select": _DRAWS,
+    "top_k": _DRAWS,
+}
+"""What their first call would import inside functions."""
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _ON_DEMAND:
+def __getattr__(name: str) -> object:
+    if name not in _ON_DEMAND and name not in _ROOMS:
         raise AttributeError(f"module 'shortlist' has no attribute {name!r}")
-    return getattr(import_module(_ON_DEMAND[name]), name)
+    with IMPORTS:
+        if name in _ROOMS:
+            return import_module(f"shortlist.{name}")
+        found: object = getattr(import_module(_ON_DEMAND[name]), name)
+        for late in _LATER.get(name, ()):
+            import_module(late)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *_ROOMS})
+
+
+class _Package(ModuleType):
+    """`sl.audit` is the function, also after the import of the package of that name."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, getattr(value, "audit", value) if name == "audit" else value)
+
+
+sys.modules[__name__].__class__ = _Package

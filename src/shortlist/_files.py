@@ -1,30 +1,132 @@
-"""Files that are there whole or not at all."""
+"""Files and folders of our own making: whole or not there at all, and nothing left behind, whenever work is stopped.
+
+An interrupt may come between any two instructions. So a name is chosen and noted before anything bears it, it is made
+inside `try`, and no generator stands between: one that is interrupted while it starts or ends cleans nothing up. What
+a second interrupt leaves all the same is taken away when the process ends (`sweep`).
+"""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import secrets
+import shutil
+import stat
+import tempfile
 from collections.abc import Callable
+
+_MADE: dict[str, int] = {}
+"""Drafts and temporary folders that may be there, and the process that makes them: a forked child leaves them alone."""
 
 
 def write_whole(path: str, write: Callable[[str], None], *, private: bool = True) -> None:
-    """Let `write` fill a draft, which takes the place of `path` only when all is on the disk.
+    """Write a file as a whole: whoever looks finds what was there before or all of the new one, and nothing beside it.
 
-    A new file is readable by its owner alone if `private`. A file that is there keeps its mode, and a link stays one.
+    A file that is there keeps its mode, and a link is followed: the file it leads to is replaced. The name is on the
+    disk when this returns.
+
+    Parameters
+    ----------
+    path
+        Where the file belongs.
+    write
+        Writes it, given the path of a draft in the same folder that ends as `path` does; the draft is there and empty.
+    private
+        Whether only its owner may read a new file (0600); otherwise its mode is the ordinary one.
+
+    Raises
+    ------
+    OSError
+        in words if the path leads to no regular file; whatever `write` raises. The old file is then as it was.
     """
-    target = os.path.realpath(path)
+    target = _target(path)
+    mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else None
     folder, name = os.path.split(target)
-    draft = os.path.join(folder, f".shortlist-{secrets.token_hex(8)}{name[-32:]}")
+    draft = os.path.join(folder, f".shortlist-{secrets.token_hex(8)}-{name[-32:]}")
+    _MADE[draft] = os.getpid()
     try:
-        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if private else 0o666))
+        hidden = private or mode is not None
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if hidden else 0o666))
         write(draft)
-        with open(draft, "rb") as written:
-            os.fsync(written.fileno())
-        if os.path.exists(target):
-            os.chmod(draft, os.stat(target).st_mode & 0o777)
+        _sync(draft, os.O_RDWR)
+        if mode is not None:
+            os.chmod(draft, mode)
         os.replace(draft, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft)
-        raise
+        with contextlib.suppress(OSError):  # not every system syncs folders
+            _sync(folder, os.O_RDONLY)
+    finally:
+        remove(draft)  # it has its name by now, or must go
+
+
+def write_text(path: str, text: str, *, private: bool = True) -> None:
+    """`write_whole` for a text in UTF-8."""
+
+    def write(draft: str) -> None:
+        with open(draft, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+
+    write_whole(path, write, private=private)
+
+
+def _target(path: str) -> str:
+    """The regular file to be replaced or made, links followed."""
+    target = os.path.realpath(path)
+    if os.path.islink(target):
+        raise OSError(f"{path} is a link that leads back to itself; name the file that is meant")
+    if os.path.lexists(target) and not os.path.isfile(target):
+        raise OSError(f"{path} is no regular file; name one, or a new one")
+    return target
+
+
+def _sync(path: str, how: int) -> None:
+    handle = os.open(path, how)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def temporary_name(prefix: str = "shortlist-") -> str:
+    """A path for a temporary file or folder that nobody has yet. Make it inside `try`, and `remove` it."""
+    name = os.path.join(tempfile.gettempdir(), f"{prefix}{secrets.token_hex(8)}")
+    _MADE[name] = os.getpid()
+    return name
+
+
+def spill_folder() -> str:
+    """A path inside a folder that only this user may open, for an engine that makes the folder itself and removes it.
+
+    There is one such folder in a process; it is empty whenever no engine is short of memory, and goes with the process.
+    An engine removes its own part without Python code, in which an interrupt could get lost.
+    """
+    here = tempfile.gettempdir()
+    key = here, os.getpid()
+    if key not in _SPILL or not os.path.isdir(_SPILL[key]):
+        _SPILL[key] = temporary_name()
+        os.mkdir(_SPILL[key], 0o700)
+    return os.path.join(_SPILL[key], secrets.token_hex(8))
+
+
+_SPILL: dict[tuple[str, int], str] = {}
+
+
+def remove(path: str) -> None:
+    """Take away a draft or a temporary folder, if it is there."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+    if not os.path.lexists(path):
+        _MADE.pop(path, None)
+
+
+def sweep() -> None:
+    """Take away all that this process made for a while and that is still there."""
+    for path, process in list(_MADE.items()):
+        if process == os.getpid():
+            remove(path)
+
+
+atexit.register(sweep)

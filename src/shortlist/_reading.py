@@ -5,14 +5,16 @@ Errors name the argument and what to write instead, and never show a value or a 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
 from shortlist._arrays import Values
+from shortlist._imports import IMPORTS
 
+Result = TypeVar("Result")
 NOT_NUMBERS = "scores must be integers or floats; convert them, for example with .astype(float)"
 FrameKind = Literal["polars", "pandas", "pyarrow"]
 Engine = Literal["polars", "pandas", "pyarrow", "duckdb", "ibis", "spark"]
@@ -55,16 +57,13 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | N
     library = next((kind for kind in FRAMES if kind in family), None)
     if library is None:
         return values, None, None
-    import narwhals as nw
+    with IMPORTS:
+        import narwhals as nw
 
     if library == "pyarrow":
         values = _as_chunked(values)
-    try:
-        series = nw.from_native(values, series_only=True)  # type: ignore[call-overload]
-    except TypeError:
-        raise TypeError(
-            f"scores must be one series of numbers, not a {type(values).__name__}; pick the column with the scores"
-        ) from None
+    wrong = f"scores must be one series of numbers, not a {type(values).__name__}; pick the column with the scores"
+    series: Any = attempt(lambda: nw.from_native(values, series_only=True), TypeError, wrong)
     if series.null_count():
         raise ValueError("scores must not be missing; fill the gaps or drop those candidates")
     labels = None
@@ -73,7 +72,20 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | N
     try:
         return series.to_numpy(), labels, Frame(library)
     except Exception:  # each library has its own
-        raise TypeError(NOT_NUMBERS) from None
+        pass
+    raise TypeError(NOT_NUMBERS)
+
+
+def attempt(action: Callable[[], Result], fails: type[Exception] | tuple[type[Exception], ...], told: str) -> Result:
+    """What the action gives; or an error like those in which it fails, in our words and without theirs.
+
+    It is raised outside of `except`, for `from None` hides the other one and keeps it as `__context__`.
+    """
+    try:
+        return action()
+    except fails as error:
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+    raise kind(told)
 
 
 def _as_chunked(values: Any) -> Any:
@@ -95,10 +107,8 @@ def checked_values(values: object, *, may_be_empty: bool = False) -> Values:
         raise TypeError("scores must not be masked; fill the gaps or drop those candidates")
     if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
         raise TypeError(f"scores must be a list, an array, a series or a mapping, not a {type(values).__name__}")
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise ValueError("scores must be one-dimensional: one number per candidate") from None
+    flat = "scores must be one-dimensional: one number per candidate"
+    array = attempt(lambda: np.asarray(values), ValueError, flat)
     if array.ndim != 1:
         raise ValueError(f"scores must be one-dimensional, one number per candidate, not {array.ndim}-dimensional")
     if array.size == 0:
@@ -151,10 +161,8 @@ def checked_labels(labels: Iterable[Hashable] | None, d: int) -> Sequence[Hashab
     names = tuple(to_list() if to_list else labels)
     if len(names) != d:
         raise ValueError("labels must be as many as the scores: one name per candidate")
-    try:
-        distinct = len(set(names))
-    except TypeError:
-        raise TypeError("labels must be hashable, such as strings, numbers or tuples") from None
+    unfit = "labels must be hashable, such as strings, numbers or tuples"
+    distinct = attempt(lambda: len(set(names)), TypeError, unfit)
     if distinct != d or any(name != name for name in names):  # NaN differs from itself
         raise ValueError("labels must be distinct: add up the scores of a candidate that occurs twice, and name NaN")
     return names

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
-import signal
 import sys
 
 import typer
 
+from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe
 from shortlist.commands import audit, ledger, plan, reproduce, studio
 from shortlist.commands.top import top
@@ -35,26 +34,33 @@ def demo() -> None:
     run()
 
 
-def main() -> None:
-    """The entry point of the `shortlist` command.
-
-    It ends with 0, 1 for bad input, 2 for bad usage, 3 for an exceeded budget, or 128 + a signal that stopped it (130
-    for Ctrl-C).
-    """
+def work() -> int:
+    """Run the command that was asked for; its exit code."""
     try:
         app()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BudgetExceeded as error:
-        sys.exit(_fail(error, 3))
+        return _fail(error, 3)
     except MemoryError:
-        sys.exit(_fail(MemoryError("there was not enough memory; give --memory 512MB, for example"), 1))
+        return _fail(MemoryError("there was not enough memory; give --memory 512MB, for example"), 1)
     except (LedgerError, ValueError, TypeError, OSError, RuntimeError) as error:
-        sys.exit(_fail(error, 1))
+        return _fail(error, 1)
+    return 0
+
+
+def main() -> None:
+    """As `shortlist._entry.main`, the console's own, for a process that goes on: it gets its signals back."""
+    COMMAND.begin()
+    COMMAND.install()
+    try:
+        sys.exit(COMMAND.run(work))
     finally:
-        # All is done: a Ctrl-C while the interpreter ends must not change what is told.
-        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+        COMMAND.restore()
 
 
 def _fail(error: Exception, code: int) -> int:
+    COMMAND.check()  # whatever went wrong, a signal that came first ended the work
     typer.echo(f"shortlist: {terminal_safe(str(error))}", err=True)
     return code
 

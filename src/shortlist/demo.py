@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 from dataclasses import dataclass
 from importlib.util import find_spec
 from time import perf_counter
@@ -13,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from shortlist._files import remove, temporary_name
 from shortlist.choose import top_k
 from shortlist.mechanisms import GuardedTopK, OneshotTopK
 from shortlist.release import Release
@@ -52,29 +52,12 @@ def make_rows(path: str) -> None:
 def run(picture: str = PICTURE) -> None:
     """Print the story, and draw it."""
     console, films = Console(highlight=False), [f"film {n:03d}" for n in range(1, ITEMS + 1)]
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "watched.parquet")
-        make_rows(path)
-        console.print(
-            f"\n[bold]{ROWS:,} rows[/] of (user, film): who watched what, {USERS:,} people and {ITEMS} films. They are "
-            "made up, so the truth can be shown. The list of films is public; who watched which is not.\n"
-        )
-        start = perf_counter()
-        scores = count(path, user="user_id", item="film", candidates=films)
-        took = perf_counter() - start
-        _said(console, 'scores = sl.count("watched.parquet", user="user_id", item="film", candidates=films)')
-        console.print(
-            f"[dim]Distinct people per film, counted by DuckDB in {took:.2f} s. One person may watch any number of "
-            "films and moves each count by at most 1: there is no contribution cap to guess.[/]\n"
-        )
-        _said(console, f"default = sl.top_k(scores, k={K}, epsilon={EPSILON})")
-        _said(console, f'oneshot = sl.top_k(scores, k={K}, epsilon={EPSILON}, method="oneshot-gumbel")')
-        releases = {
-            "default": top_k(scores, K, epsilon=EPSILON),
-            "one-shot": top_k(scores, K, epsilon=EPSILON, method="oneshot-gumbel"),
-        }
-        public = scores.as_public()  # made-up data: the truth may be looked at
-        truth = Truth(dict(zip(map(str, public.labels), public.values.tolist(), strict=True)))
+    folder = temporary_name("shortlist-demo-")
+    try:
+        os.mkdir(folder, 0o700)
+        truth, releases, public = _released(console, os.path.join(folder, "watched.parquet"), films)
+    finally:
+        remove(folder)
     _compared(console, truth, releases)
     _priced(console, releases, public)
     _drawn(console, truth, releases, picture)
@@ -83,6 +66,31 @@ def run(picture: str = PICTURE) -> None:
         f"by at most a factor e^{EPSILON} = {math.exp(EPSILON):.3f} each. On your own table:"
     )
     _said(console, "shortlist top rows.parquet -k 10 --user user_id --item film --candidates films.txt --epsilon 1")
+
+
+def _released(console: Console, path: str, films: list[str]) -> tuple[Truth, dict[str, Release], Scores]:
+    make_rows(path)
+    console.print(
+        f"\n[bold]{ROWS:,} rows[/] of (user, film): who watched what, {USERS:,} people and {ITEMS} films. They are "
+        "made up, so the truth can be shown. The list of films is public; who watched which is not.\n"
+    )
+    start = perf_counter()
+    scores = count(path, user="user_id", item="film", candidates=films)
+    took = perf_counter() - start
+    _said(console, 'scores = sl.count("watched.parquet", user="user_id", item="film", candidates=films)')
+    console.print(
+        f"[dim]Distinct people per film, counted by DuckDB in {took:.2f} s. One person may watch any number of "
+        "films and moves each count by at most 1: there is no contribution cap to guess.[/]\n"
+    )
+    _said(console, f"default = sl.top_k(scores, k={K}, epsilon={EPSILON})")
+    _said(console, f'oneshot = sl.top_k(scores, k={K}, epsilon={EPSILON}, method="oneshot-gumbel")')
+    releases = {
+        "default": top_k(scores, K, epsilon=EPSILON),
+        "one-shot": top_k(scores, K, epsilon=EPSILON, method="oneshot-gumbel"),
+    }
+    public = scores.as_public()  # made-up data: the truth may be looked at
+    truth = Truth(dict(zip(map(str, public.labels), public.values.tolist(), strict=True)))
+    return truth, releases, public
 
 
 def _said(console: Console, code: str) -> None:
@@ -124,10 +132,9 @@ def _drawn(console: Console, truth: Truth, releases: dict[str, Release], path: s
     import matplotlib as mpl
 
     mpl.use("Agg")
-    from shortlist.commands.output import whole_file
+    from shortlist.commands.output import write_picture
     from shortlist.report.plots import plot_against_truth
 
     axes = plot_against_truth(truth.users, releases, k=K, most=4 * K)
-    with whole_file(path) as draft:
-        axes.figure.savefig(draft, dpi=160)  # type: ignore[union-attr]
+    write_picture(path, axes.figure, dpi=160, private=False)  # type: ignore[arg-type]
     console.print(f"the picture: [bold]{path}[/]")

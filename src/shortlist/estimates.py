@@ -185,9 +185,11 @@ BELOW = Answer(above=False, gap=None, cost=0.0, branch="below")
 
 def checked_measurements(measurements: Iterable[float], k: int) -> list[float]:
     try:
-        found = [float(one) for one in measurements]
+        found: list[float] | None = [float(one) for one in measurements]
     except (TypeError, ValueError):
-        raise TypeError("measurements must be numbers, one for each released item") from None
+        found = None
+    if found is None:  # outside of `except`: the other error may show a measurement
+        raise TypeError("measurements must be numbers, one for each released item")
     if len(found) != k:
         raise ValueError(f"measurements must be as many as the released items: {k} of them, in the order of items")
     return found

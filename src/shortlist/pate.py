@@ -15,6 +15,8 @@ from typing import ClassVar, NoReturn
 import numpy as np
 
 from shortlist._arrays import Indices
+from shortlist._process import this_process
+from shortlist._reading import attempt
 from shortlist.laws.stability import GaussianTest, quantile_above, rate_below
 from shortlist.mechanisms.base import Draws, check_ledger, checked_draws, checked_source
 from shortlist.mechanisms.large_gap import Regularizer, large_gaps, offsets, store_ranks
@@ -30,15 +32,20 @@ UNIT = "training record (replaces one teacher's votes)"
 
 
 class _Book:
-    """A number of queries fixed in advance, each with the same guarantee, and how many were asked."""
+    """A number of queries fixed in advance, each with the same guarantee, and how many were asked.
 
-    __slots__ = ("_lock", "asked", "delta", "queries", "query", "teachers")
+    It counts in memory, so it cannot be pickled, copied in depth, or used in a forked child: each would have a whole
+    budget of its own. A shallow copy of what holds it shares it.
+    """
+
+    __slots__ = ("_lock", "_process", "asked", "delta", "queries", "query", "teachers")
 
     def __init__(self, query: Guarantee, delta: float, queries: int) -> None:
         self.query, self.delta, self.queries = query, delta, queries
         self.asked = 0
         self.teachers: int | None = None
         self._lock = Lock()
+        self._process = this_process()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("a budget in memory must not be spent twice: it cannot be copied or pickled; use a ledger")
@@ -52,6 +59,11 @@ class _Book:
     def charge(self, teachers: int, ledger: Ledger | None, mechanism: str, purpose: str) -> None:
         """Count the query, before the votes are looked at."""
         check_ledger(ledger)
+        if self._process is not this_process():
+            raise RuntimeError(
+                "this budget belongs to the process that was forked and must not be spent twice: ask there, or divide "
+                "the budget and make one object in each process"
+            )
         with self._lock:
             if self.teachers not in (None, teachers):
                 raise ValueError(f"votes must be of {self.teachers} teachers in every query: their number is fixed")
@@ -164,6 +176,8 @@ class MultiLabelPATE:
         ------
         BudgetExceeded
             if all queries were asked, or the ledger has no room: nothing is looked at.
+        RuntimeError
+            in a forked child, where the budget would be spent twice: nothing is looked at.
         """
         ballots = _checked_votes(votes)
         source = checked_source(rng)
@@ -263,6 +277,8 @@ class PATE:
         ------
         BudgetExceeded
             if all queries were asked, or the ledger has no room: nothing is looked at.
+        RuntimeError
+            in a forked child, where the budget would be spent twice: nothing is looked at.
         """
         ballots = self._checked_votes(votes)
         source = checked_source(rng)
@@ -314,10 +330,7 @@ def _as_array(votes: object, dimensions: int, what: str) -> Indices:
     """Whole numbers in the shape asked for; errors show no vote."""
     if not isinstance(votes, Sequence | np.ndarray) or isinstance(votes, str | bytes):
         raise TypeError(f"votes must be a list or an array: {what}")
-    try:
-        ballots = np.asarray(votes)
-    except ValueError:
-        raise ValueError(f"votes must be as many for every teacher: {what}") from None
+    ballots = attempt(lambda: np.asarray(votes), ValueError, f"votes must be as many for every teacher: {what}")
     if ballots.ndim != dimensions or not ballots.size:
         raise ValueError(f"votes must have {dimensions} dimension{'s' * (dimensions > 1)} and not be empty: {what}")
     if ballots.dtype.kind == "f" and np.isfinite(ballots).all() and (ballots == np.floor(ballots)).all():

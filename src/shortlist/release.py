@@ -7,7 +7,8 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from shortlist._files import write_whole
+from shortlist._files import write_text
+from shortlist._imports import IMPORTS
 from shortlist._labels import by_label, plain_label, typed
 from shortlist._reading import Frame, installed_frame
 from shortlist._text import page_safe, terminal_safe
@@ -178,7 +179,8 @@ class Release:
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from."""
-        from shortlist.tables.released import released_frame
+        with IMPORTS:
+            from shortlist.tables.released import released_frame
 
         return released_frame(self.columns(), self.frame or Frame(installed_frame()))
 
@@ -216,13 +218,7 @@ class Release:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `to_json()` to a file for `Release.load`: whole or not at all, and a new one for its owner alone."""
-        text = self.to_json() + "\n"
-
-        def write(draft: str) -> None:
-            with open(draft, "w", encoding="ascii") as file:
-                file.write(text)
-
-        write_whole(checked_path(path, "top10.json"), write)
+        write_text(checked_path(path, "top10.json"), self.to_json() + "\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self, SupportsIndex
 
 import numpy as np
 
@@ -20,22 +20,25 @@ Neighbours = Literal["add-remove", "replace"]
 Number = int | float | Fraction | Decimal
 
 
+HIDDEN = (
+    "these scores were counted from people's rows, and {} would show them; release from them with top_k or select. If "
+    "they are public or made up, say so: scores.as_public()"
+)
+
+
 class Names(Protocol):
     """Candidates whose names stay where they are (`shortlist.tables`): positions are score classes, best first."""
 
     @property
     def scores(self) -> Values:
         """The distinct scores, decreasing."""
-        ...
 
     @property
     def sizes(self) -> Indices:
         """How many candidates have each."""
-        ...
 
     def names(self, positions: Sequence[int]) -> list[Hashable]:
         """The candidates at these positions."""
-        ...
 
 
 class Scores:
@@ -122,20 +125,30 @@ class Scores:
 
     @property
     def values(self) -> Values:
-        """The scores themselves, read only. Private, unless the scores are public."""
-        if self._values is None:
-            assert self.runs is not None
-            self._values = self.runs.expanded()
-        view = self._values.view()
-        view.flags.writeable = False
-        return view
+        """The scores themselves, read only. Of scores counted from people's rows only after `as_public()`."""
+        if self._from_table:
+            raise ValueError(HIDDEN.format("their values"))
+        return self._numbers
 
     @property
     def labels(self) -> Sequence[Hashable]:
-        """The candidates' names; their positions where they have none. Private, unless `public`."""
+        """The candidates' names; their positions where they have none. Names in a table come best score first, and
+        others may come from the data: of scores counted from people's rows only after `as_public()`."""
+        if self._from_table and not (self._public and self.numbered):
+            raise ValueError(HIDDEN.format("their labels (and the order of these)"))
         if self._names is not None:
             return self._names.names(range(self._size))
         return range(self._size) if self._labels is None else self._labels
+
+    def __len__(self) -> int:
+        if self._from_table and not self._public:
+            raise ValueError(HIDDEN.format("how many there are"))
+        return self._size
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        if self._from_table:
+            raise TypeError(HIDDEN.format("a copy or pickle, which holds all of them,"))
+        return super().__reduce_ex__(protocol)
 
     @property
     def sensitivity(self) -> Number | tuple[Number, Number]:
@@ -188,26 +201,40 @@ class Scores:
         return self._names is None
 
     @property
-    def runs(self) -> Runs | None:
-        """The scores of candidates held in a table, best first, by their distinct numbers; None otherwise. Private."""
-        return None if self._names is None else Runs.of(self._names.scores, self._names.sizes)
-
-    @property
-    def sequence(self) -> Values | Runs:
-        """The scores, by their distinct numbers where they come so. Private, unless the scores are public."""
-        runs = self.runs
-        return self.values if runs is None else runs
-
-    @property
     def columns(self) -> tuple[str, ...]:
         """The columns that make a candidate, where there are several: its label is then a tuple."""
         return self._columns
 
-    def named(self, positions: Sequence[int]) -> list[Hashable]:
+    @property
+    def _numbers(self) -> Values:
+        """The scores for mechanisms and laws, read only: private, unless they are public."""
+        if self._values is None:
+            assert self._runs is not None
+            self._values = self._runs.expanded()
+        view = self._values.view()
+        view.flags.writeable = False
+        return view
+
+    @property
+    def _runs(self) -> Runs | None:
+        """The scores of candidates held in a table, best first, by their distinct numbers; None otherwise. Private."""
+        return None if self._names is None else Runs.of(self._names.scores, self._names.sizes)
+
+    @property
+    def _sequence(self) -> Values | Runs:
+        """The scores, by their distinct numbers where they come so. Private."""
+        runs = self._runs
+        return self._numbers if runs is None else runs
+
+    @property
+    def _has_names(self) -> bool:
+        return self._names is not None or self._labels is not None
+
+    def _named(self, positions: Sequence[int]) -> list[Hashable]:
         """The labels at these positions: of winners, for they travel."""
         if self._names is not None:
             return self._names.names(positions)
-        labels = self.labels
+        labels = range(self._size) if self._labels is None else self._labels
         return [labels[i] for i in positions]
 
     @classmethod
@@ -231,7 +258,8 @@ class Scores:
         return scores
 
     def as_public(self) -> Self:
-        """The same scores, declared to be public or made up: exact utility may then be computed from them."""
+        """The same scores, declared to be public or made up: exact utility may then be computed from them, and
+        `values`, `labels` and `len` show them."""
         return self._with("_from_table", False)
 
     def _as_counted(self) -> Self:
@@ -244,17 +272,9 @@ class Scores:
             setattr(copy, name, value if name == slot else getattr(self, name))
         return copy
 
-    def __len__(self) -> int:
-        return self._size
-
     def __repr__(self) -> str:
-        count = f"{len(self)} candidate{'s' * (len(self) != 1)}" if self._public else "candidates from data"
-        parts = [
-            count,
-            f"sensitivity={self._sensitivity}",
-            *(["monotone"] * self._monotone),
-            self._neighbours,
-        ]
+        count = f"{self._size} candidate{'s' * (self._size != 1)}" if self._public else "candidates from data"
+        parts = [count, f"sensitivity={self._sensitivity}", *(["monotone"] * self._monotone), self._neighbours]
         return f"Scores({', '.join(parts)}{', public' if self._public else ''})"
 
 

@@ -60,7 +60,7 @@ def test_half_the_noise_is_refuted_at_a_stated_confidence():
 
 
 def test_the_bound_is_wrong_no_more_often_than_stated():
-    """Randomised response of epsilon 1 exactly, 60 audits at confidence .8: at most 20% above 1, with room."""
+    """Randomised response of epsilon 1 exactly, 60 whole audits at confidence .8: at most 12 above 1."""
 
     def response(bit, draws, rng):
         return np.where(rng.random(draws) < math.e / (1 + math.e), bit, 1 - bit)
@@ -69,7 +69,7 @@ def test_the_bound_is_wrong_no_more_often_than_stated():
         sl.audit(response, claim=PureDP(1.0), pairs=[(0, 1)], trials=2_000, confidence=0.8, seed=n).violated
         for n in range(60)
     )
-    assert wrong <= binom.ppf(1 - 1e-6, 60, 0.2)
+    assert wrong <= 12
 
 
 def test_the_function_and_the_package_share_their_name_in_peace():
@@ -372,4 +372,4 @@ class Chatty(GumbelTopKValues):
 
 def test_all_numbers_of_a_release_are_looked_at():
     budget = ApproxDP(1.0, 1e-3)
-    assert sl.audit(Chatty(k=1, budget=budget), trials=4000, seed=1, workers=1).violated
+    assert sl.audit(Chatty(k=1, budget=budget), trials=1000, seed=1, workers=1).violated

@@ -14,6 +14,7 @@ from shortlist.audit.broken import CATALOGUE, accounting, catch, sets, threshold
 from shortlist.audit.races import ordered_law
 from shortlist.privacy import ZCDP
 
+from ..support import full_size, sized
 from . import outsiders
 
 
@@ -101,7 +102,8 @@ OUTSIDERS = [
 ]
 
 
+@full_size
 @pytest.mark.parametrize("broken", OUTSIDERS, ids=lambda broken: broken.__name__)
 def test_what_others_broke_is_caught(broken):
-    found = sl.audit(broken, claim=PureDP(1.0), trials=200_000, confidence=0.999999, seed=1)
+    found = sl.audit(broken, claim=PureDP(1.0), trials=sized(60_000, full=1_000_000), confidence=0.999999, seed=1)
     assert found.violated

@@ -51,7 +51,8 @@ def missing(value):
 
 def found(scores):
     """Label to score, asked for by name."""
-    return dict(zip(scores.labels, scores.values.tolist(), strict=True))
+    shown = scores.as_public()
+    return dict(zip(shown.labels, shown.values.tolist(), strict=True))
 
 
 def as_text(label):

@@ -14,7 +14,7 @@ from shortlist._runs import Runs
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, Mechanism, OneshotTopK, SparseVector
 from shortlist.tables import sql
 from shortlist.tables.held import Held
-from tests.support import assert_law
+from tests.support import assert_law, full_size, sized
 
 from .tables import source
 
@@ -47,6 +47,7 @@ def draws(scores, mechanism, n, seed):
     return Counter(tuple(mechanism.release(scores, rng=rng).items) for _ in range(n))
 
 
+@full_size
 @pytest.mark.parametrize(
     "mechanism", [CanonicalTopK(k=2, epsilon=0.6), OneshotTopK(k=2, epsilon=0.6), GuardedTopK(k=3, epsilon=0.9)]
 )
@@ -56,7 +57,7 @@ def test_names_have_the_law_of_the_labelled_scores(mechanism):
     labels = ["5/1", "3/1", "3/2", "3/3", "0/1", "0/2", "0/3", "0/4"]
     plain = sl.Scores([5, 3, 3, 3, 0, 0, 0, 0], labels=labels, monotone=True, public=True)
     found = Counter()
-    for items, n in draws(held, mechanism, 6000, 11).items():
+    for items, n in draws(held, mechanism, sized(1000, full=6000), 11).items():
         for item in items:
             found[item] += n
     law = np.asarray(mechanism.inclusion_probabilities(plain)) / mechanism.k
@@ -66,12 +67,13 @@ def test_names_have_the_law_of_the_labelled_scores(mechanism):
     assert_law(counts, law, wrong=first)
 
 
+@full_size
 def test_sets_have_the_law_of_the_labelled_scores():
     _, held = scores_of([(4, 1), (3, 2), (1, 2)])
     labels = ["4/1", "3/1", "3/2", "1/1", "1/2"]
     mechanism = CanonicalTopK(k=2, epsilon=0.8)
     law = mechanism.probabilities(sl.Scores([4, 3, 3, 1, 1], monotone=True))
-    found = draws(held, mechanism, 8000, 12)
+    found = draws(held, mechanism, sized(1500, full=8000), 12)
     sets = list(combinations(range(5), 2))
     counts = [found[tuple(sorted(labels[i] for i in one))] for one in sets]
     assert_law(counts, [law[one] for one in sets], wrong=np.full(len(sets), 1 / len(sets)))
@@ -84,7 +86,7 @@ def test_runs_draw_bit_for_bit_what_arrays_draw(kind, k, epsilon):
     classes = [(90, 1), (60, 4), (59, 2), (31, 9), (2, 12), (0, 20)]
     _, held = scores_of(classes)
     values = np.repeat([score for score, _ in classes], [size for _, size in classes])
-    plain = sl.Scores(values, labels=held.labels, monotone=True, public=True)
+    plain = sl.Scores(values, labels=held.as_public().labels, monotone=True, public=True)
     mechanism = kind(k=k, epsilon=epsilon)
     for seed in range(12):
         one, other = (mechanism.release(scores, rng=sl.testing.seeded(seed)) for scores in (held, plain))
@@ -94,7 +96,7 @@ def test_runs_draw_bit_for_bit_what_arrays_draw(kind, k, epsilon):
 def test_other_noises_and_budgets_draw_from_runs_too():
     classes = [(9, 2), (4, 3), (0, 5)]
     _, held = scores_of(classes)
-    plain = sl.Scores(np.repeat([9, 4, 0], [2, 3, 5]), labels=held.labels, monotone=True, public=True)
+    plain = sl.Scores(np.repeat([9, 4, 0], [2, 3, 5]), labels=held.as_public().labels, monotone=True, public=True)
     for mechanism in (CanonicalTopK(k=3, epsilon=0.5, noise="laplace"), CanonicalTopK(k=3, budget=sl.ZCDP(0.01))):
         for seed in range(5):
             one, other = (mechanism.release(scores, rng=sl.testing.seeded(seed)) for scores in (held, plain))
@@ -147,12 +149,18 @@ def test_every_mechanism_says_whether_it_treats_candidates_alike():
     assert ordered == {"Mechanism", "SparseVector"}
 
 
+@full_size
 @pytest.mark.parametrize("mechanism", [JointTopK(k=2, epsilon=0.7), mechanisms.TopKWithGaps(k=2, epsilon=0.7),
                                        mechanisms.HybridTopK(threshold=3, k=2, epsilon=0.7),
                                        mechanisms.HybridSparseVector(threshold=3, k=2, epsilon=0.7)])  # fmt: skip
 def test_tied_candidates_are_chosen_alike(mechanism):
     _, held = scores_of([(4, 4), (0, 2)])
-    found = Counter(item for items, n in draws(held, mechanism, 3000, 3).items() for item in items for _ in range(n))
+    found = Counter(
+        item
+        for items, n in draws(held, mechanism, sized(1200, full=6000), 3).items()
+        for item in items
+        for _ in range(n)
+    )
     tied = [found[f"4/{rank}"] for rank in (1, 2, 3, 4)]
     assert_law(tied, np.full(4, 0.25), wrong=np.array([0.4, 0.2, 0.2, 0.2]))
 

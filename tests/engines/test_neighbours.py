@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shortlist as sl
+from shortlist.tables.question import Clip
 
+from ..support import full_size, sized
 from .tables import found
 
 LISTED = ["a", "b", "c", "never"]
@@ -30,8 +32,9 @@ def table(rows, engine, folder):
     if engine == "pandas":
         return frame.to_pandas()
     if engine == "csv":
-        frame.write_csv(folder / "rows.csv")
-        return str(folder / "rows.csv")
+        path = folder / f"{len(list(folder.iterdir()))}.csv"  # a file for each table: two are compared
+        frame.write_csv(path)
+        return str(path)
     return frame
 
 
@@ -43,8 +46,9 @@ def moves(before, after, **question):
     return one, steps
 
 
+@full_size
 @pytest.mark.parametrize("engine", ENGINES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=sized(20, full=100))
 @given(rows=st.lists(ROW, max_size=12), own=st.lists(ROW, max_size=12), others=st.lists(ROW, max_size=6))
 def test_adding_or_removing_all_rows_of_a_user_moves_counts_one_way_by_at_most_one(
     engine, rows, own, others, tmp_path_factory
@@ -67,7 +71,8 @@ CELL = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@full_size
+@settings(max_examples=sized(60, full=300))
 @given(rows=st.lists(st.tuples(CELL, CELL), max_size=8), own=st.lists(CELL, max_size=6), first=st.booleans())
 def test_whatever_objects_a_user_has_in_a_pandas_column_only_their_own_rows_count(rows, own, first):
     """No cell changes how another is read, and every label looks the same whoever has it."""
@@ -86,10 +91,14 @@ def test_whatever_objects_a_user_has_in_a_pandas_column_only_their_own_rows_coun
         assert all(0 <= other.get(label, 0) - one.get(label, 0) <= 1 for label in {*one, *other})
 
 
+@full_size
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("clip", [(0, 5), (-2, 0), (-1.5, 4), (0.1, 0.3), (1, 3), (-1e-9, 1e9), (-3, -1), (-0.3, -0.3)])
-@settings(max_examples=15, deadline=None)
-@given(rows=st.lists(ROW, max_size=12), own=st.lists(ROW, max_size=12))
+@settings(max_examples=sized(30, full=150))
+@given(
+    clip=st.sampled_from([(0, 5), (-2, 0), (-1.5, 4), (0.1, 0.3), (1, 3), (-1e-9, 1e9), (-3, -1), (-0.3, -0.3)]),
+    rows=st.lists(ROW, max_size=12),
+    own=st.lists(ROW, max_size=12),
+)
 def test_sums_move_within_the_clip_in_the_arithmetic_that_is_used(engine, clip, rows, own, tmp_path_factory):
     folder = tmp_path_factory.mktemp("rows")
     mine = [(9, item, value) for _, item, value in own]
@@ -115,3 +124,11 @@ def test_summing_before_clipping_is_what_is_done():
     rows = pl.DataFrame({"user": [1, 1, 1, 2], "item": ["a"] * 4, "stars": [3.0, 3.0, -1.0, 4.0]})
     scores = sl.count(rows, user="user", item="item", candidates=["a"], value="stars", clip=(0, 5))
     assert found(scores) == {"a": 9.0}
+
+
+@pytest.mark.parametrize("clip", [(-0.3, -0.3), (0.3, 0.3), (-0.1, -0.1 + 1e-12), (1e-9, 1e-9), (-7, 1e-30)])
+def test_no_share_is_larger_than_its_clip_even_where_that_holds_no_step_of_the_grid(clip):
+    steps = Clip.of(clip)
+    assert min(Fraction(clip[0]), 0) <= steps.low * Fraction(steps.grid)
+    assert steps.low <= steps.high
+    assert steps.high * Fraction(steps.grid) <= max(Fraction(clip[1]), 0)

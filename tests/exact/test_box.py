@@ -30,7 +30,7 @@ from shortlist.pate import MultiLabelPATE
 from shortlist.scores import Scores
 from shortlist.testing import seeded
 
-from ..support import assert_law
+from ..support import assert_law, full_size, sized
 
 kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
 every = pytest.mark.parametrize("noise", list(KINDS))
@@ -151,6 +151,7 @@ def test_stable_sets_that_are_filled_up(k, limit, budget, public):
     assert proved(mechanism, d=3, public=public).log_ratio == float("inf")
 
 
+@full_size
 @known
 def test_the_law_of_filled_up_sets_is_that_of_the_draws(public):
     mechanism = StableTopK(k=2, budget=ZCDP(0.5, 0.3), fill=True, limit=3)
@@ -158,11 +159,13 @@ def test_the_law_of_filled_up_sets_is_that_of_the_draws(public):
     named = {"labels": list("abcd"), "public": public, "monotone": True}
     law = law_of(mechanism, Scores(counts, monotone=True, public=public)).chances
     source, drawn = seeded(4), Counter()
-    for _ in range(1500):
+    for _ in range(sized(600, full=5000)):
         release = mechanism.release(counts, rng=source, **named)
         drawn[release.k, "stable" in release.used, tuple("abcd".index(one) for one in release.items)] += 1
     assert set(drawn) <= set(law)
-    other = law_of(replace(mechanism, budget=ZCDP(1.0, 0.3)), Scores(counts, monotone=True, public=public)).chances
+    other = law_of(
+        replace(mechanism, budget=ZCDP(sized(2.0, full=0.8), 0.3)), Scores(counts, monotone=True, public=public)
+    ).chances
     assert_law(*([one.get(outcome, 0) for outcome in law] for one in (drawn, law)), wrong=[other[one] for one in law])
 
 

@@ -9,7 +9,7 @@ from .harness import fuzz_parsers, fuzz_scores
 
 @pytest.mark.parametrize("fuzz", [fuzz_scores, fuzz_parsers])
 def test_whatever_comes_is_accepted_or_refused_in_words(fuzz):
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     @given(st.binary(max_size=120))
     def feed(data):
         fuzz(data)

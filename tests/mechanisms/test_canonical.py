@@ -16,7 +16,7 @@ from shortlist.mechanisms.canonical import NOTHING, default_gamma
 from shortlist.privacy import BoundedRange
 
 from ..subset_law import counted, subset_law
-from ..support import assert_law
+from ..support import assert_law, full_size, sized
 
 
 def test_the_public_rule_for_gamma_looks_at_k_and_d_alone():
@@ -57,14 +57,16 @@ def test_one_winner_is_permute_and_flip():
     assert_law(np.bincount(rows[:, 0], minlength=4), law)
 
 
+@full_size
 @pytest.mark.parametrize("monotone", [False, True])
 def test_releases_are_draws_from_the_exact_law(monotone):
     x = [9, 2, 7, 5, 5, 1]
     m = CanonicalTopK(k=3, epsilon=0.9)
     law = subset_law(x, 3, 0.9 / (1 if monotone else 2), 0.5, sl.noise.kinds.EXPONENTIAL)
     source = sl.testing.seeded(3)
-    single = [m.release(x, monotone=monotone, rng=source).indices for _ in range(2500)]
-    assert_law(counted(single, law), list(law.values()))
+    single = [m.release(x, monotone=monotone, rng=source).indices for _ in range(sized(1000, full=10_000))]
+    wrong = subset_law(x, 3, sized(2.0, full=1.2) * 0.9 / (1 if monotone else 2), 0.5, sl.noise.kinds.EXPONENTIAL)
+    assert_law(counted(single, law), list(law.values()), wrong=list(wrong.values()))
 
 
 def test_releases_are_sets_sorted_by_label():

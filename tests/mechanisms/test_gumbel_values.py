@@ -13,7 +13,7 @@ from shortlist.noise.additive import add_noise
 from shortlist.noise.kinds import GUMBEL
 from shortlist.privacy import ZCDP, ApproxDP, GumbelDP, PureDP
 
-from ..support import assert_law
+from ..support import assert_law, full_size, sized
 
 BUDGET = ApproxDP(1.0, 1e-5)
 
@@ -87,20 +87,23 @@ def peeled(values, k, gamma, source):
     return winners, arrivals
 
 
+@full_size
 def test_one_shot_values_have_the_law_of_peeling_with_fresh_noise():
     values, m = [40, 30, 25, 10], GumbelTopKValues(k=2, budget=ApproxDP(2.0, 1e-3))
     gamma = m.scale(Scores(values, monotone=True))
-    releases = drawn(m, Scores(values, monotone=True), 3000)
+    runs = sized(1200, full=10_000)
+    releases = drawn(m, Scores(values, monotone=True), runs)
     source = sl.testing.seeded(6)
-    oracle = [peeled(values, 2, gamma, source) for _ in range(3000)]
+    oracle = [peeled(values, 2, gamma, source) for _ in range(runs)]
+    critical, shift = 3.94 / np.sqrt(runs), sized(0.4, full=0.15)  # two-sample Kolmogorov-Smirnov at 1e-6.5
     for place in range(2):
         ours = np.array([release.values[place] for release in releases])
         theirs = np.array([arrivals[place] for _, arrivals in oracle])
         both = np.sort(np.concatenate([ours, theirs]))
-        distance = np.abs(np.searchsorted(np.sort(ours), both) - np.searchsorted(np.sort(theirs), both)).max() / 3000
-        assert distance < 0.072  # two-sample Kolmogorov-Smirnov at 1e-6.5
-        shifted = np.searchsorted(np.sort(ours + 0.25 * float(gamma)), both) - np.searchsorted(np.sort(theirs), both)
-        assert np.abs(shifted).max() / 3000 > 0.072  # it would have seen a shift of a quarter of the scale
+        distance = np.abs(np.searchsorted(np.sort(ours), both) - np.searchsorted(np.sort(theirs), both)).max() / runs
+        assert distance < critical
+        shifted = np.searchsorted(np.sort(ours + shift * float(gamma)), both) - np.searchsorted(np.sort(theirs), both)
+        assert np.abs(shifted).max() / runs > critical  # it would have seen a shift by that much of the scale
     first = np.bincount([release.indices[0] for release in releases], minlength=4)
     weights = np.exp(np.array(values) / float(gamma))
     assert_law(first, weights / weights.sum(), wrong=np.full(4, 0.25))

@@ -10,7 +10,7 @@ from shortlist import PureDP, Scores
 from shortlist.mechanisms import HybridSparseVector, HybridTopK
 from shortlist.privacy import ZCDP, ExPost
 
-from ..support import assert_law
+from ..support import assert_law, full_size, sized
 
 HYBRIDS = [HybridTopK, HybridSparseVector]
 
@@ -54,17 +54,20 @@ def plain_sparse_vector(values, threshold, k, below, scale, rng, runs):
     return cells
 
 
+@full_size
 @pytest.mark.parametrize("hybrid", HYBRIDS)
 def test_hybrids_have_the_law_of_the_algorithm_as_it_reads(hybrid):
     values, k = np.array([9, 7, 2, 0]), 2
     scores, m = Scores(values, monotone=True), hybrid(threshold=5, k=k, epsilon=1.0)
     rng = np.random.default_rng(2)
     if hybrid is HybridTopK:
-        law, wrong = (plain_top_k(values, t, k, 2.0, rng, 60_000) for t in (5, 6.5))
+        law, wrong = (plain_top_k(values, t, k, 2.0, rng, 60_000) for t in (5, sized(7.5, full=5.8)))
     else:
         first, each = map(float, m.shares(scores))
-        law, wrong = (plain_sparse_vector(values, t, k, 1 / first, 1 / each, rng, 60_000) for t in (5, 6.5))
-    releases = drawn(m, scores, 2500, seed=3)
+        law, wrong = (
+            plain_sparse_vector(values, t, k, 1 / first, 1 / each, rng, 60_000) for t in (5, sized(7.5, full=5.8))
+        )
+    releases = drawn(m, scores, sized(1200, full=10_000), seed=3)
     ours = [(*r.indices, r.stopped, int(r.gaps[-1] // 3) if r.gaps else -1) for r in releases]
     cells = sorted(set(law), key=str)
     assert sum(cell not in set(cells) for cell in ours) < 10

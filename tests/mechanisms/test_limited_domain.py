@@ -207,7 +207,14 @@ def test_guarantees_and_charges():
 
 @pytest.mark.parametrize(
     ("k", "epsilon", "delta"),
-    [(1, 0.5, 0.01), (2, 3.0, 0.01), (3, 0.0113, 1e-6), (7, 0.01, 1e-5), (30, 3.0, 1e-6), (10, 1000.0, 1e-6)],
+    [
+        (1, 0.5, 0.01),
+        (2, 3.0, 0.01),
+        (3, 0.0113, 1e-6),
+        (10, 1000.0, 1e-6),
+        pytest.param(7, 0.01, 1e-5, marks=pytest.mark.long),
+        pytest.param(30, 3.0, 1e-6, marks=pytest.mark.long),
+    ],
 )
 def test_no_other_split_has_a_lower_bar_and_the_chosen_one_fits(k, epsilon, delta):
     budget = ApproxDP(epsilon, delta)
@@ -378,7 +385,13 @@ def test_a_delta_that_no_part_would_survive_is_refused_at_once(mechanism):
 
 
 @pytest.mark.parametrize(
-    ("k", "epsilon", "delta"), [(80, 10.7, 6.05e-6), (10, 0.02313, 1.75e-4), (80, 0.01711, 0.015), (2, 0.5, 1e-7)]
+    ("k", "epsilon", "delta"),
+    [
+        (10, 0.02313, 1.75e-4),
+        (2, 0.5, 1e-7),
+        pytest.param(80, 10.7, 6.05e-6, marks=pytest.mark.long),
+        pytest.param(80, 0.01711, 0.015, marks=pytest.mark.long),
+    ],
 )
 def test_what_a_ledger_books_fits_the_budget_that_was_asked_for(k, epsilon, delta):
     assert LimitedDomainTopK(k=k, epsilon=epsilon, delta=delta).charge.epsilon_at(delta) <= epsilon

@@ -20,11 +20,11 @@ from shortlist.noise import grid
 from shortlist.noise import rows as rows_module
 from shortlist.noise.race import SKIP_FROM
 
-from ..support import SIGNIFICANCE, p_value_of_two
+from ..support import SIGNIFICANCE, full_size, p_value_of_two, sized
 from .test_gaps import generalised_least_squares
 
 VALUES = np.array([7, 6, 4, 3])
-RUNS = 200_000
+RUNS = sized(100_000, full=200_000)
 
 
 def gapped(epsilon=1.0, noise="exponential"):
@@ -111,13 +111,14 @@ def edges_of(reals):
     return [np.append(np.nanquantile(column, [0.25, 0.5, 0.75]), np.inf) for column in reals.T]
 
 
+@full_size
 @every
 def test_many_draws_have_the_law_of_single_releases(make):
-    single = one_by_one(make(), 5_000, seed=1)
+    single = one_by_one(make(), sized(1_500, full=10_000), seed=1)
     edges = edges_of(many(make(), 10_000, seed=2)[1])
-    ours = cells(single, edges)
+    ours, other = cells(single, edges), make(sized(2.0, full=1.25))
     assert p_value_of_two(cells(many(make(), RUNS, seed=2), edges), ours) > SIGNIFICANCE
-    assert p_value_of_two(cells(many(make(1.3), RUNS, seed=3), edges), ours) < SIGNIFICANCE
+    assert p_value_of_two(cells(many(other, RUNS, seed=3), edges), ours) < SIGNIFICANCE
 
 
 def plain(mechanism, rng, runs, stretch=1.0):
@@ -155,12 +156,13 @@ def plain(mechanism, rng, runs, stretch=1.0):
     return order[:, :2], np.column_stack([gaps, np.column_stack([alpha, gaps[:, :1]]) @ linear])
 
 
+@full_size
 @with_reals
 def test_many_draws_have_the_law_of_the_algorithm_as_it_reads(make):
-    ours, rng = many(make(), RUNS, seed=4), np.random.default_rng(5)
+    ours, rng, runs = many(make(), RUNS, seed=4), np.random.default_rng(5), sized(4 * 10**5, full=10**6)
     edges = edges_of(ours[1])
-    assert p_value_of_two(cells(ours, edges), cells(plain(make(), rng, 10**6), edges)) > SIGNIFICANCE
-    wrong = plain(make(), rng, 10**6, stretch=1.1)
+    assert p_value_of_two(cells(ours, edges), cells(plain(make(), rng, runs), edges)) > SIGNIFICANCE
+    wrong = plain(make(), rng, runs, stretch=1.1)
     assert p_value_of_two(cells(ours, edges), cells(wrong, edges)) < SIGNIFICANCE
 
 

@@ -19,7 +19,7 @@ from shortlist.noise.kinds import EXPONENTIAL
 from shortlist.noise.lazy import Draw
 
 from ..exact.svt_box import BELOW
-from ..support import SIGNIFICANCE, assert_law, p_value
+from ..support import SIGNIFICANCE, assert_law, full_size, p_value, sized
 from .test_barrier import KINDS, VALUES, every, law_of, rules_of
 from .test_race import coarse, without_floats
 
@@ -43,17 +43,26 @@ def patterns_of(rules, indices, tests, length):
         yield tuple(names)
 
 
+@full_size
 @every
-@pytest.mark.parametrize("kind", [np.int64, np.int16, np.float64, np.float32])
-def test_many_runs_have_the_law(noise, adaptive, kind):
-    if noise == "geometric" and np.dtype(kind).kind == "f":
-        kind = np.int32
-    rules, wrong = rules_of(noise, adaptive), rules_of(noise, adaptive, sensitivity=1.1)
-    indices, _, tests = runs_of(rules, np.array(VALUES, kind)).draw(Seeded(1), 40_000)
+def test_many_runs_have_the_law(noise, adaptive):
+    rules, wrong = rules_of(noise, adaptive), rules_of(noise, adaptive, sensitivity=sized(1.2, full=1.05))
+    indices, _, tests = runs_of(rules, np.array(VALUES)).draw(Seeded(1), sized(15_000, full=150_000))
     drawn = Counter(patterns_of(rules, indices, tests, len(VALUES)))
     law, other = law_of(rules), law_of(wrong)
     assert set(drawn) <= set(law)
     assert_law([drawn[one] for one in law], list(law.values()), wrong=list(other.values()))
+
+
+@every
+@pytest.mark.parametrize("kind", [np.int16, np.float64, np.float32])
+def test_the_type_of_the_answers_does_not_matter(noise, adaptive, kind):
+    """The same words, the same runs to the last bit."""
+    kind = np.int32 if noise == "geometric" and np.dtype(kind).kind == "f" else kind
+    rules = rules_of(noise, adaptive)
+    wanted, found = (runs_of(rules, np.array(VALUES, one)).draw(Seeded(1), 3000) for one in (np.int64, kind))
+    for ours, theirs in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 NODES = 4000
@@ -75,6 +84,7 @@ def survivals(rules, value, gap):
         open_ = open_ * (1 - above(branch.test, float(branch.test.cut)))
 
 
+@full_size
 @every
 def test_gaps_have_the_law(noise, adaptive):
     """One question: the test it passes and its gap, in cells; where gaps are no whole numbers by their curve too."""
@@ -100,19 +110,20 @@ def test_gaps_have_the_law(noise, adaptive):
 
 
 def _ks(found, rules, value, n):
-    grid = np.linspace(0, 100, 1500)
+    grid = np.linspace(0, 100, sized(400, full=1500))
     curve = np.array([list(survivals(rules, value, x))[n] for x in grid])
     return kstest(found, lambda x: np.interp(x, grid, 1 - curve / curve[0])).pvalue
 
 
+@full_size
 @every
 @pytest.mark.parametrize("force", [coarse, without_floats])
 def test_what_floats_cannot_decide_is_decided_on_the_same_words(noise, adaptive, force):
     """The first words of both are the same; bits drawn later only refine them."""
     rules = rules_of(noise, adaptive)
     forced = dataclasses.replace(rules_of(noise, adaptive, force), noise=force(rules.noise))
-    fast = runs_of(rules, VALUES).draw(Seeded(3), 150)
-    slow = runs_of(forced, VALUES).draw(Seeded(3), 150)
+    fast = runs_of(rules, VALUES).draw(Seeded(3), sized(80, full=1000))
+    slow = runs_of(forced, VALUES).draw(Seeded(3), sized(80, full=1000))
     for one, two in zip(fast, slow, strict=True):
         assert np.array_equal(one, two, equal_nan=one.dtype.kind == "f")
     assert (fast[0] >= 0).any()

@@ -16,7 +16,7 @@ from shortlist.noise.kinds import EXPONENTIAL, LAPLACE
 from shortlist.noise.lazy import Draw, float_bounds, floor_of
 
 from ..exact.svt_box import BELOW, patterns, transcript
-from ..support import assert_law
+from ..support import assert_law, full_size, sized
 from .test_race import coarse, without_floats
 
 Test.__test__ = False
@@ -87,22 +87,29 @@ def wider(noise, adaptive):
     return rules_of(noise, adaptive, sensitivity=2)
 
 
+@full_size
 @every
 def test_questions_one_at_a_time_have_the_law(noise, adaptive):
     source, rules = Seeded(1), rules_of(noise, adaptive)
-    assert_patterns([online(rules, VALUES, source) for _ in range(2500)], rules, wider(noise, adaptive))
+    assert_patterns(
+        [online(rules, VALUES, source) for _ in range(sized(1500, full=8000))], rules, wider(noise, adaptive)
+    )
 
 
+@full_size
 @every
 def test_questions_all_at_once_have_the_law(noise, adaptive):
     source, rules, values = Seeded(2), rules_of(noise, adaptive), np.array(VALUES)
-    assert_patterns([in_batch(rules, values, source) for _ in range(1200)], rules, wider(noise, adaptive))
+    assert_patterns(
+        [in_batch(rules, values, source) for _ in range(sized(900, full=5000))], rules, wider(noise, adaptive)
+    )
 
 
 STORED = [(*one, kind) for one in KINDS for kind in (np.int64, np.int16)]
 STORED += [(*one, kind) for one in KINDS[:4] for kind in (np.float64, np.float32)]
 
 
+@full_size
 @pytest.mark.parametrize(("noise", "adaptive", "kind"), STORED)
 def test_skipping_the_hopeless_does_not_change_the_law(noise, adaptive, kind, monkeypatch):
     """Blocks of 32 in chunks of 64 and more; the four questions that count stand among 300 hopeless ones."""
@@ -116,7 +123,7 @@ def test_skipping_the_hopeless_does_not_change_the_law(noise, adaptive, kind, mo
         values[5] = -np.inf
         values[150:180] = -1e300
     source, rules = Seeded(3), rules_of(noise, adaptive)
-    runs = 900 if kind is np.int64 else 250
+    runs = sized(900, full=4000) if kind is np.int64 else sized(120, full=1000)
     drawn = [in_batch(rules, values, source, where) for _ in range(runs)]
     law = law_of(rules)
     counts = [drawn.count(p) for p in law]
@@ -124,13 +131,14 @@ def test_skipping_the_hopeless_does_not_change_the_law(noise, adaptive, kind, mo
     assert_law(counts, list(law.values()), wrong=list(law_of(wider(noise, adaptive)).values()) if runs > 500 else None)
 
 
+@full_size
 @every
 @pytest.mark.parametrize("force", [coarse, without_floats])
 def test_comparisons_decided_in_balls_have_the_law(noise, adaptive, force):
     rules, forced = rules_of(noise, adaptive), rules_of(noise, adaptive, force)
     values, source = np.array(VALUES), Seeded(4)
-    drawn = [online(forced, VALUES, source) for _ in range(400)]
-    drawn += [in_batch(forced, values, source) for _ in range(200)]
+    drawn = [online(forced, VALUES, source) for _ in range(sized(250, full=2000))]
+    drawn += [in_batch(forced, values, source) for _ in range(sized(120, full=1000))]
     law = law_of(rules)
     assert_law([drawn.count(p) for p in law], list(law.values()))
 

@@ -31,13 +31,13 @@ def check_positions(values, scale, centre):
             assert abs(Fraction(position) - true) <= Fraction(ROUNDING) * abs(true) + Fraction(1, 10**300)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=6), scales, st.data())
 def test_positions_of_floats_are_exact_to_fifty_bits(values, scale, data):
     check_positions(np.array(values), scale, data.draw(st.sampled_from(values)))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=6), scales, st.data())
 def test_positions_of_large_integers_are_exact_to_fifty_bits(values, scale, data):
     check_positions(np.array(values, np.int64), scale, data.draw(st.sampled_from(values)))

@@ -13,6 +13,8 @@ from shortlist.noise.entropy import KERNEL_WORDS, SECURE, Seeded, word
 
 from ..support import assert_law
 
+pytestmark = pytest.mark.kernel
+
 
 @pytest.mark.parametrize("count", [0, 1, KERNEL_WORDS, KERNEL_WORDS + 1, 70_001])
 def test_a_request_gives_that_many_fresh_words(count):
@@ -20,6 +22,15 @@ def test_a_request_gives_that_many_fresh_words(count):
     assert first.dtype == np.uint64
     assert len(first) == len(second) == count
     assert len(np.unique(np.concatenate([first, second]))) == 2 * count
+
+
+@pytest.mark.parametrize("count", [1, 7, KERNEL_WORDS])
+def test_small_requests_are_the_kernels_own_bytes(count, monkeypatch):
+    given = []
+    monkeypatch.setattr(entropy.os, "urandom", lambda size: given.append(os.getrandom(size)) or given[-1])
+    words = SECURE.words(count)
+    assert len(given) == 1
+    assert words.tobytes() == given[0]
 
 
 def test_large_requests_are_the_keystream_of_a_fresh_kernel_key(monkeypatch):

@@ -10,7 +10,16 @@ from flint import arb, ctx, fmpq
 from shortlist.noise.additive import add_noise
 from shortlist.noise.entropy import Seeded
 from shortlist.noise.kinds import KINDS, LAPLACE
-from shortlist.noise.lazy import Draw, NoisyScore, compare, failures_before_success, is_positive, nearest_float
+from shortlist.noise.lazy import (
+    Draw,
+    NoisyScore,
+    compare,
+    exactly,
+    failures_before_success,
+    is_positive,
+    narrowing,
+    nearest_float,
+)
 from shortlist.noise.piecewise import piecewise_noise
 
 from ..support import assert_law
@@ -51,6 +60,18 @@ def test_refining_keeps_every_bit():
     assert draw.bits == 128
     assert draw.value >> 64 == 5
     assert draw.value & (2**64 - 1) == int(Seeded(3).words(1)[0])
+
+
+@every
+@pytest.mark.parametrize("coefficient", [Fraction(5, 3), Fraction(-5, 3)], ids=["plus", "minus"])
+def test_what_few_bits_allow_is_enclosed(noise, coefficient):
+    """Three bits of a uniform: the noise may be anything between two quantiles, and a negative one turns them round."""
+    for value in range(1, 7):
+        low, high = next(narrowing(Fraction(2), [(coefficient, Draw(noise, value, 3, Seeded(1)))]))
+        ends = [2 + coefficient * exactly(noise.exact_quantile(v, 3).mid()) for v in (value, value + 1)]
+        assert float(low) == pytest.approx(float(min(ends)))
+        assert float(high) == pytest.approx(float(max(ends)))
+        assert low < high
 
 
 @every

@@ -2,6 +2,7 @@
 
 import dataclasses
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -18,7 +19,7 @@ from shortlist.noise.plan import make_plan
 from shortlist.noise.race import prepare, race, skip_race
 from shortlist.noise.rows import race_many
 
-from ..support import SIGNIFICANCE, assert_law, histogram, p_value
+from ..support import SIGNIFICANCE, assert_law, full_size, histogram, p_value, sized
 
 CUSTOM = piecewise_noise([0, 1, 2], [Fraction(-1, 2), 0, -1])
 ALL = [*KINDS.values(), CUSTOM]
@@ -27,7 +28,12 @@ every = pytest.mark.parametrize("noise", ALL, ids=[noise.name for noise in ALL])
 
 def winner_law(values, scale, noise):
     """P[i wins] by one-dimensional integrals, independent of shortlist's own laws."""
-    s = (np.asarray(values, float) - max(values)) / float(scale)
+    return _winner_law(tuple(np.asarray(values, float).tolist()), float(scale), noise)
+
+
+@cache
+def _winner_law(values, scale, noise):
+    s = (np.array(values) - max(values)) / scale
     distinct, inverse = np.unique(s, return_inverse=True)
     count = np.bincount(inverse)
 
@@ -80,6 +86,7 @@ def coarse(noise):
 SMALL = [3, 2, 0, 0, -4]
 
 
+@full_size
 @every
 def test_many_races_at_once_have_the_law(noise):
     law = winner_law(SMALL, 2, noise)
@@ -87,34 +94,38 @@ def test_many_races_at_once_have_the_law(noise):
     assert_law(histogram(rows, 5), law, wrong=winner_law(SMALL, 2.1, noise))
 
 
+@full_size
 @every
 @pytest.mark.parametrize("force", [coarse, without_floats])
 def test_many_races_decided_in_balls_have_the_law(noise, force):
-    rows = race_many(np.array(SMALL), k=1, scale=Fraction(2), noise=force(noise), source=Seeded(2), draws=800)
-    assert_law(histogram(rows, 5), winner_law(SMALL, 2, noise), wrong=winner_law(SMALL, 6, noise))
+    draws = sized(300, full=2000)
+    rows = race_many(np.array(SMALL), k=1, scale=Fraction(2), noise=force(noise), source=Seeded(2), draws=draws)
+    assert_law(histogram(rows, 5), winner_law(SMALL, 2, noise), wrong=winner_law(SMALL, sized(12, full=4), noise))
 
 
+@full_size
 @every
 @pytest.mark.parametrize("work", ["adaptive", "fixed"])
 def test_single_races_have_the_law(noise, work):
     source = Seeded(3)
     winners = [
         race(np.array(SMALL), k=1, scale=Fraction(2), noise=noise, source=source, work=work).indices
-        for _ in range(2500)
+        for _ in range(sized(900, full=10_000))
     ]
-    assert_law(histogram(winners, 5), winner_law(SMALL, 2, noise), wrong=winner_law(SMALL, 4, noise))
+    assert_law(histogram(winners, 5), winner_law(SMALL, 2, noise), wrong=winner_law(SMALL, sized(6, full=2.6), noise))
 
 
+@full_size
 @pytest.mark.parametrize("path", ["many", "single", "balls", "skip", "fallback"])
 def test_ordered_winners_follow_plackett_luce(path):
     """Gumbel noise, top 2 in order, on every path; all but the first five candidates are hopeless."""
     values, noise = np.array([2, 1, 0, 1, -1] + [-500] * 140), KINDS["gumbel"]
     law = plackett_luce(values[:5], 1, 2)
-    source, draws = Seeded(4), 2500
+    source, draws = Seeded(4), sized(1500, full=10_000)
     if path == "many":
         rows = race_many(values[:5], k=2, scale=Fraction(1), noise=noise, source=source, draws=200_000)
     elif path == "balls":
-        rows = race_many(values[:5], k=2, scale=Fraction(1), noise=without_floats(noise), source=source, draws=1200)
+        rows = race_many(values[:5], k=2, scale=Fraction(1), noise=without_floats(noise), source=source, draws=draws)
     elif path == "single":
         rows = [race(values, k=2, scale=Fraction(1), noise=noise, source=source).indices for _ in range(draws)]
     else:
@@ -122,13 +133,15 @@ def test_ordered_winners_follow_plackett_luce(path):
         rows = [skip_race(plan, source).indices for _ in range(draws)]
     index = {order: i for i, order in enumerate(law)}
     counts = np.bincount([index[tuple(map(int, row))] for row in rows], minlength=len(law))
-    assert_law(counts, list(law.values()), wrong=list(plackett_luce(values[:5], 1.6, 2).values()))
+    wrong = plackett_luce(values[:5], 1.6, 2)
+    assert_law(counts, list(law.values()), wrong=list(wrong.values()))
 
 
 SPIKY = np.array([40] + [25, 24, 24] * 11 + [20] * 40 + [0] * 60 + [38, 12, 12])
 """137 candidates: a spike, a crowd below it, a tail, and a short last block with a runner-up in it."""
 
 
+@full_size
 @every
 @pytest.mark.parametrize("threshold", [None, 1.0, 3.0, -6.0], ids=["chosen", "low", "high", "everything"])
 def test_skipping_has_the_law_wherever_the_threshold_is(noise, threshold):
@@ -136,16 +149,18 @@ def test_skipping_has_the_law_wherever_the_threshold_is(noise, threshold):
     law = winner_law(SPIKY, 6, noise)
     plan = make_plan(SPIKY, 1, Fraction(6), noise, 32, threshold)
     source = Seeded(5)
-    winners = [skip_race(plan, source).indices for _ in range(2000)]
-    assert_law(histogram(winners, len(SPIKY)), law, wrong=winner_law(SPIKY, 10, noise))
+    winners = [skip_race(plan, source).indices for _ in range(sized(500, full=6000))]
+    assert_law(histogram(winners, len(SPIKY)), law, wrong=winner_law(SPIKY, sized(18, full=8), noise))
 
 
+@full_size
 @every
 def test_skipping_decided_in_balls_has_the_law(noise):
     plan = make_plan(SPIKY, 1, Fraction(6), coarse(noise), 32, 1.5)
     source = Seeded(6)
-    winners = [skip_race(plan, source).indices for _ in range(1000)]
-    assert_law(histogram(winners, len(SPIKY)), winner_law(SPIKY, 6, noise), wrong=winner_law(SPIKY, 12, noise))
+    winners = [skip_race(plan, source).indices for _ in range(sized(400, full=4000))]
+    law, wrong = winner_law(SPIKY, 6, noise), winner_law(SPIKY, sized(18, full=9), noise)
+    assert_law(histogram(winners, len(SPIKY)), law, wrong=wrong)
 
 
 CROWD = np.array([0.0] + [-3.17] * 63)
@@ -161,6 +176,7 @@ def leader_and_crowd(noise, draws):
     return [wins, draws - wins], [chance, 1 - chance]
 
 
+@full_size
 def test_revealing_the_rest_with_fresh_words_would_be_caught(monkeypatch):
     """The mistake of starting again: the rest drawn without the condition that it was not hit."""
     noise = KINDS["exponential"]
@@ -169,6 +185,7 @@ def test_revealing_the_rest_with_fresh_words_would_be_caught(monkeypatch):
     assert p_value(*leader_and_crowd(noise, 3000)) < SIGNIFICANCE
 
 
+@full_size
 def test_the_plain_tail_bound_would_be_caught_for_half_logistic():
     """S(x) <= e^-x is false for half-logistic noise: skipping by it loses half of the exceedances."""
     noise = KINDS["half-logistic"]
@@ -189,6 +206,7 @@ def test_two_tied_candidates_win_equally_often(noise):
     assert_law(histogram(rows, 2), [0.5, 0.5], wrong=[0.49, 0.51])
 
 
+@full_size
 @every
 @pytest.mark.parametrize("d", [3, 129])
 def test_tied_candidates_are_exchangeable_on_every_path(noise, d):
@@ -197,7 +215,7 @@ def test_tied_candidates_are_exchangeable_on_every_path(noise, d):
         winners = race_many(np.zeros(3), k=1, scale=Fraction(1), noise=noise, source=source, draws=100_000)
     else:
         plan = make_plan(np.full(d, 2**60), 1, Fraction(1), noise, 32)
-        winners = [skip_race(plan, source).indices for _ in range(2500)]
+        winners = [skip_race(plan, source).indices for _ in range(sized(1500, full=10_000))]
     assert_law(histogram(winners, d), np.full(d, 1 / d), wrong=np.linspace(0.3, 1.7, d) / d)
 
 
@@ -274,12 +292,14 @@ def test_candidates_at_minus_infinity_never_win(noise):
     assert all(set(skip_race(plan, Seeded(seed)).indices.tolist()) == {7, 150} for seed in range(30))
 
 
+@full_size
 @every
 def test_long_races_are_cut_into_chunks_without_changing_the_law(noise, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 32)
     question = {"noise": noise, "source": Seeded(7), "work": "fixed"}
-    rows = [race(SPIKY, k=1, scale=Fraction(6), **question).indices for _ in range(1500)]
-    assert_law(histogram(rows, len(SPIKY)), winner_law(SPIKY, 6, noise), wrong=winner_law(SPIKY, 12, noise))
+    rows = [race(SPIKY, k=1, scale=Fraction(6), **question).indices for _ in range(sized(500, full=4000))]
+    law, wrong = winner_law(SPIKY, 6, noise), winner_law(SPIKY, sized(18, full=9), noise)
+    assert_law(histogram(rows, len(SPIKY)), law, wrong=wrong)
     for _ in range(20):
         assert len(set(race(SPIKY, k=40, scale=Fraction(6), **question).indices.tolist())) == 40
 
@@ -344,13 +364,14 @@ def test_values_and_gaps_are_the_winners_own(noise):
         assert finish.values() == noisy
 
 
+@full_size
 @every
 def test_the_largest_noisy_score_has_its_law(noise):
     """P[max <= z] = product of the cdfs, on the skipping path and decided in balls."""
     edges = np.linspace(-2, 5, 15)
     source = Seeded(13)
     plan = make_plan(SPIKY, 1, Fraction(6), noise, 32)
-    tops = [(skip_race(plan, source).values()[0] - 40) / 6 for _ in range(1200)]
+    tops = [(skip_race(plan, source).values()[0] - 40) / 6 for _ in range(sized(800, full=5000))]
     s = (SPIKY - 40) / 6
 
     def law(scale):
@@ -361,12 +382,13 @@ def test_the_largest_noisy_score_has_its_law(noise):
     assert_law(np.bincount(np.searchsorted(edges, tops), minlength=16), law(1.0), wrong=law(0.6))
 
 
+@full_size
 @pytest.mark.parametrize("k", [1, 3])
 def test_a_few_candidates_among_blocks_that_never_finish(k):
     """Fewer blocks than k have anybody who may win: the centre is then no block's maximum."""
     small, values = np.arange(20.0), np.full(50_000, -np.inf)
     values[7:27] = small
     run = prepare(values, k=k, scale=Fraction(4), noise=EXPONENTIAL)
-    found = [run(Seeded(seed)).indices[0] - 7 for seed in range(2000)]
+    found = [run(Seeded(seed)).indices[0] - 7 for seed in range(sized(800, full=5000))]
     law, wrong = winner_law(small, 4, EXPONENTIAL), winner_law(small, 8, EXPONENTIAL)
     assert_law(histogram(found, 20), law, wrong=wrong)

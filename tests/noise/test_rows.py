@@ -20,7 +20,7 @@ from shortlist.noise.lazy import exactly, floor_of, narrowing, rounded
 from shortlist.noise.line import Runner, best_of
 from shortlist.noise.rows import LINE, Field, padded
 
-from ..support import SIGNIFICANCE, assert_law
+from ..support import SIGNIFICANCE, assert_law, full_size, sized
 from .test_race import every, plackett_luce, without_floats
 
 LINES = {
@@ -104,12 +104,14 @@ def misleading(noise):
     return dataclasses.replace(noise, quantile=unsure)
 
 
+@full_size
 @pytest.mark.parametrize("line", LINES.values(), ids=list(LINES))
 @every
 def test_floats_and_exact_arithmetic_agree_on_the_same_words(noise, line):
-    wanted = one_chunk(Field(SCORES["whole"], 3, Fraction(2), noise, line), 400)
+    draws = sized(100, full=1000)
+    wanted = one_chunk(Field(SCORES["whole"], 3, Fraction(2), noise, line), draws)
     for force in (misleading, without_floats):
-        assert_same(one_chunk(Field(SCORES["whole"], 3, Fraction(2), force(noise), line), 400), wanted)
+        assert_same(one_chunk(Field(SCORES["whole"], 3, Fraction(2), force(noise), line), draws), wanted)
 
 
 @pytest.mark.parametrize("scale", [Fraction(5e-324), Fraction(10) ** 400, Fraction(1, 10**9)])

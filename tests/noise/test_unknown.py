@@ -12,7 +12,7 @@ from flint import arb, ctx
 import shortlist as sl
 from shortlist.laws.stability import GaussianTest, LaplaceTest
 from shortlist.noise import passing, rationals, shares
-from shortlist.noise.kinds import GUMBEL
+from shortlist.noise.kinds import EXPONENTIAL, GUMBEL
 from shortlist.noise.limited_sets import LimitedSets, log_partial_sums
 from shortlist.noise.line import Runner, best_of, how_many_above
 from shortlist.noise.passing import passes, passes_many
@@ -85,6 +85,21 @@ def test_a_share_is_never_below_its_mass():
     assert not any(found.accepted(2, lambda: arb(-700).exp(), stream) for _ in range(50))
 
 
+def test_every_ticket_has_the_place_whose_share_it_lies_in():
+    """Shares of 1, 1 and 2: four tickets, and none is another's."""
+    found = shares.Shares(np.zeros(3), 0.0, np.array([1, 2, 4]))
+
+    class Ticket:
+        def __init__(self, number):
+            self.number = number
+
+        def below(self, bound):
+            assert bound == 4
+            return self.number
+
+    assert [found.propose(Ticket(number)) for number in range(4)] == [0, 1, 2, 2]
+
+
 def test_the_best_of_many_is_shifted_by_their_logarithm():
     noise = best_of(297)
     with ctx.workprec(100):
@@ -97,6 +112,23 @@ def test_how_many_finish_above_a_line():
     for height, above in ((10, 0), (8, 1), (6, 2), (4, 3)):
         line = Runner(Fraction(height), Fraction(1, 1000), GUMBEL).draw(source)
         assert how_many_above(finishes, line) == above
+
+
+def test_the_noise_of_a_line_lifts_it_and_that_of_a_runner_lifts_the_runner():
+    """Noise of about 10 against none, either way round: the small words are the large noises."""
+
+    class Words:
+        secure = False
+
+        def __init__(self, word):
+            self.word = word
+
+        def words(self, count):
+            return np.full(count, self.word, np.uint64)
+
+    for high, low, above in ((2**50, 2**63, 1), (2**63, 2**50, 0)):
+        finish, line = (Runner(Fraction(5), Fraction(1), EXPONENTIAL).draw(Words(word)) for word in (high, low))
+        assert how_many_above([finish], line) == above
 
 
 def test_a_test_passes_with_its_chance_and_never_at_a_tie():

@@ -15,6 +15,8 @@ from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, LimitedD
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.planning.shapes import shaped
 
+from ..support import full_size, sized
+
 SHAPE = {"items": 400, "users": 20_000, "shape": "zipf:1.1"}
 
 
@@ -74,15 +76,15 @@ def test_a_given_epsilon_shows_every_quality_of_each_mechanism():
 
 @pytest.mark.parametrize("goal", ["top", "great", "good", "recall"])
 def test_every_goal_has_a_plan(goal):
-    found = sl.plan(k=3, goal=goal, items=12, users=5_000, shape="geometric:0.9")
+    found = sl.plan(k=3, goal=goal, items=12, users=5_000, shape="geometric:0.9", budget=("pure", "zcdp"))
     assert found.best.epsilon > 0
     assert found.target == (0.9 if goal == "recall" else 0.99)
 
 
 def test_one_winner_has_its_own_names():
-    methods = {one.method for one in sl.plan(k=1, **SHAPE).rows}
-    assert {"permute-and-flip", "exponential"} <= methods
-    assert sl.plan(k=1, **SHAPE).collapse is None
+    found = sl.plan(k=1, budget=("pure", "zcdp"), **SHAPE)
+    assert {"permute-and-flip", "exponential"} <= {one.method for one in found.rows}
+    assert found.collapse is None
 
 
 def test_a_plan_without_a_public_list_holds_for_the_mechanisms():
@@ -110,7 +112,8 @@ def test_the_step_of_the_study_is_cheapest_by_a_stability_test():
 
 
 def test_only_lists_where_the_order_is_wanted():
-    assert all(one.ordered for one in sl.plan(k=4, ordered=True, **SHAPE).rows)
+    found = sl.plan(k=4, ordered=True, epsilon=0.1, budget=("pure", "zcdp"), **SHAPE)
+    assert {(one.ordered, one.domain) for one in found.rows} == {(True, "known"), (True, "unknown")}
 
 
 def test_public_scores_and_general_sensitivity():
@@ -121,13 +124,16 @@ def test_public_scores_and_general_sensitivity():
 
 
 def test_scores_with_labels_from_the_data_have_a_plan_for_unknown_domains_only():
-    found = sl.plan(k=2, scores={"a": 900, "b": 300, "c": 1}, monotone=True)
+    found = sl.plan(k=2, scores={"a": 900, "b": 300, "c": 1}, monotone=True, budget=("pure", "zcdp"))
     assert {one.domain for one in found.rows} == {"unknown"}
 
 
-def test_extreme_scores_have_a_plan():
-    for values in ([10**17, 5, 3, 2, 1], [0, 0, 0, 0], [-5, -6, -7, -100], [10**12, 5 * 10**11, 10]):
-        str(sl.plan(k=2, scores=values, monotone=True))
+@full_size
+@pytest.mark.parametrize("values", [[10**17, 5, 3, 2, 1], [0, 0, 0, 0], [-5, -6, -7, -100], [10**12, 5 * 10**11, 10]])
+def test_extreme_scores_have_a_plan(values):
+    budgets = sized(("pure", "zcdp"), full=("pure", "zcdp", "approx"))
+    assert str(sl.plan(k=2, scores=values, monotone=True, budget=budgets))
+    assert str(sl.plan(k=2, scores=values, monotone=True, epsilon=1.0))
 
 
 def test_private_scores_are_refused():
@@ -220,7 +226,10 @@ def test_auto_cites_what_a_plan_says(plan):
     assert row(plan, "guarded", "pure")
 
 
-@pytest.mark.parametrize(("k", "users", "delta"), [(1, 20_000, 1e-6), (3, 20_000, 1e-6), (2, 500, 0.01)])
+@pytest.mark.parametrize(
+    ("k", "users", "delta"),
+    [(1, 20_000, 1e-6), (2, 500, 0.01), pytest.param(3, 20_000, 1e-6, marks=pytest.mark.long)],
+)
 def test_a_list_without_a_public_domain_keeps_what_its_plan_promises(k, users, delta):
     values = shaped("zipf:1.1", 50, users, k)
     found = sl.plan(k=k, items=50, users=users, shape="zipf:1.1", domain="unknown", budget="approx", delta=delta)
@@ -238,8 +247,9 @@ def test_what_a_list_reaches_with_an_epsilon_is_the_mechanism_s_own_law():
     assert row(found, "limited-domain", "approx").top == pytest.approx(right, abs=1e-9)
 
 
+@full_size
 def test_printed_costs_are_enough_and_printed_bounds_and_chances_are_kept():
-    for users in range(1000, 1400, 40):
+    for users in range(1000, 1400, sized(100, full=40)):
         found = sl.plan(k=2, items=20, users=users, shape="zipf:1.1", budget="pure", domain="known")
         for text, one in zip(found.texts()["epsilon"], found.rows, strict=True):
             assert one.epsilon <= float(text) <= 1.011 * one.epsilon

@@ -17,8 +17,16 @@ FAMILIES = {
 }
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("budget", [ApproxDP(1.0, 1e-6), ApproxDP(0.05, 1e-3), ApproxDP(0.0, 0.01)], ids=str)
+BUDGETS = [ApproxDP(1.0, 1e-6), ApproxDP(0.05, 1e-3), ApproxDP(0.0, 0.01)]
+CASES = [
+    pytest.param(family, budget, id=f"{family}-{budget}", marks=[pytest.mark.long] if slow else [])
+    for family in FAMILIES
+    for budget in BUDGETS
+    for slow in [family == "five hundred rounds" and budget.epsilon != 0]
+]
+
+
+@pytest.mark.parametrize(("family", "budget"), CASES)
 def test_the_parameter_fits_and_a_little_more_does_not(family, budget):
     make = FAMILIES[family]
     found = calibrate(make, budget)

@@ -4,34 +4,33 @@ import os
 import random
 import signal
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from shortlist import BudgetExceeded, Ledger
-from shortlist.privacy import PureDP
+from shortlist.privacy import PureDP, ledger_file
+from shortlist.privacy.ledger_turn import in_transaction
 
+from ..interrupting import at_line
 from ..processes import Looking, finish, in_child, release_until_killed, start
 
 EPSILON = 2.0**-10
 
 
-def killed_at_random(folder, runs, seed):
-    """Kill a releasing child at a random moment, again and again, and compare its looks with the book.
+def killed(folder, kills):
+    """Kill a releasing child again and again, as each of `kills` does, and compare its looks with the book.
 
     Returns in how many runs a transaction was cut in two.
     """
-    draw = random.Random(seed)
     ledger = Ledger(folder / "budget.db", budget=PureDP(100.0))
     journal = Path(f"{ledger.path}-journal")
     looked = cut = 0
-    for run in range(1, runs + 1):
+    for run, (work, kill) in enumerate(kills, 1):
         looks, out = os.pipe()
-        child, result = start(release_until_killed, ledger, EPSILON, out)
+        child, result = start(work, ledger, out)
         os.close(out)
-        time.sleep(draw.uniform(0.0, 0.05))
-        os.kill(child, signal.SIGKILL)
+        looked += kill(child, looks)
         finish(child, result)
         with os.fdopen(looks, "rb") as pipe:
             looked += len(pipe.read())
@@ -44,14 +43,52 @@ def killed_at_random(folder, runs, seed):
     return cut
 
 
+def dies_at(place):
+    """A child that dies at a line of its second release, and a parent that only watches."""
+
+    def work(ledger, out):
+        Looking(EPSILON, out).release([1, 2], ledger=ledger)
+        at_line(lambda: Looking(EPSILON, out).release([1, 2], ledger=ledger), place, die)
+
+    return work, lambda child, looks: 0
+
+
+def dies_before_the_commit(ledger, out):
+    """A child that dies when its row is written, and its journal lies beside the file."""
+    append = ledger_file.append
+
+    def last_words(*words, **more):
+        append(*words, **more)
+        die()
+
+    Looking(EPSILON, out).release([1, 2], ledger=ledger)
+    ledger_file.append = last_words
+    Looking(EPSILON, out).release([1, 2], ledger=ledger)
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def test_a_killed_process_leaves_no_release_without_its_charge(tmp_path):
-    assert killed_at_random(tmp_path, runs=50, seed=1) > 0, "no kill came in the middle of a transaction"
+    kills = [dies_at(place) for place in range(1, 700, 13)]
+    cut = killed(tmp_path, [*kills, *[(dies_before_the_commit, lambda child, looks: 0)] * 5])
+    assert cut >= 5, "kills in the middle of a transaction"
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(8))
 def test_hundreds_of_kills(tmp_path, seed):
-    killed_at_random(tmp_path, runs=50, seed=100 + seed)
+    """Wherever the child is when the parent has seen so many of its looks: inside SQLite, or in the kernel."""
+    draw = random.Random(seed)
+
+    def kill(child, looks):
+        seen = len(os.read(looks, 1))
+        seen += sum(len(os.read(looks, 1)) for _ in range(draw.randrange(20)))
+        os.kill(child, signal.SIGKILL)
+        return seen
+
+    killed(tmp_path, [(lambda ledger, out: release_until_killed(ledger, EPSILON, out), kill)] * 50)
 
 
 def release_until_refused(ledger, epsilon):
@@ -134,18 +171,22 @@ def test_a_crash_between_release_and_refund_only_loses_the_refund(tmp_path):
 
 
 def test_a_process_waits_for_another_one_that_holds_the_lock(tmp_path):
-    from shortlist.privacy import ledger_file as file
-
+    """The holder lets go only when it has seen the waiter try and fail."""
     ledger = Ledger(tmp_path / "budget.db", budget=PureDP(4.0))
+    held, holding = os.pipe()
+    tried, trying = os.pipe()
 
-    def hold(seconds):
-        with file.transaction(ledger.path, write=True):
-            time.sleep(seconds)
+    def hold():
+        def work(db):
+            os.write(holding, b".")
+            os.read(tried, 1)
 
-    holder = start(hold, 1.0)
-    time.sleep(0.2)
-    begun = time.monotonic()
-    ledger.charge(PureDP(0.5))
-    assert time.monotonic() - begun > 0.4
+        in_transaction(ledger.path, work, write=True)
+
+    holder = start(hold)
+    os.read(held, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shortlist.privacy.ledger_turn.time.sleep", lambda _: os.write(trying, b"."))
+        ledger.charge(PureDP(0.5))
     finish(*holder)
     assert ledger.verify() == 1

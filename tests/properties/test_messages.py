@@ -24,7 +24,7 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 
-FEW = settings(max_examples=30, deadline=None)
+FEW = settings(max_examples=30)
 numbers = st.lists(st.integers(7_310_000, 7_319_999), min_size=2, max_size=6, unique=True)
 wrong = st.one_of(
     st.none(), st.integers(-5, 5), st.floats(), st.text(max_size=3), st.booleans(), st.just([]), st.just(())

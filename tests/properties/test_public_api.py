@@ -21,7 +21,7 @@ from shortlist.mechanisms import (
 )
 from shortlist.noise.kinds import KINDS
 
-FEW = settings(max_examples=25, deadline=None)
+FEW = settings(max_examples=25)
 whole = st.lists(st.integers(-50, 50), min_size=3, max_size=7)
 epsilons = st.sampled_from([0.1, 0.5, 1.0, 3.0])
 noises = st.sampled_from(list(KINDS))

@@ -17,7 +17,7 @@ class Look:
         context = self._browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         self._contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(0)  # the test's own limit is enough
         page.on(
             "console", lambda said: self.complaints.append(said.text) if said.type in ("error", "warning") else None
         )

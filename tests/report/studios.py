@@ -37,10 +37,10 @@ QUESTION = {
 class Running:
     """A studio in a thread of this process, and its log."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, limits=None):
         self.log = []
         self.folder = folder
-        self.server = Studio(Folder.of(folder), log=self.log.append)
+        self.server = Studio(Folder.of(folder), log=self.log.append, limits=limits)
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self.thread.start()
 
@@ -56,7 +56,7 @@ class Running:
         """(status, headers, bytes) of one request; headers given replace the ordinary ones, None leaves one out."""
         ordinary = {"Origin": self.origin, "Content-Type": "application/json"} if method == "POST" else {}
         sent = {name: value for name, value in {**ordinary, **(headers or {})}.items() if value is not None}
-        connection = HTTPConnection("127.0.0.1", self.server.server_port, timeout=20)
+        connection = HTTPConnection("127.0.0.1", self.server.server_port)
         try:
             raw = body if isinstance(body, bytes | None) else json.dumps(body).encode()
             connection.request(method, f"/{self.server.token}/{path}" if token else path, raw, sent)

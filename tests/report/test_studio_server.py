@@ -169,7 +169,7 @@ def test_a_broken_or_oversized_body_is_refused(studio, body, headers, expected):
 )
 def test_broken_requests_are_refused_and_the_studio_goes_on(studio, raw):
     answer = b""
-    with socket.create_connection(("127.0.0.1", studio.server.server_port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", studio.server.server_port)) as connection:
         with suppress(OSError):  # it may hang up before it has read all
             connection.sendall(raw)
             connection.shutdown(socket.SHUT_WR)
@@ -443,7 +443,7 @@ def test_ending_the_studio_mid_release_leaves_the_charge_and_nothing_half_writte
     while studio.ask(f"job/{started['job']}")[1]["state"] in ("waiting", "checking", "charging"):
         pass
     process.send_signal(how)
-    _, log = process.communicate(timeout=30)
+    _, log = process.communicate()
     ledger = sl.Ledger(tmp_path / "year.db")
     assert ledger.verify() == 1
     assert ledger.spent.epsilon == 1.0
@@ -455,7 +455,7 @@ def test_ending_the_studio_mid_release_leaves_the_charge_and_nothing_half_writte
 
 
 def test_a_new_studio_takes_away_what_killed_ones_left(tmp_path, monkeypatch):
-    from shortlist.commands.studio import _own_folder, _sweep
+    from shortlist.commands.studio import OwnFolder, _sweep
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for name in ("shortlist-studio-killed", "shortlist-studio-half-gone", "elsewhere", "other-killed"):
@@ -466,7 +466,7 @@ def test_a_new_studio_takes_away_what_killed_ones_left(tmp_path, monkeypatch):
     os.utime(tmp_path / "shortlist-studio-half-gone", (0, 0))
     (tmp_path / "shortlist-studio-new").mkdir()
     (tmp_path / "shortlist-studio-link").symlink_to(tmp_path / "elsewhere")
-    with _own_folder() as own:
+    with OwnFolder() as own:
         _sweep()
         kept = ["elsewhere", "other-killed", own.name, "shortlist-studio-link", "shortlist-studio-new"]
         assert sorted(os.listdir(tmp_path)) == sorted(kept)
@@ -510,7 +510,7 @@ def test_a_count_that_is_watched_counts_the_same(studio):
 
     columns, seen = Question.of("who", "film", None, None), []
     table, listed = studio.folder / "rentals.csv", studio.folder / "films.txt"
-    watched, plain = (counted(table, columns, listed, progress=tell) for tell in (seen.append, None))
+    watched, plain = (counted(table, columns, listed, progress=tell).as_public() for tell in (seen.append, None))
     assert watched.values.tolist() == plain.values.tolist()
     assert list(watched.labels) == list(plain.labels)
     assert seen[-1] == 1.0

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shortlist._files import write_text
 from shortlist.audit.events import Event
 from shortlist.audit.outputs import Sample
 from shortlist.audit.targets import Target
@@ -150,6 +151,4 @@ class Notebook:
         """Write at once, so that nothing done is lost."""
         self.state.update(facts)
         if self._path is not None:
-            draft = self._path.with_name(self._path.name + ".draft")
-            draft.write_text(json.dumps(self.state))
-            draft.replace(self._path)
+            write_text(str(self._path), json.dumps(self.state))

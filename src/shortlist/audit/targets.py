@@ -119,7 +119,7 @@ def _where(mechanism: Mechanism, method: str) -> int:
 
 def _labelled(found: Draws, scores: Scores, ordered: bool) -> Draws:
     """The same with a number for each label in place of its position, which is nobody's business and may differ."""
-    numbers = np.array([*map(label_number, scores.named(range(len(scores)))), -1])
+    numbers = np.array([*map(label_number, scores._named(range(scores._size))), -1])
     named = numbers[found.indices]
     if not ordered:
         named = np.sort(np.where(named < 0, LAST, named), axis=1)

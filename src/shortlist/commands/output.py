@@ -2,80 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import os
-import signal
-import tempfile
-import threading
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from shortlist._files import write_text, write_whole
 from shortlist._text import csv_table
 
-
-@contextlib.contextmanager
-def stoppable() -> Iterator[None]:
-    """Ctrl-C, a hang-up or a termination end the command with one line and 128 + the signal, as shells expect.
-
-    Nothing is left behind: what the body made temporarily is taken away like after any other error.
-    """
-    stopped_by = [signal.SIGINT]
-
-    def stop(number: int, _frame: object) -> None:
-        stopped_by.append(signal.Signals(number))
-        raise KeyboardInterrupt
-
-    before = {kind: signal.signal(kind, stop) for kind in STOPS} if _in_main_thread() else {}
-    try:
-        yield
-    except KeyboardInterrupt:
-        typer.echo("shortlist: stopped", err=True)
-        raise typer.Exit(128 + stopped_by[-1]) from None
-    finally:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
-
-
-STOPS = (signal.SIGTERM, signal.SIGHUP)
-
-
-def _in_main_thread() -> bool:
-    """Signals are handled there alone."""
-    return threading.current_thread() is threading.main_thread()
-
-
-@contextlib.contextmanager
-def whole_file(path: str) -> Iterator[str]:
-    """A path to write to, which takes its place only when all is written, whatever happens meanwhile."""
-    folder, name = os.path.split(os.path.abspath(path))
-    handle, draft = tempfile.mkstemp(prefix=".shortlist-", suffix=name[-32:], dir=folder)
-    os.close(handle)
-    try:
-        yield draft
-        with open(draft, "rb") as written:
-            os.fsync(written.fileno())
-        os.chmod(draft, 0o666 & ~_umask())
-        os.replace(draft, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def check_writable(option: str, path: str, endings: tuple[str, ...], kept: Iterable[str] = ()) -> None:
     """Refuse, before anything is read or charged, what could not be written afterwards, and the files to be `kept`."""
     if not path.lower().endswith(endings):
         raise typer.BadParameter(f"{option} must end in {' or '.join(endings)}: {path}")
-    folder = os.path.dirname(os.path.abspath(path))
+    folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{folder} is not there: {option} needs a folder to write to")
     if os.path.isdir(path) or not os.access(folder, os.W_OK):
@@ -92,13 +37,16 @@ def _is_same(path: str, other: str) -> bool:
 
 
 def write_table(path: str, columns: dict[str, list[Any]]) -> None:
-    """The released table as CSV or parquet."""
-    with whole_file(path) as draft:
-        if path.lower().endswith(".csv"):
-            with open(draft, "w", newline="", encoding="utf-8") as file:
-                file.write(csv_table(columns))
-        else:
-            _write_parquet(draft, columns)
+    """The released table as CSV or parquet, for its owner alone if the file is new."""
+    if path.lower().endswith(".csv"):
+        write_text(path, csv_table(columns))
+    else:
+        write_whole(path, lambda draft: _write_parquet(draft, columns))
+
+
+def write_picture(path: str, figure: Figure, *, dpi: int, private: bool = True) -> None:
+    """A picture, in the format that the path ends in."""
+    write_whole(path, lambda draft: figure.savefig(draft, dpi=dpi), private=private)
 
 
 KINDS = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", datetime.date: "DATE"}
@@ -122,4 +70,6 @@ def _write_parquet(path: str, columns: dict[str, list[Any]]) -> None:
     ]
     some = "" if all(columns.values()) else " LIMIT 0"
     with duckdb.connect(":memory:") as connection:
-        connection.execute(f"COPY (SELECT {', '.join(parts)}{some}) TO {text(path)} (FORMAT parquet)")
+        connection.execute(
+            f"COPY (SELECT {', '.join(parts)}{some}) TO {text(path)} (FORMAT parquet, USE_TMP_FILE false)"
+        )

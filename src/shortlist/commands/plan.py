@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shortlist._reading import attempt
+from shortlist.commands.output import write_picture
+
 if TYPE_CHECKING:
     from shortlist.planning import Plan
 
@@ -52,10 +55,9 @@ def plan(
 def _public_counts(path: Path) -> Any:
     import numpy as np
 
-    try:
-        values = np.load(path) if path.suffix == ".npy" else np.loadtxt(path, ndmin=1)
-    except ValueError:
-        raise ValueError(f"--scores {path} must be a .npy file or a text file with one number a line") from None
+    unfit = f"--scores {path} must be a .npy file or a text file with one number a line"
+    read = np.load if path.suffix == ".npy" else lambda file: np.loadtxt(file, ndmin=1)
+    values: Any = attempt(lambda: read(path), ValueError, unfit)
     if values.dtype.kind not in "iuf":
         raise ValueError(f"--scores {path} must hold numbers")
     whole = np.isfinite(values).all() and (np.abs(values) < 2.0**53).all() and np.array_equal(values, np.round(values))
@@ -69,7 +71,7 @@ def _draw(found: Plan, picture: Path) -> None:
         raise ValueError("--plot needs matplotlib; install it with: pip install 'shortlist[plot]'") from None
     figure = Figure(figsize=(8, 1.6 + 0.3 * max(len(found.rows), 3)), layout="constrained")
     found.plot(figure.subplots())
-    figure.savefig(picture, dpi=150)
+    write_picture(str(picture), figure, dpi=150, private=False)
 
 
 def _show(found: Plan) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
-import signal
 import sys
 import tempfile
 import time
 import webbrowser
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 
 import typer
+
+from shortlist._files import remove, sweep, temporary_name
+from shortlist._signals import COMMAND, Stopped
+
+if sys.platform != "win32":
+    import fcntl
 
 
 def studio(
@@ -31,11 +34,9 @@ def studio(
     from shortlist.report.studio.server import Studio
 
     offered = Folder.of(folder)
-    for kind in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(kind) is not signal.SIG_IGN:  # nohup asks to outlive the terminal
-            signal.signal(kind, _end)
+    COMMAND.more = lambda: "what was booked stays booked"
     _sweep()
-    with _own_folder() as own:
+    with OwnFolder() as own:
         tempfile.tempdir = str(own)  # whatever a count puts on the disk goes when the studio goes
         with Studio(offered, port=port, log=(lambda line: None) if quiet else None) as server:
             typer.echo(f"the studio is at {server.address}")
@@ -44,12 +45,13 @@ def studio(
                 _show(server.address, own)
             try:
                 server.serve_forever(poll_interval=0.1)
-            except KeyboardInterrupt:
+            except (Stopped, KeyboardInterrupt):
                 with contextlib.suppress(OSError):  # after a hang-up there is nobody to tell
                     typer.echo("the studio has ended; what was booked stays booked")
     if server.answers.busy:
         with contextlib.suppress(OSError):
             sys.stdout.flush()
+        sweep()
         os._exit(0)  # a count that is under way cannot be asked to stop, and nobody is left to read its list
 
 
@@ -58,26 +60,45 @@ SOON = 60.0
 """Seconds within which a new folder is locked."""
 
 
-@contextlib.contextmanager
-def _own_folder() -> Iterator[Path]:
+class OwnFolder:
     """A private folder that goes with the studio, locked while it lives: the system unlocks it however that ends."""
-    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
-        own = Path(name)
-        with open(own / f"{LOCK}-soon", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            os.rename(lock.name, own / LOCK)  # what is called so is locked, or left over
-            yield own
+
+    def __init__(self) -> None:
+        self._path = Path(temporary_name(PREFIX))
+        self._lock: IO[str] | None = None
+
+    def __enter__(self) -> Path:
+        try:
+            self._path.mkdir(mode=0o700)
+            self._lock = open(self._path / f"{LOCK}-soon", "w")
+            _take(self._lock)
+            os.rename(self._lock.name, self._path / LOCK)  # what is called so is locked, or left over
+        except BaseException:
+            self.__exit__()
+            raise
+        return self._path
+
+    def __exit__(self, *_: object) -> None:
+        if self._lock is not None:
+            self._lock.close()
+        remove(str(self._path))
+
+
+def _take(file: IO[str], *, wait: bool = True) -> None:
+    """Lock a file; without waiting, an error if another process has it."""
+    if sys.platform != "win32":
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 def _sweep() -> None:
     """Take away what studios of this user left that could not: they were killed, and counts may lie there."""
     for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
-            if left.is_symlink() or left.stat().st_uid != os.getuid():
+            if left.is_symlink() or (hasattr(os, "getuid") and left.stat().st_uid != os.getuid()):
                 continue
             if (left / LOCK).exists():
                 with open(left / LOCK, "r+") as lock:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    _take(lock, wait=False)
                     shutil.rmtree(left, ignore_errors=True)
             elif time.time() - left.stat().st_mtime > SOON:
                 shutil.rmtree(left, ignore_errors=True)
@@ -89,7 +110,3 @@ def _show(address: str, own: Path) -> None:
     door.touch(mode=0o600)
     door.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={address}">')
     webbrowser.open(door.as_uri())
-
-
-def _end(*_: object) -> None:
-    raise KeyboardInterrupt

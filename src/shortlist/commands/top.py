@@ -10,9 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
+from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe
 from shortlist.choose import explained, planned
-from shortlist.commands.output import check_writable, stoppable, whole_file, write_table
+from shortlist.commands.output import check_writable, write_picture, write_table
 from shortlist.privacy import ZCDP, Ledger
 from shortlist.release import Release
 from shortlist.tables.booked import Booked
@@ -47,6 +48,9 @@ def top(
     purpose: Annotated[str, typer.Option(help="What the ledger notes.")] = "",
     unit: Annotated[str, typer.Option(help="What one user is, for the record.")] = "user",
     memory: Annotated[str | None, typer.Option(help="How much memory to use before going to disk, as 512MB.")] = None,
+    multiline: Annotated[
+        bool, typer.Option("--multiline", help="Quoted fields of a CSV file may hold line breaks; trust its writer.")
+    ] = False,
     out: Annotated[str | None, typer.Option(help="Write the list to this file (.csv or .parquet).")] = None,
     plot: Annotated[str | None, typer.Option(help="Draw the list to this file (.png, .svg or .pdf).")] = None,
     report: Annotated[str | None, typer.Option(help="Write a page about the release to this file (.html).")] = None,
@@ -69,23 +73,54 @@ def top(
             raise typer.BadParameter("--plot needs matplotlib: pip install 'shortlist[plot]'")
     if report is not None:
         check_writable("--report", report, (".html",), kept)
+    reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
     plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps}
     mechanism, why, keeps_order = planned(k, public=candidates is not None, **plan)
-    with stoppable():
-        if candidates is not None:
-            check_public(candidates, source, user)
-        book = None if ledger is None else Ledger(ledger)
-        paid = None
-        if book is not None:
-            book.check(mechanism.charge)  # before the header is looked at
-            accepted = uncounted(source, question, candidates, unit=unit, memory=memory)
-            paid = Booked.of(mechanism, accepted, book, purpose or f"top {k} of {os.path.basename(source)}")
-        with _charged(paid):
-            with _bar() as progress:
-                scores = counted(source, question, candidates, unit=unit, memory=memory, progress=progress)
-            release = mechanism.release(scores) if paid is None else paid.release(scores)
-        release = explained(release, why if method == "auto" else "", keeps_order)
-        _deliver(release, out, plot, report, purpose, as_json)
+    if candidates is not None:
+        check_public(candidates, source, user)
+    noted, paid = purpose or f"top {k} of {os.path.basename(source)}", None
+    if ledger is not None:
+        book = Ledger(ledger)
+        COMMAND.more = _whether_booked(book, noted)
+        book.check(mechanism.charge)  # before the header is looked at
+        accepted = uncounted(source, question, candidates, **reading)
+        paid = Booked.of(mechanism, accepted, book, noted)
+    COMMAND.check()
+    try:
+        with _bar() as progress:
+            scores = counted(source, question, candidates, progress=progress, **reading)
+        release = mechanism.release(scores) if paid is None else paid.release(scores)
+    except Exception:
+        COMMAND.check()  # a signal has a line of its own
+        if paid is not None:
+            typer.echo("shortlist: the ledger was charged before a row was read; the charge stays", err=True)
+        raise
+    release = explained(release, why if method == "auto" else "", keeps_order)
+    _deliver(release, out, plot, report, purpose, as_json)
+
+
+def _whether_booked(book: Ledger, purpose: str) -> Callable[[], str]:
+    """What to say when the command is stopped: by the file itself, for the charge may be on the disk already."""
+    last = book.entries(last=1)
+    before, path = (last[0].number if last else 0), book.path
+
+    def say() -> str:
+        try:
+            newest = Ledger(path).entries(last=NEWEST)
+        except Exception as error:  # whatever it is, the line must be said
+            return f"see `shortlist ledger show` for what was booked; it cannot be read now ({type(error).__name__})"
+        ours = [one.number for one in newest if one.number > before and one.kind == "charge" and one.purpose == purpose]
+        if not ours:
+            return "nothing was booked"
+        if len(ours) > 1:  # others charge for the same purpose at the same time
+            return f"see `shortlist ledger show`: the charge may be one of the entries {', '.join(map(str, ours))}"
+        return f"the charge was booked as entry {ours[0]} and stays"
+
+    return say
+
+
+NEWEST = 100
+"""So many entries are looked at for the one of a command that was stopped."""
 
 
 def _kept(source: str, candidates: str | None, ledger: str | None) -> list[str]:
@@ -109,6 +144,7 @@ def _deliver(
         steps[f"reported in {report}"] = lambda: release.report(report, title=title)
     failed = []
     for step, take in steps.items():
+        COMMAND.check()
         try:
             take()
         except Exception as error:
@@ -122,17 +158,6 @@ def _cost(epsilon: float | None, delta: float | None, rho: float | None) -> dict
         raise typer.BadParameter("give --epsilon (with --delta or without), or --rho: one of them")
     paid: dict[str, Any] = {"epsilon": epsilon} if rho is None else {"budget": ZCDP(rho)}
     return paid if delta is None else {**paid, "delta": delta}
-
-
-@contextmanager
-def _charged(paid: Booked | None) -> Iterator[None]:
-    """Whatever ends the work after the charge was booked, it is said: what is booked stays booked."""
-    try:
-        yield
-    except BaseException:
-        if paid is not None:
-            typer.echo("shortlist: the ledger was charged before a row was read; the charge stays", err=True)
-        raise
 
 
 @contextmanager
@@ -158,8 +183,7 @@ def _draw(release: Release, path: str) -> None:
     import matplotlib.pyplot as plt
 
     axes = release.plot()
-    with whole_file(path) as draft:
-        axes.figure.savefig(draft, dpi=160)  # type: ignore[union-attr]
+    write_picture(path, axes.figure, dpi=160)  # type: ignore[arg-type]
     plt.close("all")
 
 

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from shortlist._arrays import Values
+from shortlist._imports import IMPORTS
 
 
 def collapse_point(values: Values, k: int, gamma: float, range_sensitivity: float = 1.0) -> float:
@@ -31,7 +32,8 @@ def collapse_point(values: Values, k: int, gamma: float, range_sensitivity: floa
     >>> round(collapse_point(step, 100, 0.5), 2)
     4.63
     """
-    from scipy.special import gammaln
+    with IMPORTS:
+        from scipy.special import gammaln
 
     x = np.sort(np.asarray(values, np.float64))[::-1]
     x = x[x > -np.inf]

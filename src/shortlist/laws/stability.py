@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
+from shortlist._imports import IMPORTS
 from shortlist.noise.lazy import ball
 
 if TYPE_CHECKING:
@@ -110,7 +111,9 @@ def _turn(epsilon: Fraction, delta: Fraction) -> int:
 def quantile_above(delta: float) -> float:
     """z with Phi(-z) <= delta, the least float that is certified, or nearly."""
     from flint import arb, ctx
-    from scipy.special import ndtri
+
+    with IMPORTS:
+        from scipy.special import ndtri
 
     z = -float(ndtri(delta))
     with ctx.workprec(128):

@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Floats, Values
+from shortlist._imports import IMPORTS
 from shortlist.laws.bars import canonical_offset
 
 STEP = 0.25
@@ -185,7 +186,8 @@ def _right_sets(listed: Floats, k: int) -> float:
 
 def _tables(n: int, k: int) -> tuple[Floats, Floats]:
     """(ln C(m, r), ln sum_{i<=r} C(m, i)) for m = 0..n, r = 0..k."""
-    from scipy.special import gammaln
+    with IMPORTS:
+        from scipy.special import gammaln
 
     m, r = np.arange(n + 1)[:, None], np.arange(k + 1)[None, :]
     with np.errstate(invalid="ignore"):

@@ -202,7 +202,7 @@ class Mechanism(ABC):
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
         release = Release(
-            items=None if outcome.indices is None else asked.named(outcome.indices),
+            items=None if outcome.indices is None else asked._named(outcome.indices),
             indices=outcome.indices if asked.numbered else None,
             ordered=self.ordered,
             guarantee=guarantee,
@@ -332,9 +332,9 @@ def check_known_candidates(scores: Scores, k: int) -> None:
             "public knowledge, say public=True (or count with candidates=[...]); otherwise give delta=1e-6, which "
             "selects an unknown-domain mechanism"
         )
-    if k > len(scores):
-        raise ValueError(f"k={k} is more than the {len(scores)} candidates; choose a smaller k")
-    if scores.numbered and not _at_least(scores.values, k):
+    if k > scores._size:
+        raise ValueError(f"k={k} is more than the {scores._size} candidates; choose a smaller k")
+    if scores.numbered and not _at_least(scores._numbers, k):
         raise ValueError(f"k={k} is more than the candidates that may be chosen (those above -inf)")
 
 

@@ -129,7 +129,7 @@ class CanonicalTopK(Mechanism):
         if (
             self._kind not in (GUMBEL, EXPONENTIAL)
             and self.gamma != 1
-            and self.k * (len(scores) - self.k) > MOST_CLASSES
+            and self.k * (scores._size - self.k) > MOST_CLASSES
         ):
             raise ValueError(f'{self._kind.name} noise would take hours here; write noise="exponential" or "gumbel"')
 
@@ -142,14 +142,14 @@ class CanonicalTopK(Mechanism):
 
     def _ranking(self, scores: Scores, values: Values | Runs | None = None) -> Ranking:
         gamma = default_gamma(self.k, _choosable(scores)) if self.gamma is None else Fraction(self.gamma)
-        values = scores.values if values is None else values
+        values = scores._numbers if values is None else values
         return ranked(values, self.k, self._rate(scores), gamma, gap_aware=self.loss == "gap-aware")
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         if self.k == _choosable(scores):
-            everyone = np.flatnonzero(scores.values > -np.inf).tolist()
+            everyone = np.flatnonzero(scores._numbers > -np.inf).tolist()
             return Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
-        ranking = self._ranking(scores, scores.runs)
+        ranking = self._ranking(scores, scores._runs)
         return Outcome(np.sort(prepare_subsets(ranking, self._kind).draw(source)).tolist())
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
@@ -234,8 +234,8 @@ def default_gamma(k: int, d: int) -> Fraction:
 def _choosable(scores: Scores) -> int:
     """How many candidates may be chosen, those above -inf: public, as which ones they are."""
     if not scores.numbered:  # counted from a table: a number for everyone
-        return len(scores)
-    values = scores.values
+        return scores._size
+    values = scores._numbers
     return int(np.count_nonzero(values > -np.inf)) if values.dtype.kind == "f" else len(values)
 
 

@@ -126,7 +126,7 @@ class CanonicalLimitedDomain(Mechanism):
         check_counts(scores)
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        positions, sets = self._prepared(scores.sequence)
+        positions, sets = self._prepared(scores._sequence)
         return Outcome([int(positions[rank]) for rank in sets.draw(source)])
 
     def _prepared(self, counts: Values | Runs) -> tuple[Values, LimitedSets]:

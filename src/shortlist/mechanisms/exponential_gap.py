@@ -84,7 +84,7 @@ class ExponentialWithGap(Mechanism):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         scale = self._scale(scores)
-        finish = race(scores.values, k=2, scale=scale, noise=GUMBEL, source=source, work=self.work)
+        finish = race(scores._numbers, k=2, scale=scale, noise=GUMBEL, source=source, work=self.work)
         gaps = finish.gaps()
         return Outcome([int(finish.indices[0])], notes=(NOTE,), gaps=gaps, p_value=p_value_of(gaps[0], scale))
 

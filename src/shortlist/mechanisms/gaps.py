@@ -160,7 +160,7 @@ class MeasuredTopK(Mechanism):
         selection, scale = self._scales(scores)
         noise = checked_gap_noise(self.noise)
         indices, gaps = winners_with_gaps(scores, self.k, selection, noise, source, self.work)
-        measured = [add_noise(scores.values[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices]
+        measured = [add_noise(scores._numbers[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices]
         return Outcome(indices, best_linear(measured, gaps, self._ratio(scores)), notes=(BIAS,), gaps=gaps)
 
     def _ratio(self, scores: Scores) -> float:
@@ -214,7 +214,7 @@ def winners_with_gaps(
     scores: Scores, k: int, scale: Fraction, noise: Noise, source: Source, work: Work
 ) -> tuple[list[int], list[float]]:
     """The k winners and their k gaps: a race of k + 1, whose last one stays unnamed."""
-    finish = race(scores.values, k=k + 1, scale=scale, noise=noise, source=source, work=work)
+    finish = race(scores._numbers, k=k + 1, scale=scale, noise=noise, source=source, work=work)
     return [int(i) for i in finish.indices[:k]], finish.gaps()
 
 

@@ -52,13 +52,13 @@ class GaussianMax:
 
     def _scale(self, scores: Scores) -> Fraction:
         """sigma, exactly; the number of candidates that may be chosen is public."""
-        values = scores.values
+        values = scores._numbers
         m = len(values) if values.dtype.kind != "f" else int(np.count_nonzero(values > -np.inf))
         return scores.range_sensitivity / Fraction(gaussian_rate(self.guarantee, m))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         scale = self._scale(scores)
-        finish = race(scores.values, k=1, scale=scale, noise=GAUSSIAN, source=source, work=self.work)
+        finish = race(scores._numbers, k=1, scale=scale, noise=GAUSSIAN, source=source, work=self.work)
         return Outcome([int(finish.indices[0])])
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:

@@ -103,7 +103,7 @@ class GuardedTopK(Mechanism):
         return self._canonical._terms(scores)
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        runs = scores.runs
+        runs = scores._runs
         if runs is not None and 2 < self.k <= len(runs) // 2:
             return self._draw_by_runs(scores, runs, source)
         run = self._prepared(scores)
@@ -157,7 +157,7 @@ class GuardedTopK(Mechanism):
 
     def _prepared(self, scores: Scores) -> GuardedRace | None:
         """Whatever depends on the scores alone, done once; None if there is no guard, which is public."""
-        values = scores.values
+        values = scores._numbers
         chosen = np.flatnonzero(values > -np.inf)
         k, mirrored = min(self.k, len(chosen) - self.k), 2 * self.k > len(chosen)
         if k <= 2:
@@ -177,7 +177,7 @@ class GuardedTopK(Mechanism):
         found = guard.draw(source)
         if found is not None:
             return Outcome(found.tolist(), used="canonical")
-        race_of_all = race(scores.values, k=self.k, scale=scale, noise=EXPONENTIAL, source=source)
+        race_of_all = race(scores._numbers, k=self.k, scale=scale, noise=EXPONENTIAL, source=source)
         return Outcome(race_of_all.indices.tolist(), used="one-shot")
 
     def _guard(self, scores: Scores, kept: Values | Runs, k: int, junk: Indices) -> tuple[Guard, Fraction]:

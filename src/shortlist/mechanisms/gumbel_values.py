@@ -91,7 +91,7 @@ class GumbelTopKValues(Mechanism):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         scale = self.scale(scores)
-        finish = race(scores.values, k=self.k, scale=scale, noise=GUMBEL, source=source, work=self.work)
+        finish = race(scores._numbers, k=self.k, scale=scale, noise=GUMBEL, source=source, work=self.work)
         values = finish.values()
         soft_max = values[0] - rounded(Fraction(EULER) * scale)
         return Outcome([int(i) for i in finish.indices], values=values, soft_max=soft_max, notes=(NOTE,))

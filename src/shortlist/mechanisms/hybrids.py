@@ -226,7 +226,7 @@ def _store(mechanism: HybridTopK | HybridSparseVector) -> None:
 
 def _best(scores: Scores, most: int, scale: Fraction, source: Source, work: Work) -> tuple[list[int], list[Finish]]:
     """The largest noisy scores, `most` of them or all there are."""
-    values = scores.values
+    values = scores._numbers
     there = len(values) if values.dtype.kind != "f" else int(np.count_nonzero(values > -np.inf))
     finish = race(values, k=min(most, there), scale=scale, noise=EXPONENTIAL, source=source, work=work)
     return [int(i) for i in finish.indices], finish.finishes()

@@ -79,8 +79,8 @@ class JointTopK(Mechanism):
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
-        most = MOST_FLOATS if scores.values.dtype.kind == "f" else MOST
-        if self.k * len(scores) > most:
+        most = MOST_FLOATS if scores._numbers.dtype.kind == "f" else MOST
+        if self.k * scores._size > most:
             raise ValueError(
                 f"joint top-k needs k times the number of candidates to be at most {most:,} for such scores"
             )
@@ -91,7 +91,7 @@ class JointTopK(Mechanism):
 
     def _sequences(self, scores: Scores) -> tuple[Sequences, Indices]:
         """(the law over sequences of ranks, the candidate at each rank)."""
-        whole, unit, chosen = _as_integers(scores.values)
+        whole, unit, chosen = _as_integers(scores._numbers)
         order = np.argsort(-whole, kind="stable")
         return Sequences(ladder(whole[order], self.k), self._rate(scores) * unit), chosen[order]
 

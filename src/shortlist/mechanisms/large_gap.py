@@ -128,17 +128,17 @@ def large_gaps(
 
 def largest(scores: Scores, size: int) -> list[int] | list[Fraction]:
     """The largest scores in decreasing order, exactly; counts are followed by zeros, since an absent label counts 0."""
-    values = scores.values
+    values = scores._numbers
     if values.dtype.kind == "f":
         return sorted((Fraction(value) for value in values[values > -np.inf].tolist()), reverse=True)[:size]
-    return sorted_counts(scores.sequence, size)
+    return sorted_counts(scores._sequence, size)
 
 
 def last_rank(scores: Scores, limit: int | None) -> int:
     """The number of ranks to choose from: public."""
     if not scores.public:
         return UNKNOWN_LIMIT if limit is None else limit
-    able = len(scores) if scores.values.dtype.kind != "f" else int(np.count_nonzero(scores.values > -np.inf))
+    able = scores._size if scores._numbers.dtype.kind != "f" else int(np.count_nonzero(scores._numbers > -np.inf))
     if able < 2:
         raise ValueError("scores must be at least two: with one candidate there is no gap to find")
     if limit is not None and limit >= able:

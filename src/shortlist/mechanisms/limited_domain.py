@@ -191,7 +191,7 @@ class LimitedDomainTopK(Mechanism):
         check_counts(scores)
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        found = listing(scores.sequence, self._limit)
+        found = listing(scores._sequence, self._limit)
         ranks = self._ranks(found, source)
         stopped = len(ranks) < self.k
         notes = (STOPPED,) if stopped else ()

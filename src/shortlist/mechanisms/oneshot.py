@@ -113,7 +113,7 @@ class OneshotTopK(Mechanism):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         finish = race(
-            scores.values,
+            scores._numbers,
             k=self.k,
             scale=self._scale(scores),
             noise=checked_noise(self.noise),

@@ -184,12 +184,12 @@ class SparseVector(Mechanism):
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, 1)
-        if self._whole and scores.values.dtype.kind == "f":
+        if self._whole and scores._numbers.dtype.kind == "f":
             raise TypeError("geometric noise is for whole numbers: give integers")
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         """The law of `stream` over the same values, without drawing for those far below the threshold."""
-        rules, values = self.rules, scores.values
+        rules, values = self.rules, scores._numbers
         barrier = Barrier(rules.threshold, rules.threshold_scale, rules.noise, source, whole=rules.whole)
         indices, answers, laws, spent = [], [], [], Fraction(0)
         for index, place, draw in passing(values, barrier, [branch.test for branch in rules.branches]):

@@ -180,10 +180,10 @@ class StableTopK(Mechanism):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         if self.k is not None and not self.fill:
-            found = self._tested(scores.sequence, self.k, source)
+            found = self._tested(scores._sequence, self.k, source)
             return Outcome(None, notes=(FAILED,)) if found is None else Outcome(found)
         j = int(self._chosen(scores, source, 1)[0])
-        found = self._tested(scores.sequence, j, source)
+        found = self._tested(scores._sequence, j, source)
         if not self.fill:
             return Outcome(found, k=j, notes=(f"k = {j}", *([FAILED] if found is None else [])))
         indices, used = self._filled(scores, found or [], source)
@@ -192,7 +192,7 @@ class StableTopK(Mechanism):
     def _chosen(self, scores: Scores, source: Source, draws: int) -> Indices:
         """Independent ranks with the large gap."""
         limit = last_rank(scores, self.limit)
-        largest, added = sorted_counts(scores.sequence, limit + 1), offsets(self.regularizer, limit)
+        largest, added = sorted_counts(scores._sequence, limit + 1), offsets(self.regularizer, limit)
         return large_gaps(largest, added, self._scale, source, draws)
 
     def _tested(self, counts: Values | Runs, j: int, source: Source) -> list[int] | None:
@@ -210,10 +210,10 @@ class StableTopK(Mechanism):
         if len(stable) == k:
             return stable, "stable"
         if len(stable) > k:
-            inside = Scores(scores.values[stable], monotone=True)
+            inside = Scores(scores._numbers[stable], monotone=True)
             chosen = self._filling(k, public=True)._draw(inside, source).indices
             return [stable[i] for i in chosen or []], "chosen inside the stable set"
-        left = np.array(scores.values, np.int64)
+        left = np.array(scores._numbers, np.int64)
         left[stable] = 0  # they are public by now; a count of 0 is an absent label
         used = "stable and filled up" if stable else "filled up"
         filling = self._filling(k - len(stable), public=scores.public)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,6 +11,7 @@ from typing import NoReturn, Self
 
 import numpy as np
 
+from shortlist._process import this_process
 from shortlist.estimates import BELOW, Answer, BranchName, GapLaw
 from shortlist.mechanisms.base import give_back
 from shortlist.noise.barrier import Barrier, Questions, Test
@@ -64,20 +64,6 @@ class Rules:
         return math.floor((self.epsilon - self.first - self.each) / self.branches[0].cost) + 1
 
 
-class _Process:
-    """Which process this is: replaced in every forked child, where the parent's streams must not go on."""
-
-    token = object()
-
-    @classmethod
-    def renew(cls) -> None:
-        cls.token = object()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_Process.renew)
-
-
 class Stream:
     """Answers in order; made by `SparseVector.stream`.
 
@@ -105,7 +91,7 @@ class Stream:
         self._kind: type | None = int if rules.whole else None
         self._reservation = reservation
         self._lock = RLock()  # a caller's generator may close its own stream
-        self._process = _Process.token
+        self._process = this_process()
 
     def __iter__(self) -> Self:
         return self
@@ -178,7 +164,7 @@ class Stream:
         return found
 
     def _check_process(self) -> None:
-        if self._process is not _Process.token:
+        if self._process is not this_process():
             raise RuntimeError("this stream belongs to the process that was forked: its noise must not be used twice")
 
     def close(self) -> None:

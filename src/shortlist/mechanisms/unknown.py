@@ -91,11 +91,11 @@ def check_counts(scores: Scores) -> None:
         )
     if not scores.numbered:  # counted from a table, by people
         return
-    if scores.values.dtype.kind == "f":
+    if scores._numbers.dtype.kind == "f":
         raise ValueError("this needs whole-number counts, not floats: convert them, for example with .astype(int)")
-    if not scores.public and len(scores) and isinstance(scores.labels, range):
+    if not scores.public and scores._size and not scores._has_names:
         raise ValueError("candidates that are not public need names: give labels=, or say public=True for positions")
-    if len(scores) and scores.values.min() < 0:
+    if scores._size and scores._numbers.min() < 0:
         raise ValueError("counts must not be negative: they are numbers of users")
 
 

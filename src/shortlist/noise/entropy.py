@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from shortlist._arrays import Words
+from shortlist._imports import IMPORTS
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers import AEADEncryptionContext, CipherContext
@@ -77,7 +78,8 @@ def word(source: Source) -> int:
 
 
 def _encryptor(key: bytes) -> Encryptor:
-    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+    with IMPORTS:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
     return Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
 

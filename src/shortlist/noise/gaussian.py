@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Words
+from shortlist._imports import IMPORTS
 from shortlist.noise.kinds import LN2, RELATIVE_ERROR, Noise, dyadic, infinite, log_uniform
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ def _log_survival(x: Floats) -> Floats:
 
 
 def _log_cdf(x: Floats) -> Floats:
-    from scipy.special import log_ndtr
+    with IMPORTS:
+        from scipy.special import log_ndtr
 
     result: Floats = log_ndtr(x)
     return result
@@ -41,7 +43,8 @@ def _decay(x: Floats) -> Floats:
 
 def _quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
     """From the smaller of U and 1 - U: a relative error e of it moves the quantile by at most 2 e (S / f < 1.26)."""
-    from scipy.special import ndtri_exp
+    with IMPORTS:
+        from scipy.special import ndtri_exp
 
     upper = (np.asarray(level) == 0) & (words >= np.uint64(1 << 63))
     log, error = log_uniform(np.where(upper, ~words, words), level)

@@ -33,6 +33,10 @@ from shortlist.planning.shapes import shaped
 from shortlist.privacy.checks import flag, number
 from shortlist.scores import Scores, as_scores
 
+LEAST = 1e-9
+"""An epsilon below this gives nothing away, and picks nothing."""
+LEAST_DELTA = 1e-100
+"""A delta below this changes no plan but for the worse: nothing is left of it when it is shared."""
 WIDTH = 1e-3
 """Epsilons in a plan are rounded up by at most a thousandth."""
 
@@ -63,14 +67,14 @@ def plan(
         `goal="top"`: all of the top k, with probability `target` (0.99 if left out); `"great"` and `"good"`: nearly
         so (SPEC 23); `"recall"`: that expected share of the top k (0.9 if left out).
     epsilon
-        Instead of a target: what each mechanism reaches when it may cost so much.
+        Instead of a target: what each mechanism reaches when it may cost so much, from 1e-9 to a million.
     items, users, shape
         The data in a word: `"zipf:1.1"`, `"geometric:0.9"` or `"flat:200"` (the k best lead by 200 users), over so
         many items and users. Counts, one user added or removed.
     scores
         Or PUBLIC scores, with `sensitivity=` and `monotone=` as everywhere. Scores counted from rows are refused.
     delta
-        For zCDP and approximate budgets, and for unknown domains.
+        For zCDP and approximate budgets, and for unknown domains; from 1e-100 to below 1/2.
     budget, domain, ordered
         `"pure"`, `"zcdp"`, `"approx"`, or several; `"known"`, `"unknown"`, or both (unknown domains need counts);
         whether the order must be released too.
@@ -93,9 +97,11 @@ def plan(
         raise ValueError(f"k={size} of {choices} items: nothing is chosen and nothing spent; choose a smaller k")
     wanted = _target(target, aim, epsilon)
     spent = None if epsilon is None else number("epsilon", epsilon, above=True)
+    if spent is not None and not LEAST <= spent <= MOST:
+        raise ValueError(f"epsilon must be from {LEAST:g} to {MOST:,.0f} in a plan: write epsilon=1.0, for example")
     room = number("delta", delta, above=True, below=1.0)
-    if room >= 0.5:
-        raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
+    if not LEAST_DELTA <= room < 0.5:
+        raise ValueError(f"delta must be at least {LEAST_DELTA:g} and below 1/2: write delta=1e-6, for example")
     currencies, domains = _several("budget", budget, CURRENCIES), _several("domain", domain, DOMAINS)
     counts, listed = _are_counts(asked), flag("ordered", ordered)
     entrants = [one for place in domains for one in contestants(size, place, listed)  # type: ignore[arg-type]

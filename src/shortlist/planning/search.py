@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from shortlist._imports import IMPORTS
 from shortlist.privacy.crossing import crossing
 
 LEAST, MOST = -100.0, 27.0
@@ -48,7 +49,8 @@ def _least_enough(
     lack: Callable[[float], float], low: float, high: float, tried: dict[float, float], width: float
 ) -> float:
     """A point that was tried and is enough, less than `width` above one that is not; low is not, high is."""
-    from scipy.optimize import brentq
+    with IMPORTS:
+        from scipy.optimize import brentq
 
     near = brentq(lack, low, high, xtol=width / 4)
     lack(near - 0.9 * width if lack(near) <= 0 else near + 0.9 * width)

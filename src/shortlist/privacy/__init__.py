@@ -16,7 +16,7 @@ from shortlist.privacy.guarantees import (
     compose,
 )
 from shortlist.privacy.ledger import Ledger, Receipt, Reservation
-from shortlist.privacy.ledger_file import LedgerError
+from shortlist.privacy.ledger_turn import LedgerError
 
 __all__ = [
     "ZCDP",

@@ -17,6 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from shortlist._arrays import Floats
+from shortlist._imports import IMPORTS
 
 Profile: TypeAlias = Callable[[Floats], Floats]
 Renyi: TypeAlias = Callable[[Floats], Floats]
@@ -126,7 +127,8 @@ def gaussian(rho: float) -> Profile:
     shift = math.sqrt(2 * rho)
 
     def profile(x: Floats) -> Floats:
-        from scipy.special import log_ndtr, ndtr
+        with IMPORTS:
+            from scipy.special import log_ndtr, ndtr
 
         ratio = x + log_ndtr(-shift / 2 - x / shift) - log_ndtr(shift / 2 - x / shift)
         return ndtr(shift / 2 - x / shift) * -np.expm1(np.minimum(ratio, 0.0))

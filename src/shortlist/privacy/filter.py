@@ -8,15 +8,20 @@ ledger was made. The proofs stand in docs/ledger.md.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, Self
 
 from shortlist.privacy.checks import up
 from shortlist.privacy.guarantees import ApproxDP, ExPost, Guarantee, PureDP, ThinnedRange
 
 Currency = Literal["pure", "zcdp"]
+MOST_DIGITS = 2000
+"""Of a numerator or a denominator: sums of floats within a budget have at most some 1,300."""
+_FRACTION = re.compile(rf"[0-9]{{1,{MOST_DIGITS}}}(/[1-9][0-9]{{0,{MOST_DIGITS - 1}}})?")
 CURRENCIES: tuple[Currency, ...] = ("pure", "zcdp")
 
 
@@ -57,10 +62,24 @@ class Amounts:
 
     @classmethod
     def from_text(cls, epsilon: str | None, curve: str | None, delta: str) -> Self:
-        """What `as_text` wrote."""
+        """What `as_text` wrote; a ValueError for anything else."""
         return cls(
-            None if epsilon is None else Fraction(epsilon), None if curve is None else Fraction(curve), Fraction(delta)
+            None if epsilon is None else _exact(epsilon), None if curve is None else _exact(curve), _exact(delta)
         )
+
+
+def is_exact(text: str | None) -> bool:
+    """Whether `as_text` may have written it."""
+    return text is None or _FRACTION.fullmatch(text) is not None
+
+
+@lru_cache(1024)
+def _exact(text: str) -> Fraction:
+    """What `str` makes of a fraction that is not negative."""
+    if not is_exact(text):
+        raise ValueError("this is no exact number")
+    above, _, below = text.partition("/")
+    return Fraction(int(above), int(below or 1))
 
 
 ZERO = Amounts(Fraction(0), Fraction(0), Fraction(0))
@@ -169,7 +188,7 @@ def has_form(limits: Amounts, cost: Amounts) -> bool:
     return (priced.epsilon is not None or priced.curve is not None) and (limits.delta > 0 or cost.delta == 0)
 
 
-def refund_of(reserved: Amounts, kept: Amounts, currencies: Collection[Currency]) -> Amounts:
+def refund_of(reserved: Amounts, kept: Amounts, currencies: Collection[str]) -> Amounts:
     """What comes back of a reservation when only `kept` turned out to be used: in the proved currencies, never a delta.
 
     Raises
@@ -203,7 +222,9 @@ def left_of(limits: Amounts, total: Amounts) -> Amounts:
 
 
 def _sum(first: Fraction | None, second: Fraction | None) -> Fraction | None:
-    return None if first is None or second is None else first + second
+    if first is None or second is None:
+        return None
+    return first + second if second else first  # most deltas are 0
 
 
 def _within(total: Fraction | None, limit: Fraction | None) -> bool:

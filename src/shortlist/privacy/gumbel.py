@@ -18,12 +18,14 @@ import math
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
+from shortlist._imports import IMPORTS
 from shortlist.privacy.curves import ULP, Profile, symmetric, whole
 
 
 def _ahead(mu: float, k: int, x: Floats) -> Floats:
     """forward(x) for x >= 0, rounded up: the terms i = k-1, k-2, ..., and a bound for those left out."""
-    from scipy.special import gammaincc
+    with IMPORTS:
+        from scipy.special import gammaincc
 
     rate = (k * mu + x) * math.exp(-mu) / -math.expm1(-mu)
     first = max(0, k - _width(k))
@@ -35,7 +37,8 @@ def _ahead(mu: float, k: int, x: Floats) -> Floats:
 
 def _behind(mu: float, k: int, x: Floats) -> Floats:
     """backward(x) for x >= 0, rounded up."""
-    from scipy.special import gammainc
+    with IMPORTS:
+        from scipy.special import gammainc
 
     found = np.zeros(x.shape)
     inside = x < k * mu
@@ -53,7 +56,8 @@ def _width(k: int) -> int:
 
 def _poisson_sum(counts: Indices, rate: Floats, weights: Floats) -> Floats:
     """sum_i weights_i P(Poisson(rate) = i), every weight in [0, 1]; rounded up."""
-    from scipy.special import gammaln
+    with IMPORTS:
+        from scipy.special import gammaln
 
     rows = np.maximum(rate.reshape(-1), 1e-300)
     found = np.empty(rows.size)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from sqlite3 import Connection
-from typing import Self
+from typing import Self, TypeVar
 
 from shortlist.privacy import ledger_file as file
+from shortlist.privacy.checks import number
 from shortlist.privacy.filter import (
-    CURRENCIES,
     Amounts,
     Balance,
     BudgetExceeded,
@@ -24,11 +23,21 @@ from shortlist.privacy.filter import (
     refund_of,
 )
 from shortlist.privacy.guarantees import Guarantee
-from shortlist.privacy.ledger_file import Entry, LedgerError, Origin, State
-from shortlist.privacy.replay import replay
+from shortlist.privacy.ledger_file import Entry, Origin, State
+from shortlist.privacy.ledger_schema import check_schema, make
+from shortlist.privacy.ledger_turn import WAIT, LedgerError, damaged, in_transaction
+from shortlist.privacy.ledger_words import check_text, checked_currencies, checked_last, checked_path
+from shortlist.privacy.replay import Replay
+from shortlist.privacy.reservation import Receipt, Reservation
 from shortlist.privacy.terms import Terms
 
-LONGEST_PURPOSE = 10_000
+__all__ = ["Ledger", "Receipt", "Reservation"]
+
+Found = TypeVar("Found")
+
+_NEXT = "WHERE number > ? ORDER BY number LIMIT ?"
+BATCH = 5_000
+"""Entries that `verify` reads in one transaction: charges in between need not wait for it."""
 
 
 class Ledger:
@@ -50,11 +59,15 @@ class Ledger:
         For `ApproxDP`: the share of delta kept for conversion; the rest is for the charges' own deltas. Half.
     order
         For `ApproxDP`: let rule (b) add up Renyi divergences of this one order instead of rhos.
+    wait
+        How many seconds each call waits, at most, for others that hold the file; an interrupt ends the wait at once.
 
     Raises
     ------
     LedgerError
         if the file cannot be used.
+
+    `Ledger.open` is the same for a file that must be there: a ledger that was lost is then missed, not made anew.
 
     See docs/ledger.md for the proof.
 
@@ -70,7 +83,7 @@ class Ledger:
     >>> folder.cleanup()
     """
 
-    __slots__ = ("_origin", "_path", "_seen")
+    __slots__ = ("_origin", "_path", "_seen", "_tried", "_wait")
 
     def __init__(
         self,
@@ -79,16 +92,37 @@ class Ledger:
         budget: Guarantee | None = None,
         split: float | None = None,
         order: float | None = None,
+        wait: float = WAIT,
     ) -> None:
-        if not isinstance(name := os.fspath(path), str):
-            raise TypeError('path must be text, for example "budget.db"')
-        self._path = os.path.abspath(name)
+        self._path, self._wait = checked_path(path), number("wait", wait)
+        self._tried: State | None = None
         if budget is not None and not os.path.lexists(self._path):
-            file.make(self._path, Terms.of(budget, split, order))
-        with file.transaction(self._path) as db:
-            self._origin = Origin.read(db, self._path)
-            self._seen = file.state(db, self._origin, self._path)
+            make(self._path, Terms.of(budget, split, order))
+        self._origin, self._seen = in_transaction(self._path, self._first_look, wait=self._wait)
         self._origin.terms.check_same(budget, split, order)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        budget: Guarantee | None = None,
+        split: float | None = None,
+        order: float | None = None,
+        wait: float = WAIT,
+    ) -> Self:
+        """A ledger that is there already. It is never made; terms that are given are compared with the file's.
+
+        Raises
+        ------
+        LedgerError
+            if there is no such file, or it cannot be used.
+        ValueError
+            if its terms are others.
+        """
+        ledger = cls(path, wait=wait)
+        ledger.terms.check_same(budget, split, order)
+        return ledger
 
     def __enter__(self) -> Self:
         return self
@@ -158,18 +192,40 @@ class Ledger:
         most its own cost (SPEC 11), "zcdp" if unused rounds are rounds that were not run (SPEC_UNKNOWN N2.6). In the
         others nothing comes back; a delta never does.
         """
-        currencies = _checked_currencies(refundable)
-        texts = {name: _checked_text(name, text) for name, text in
-                 (("purpose", purpose), ("mechanism", mechanism), ("unit", unit))}  # fmt: skip
-        cost = self._priced(guarantee)
-        with file.transaction(self._path, write=True) as db:
+        self._tried = None
+        texts = {"purpose": purpose, "mechanism": mechanism, "unit": unit, "guarantee": repr(guarantee)}
+        currencies, cost = checked_currencies(refundable), self._priced(guarantee)
+        for name, text in texts.items():
+            check_text(name, text)
+        said = {**texts, "kind": "charge", "refundable": " ".join(currencies), "refund_of": None}
+
+        def work(db: Connection) -> State:
             before = self._checked_state(db)
-            total = before.total + cost
             self._check_room(before.total, cost)
-            said = {"kind": "charge", "guarantee": repr(guarantee), "refundable": " ".join(currencies)}
-            after = file.append(db, before, cost, total, refund_of=None, **texts, **said)
-        self._seen = after
-        return Reservation(self, after.number, cost, currencies, texts["purpose"])
+            self._tried = file.append(db, before, cost, before.total + cost, **said)
+            return self._tried
+
+        self._seen = after = in_transaction(self._path, work, write=True, wait=self._wait)
+        return Reservation(self, after.number, after.head, purpose)
+
+    def booked_since(self, head: str) -> int | None:
+        """The number of the entry that the last `charge` or `reserve` of this object booked after `head`, or None.
+
+        For whoever was interrupted in a charge and must say whether it counts: keep `head` before it, and ask after
+        it. The file decides, not memory. One thread at a time may charge between the two.
+        """
+        tried = self._tried
+
+        def work(db: Connection) -> int | None:
+            self._checked_state(db)
+            if tried is None or not file.holds(db, tried):
+                return None
+            rows = db.execute("SELECT number FROM entries WHERE hash = ?", (head,)).fetchall()
+            if not rows and head != self._origin.hash:
+                raise ValueError("head must be one of this ledger: keep ledger.head before the charge")
+            return tried.number if not rows or rows[0][0] < tried.number else None
+
+        return in_transaction(self._path, work, wait=self._wait)
 
     def if_charged(self, guarantee: Guarantee) -> tuple[Balance, Balance]:
         """(spent, remaining) as they would be after this charge. Nothing is booked, so others may take the room.
@@ -201,39 +257,42 @@ class Ledger:
         LedgerError
             naming the first entry that is wrong.
         """
-        with file.transaction(self._path) as db:
-            self._checked_state(db)
-            if db.execute("PRAGMA quick_check").fetchone() != ("ok",):
-                raise file.damaged(self._path, "its pages are not in order")
-            entries = file.read(db, "ORDER BY number")
-        replay(self._origin, entries, self._path)
-        if head is not None and head not in (self._origin.hash, *(entry.hash for entry in entries)):
-            raise file.damaged(self._path, "entries after the head you kept have vanished")
-        return len(entries)
+        before = self._state()
+        if self._read(lambda db: db.execute("PRAGMA integrity_check(1)").fetchall()) != [("ok",)]:
+            raise damaged(self._path, "its pages are not in order")
+        walk = Replay(self._origin, self._path)
+        found = head in (None, walk.here.head)
+        while batch := self._read(lambda db: file.read(db, self._path, _NEXT, walk.here.number, BATCH)):
+            walk.take(batch)
+            found = found or any(entry.hash == head for entry in batch)
+        if walk.here.number < before.number:
+            raise damaged(self._path, "entries vanished while it was read")
+        if not found:
+            raise damaged(self._path, "entries after the head you kept have vanished")
+        return walk.here.number
 
     def entries(self, last: int | None = None) -> list[Entry]:
         """The entries, oldest first; with `last`, the newest so many of them."""
-        with file.transaction(self._path) as db:
-            self._checked_state(db)
-            return file.read(db, "ORDER BY number DESC LIMIT ?", -1 if last is None else last)[::-1]
+        most = checked_last(last, file.MOST_ENTRIES)
+        return self._read(lambda db: file.read(db, self._path, "ORDER BY number DESC LIMIT ?", most))[::-1]
 
     def _give_back(self, reservation: Reservation, kept: Guarantee) -> None:
-        """Book the refund of a reservation, once."""
-        limits = self.terms.limits
-        spent = kept_of(kept, self.terms.order).where(limits)
-        refund = refund_of(reservation.cost, spent, reservation.refundable)
-        if not (refund.epsilon or refund.curve):
-            return
-        with file.transaction(self._path, write=True) as db:
+        """Book the refund of a reservation, once: by what the file says of it, not by what memory does."""
+        spent, said = kept_of(kept, self.terms.order).where(self.terms.limits), repr(kept)
+        check_text("guarantee", said)
+
+        def work(db: Connection) -> State:
             before = self._checked_state(db)
-            (reserved,) = file.read(db, "WHERE number = ?", reservation.number)
-            if file.read(db, "WHERE refund_of = ?", reservation.number):
-                raise ValueError("this reservation was refunded already: a refund is given once")
-            texts = {"purpose": reserved.purpose, "mechanism": reserved.mechanism, "unit": reserved.unit}
-            said = {"kind": "refund", "guarantee": repr(kept), "refundable": ""}
-            total = (before.total - refund).where(limits)
-            after = file.append(db, before, refund, total, refund_of=reserved.number, **texts, **said)
-        self._seen = after
+            charge = file.open_charge(db, self._path, reservation.number, reservation.hash)
+            back = refund_of(charge.amounts, spent, charge.refundable.split())
+            if not (back.epsilon or back.curve):
+                return before
+            texts = {"purpose": charge.purpose, "mechanism": charge.mechanism, "unit": charge.unit}
+            total = (before.total - back).where(self.terms.limits)
+            refund = {"kind": "refund", "guarantee": said, "refundable": "", "refund_of": charge.number}
+            return file.append(db, before, back, total, **texts, **refund)
+
+        self._seen = in_transaction(self._path, work, write=True, wait=self._wait)
 
     def _priced(self, guarantee: Guarantee) -> Amounts:
         """The cost in this ledger's currencies, or the reason why there is none."""
@@ -252,20 +311,31 @@ class Ledger:
             raise BudgetExceeded(self._balance(cost), self._balance(spent), self._left(spent))
 
     def _state(self) -> State:
-        with file.transaction(self._path) as db:
-            return self._checked_state(db)
+        return in_transaction(self._path, self._checked_state, wait=self._wait)
+
+    def _read(self, work: Callable[[Connection], Found]) -> Found:
+        """What there is in a file that was checked, in one transaction."""
+
+        def checked(db: Connection) -> Found:
+            self._checked_state(db)
+            return work(db)
+
+        return in_transaction(self._path, checked, wait=self._wait)
+
+    def _first_look(self, db: Connection) -> tuple[Origin, State]:
+        check_schema(db, self._path)
+        origin = Origin.read(db, self._path)
+        return origin, file.state(db, origin, self._path)
 
     def _checked_state(self, db: Connection) -> State:
         """Where the file stands, if it is still the one that was opened and has not gone back since."""
         seen = self._seen
-        if Origin.read(db, self._path).hash != self._origin.hash:
+        check_schema(db, self._path)
+        if not self._origin.is_in(db, self._path):
             raise LedgerError(f"{self._path} is another ledger than the one that was opened; open it anew")
-        if seen.number:
-            rows = db.execute("SELECT hash FROM entries WHERE number = ?", (seen.number,)).fetchall()
-            if rows != [(seen.head,)]:
-                raise file.damaged(self._path, "entries have vanished since it was opened")
-        found = file.state(db, self._origin, self._path)
-        self._seen = found
+        if seen.number and not file.holds(db, seen):
+            raise damaged(self._path, "entries have vanished since it was opened")
+        self._seen = found = file.state(db, self._origin, self._path)
         return found
 
     def _receipt(self, reservation: Reservation) -> Receipt:
@@ -279,65 +349,3 @@ class Ledger:
 
     def _left(self, total: Amounts) -> Balance:
         return balance(left_of(self.terms.limits, total), self.terms.order, left=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """Where a charge was booked, and how the ledger stood right after it. Public: it says nothing of the data."""
-
-    ledger: str
-    """The name of the file, without its folder."""
-    entry: int
-    budget: str
-    spent: Balance
-    remaining: Balance
-    head: str
-    purpose: str
-
-
-class Reservation:
-    """A worst case that was booked. If nothing is refunded, or the process dies, it stays spent."""
-
-    __slots__ = ("_ledger", "cost", "number", "purpose", "refundable")
-
-    def __init__(
-        self, ledger: Ledger, number: int, cost: Amounts, refundable: tuple[Currency, ...], purpose: str
-    ) -> None:
-        self._ledger, self.number, self.cost, self.refundable, self.purpose = ledger, number, cost, refundable, purpose
-
-    def receipt(self) -> Receipt:
-        """This charge, and how the ledger stood when it was last seen: after the charge or its refund."""
-        return self._ledger._receipt(self)
-
-    def refund(self, kept: Guarantee) -> None:
-        """Give back what is booked beyond `kept`, in the currencies where that is proved; once.
-
-        `kept` must follow from the released output alone, by a rule fixed before the call. `ExPost(epsilon, cost)`
-        keeps `cost` of an epsilon, in the pure currency alone.
-
-        Raises
-        ------
-        ValueError
-            if more is kept than was reserved, or it was refunded before.
-        """
-        self._ledger._give_back(self, kept)
-
-
-def _checked_currencies(refundable: Iterable[Currency]) -> tuple[Currency, ...]:
-    asked = (refundable,) if isinstance(refundable, str) else tuple(refundable)
-    if not set(asked) <= set(CURRENCIES):
-        raise ValueError('refundable must name currencies: write refundable=("pure",) or ("pure", "zcdp")')
-    return tuple(currency for currency in CURRENCIES if currency in asked)
-
-
-def _checked_text(name: str, text: object) -> str:
-    """Text that a file can hold."""
-    if not isinstance(text, str):
-        raise TypeError(f'{name} must be text: write {name}="weekly chart", for example')
-    if name == "purpose" and len(text) > LONGEST_PURPOSE:
-        raise ValueError(f"{name} must be at most {LONGEST_PURPOSE:,} characters: say it shorter")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError(f"{name} must be Unicode text: it holds half a surrogate pair") from None
-    return text

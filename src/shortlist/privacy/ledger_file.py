@@ -1,4 +1,4 @@
-"""The ledger's file: an SQLite database of hash-chained rows, each with the running sums after it.
+"""The ledger's rows, each chained to the one before it by a hash, each with the running sums after it.
 
 The state of a ledger is its last row, so opening and admitting do not depend on how many rows there are. A connection
 lives for one transaction: nothing is held open between calls, so threads, forked children and pickled copies may
@@ -8,53 +8,22 @@ share a ledger. Never open the file by other means in a process that uses it: cl
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-import os
-import secrets
 import sqlite3
-import stat
-import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
-from functools import cache
-from pathlib import Path
+from operator import attrgetter
+from types import NoneType
 from typing import Any, Literal, Self
 
-from shortlist.privacy.filter import ZERO, Amounts
+from shortlist.privacy.filter import CURRENCIES, ZERO, Amounts, fits, is_exact
+from shortlist.privacy.ledger_schema import INDEX, now, version
+from shortlist.privacy.ledger_turn import damaged
 from shortlist.privacy.terms import Terms
 
-APPLICATION = 0x73686C74
-"""Marks the file as ours: "shlt" in the header field that SQLite keeps for this."""
-SCHEMA = 1
-PATIENCE = 600.0
-"""Seconds to wait for another process before giving up with an error; one charge holds the lock for milliseconds."""
-
-_TABLES = """
-CREATE TABLE terms (content TEXT NOT NULL);
-CREATE TABLE entries (
-    number INTEGER PRIMARY KEY, kind TEXT NOT NULL, time TEXT NOT NULL, mechanism TEXT NOT NULL,
-    guarantee TEXT NOT NULL, purpose TEXT NOT NULL, unit TEXT NOT NULL, version TEXT NOT NULL,
-    refundable TEXT NOT NULL, refund_of INTEGER UNIQUE,
-    epsilon TEXT, curve TEXT, delta TEXT NOT NULL,
-    total_epsilon TEXT, total_curve TEXT, total_delta TEXT NOT NULL,
-    hash TEXT NOT NULL
-);
-CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'a ledger only grows'); END;
-CREATE TRIGGER entries_remain BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'a ledger only grows'); END;
-CREATE TRIGGER terms_stay BEFORE UPDATE ON terms BEGIN SELECT RAISE(ABORT, 'terms are fixed'); END;
-CREATE TRIGGER terms_remain BEFORE DELETE ON terms BEGIN SELECT RAISE(ABORT, 'terms are fixed'); END;
-"""
-
-_turn = threading.Lock()
-"""One transaction at a time in a process, and none while it forks: a child must not inherit SQLite's locks."""
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release)
-
-
-class LedgerError(Exception):
-    """The file cannot be used: it is missing, damaged, locked, full, or no ledger. Nothing was booked or looked at."""
+MOST_ENTRIES = 2**53
+LONGEST_TERMS = 100_000
+"""Characters of the terms, which take some hundreds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,15 +60,21 @@ class Entry:
 
     def chained(self, previous: str) -> str:
         """SHA-256 over the previous hash and this row without its own."""
-        return _digest([previous, *self.columns()[:-1]])
+        return digest(previous, *self.columns()[:-1])
 
     def columns(self) -> tuple[str | int | None, ...]:
         """The row, in the order of the table."""
-        return tuple(getattr(self, name) for name in _NAMES)
+        return _columns(self)
 
 
 _NAMES = tuple(field.name for field in fields(Entry))
+_columns = attrgetter(*_NAMES)
 _ROWS = f"SELECT {', '.join(_NAMES)} FROM entries"
+
+
+_TEXT, _MAYBE = (str,), (str, NoneType)
+_SHAPES = frozenset(itertools.product((int,), *[_TEXT] * 8, (int, NoneType), *[_MAYBE, _MAYBE, _TEXT] * 2, _TEXT))
+"""The types that a row may have: SQLite keeps whatever was put there, whatever the column says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +95,16 @@ class Origin:
 
     @classmethod
     def read(cls, db: sqlite3.Connection, path: str) -> Self:
-        """The terms in the file."""
-        rows = db.execute("SELECT content FROM terms").fetchall()
+        """The terms in the file, if their limits keep their budget."""
+        content = _content(db, path)
         try:
-            ((content,),) = rows
-            return cls(Terms.from_json(json.loads(content)), _digest([content]))
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise damaged(path, "its terms cannot be read") from None
+            return cls(Terms.from_json(json.loads(content)), digest(content))
+        except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError):
+            raise damaged(path, "its terms cannot be read, or admit more than its budget") from None
+
+    def is_in(self, db: sqlite3.Connection, path: str) -> bool:
+        """Whether the file was made with these very terms."""
+        return digest(_content(db, path)) == self.hash
 
     @property
     def start(self) -> State:
@@ -134,140 +112,119 @@ class Origin:
         return State(0, self.hash, ZERO.where(self.terms.limits))
 
 
-def _digest(content: list[Any]) -> str:
-    return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
+def _content(db: sqlite3.Connection, path: str) -> str:
+    rows = db.execute("SELECT content FROM terms LIMIT 2").fetchall()
+    if len(rows) != 1 or not isinstance(rows[0][0], str) or len(rows[0][0]) > LONGEST_TERMS:
+        raise damaged(path, "its terms cannot be read")
+    return rows[0][0]
 
 
-def damaged(path: str, how: str) -> LedgerError:
-    return LedgerError(
-        f"{path} is damaged or was edited: {how}. Go on from a good copy whose head you know, or start a new ledger "
-        "with what is left"
-    )
+_compact = json.JSONEncoder(separators=(",", ":")).encode
 
 
-def make(path: str, terms: Terms) -> None:
-    """Make the file, whole or not at all: built beside its place and then given its name, unless that is taken.
+def digest(*content: str | int | None) -> str:
+    """SHA-256 of the JSON list of these."""
+    return hashlib.sha256(_compact(content).encode()).hexdigest()
 
-    A journal that an older file of that name left behind would be played into the new one, so it must go first.
+
+def state(db: sqlite3.Connection, origin: Origin, path: str) -> State:
+    """Where the file stands: its last entry, if that follows from the one before it, and the first from the terms.
+
+    The index must have as many entries as there are, so that damage which hides the last ones is found.
     """
-    for left in (f"{path}-journal", f"{path}-wal"):
-        if os.path.lexists(left) and not os.path.lexists(path):
-            raise LedgerError(
-                f"{left} was left by a ledger that is gone; put that ledger back, or remove this file too"
-            )
-    beside = f"{path}.{secrets.token_hex(8)}.new"
-    content = {**terms.as_json(), "made": now(), "version": version(), "id": secrets.token_hex(16)}
-    with _turn, _clear_errors(path):
-        try:
-            with closing(sqlite3.connect(_uri(beside, "rwc"), uri=True, isolation_level=None)) as db:
-                db.execute("PRAGMA synchronous = EXTRA")
-                db.executescript(
-                    f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {SCHEMA}; BEGIN; {_TABLES}"
-                )
-                db.execute("INSERT INTO terms VALUES (?)", (json.dumps(content),))
-                db.execute("COMMIT")
-            with suppress(FileExistsError):
-                os.link(beside, path)
-            _sync_folder(path)
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(beside)
+    rows = read(db, path, "ORDER BY number DESC LIMIT 2")
+    ((many,),) = db.execute(f"SELECT count(*) FROM entries INDEXED BY {INDEX}").fetchall()
+    if many != (rows[0].number if rows else 0):
+        raise damaged(path, "entries are missing")
+    if not rows:
+        return origin.start
+    last, *before = rows
+    for first in read(db, path, "WHERE number = 1"):
+        check_chained(first, origin.start, path)
+    here = State(before[0].number, before[0].hash, before[0].total) if before else origin.start
+    check_chained(last, here, path)
+    charge = None if last.refund_of is None else next(iter(read(db, path, "WHERE number = ?", last.refund_of)), None)
+    return after(last, here, origin.terms.limits, charge, path)
 
 
-def _sync_folder(path: str) -> None:
-    """Make a new name last."""
-    if hasattr(os, "O_DIRECTORY"):
-        folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+def holds(db: sqlite3.Connection, found: State) -> bool:
+    """Whether the file has the very entry after which it stood so."""
+    return db.execute("SELECT hash FROM entries WHERE number = ?", (found.number,)).fetchall() == [(found.head,)]
 
 
-@contextmanager
-def transaction(path: str, *, write: bool = False) -> Iterator[sqlite3.Connection]:
-    """One transaction on a ledger's file; a write is synced to the disk when the block ends without an error.
+def check_chained(entry: Entry, before: State, path: str) -> None:
+    """Refuse an entry that does not follow the one before it."""
+    if entry.number != before.number + 1 or entry.hash != entry.chained(before.head):
+        raise damaged(path, f"entry {entry.number} does not follow the entry before it")
+
+
+def after(entry: Entry, before: State, limits: Amounts, charge: Entry | None, path: str) -> State:
+    """Where the ledger stands after an entry; for a refund, `charge` is what is refunded.
 
     Raises
     ------
     LedgerError
-        in one sentence, whatever is wrong with the file; the transaction then did not happen.
+        if the entry breaks the rule, or its sums are not those of the entry before and its own amounts.
     """
-    with _turn, _clear_errors(path):
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise LedgerError(f"{path} is not a file; give the path of a ledger's file")
-        with closing(sqlite3.connect(_uri(path, "rw"), uri=True, timeout=PATIENCE, isolation_level=None)) as db:
-            db.execute("PRAGMA synchronous = EXTRA")
-            db.execute("PRAGMA fullfsync = ON")
-            db.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-            _check_ours(db, path)
-            yield db
-            db.execute("COMMIT")
+    amounts = entry.amounts
+    if entry.kind == "charge":
+        total = before.total + amounts
+        allowed = fits(limits, total)
+    else:
+        total = before.total - amounts
+        allowed = charge is not None and _may_come_back(amounts, charge)
+    if not allowed or total.as_text() != (entry.total_epsilon, entry.total_curve, entry.total_delta):
+        raise damaged(path, f"entry {entry.number} breaks the rule, or its sums are wrong")
+    return State(entry.number, entry.hash, total)
 
 
-def _uri(path: str, mode: str) -> str:
-    return f"{Path(path).as_uri()}?mode={mode}"
+def _may_come_back(back: Amounts, charge: Entry) -> bool:
+    """Whether a refund gives back no more than its reservation, and only where that was proved; never a delta."""
+    paid, proved = charge.amounts, charge.refundable.split()
+    epsilon = (paid.epsilon or 0) if "pure" in proved else 0
+    curve = (paid.curve or 0) if "zcdp" in proved else 0
+    return charge.kind == "charge" and back.delta == 0 and (back.epsilon or 0) <= epsilon and (back.curve or 0) <= curve
 
 
-def _check_ours(db: sqlite3.Connection, path: str) -> None:
-    (application,), (schema,) = (db.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version"))
-    if application != APPLICATION:
-        raise LedgerError(f"{path} is not a ledger; give the path of one, or of a new file")
-    if schema > SCHEMA:
-        raise LedgerError(f"{path} was written by a newer version of shortlist; upgrade to use it")
+def read(db: sqlite3.Connection, path: str, which: str, *parameters: object) -> list[Entry]:
+    """The entries that an SQL clause picks.
+
+    Raises
+    ------
+    LedgerError
+        if one of them is not what a ledger writes.
+    """
+    return [_entry(row, path) for row in db.execute(f"{_ROWS} {which}", parameters).fetchall()]
 
 
-@contextmanager
-def _clear_errors(path: str) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise LedgerError(f"{path} {_said(error)}") from None
-    except FileNotFoundError:
-        raise LedgerError(f"{path} is not there; make it with budget=, or with `shortlist ledger init`") from None
-    except OSError as error:
-        raise LedgerError(f"{path} cannot be used: {error.strerror}") from None
+def open_charge(db: sqlite3.Connection, path: str, number: int, hash: str) -> Entry:
+    """The charge that was booked under this number and hash, if nothing of it was given back yet.
+
+    Raises
+    ------
+    ValueError
+        otherwise.
+    """
+    rows = read(db, path, "WHERE number = ?", number)
+    if [row.hash for row in rows] != [hash] or rows[0].kind != "charge":
+        raise ValueError("this reservation is not in the ledger: refund what reserve returned")
+    later = "WHERE number > ? AND +refund_of = ?"  # the plus reads the rows, not an index that may be damaged
+    if read(db, path, later, number, number):
+        raise ValueError("this reservation was refunded already: a refund is given once")
+    return rows[0]
 
 
-def _said(error: sqlite3.Error) -> str:
-    """What SQLite's error means for the one who reads it."""
-    name = getattr(error, "sqlite_errorname", "")
-    meanings = {
-        "SQLITE_NOTADB": "is not a ledger; give the path of one, or of a new file",
-        "SQLITE_CORRUPT": "is damaged: it is not what was written; go on from a good copy whose head you know",
-        "SQLITE_FULL": "cannot grow: the disk is full; make room and try again",
-        "SQLITE_READONLY": "cannot be written; make the file and its folder writable",
-        "SQLITE_CANTOPEN": "cannot be opened, or no journal can be written beside it; check its folder's permissions",
-        "SQLITE_BUSY": f"has been locked by another process for {PATIENCE:g} seconds; see what that process is doing",
-        "SQLITE_IOERR": "cannot be read or written: the disk gives an error, or a size limit is reached",
-    }
-    known = [text for start, text in meanings.items() if name.startswith(start)]
-    return known[0] if known else f"is damaged or no ledger: {error}"
-
-
-def state(db: sqlite3.Connection, origin: Origin, path: str) -> State:
-    """The last entry, checked against its own hash and that of the entry before it."""
-    rows = read(db, "ORDER BY number DESC LIMIT 2")
-    if not rows:
-        return origin.start
-    last = rows[0]
-    check_chained(last, rows[1].number if rows[1:] else 0, rows[1].hash if rows[1:] else origin.hash, path)
-    return State(last.number, last.hash, last.total)
-
-
-def check_chained(entry: Entry, number: int, head: str, path: str) -> None:
-    """Refuse an entry that does not follow the one with that number and hash."""
-    try:
-        good = entry.number == number + 1 and entry.hash == entry.chained(head)
-    except TypeError:
-        good = False
-    if not good:
-        raise damaged(path, f"entry {entry.number} does not follow the entry before it")
-
-
-def read(db: sqlite3.Connection, which: str, *parameters: object) -> list[Entry]:
-    """The entries that an SQL clause picks."""
-    return [Entry(**dict(zip(_NAMES, row, strict=True))) for row in db.execute(f"{_ROWS} {which}", parameters)]
+def _entry(row: tuple[Any, ...], path: str) -> Entry:
+    number, kind, refundable, refund_of = row[0], row[1], row[8], row[9]
+    if (
+        tuple(map(type, row)) in _SHAPES
+        and 1 <= number <= MOST_ENTRIES
+        and kind == ("charge" if refund_of is None else "refund")
+        and (not refundable or set(refundable.split()) <= set(CURRENCIES))
+        and all(map(is_exact, row[10:16]))
+    ):
+        return Entry(**dict(zip(_NAMES, row, strict=True)))
+    raise damaged(path, f"entry {number if isinstance(number, int) else '?'} is not what a ledger writes")
 
 
 def append(db: sqlite3.Connection, before: State, amounts: Amounts, total: Amounts, **said: Any) -> State:
@@ -278,18 +235,3 @@ def append(db: sqlite3.Connection, before: State, amounts: Amounts, total: Amoun
     marks = ", ".join("?" * len(_NAMES))
     db.execute(f"INSERT INTO entries VALUES ({marks})", (*entry.columns()[:-1], head))
     return State(entry.number, head, total)
-
-
-def now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-@cache
-def version() -> str:
-    """Which shortlist writes."""
-    from importlib import metadata
-
-    try:
-        return metadata.version("shortlist")
-    except metadata.PackageNotFoundError:
-        return "unknown"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any, Self
@@ -65,10 +65,33 @@ class Terms:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Self:
-        """What `as_json` wrote: its limits as they were fixed, whatever this version would make of the budget."""
+        """What `as_json` wrote: its limits as they were fixed, if they keep the budget.
+
+        Raises
+        ------
+        ValueError, TypeError, KeyError
+            if it was not written so, or a limit is above what the budget admits.
+        """
         fields = dict(content["budget"])
-        budget = KINDS[fields.pop("kind")](**fields)
-        return cls(budget, content["split"], content["order"], Amounts.from_text(*content["limits"]))
+        fresh = cls.of(KINDS[fields.pop("kind")](**fields), content["split"], content["order"])
+        limits = Amounts.from_text(*content["limits"])
+        if (fresh.split, fresh.order) != (content["split"], content["order"]):
+            raise ValueError("split and order must be as the ledger was made")
+        fresh._check_limits(limits)
+        return replace(fresh, limits=limits)
+
+    def _check_limits(self, stored: Amounts) -> None:
+        """Refuse limits above those of the budget.
+
+        Another version or machine may have found a rho some last bits higher, by another order; it is refused unless
+        the conversion certainly admits it.
+        """
+        most = self.limits
+        if isinstance(self.budget, ApproxDP) and self.order is None and not _at_most(stored.curve, most.curve):
+            share = Fraction(self.split or 0) * Fraction(self.budget.delta)
+            most = replace(most, curve=_largest_rho(self.budget.epsilon, share))
+        if not all(_at_most(getattr(stored, name), getattr(most, name)) for name in ("epsilon", "curve", "delta")):
+            raise ValueError("limits must not be above those of the budget")
 
     def check_same(self, budget: Guarantee | None, split: float | None, order: float | None) -> None:
         """Refuse to go on with other terms than those the ledger was made with."""
@@ -103,11 +126,39 @@ def _curve_limit(epsilon: float, delta: Fraction, order: float | None) -> Fracti
     return max(_down(_divergence(epsilon, delta, best) / Fraction(best)), Fraction(0))
 
 
+def _at_most(found: Fraction | None, most: Fraction | None) -> bool:
+    """Whether a stored limit is no more than another; without a limit the rule admits nothing."""
+    return found is None or (most is not None and found <= most)
+
+
 def _divergence(epsilon: float, delta: Fraction, order: float) -> Fraction:
     with localcontext(prec=DIGITS):
-        a, share = Decimal(order), Decimal(delta.numerator) / Decimal(delta.denominator)
-        gain = (share * (a - 1)).ln() - a * (1 - 1 / a).ln()
-        return _down(Fraction(Decimal(epsilon) + gain / (a - 1)))
+        return _down(Fraction(_exact_divergence(epsilon, delta, Decimal(order))))
+
+
+def _exact_divergence(epsilon: float, delta: Fraction, order: Decimal) -> Decimal:
+    """To nearly as many digits as the context has."""
+    share = Decimal(delta.numerator) / Decimal(delta.denominator)
+    gain = (share * (order - 1)).ln() - order * (1 - 1 / order).ln()
+    return Decimal(epsilon) + gain / (order - 1)
+
+
+def _largest_rho(epsilon: float, delta: Fraction) -> Fraction:
+    """A rho that is certainly (epsilon, delta)-DP, and within 30 digits the largest: by golden sections, exactly."""
+    if delta == 0:
+        return Fraction(0)
+    best = Decimal(_best_order(epsilon, delta))
+    with localcontext(prec=DIGITS):
+        low, high = 1 + (best - 1) * Decimal("0.999"), 1 + (best - 1) * Decimal("1.001")
+        golden = (Decimal(5).sqrt() - 1) / 2
+
+        def rho(order: Decimal) -> Decimal:
+            return _exact_divergence(epsilon, delta, order) / order
+
+        for _ in range(100):
+            first, second = high - golden * (high - low), low + golden * (high - low)
+            low, high = (low, second) if rho(first) >= rho(second) else (first, high)
+        return max(Fraction(rho(low)) * (1 - Fraction(1, 10**30)), Fraction(0))
 
 
 def _best_order(epsilon: float, delta: Fraction) -> float:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from shortlist._files import write_text
 from shortlist._text import page_safe, terminal_safe
 from shortlist.privacy import ApproxDP
 from shortlist.report.look import page, table
@@ -22,16 +23,12 @@ if TYPE_CHECKING:
 
 
 def write_release(release: Release, path: str | os.PathLike[str], title: str = "") -> None:
-    """The page in a file: the whole of it, or what was there before."""
+    """The page in a file: the whole of it, or what was there before. A new file is for its owner alone."""
     if not isinstance(name := os.fspath(path), str):
         raise TypeError('path must be text, for example "top10.html"')
     if not isinstance(title, str):
         raise TypeError('title must be text, for example title="Most rented films"')
-    text = release_page(release, title)
-    from shortlist.commands.output import whole_file
-
-    with whole_file(name) as draft, open(draft, "w", encoding="utf-8") as file:
-        file.write(text)
+    write_text(name, release_page(release, title))
 
 
 def release_page(release: Release, title: str = "") -> str:

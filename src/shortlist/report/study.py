@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shortlist._files import write_text
 from shortlist.report.explore import log_factorials, tables
 from shortlist.report.inline_svg import inline_svg
 from shortlist.report.look import asset, page, table
@@ -51,9 +52,7 @@ def study_page(folder: Path, records: Sequence[Record]) -> str:
 def write_study(folder: Path, records: Sequence[Record]) -> Path:
     """The page in the folder, as `index.html`: the whole of it, or what was there before."""
     path = folder / "index.html"
-    unfinished = folder / ".index.html"
-    unfinished.write_text(study_page(folder, records), encoding="utf-8")
-    unfinished.replace(path)
+    write_text(str(path), study_page(folder, records), private=False)
     return path
 
 

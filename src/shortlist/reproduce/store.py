@@ -7,7 +7,6 @@ and the data files. A run that was interrupted finds the records of what it fini
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shortlist._files import write_text, write_whole
 from shortlist.reproduce.data import SHAPES, data_file
 from shortlist.reproduce.experiment import Columns, Experiment, Line, Paper, Result, Setting
 
@@ -117,7 +117,7 @@ def save(folder: Path, experiment: Experiment, setting: Setting, result: Result,
         seed=setting.seed,
         fingerprint=fingerprint(experiment, setting),
     )
-    _replace(folder / f"{name}.json", json.dumps(asdict(record), indent=1))
+    write_text(str(folder / f"{name}.json"), json.dumps(asdict(record), indent=1), private=False)
     return record
 
 
@@ -125,12 +125,15 @@ def write_parquet(columns: Columns, path: Path) -> None:
     """The table, with one type for each column."""
     import duckdb
 
-    frame = {name: _array(name, cells) for name, cells in columns.items()}  # noqa: F841 - duckdb finds it by name
-    unfinished = path.with_name(f".{path.name}")
-    target = str(unfinished).replace("'", "''")
-    with duckdb.connect() as connection:
-        connection.execute(f"copy (select * from frame) to '{target}' (format parquet)")
-    unfinished.replace(path)
+    frame = {name: _array(name, cells) for name, cells in columns.items()}
+
+    def write(draft: str) -> None:
+        target = draft.replace("'", "''")
+        with duckdb.connect() as connection:
+            connection.register("columns", frame)
+            connection.execute(f"copy (select * from columns) to '{target}' (format parquet, use_tmp_file false)")
+
+    write_whole(str(path), write, private=False)
 
 
 def read_parquet(path: Path) -> Columns:
@@ -157,12 +160,8 @@ def write_svg(figure: Figure, path: Path) -> None:
     """The same picture for the same numbers, byte for byte."""
     import matplotlib as mpl
 
-    with mpl.rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none"}):
-        figure.savefig(path, format="svg", metadata={"Date": None, "Creator": "shortlist"})
+    def write(draft: str) -> None:
+        with mpl.rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none"}):
+            figure.savefig(draft, format="svg", metadata={"Date": None, "Creator": "shortlist"})
 
-
-def _replace(path: Path, text: str) -> None:
-    """Write beside, then rename: whoever reads finds the old file or the new one."""
-    unfinished = path.with_name(f".{path.name}")
-    unfinished.write_text(text)
-    os.replace(unfinished, path)
+    write_whole(str(path), write, private=False)

@@ -6,8 +6,11 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from shortlist._imports import IMPORTS
 from shortlist.tables.kinds import Kind, Row, fitted
+from shortlist.tables.reading import in_one_sentence
 
+UNREAD = "the candidates cannot be read"
 WRONG = "candidates must be a list, a series, a frame, a path or a query that gives the item columns"
 
 
@@ -22,7 +25,7 @@ def known_rows(candidates: Any, items: tuple[str, ...], kinds: list[Kind]) -> li
 
         rows = rows_of_file(os.fspath(candidates), items)
     elif family & {"duckdb", "_duckdb"}:
-        rows = candidates.select(*(_column(name) for name in items)).fetchall()
+        rows = in_one_sentence(UNREAD, lambda: candidates.select(*(_column(name) for name in items)).fetchall())
     elif family & {"pandas", "polars", "pyarrow"}:
         rows = _rows_of_frame(candidates, items)
     elif isinstance(candidates, Mapping | bytes) or not isinstance(candidates, Iterable):
@@ -34,28 +37,26 @@ def known_rows(candidates: Any, items: tuple[str, ...], kinds: list[Kind]) -> li
 
 
 def _column(name: str) -> Any:
-    import duckdb
+    with IMPORTS:
+        import duckdb
 
     return duckdb.ColumnExpression(name)
 
 
 def _rows_of_frame(candidates: Any, items: tuple[str, ...]) -> list[Row]:
-    import narwhals as nw
+    with IMPORTS:
+        import narwhals as nw
 
     native = nw.from_native(candidates, allow_series=True, pass_through=True)
     if isinstance(native, nw.LazyFrame):
-        native = native.collect()
-    if isinstance(native, nw.Series):
-        return [_row(one, len(items)) for one in native.to_list()]
-    if not isinstance(native, nw.DataFrame):  # a pandas index, an arrow array
-        return (
-            [_row(one, len(items)) for one in candidates.to_pylist()]
-            if hasattr(candidates, "to_pylist")
-            else [_row(one, len(items)) for one in candidates.tolist()]
-        )
+        native = in_one_sentence(UNREAD, native.collect)
+    if not isinstance(native, nw.DataFrame):  # a series, a pandas index, an arrow array
+        made = native.to_list if isinstance(native, nw.Series) else getattr(candidates, "to_pylist", None)
+        return [_row(one, len(items)) for one in in_one_sentence(UNREAD, made or candidates.tolist)]
     if any(name not in native.columns for name in items):
         raise ValueError("candidates: the frame must have the item columns, by the same names")
-    return list(native.select(*items).iter_rows())
+    frame = native.select(*items)
+    return in_one_sentence(UNREAD, lambda: list(frame.iter_rows()))
 
 
 def _row(one: Any, width: int) -> Row:

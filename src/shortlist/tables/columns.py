@@ -69,10 +69,10 @@ def kept_rows(source: Any, library: FrameKind, types: dict[str, str], kinds: lis
 
 def _own(source: Any, library: FrameKind, types: dict[str, str], names: dict[str, str]) -> Any:
     if library == "polars":
-        frame: Any = nw.from_native(source)
-        texts = {ours for ours, theirs in names.items() if types[theirs] == "string"}
-        return frame.select(
-            **{ours: nw.col(name).cast(nw.String) if ours in texts else nw.col(name) for ours, name in names.items()}
+        import polars as pl
+
+        return nw.from_native(
+            source.select(**{ours: _polars(pl.col(name), types[name]) for ours, name in names.items()})
         )
     if library == "pyarrow":
         import pyarrow as pa
@@ -86,6 +86,13 @@ def _own(source: Any, library: FrameKind, types: dict[str, str], names: dict[str
 
 def _polars_type(name: str) -> str:
     return "string" if name.startswith(("Categorical", "Enum")) else name
+
+
+def _polars(column: Any, declared: str) -> Any:
+    """Text by way of its bytes, for only that looks whether they are UTF-8: others could be counted, and not named."""
+    import polars as pl
+
+    return column.cast(pl.String).cast(pl.Binary).cast(pl.String) if kind_of(declared) == "text" else column
 
 
 def _arrow_type(kind: Any) -> str:
@@ -103,7 +110,10 @@ def _arrow(column: Any, number: bool) -> Any:
         whole = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column
         return whole.cast(pa.float64(), safe=False)
     better = {"string_view": pa.large_string(), "date64[ms]": pa.date32()}.get(str(column.type))
-    return column if better is None else column.cast(better, safe=False)
+    found = column if better is None else column.cast(better, safe=False)
+    if str(found.type) in ("string", "large_string"):
+        found.validate(full=True)  # bytes that are no UTF-8 could be counted, and not be named
+    return found
 
 
 def _pandas_type(kind: Any) -> str:
@@ -123,7 +133,12 @@ def _pandas(column: Any, declared: str, number: bool) -> Any:
 
         found = _arrow(pa.chunked_array(pa.array(column)), number)
         return pd.Series(pd.arrays.ArrowExtensionArray(found), index=column.index)
-    if declared != OBJECTS or getattr(column.dtype, "storage", None) == "pyarrow":
+    if getattr(column.dtype, "storage", None) == "pyarrow":
+        import pyarrow as pa
+
+        _arrow(pa.chunked_array(pa.array(column)), number)  # for its check alone
+        return column
+    if declared != OBJECTS:
         return column
     if hasattr(column.dtype, "categories"):
         names = [*(text_of(name) for name in column.cat.categories), None]  # code -1 is the missing one

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from shortlist._reading import checked_flag
 from shortlist.scores import Scores
 from shortlist.tables.held import Engine, Held, Uncounted
 from shortlist.tables.question import Question
@@ -24,6 +25,7 @@ def count(
     clip: tuple[float, float] | None = None,
     unit: str = "user",
     memory: str | None = None,
+    multiline: bool = False,
 ) -> Scores:
     """Distinct users per item, or clipped sums, counted where the table is.
 
@@ -54,6 +56,10 @@ def count(
         What one user is, for the record.
     memory
         How much DuckDB may use for files before it goes to disk, for example `"512MB"`.
+    multiline
+        Whether quoted fields of a CSV file may hold line breaks. Without it one line is one row, and a file that says
+        otherwise is refused: a quote that one person left open would swallow the lines after it. Say True only for a
+        file whose writer you trust to quote.
 
     Raises
     ------
@@ -69,7 +75,7 @@ def count(
     Scores(3 candidates, sensitivity=1.0, monotone, add-remove, public)
     """
     question = Question.of(user, item, value, clip)
-    return counted(source, question, candidates, unit=unit, memory=memory)
+    return counted(source, question, candidates, unit=unit, memory=memory, multiline=multiline)
 
 
 def counted(
@@ -79,15 +85,24 @@ def counted(
     *,
     unit: str = "user",
     memory: str | None = None,
+    multiline: bool = False,
     progress: Progress | None = None,
 ) -> Scores:
     """The same for a question that was checked, telling how far it is."""
     _check(question, candidates, unit)
-    return _scored(Held.of(_engine(source, question, candidates, memory, progress)), question, candidates, unit)
+    lines = checked_flag("multiline", multiline)
+    engine = _engine(source, question, candidates, memory, lines, progress)
+    return _scored(Held.of(engine), question, candidates, unit)
 
 
 def uncounted(
-    path: str, question: Question, candidates: object, *, unit: str = "user", memory: str | None = None
+    path: str,
+    question: Question,
+    candidates: object,
+    *,
+    unit: str = "user",
+    memory: str | None = None,
+    multiline: bool = False,
 ) -> Scores:
     """What `counted` would give for a file, with no row read: all that is public is right, and every score is 0.
 
@@ -96,7 +111,7 @@ def uncounted(
     from shortlist.tables.files import check_file
 
     _check(question, candidates, unit)
-    number = check_file(path, question, candidates, memory)
+    number = check_file(path, question, candidates, memory, multiline)
     return _scored(Held.of(Uncounted(number or 0)), question, candidates, unit)
 
 
@@ -122,16 +137,23 @@ def _scored(held: Held, question: Question, candidates: object, unit: str) -> Sc
 
 
 def _engine(
-    source: Any, question: Question, candidates: object, memory: str | None, progress: Progress | None
+    source: Any,
+    question: Question,
+    candidates: object,
+    memory: str | None,
+    multiline: bool,
+    progress: Progress | None,
 ) -> Engine:
     """The engine for that kind of table; none is imported before one is met."""
     family = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
     if isinstance(source, str | os.PathLike):
         from shortlist.tables.files import count_files
 
-        return count_files(os.fspath(source), question, candidates, memory, progress)
+        return count_files(os.fspath(source), question, candidates, memory, multiline, progress)
     if memory is not None:
         raise TypeError("memory is for files; a table in an engine or in memory has its own settings")
+    if multiline:
+        raise TypeError("multiline is for CSV files; a table in an engine or in memory has been read already")
     if "pyspark" in family:
         from shortlist.tables.spark import count_spark
 

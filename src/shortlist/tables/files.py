@@ -6,22 +6,19 @@ person's row change how another's is read.
 
 from __future__ import annotations
 
-import csv
 import glob
-import gzip
 import json
 import os
 import re
-import shutil
-import tempfile
-import weakref
-import zlib
 from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
 
+from shortlist._files import spill_folder
+from shortlist._imports import IMPORTS
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
+from shortlist.tables.dialect import MARK, Dialect, read
 from shortlist.tables.kinds import kind_of
 from shortlist.tables.question import Question
 from shortlist.tables.reading import TableError, in_one_sentence
@@ -36,13 +33,36 @@ KNOWN = "known_candidates"
 
 
 def count_files(
-    path: str, question: Question, candidates: object, memory: str | None, progress: Callable[[float], None] | None
+    path: str,
+    question: Question,
+    candidates: object,
+    memory: str | None,
+    multiline: bool,
+    progress: Callable[[float], None] | None,
 ) -> sql.Counts:
-    """The counts in a DuckDB of our own, which goes to a private folder of its own when memory is short."""
-    connection, folder = _connect(memory)
+    """The counts in a DuckDB of our own, which goes to a private folder of its own when memory is short.
+
+    It ends with the counts, and removes its files then without any code of ours: an interrupt cannot keep it from that.
+    """
+    connection = _connect(memory)
+    try:
+        return _counted(connection, path, question, candidates, multiline, progress)
+    except BaseException:
+        connection.close()  # whoever keeps the error keeps our frames, but not the rows
+        raise
+
+
+def _counted(
+    connection: Any,
+    path: str,
+    question: Question,
+    candidates: object,
+    multiline: bool,
+    progress: Callable[[float], None] | None,
+) -> sql.Counts:
     counts = sql.Counts(_runner(connection, path), TABLE, question.keys, None)
-    weakref.finalize(counts, _forget, connection, folder)
-    source = source_of(counts.run, path, question.columns)
+    before = _stamps(path)
+    source = source_of(counts.run, path, question.columns, multiline)
     question.check_columns(source.columns)
     source.check(question)
     known = None if candidates is None else _known(counts.run, candidates, source, question)
@@ -50,22 +70,49 @@ def count_files(
         counts.run(f"CREATE TEMP TABLE {KNOWN} AS {known}")
         known = f"SELECT * FROM {KNOWN}"
     held = sql.matched(sql.counting(source, question), known, question)
+    check_lines(path, multiline)
     from shortlist.tables.progress import watched
 
     with watched(connection, progress):
         counts.run(f"CREATE TEMP TABLE {TABLE} AS {held}")
+    if _stamps(path) != before:
+        raise TableError(f"{path} cannot be counted: it changed while it was read")
     return counts
 
 
-def check_file(path: str, question: Question, candidates: object, memory: str | None = None) -> int | None:
+def _stamps(path: str) -> list[tuple[int, ...]]:
+    """What changes with the bytes of the files: what was checked must be what is counted."""
+    found = map(os.stat, files_at(path))
+    return [(one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns) for one in found]
+
+
+def check_lines(path: str, multiline: bool) -> None:
+    """Read the bytes of text tables once, and refuse what is outside the dialect (dialect.py)."""
+    dialect = _dialect(path, multiline)
+    if dialect is not None:
+        for file in _files(path):
+            dialect.check(file)
+
+
+def _dialect(path: str, multiline: bool = False) -> Dialect | None:
+    """How a path's text is written; None for other tables. JSON has no quotes that could run on over lines."""
+    kind = _format(path)
+    if multiline and kind != "csv":
+        raise ValueError("multiline is for CSV files (.csv): only there a quoted field can hold line breaks")
+    return {"csv": Dialect(",", quoted=True, multiline=multiline), "tsv": Dialect("\t", quoted=False)}.get(kind or "")
+
+
+def check_file(
+    path: str, question: Question, candidates: object, memory: str | None = None, multiline: bool = False
+) -> int | None:
     """Refuse a file that lacks the columns, before anything is charged for it; the number of candidates, if public.
 
     Only names and types are looked at: the footer of a parquet file, the header of a CSV file, nothing of JSON lines.
     """
-    connection, folder = _connect(memory)
+    connection = _connect(memory)
     try:
         run = _runner(connection, path)
-        source = source_of(run, path, question.columns)
+        source = source_of(run, path, question.columns, multiline)
         question.check_columns(source.columns)
         source.check(question)
         if candidates is None:
@@ -73,7 +120,7 @@ def check_file(path: str, question: Question, candidates: object, memory: str | 
         known = _known(run, candidates, source, question)
         return int(run(f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(question.keys)} FROM ({known}))")[0][0])
     finally:
-        _forget(connection, folder)
+        connection.close()
 
 
 def check_public(candidates: str, table: str, user: str) -> None:
@@ -102,40 +149,40 @@ def _names(file: str) -> list[str]:
     """What the columns of a table file are called; a file of lines has none."""
     kind = _format(file)
     if kind == "parquet":
-        connection, folder = _connect(None)
+        connection = _connect(None)
         try:
             return list(_types(_runner(connection, file), os.path.abspath(file)))
         finally:
-            _forget(connection, folder)
+            connection.close()
     if kind == "json":
         return _first_fields(file)
-    return [] if kind is None else _header(file, "\t" if kind == "tsv" else ",")
+    dialect = _dialect(file)
+    return [] if dialect is None else dialect.header(file)
 
 
 def _first_fields(file: str) -> list[str]:
-    opened: Any = gzip.open if file.endswith(".gz") else open
+    line = read(file, lambda lines: next((line for line in lines if line.strip()), b"{}"))
     try:
-        with opened(file, "rt", encoding="utf-8-sig") as lines:
-            found = json.loads(next(filter(str.strip, lines), "{}"))
-    except (ValueError, RecursionError, gzip.BadGzipFile, EOFError, zlib.error):
-        raise TableError(f"{file} cannot be read: it is no JSON object a line") from None
-    return list(found) if isinstance(found, dict) else []
+        found = json.loads(line.removeprefix(MARK))
+        return list(found) if isinstance(found, dict) else []
+    except (ValueError, RecursionError):
+        pass
+    raise TableError(f"{file} cannot be read: it is no JSON object a line")
 
 
 def rows_of_file(path: str, items: tuple[str, ...]) -> list[Any]:
     """The candidates in a file, for tables that are not files."""
     if _format(path) is None:
         return _lines(path, items)
-    connection, folder = _connect(None)
+    connection = _connect(None)
     try:
         run = _runner(connection, path)
-        source = source_of(run, path, items)
-        _check_items(source, items)
+        source = _listing(run, path, items)
         columns = [source.columns[item] for item in items]
         present = " AND ".join(f"{column} IS NOT NULL" for column in columns)
         return run(f"SELECT DISTINCT {', '.join(columns)} FROM {source.relation} WHERE {present}")
     finally:
-        _forget(connection, folder)
+        connection.close()
 
 
 def _known(run: sql.Run, candidates: object, source: sql.Source, question: Question) -> str:
@@ -143,8 +190,7 @@ def _known(run: sql.Run, candidates: object, source: sql.Source, question: Quest
     kinds = [source.kind(item) for item in question.items]
     if not isinstance(candidates, str | os.PathLike) or _format(path := os.fspath(candidates)) is None:
         return sql.listed(known_rows(candidates, question.items, kinds), source, question)
-    listed = source_of(run, path, question.items)
-    _check_items(listed, question.items)
+    listed = _listing(run, path, question.items)
     if kinds != [kind_of(sql.declared(listed.types[item])) for item in question.items]:
         return sql.listed(known_rows(path, question.items, kinds), source, question)
     parts = [f"{listed.item(item)} AS {key}" for key, item in zip(question.keys, question.items, strict=True)]
@@ -155,24 +201,27 @@ def _known(run: sql.Run, candidates: object, source: sql.Source, question: Quest
     return statement
 
 
-def _check_items(source: sql.Source, items: tuple[str, ...]) -> None:
+def _listing(run: sql.Run, path: str, items: tuple[str, ...]) -> sql.Source:
+    """A table file of candidates. It is public, so its fields may hold line breaks."""
+    multiline = _format(path) == "csv"
+    source = source_of(run, path, items, multiline)
     if any(item not in source.columns for item in items):
         raise ValueError("candidates: the file must have the item columns, by the same names")
+    check_lines(path, multiline)
+    return source
 
 
-def source_of(run: sql.Run, path: str, wanted: tuple[str, ...]) -> sql.Source:
+def source_of(run: sql.Run, path: str, wanted: tuple[str, ...], multiline: bool) -> sql.Source:
     """What DuckDB reads at that path, and the types of its columns."""
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path} is a directory; write {os.path.join(path, '*.parquet')} for the files in it")
     kind = _format(path)
     if kind is None:
         raise ValueError(f"{path}: its name must end in {', '.join(FORMATS)} (.gz too for text), to tell what it is")
-    files = _files(path)
-    if kind == "parquet":
-        return _parquet(run, path, files, wanted)
-    if kind == "json":
-        return _json(files, wanted)
-    return _csv(path, files, "\t" if kind == "tsv" else ",")
+    files, dialect = _files(path), _dialect(path, multiline)
+    if dialect is not None:
+        return _text(path, files, dialect)
+    return _parquet(run, path, files, wanted) if kind == "parquet" else _json(files, wanted)
 
 
 def _listed(files: list[str]) -> str:
@@ -197,23 +246,26 @@ def _types(run: sql.Run, file: str) -> dict[str, str]:
 def _json(files: list[str], wanted: tuple[str, ...]) -> sql.Source:
     """A field that a line does not have is missing. That no line has it would be told by one person's line."""
     names = ", ".join(f"{sql.text(name)}: 'VARCHAR'" for name in wanted)
-    relation = f"read_json({_listed(files)}, format = 'newline_delimited', columns = {{{names}}})"
+    options = f"format = 'newline_delimited', records = true, columns = {{{names}}}"
+    relation = f"read_json({_listed(files)}{_packed(files)}, {options})"
     columns = {name: sql.name(name) for name in wanted}
     return sql.Source(relation, columns, dict.fromkeys(wanted, "VARCHAR"), as_text=True)
 
 
-def _csv(path: str, files: list[str], separator: str) -> sql.Source:
+def _text(path: str, files: list[str], dialect: Dialect) -> sql.Source:
     """Every file has the same header, for DuckDB reads the others by position."""
-    header = _header(files[0], separator)
-    if any(_header(file, separator) != header for file in files[1:]):
+    header = dialect.header(files[0])
+    if any(dialect.header(file) != header for file in files[1:]):
         raise TableError(f"{path} cannot be counted: its files must have the same header")
     names = ", ".join(f"'c{n}': 'VARCHAR'" for n in range(len(header)))
-    relation = (
-        f"read_csv({_listed(files)}, auto_detect = false, header = true, delim = {sql.text(separator)}, quote = '\"', "
-        f"escape = '\"', allow_quoted_nulls = false, columns = {{{names}}})"
-    )
+    relation = f"read_csv({_listed(files)}{_packed(files)}, {dialect.options()}, columns = {{{names}}})"
     columns = {name: f"c{n}" for n, name in enumerate(header) if header.count(name) == 1}
     return sql.Source(relation, columns, dict.fromkeys(columns, "VARCHAR"), as_text=True)
+
+
+def _packed(files: list[str]) -> str:
+    """By the ending, as our own check reads the file."""
+    return f", compression = '{'gzip' if files[0].endswith('.gz') else 'none'}'"
 
 
 def _format(path: str) -> str | None:
@@ -240,60 +292,42 @@ def _files(path: str) -> list[str]:
     return [os.path.abspath(file) for file in found]
 
 
-def _header(path: str, separator: str) -> list[str]:
-    opened: Any = gzip.open if path.endswith(".gz") else open
-    try:
-        with opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-            header = next(csv.reader(file, delimiter=separator), [])
-        "".join(header).encode()
-    except (UnicodeEncodeError, csv.Error, gzip.BadGzipFile, EOFError, zlib.error):
-        raise TableError(f"{path} cannot be counted: its header is no line of UTF-8 text") from None
-    if not header:
-        raise TableError(f"{path} cannot be counted: it has no header with the names of its columns")
-    return header
-
-
 def _lines(path: str, items: tuple[str, ...]) -> list[Any]:
     """One candidate a line; empty lines are none."""
     if len(items) > 1:
         raise ValueError("candidates of several columns come from a table file with those columns, not from lines")
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path} is a directory; name the file with the candidates")
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"{path} is not there: it should hold the candidates, one a line")
     try:
         with open(path, encoding="utf-8-sig", newline=None) as file:
             return [(line,) for line in file.read().split("\n") if line]
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path} is not there: it should hold the candidates, one a line") from None
     except UnicodeDecodeError:
-        raise TableError(f"{path} cannot be read: the candidates must be UTF-8 text") from None
+        pass
+    raise TableError(f"{path} cannot be read: the candidates must be UTF-8 text")
 
 
-def _connect(memory: str | None) -> tuple[Any, str]:
-    import duckdb
+def _connect(memory: str | None) -> Any:
+    """A DuckDB in memory. When it is closed or forgotten it removes what it put on the disk, whatever happens to us."""
+    with IMPORTS:
+        import duckdb
 
     if memory is not None and (not isinstance(memory, str) or not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory)):
         raise ValueError('memory must be a size, for example memory="512MB"')
-    folder = tempfile.mkdtemp(prefix="shortlist-")
-    settings: dict[str, Any] = {"temp_directory": folder, **({} if memory is None else {"memory_limit": memory})}
+    settings: dict[str, Any] = {"temp_directory": spill_folder()} | ({} if memory is None else {"memory_limit": memory})
     try:
         connection = duckdb.connect(":memory:", config=settings)
         connection.execute("SET preserve_insertion_order = false")
-    except BaseException as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        if memory is None or not isinstance(error, duckdb.Error):
+    except duckdb.Error:
+        if memory is None:
             raise
         raise ValueError('memory must be a size that DuckDB takes, for example memory="512MB"') from None
-    return connection, folder
+    return connection
 
 
 def _runner(connection: Any, path: str) -> sql.Run:
     def run(statement: str) -> list[Any]:
-        with in_one_sentence(f"{path} cannot be counted"):
-            return connection.execute(statement).fetchall()  # type: ignore[no-any-return]
+        return in_one_sentence(f"{path} cannot be counted", lambda: connection.execute(statement).fetchall())
 
     return run
-
-
-def _forget(connection: Any, folder: str) -> None:
-    connection.close()
-    shutil.rmtree(folder, ignore_errors=True)

@@ -26,17 +26,17 @@ def count_frame(source: Any, question: Question, candidates: object) -> FrameCou
     library = _library(source)
     if not {kind.__name__ for kind in type(source).__mro__} & {"DataFrame", "LazyFrame", "Table"}:
         raise TypeError(f"source must be a frame with the columns of users and items, not a {type(source).__name__}")
-    with in_one_sentence(WRONG):
-        names, types = names_of(source, library), declared_types(source, library)
+    names, types = in_one_sentence(WRONG, lambda: (names_of(source, library), declared_types(source, library)))
     question.check_columns(names)
     kinds = check_types(types, question)
     known = None if candidates is None else known_rows(candidates, question.items, kinds)
-    with in_one_sentence(WRONG):
+
+    def counted() -> Any:
         counts = _counted(kept_rows(source, library, types, kinds, question), question)
         counts = counts.collect() if isinstance(counts, nw.LazyFrame) else counts
-        if known is not None:
-            counts = _matched(counts, known, library, question)
-    return FrameCounts(counts, question.keys, library)
+        return counts if known is None else _matched(counts, known, library, question)
+
+    return FrameCounts(in_one_sentence(WRONG, counted), question.keys, library)
 
 
 def _counted(rows: Any, question: Question) -> Any:
@@ -77,7 +77,7 @@ def _typed(columns: dict[str, list[Any]], like: Any, library: FrameKind) -> Any:
     return pd.DataFrame({name: pd.Series(cells, dtype=like.dtypes[name]) for name, cells in columns.items()})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FrameCounts:
     """A frame of (item, score)."""
 
@@ -104,8 +104,7 @@ class FrameCounts:
     def _of_class(self, score: int, ranks: list[int]) -> list[tuple[object, ...]]:
         """The items of one class at these ranks, in the order of their names."""
         tied = self.counts.filter(nw.col("score") == score).select(*self.keys)
-        with in_one_sentence(WRONG):
-            rows = tied.sort(*self.keys)[[rank - 1 for rank in ranks]].rows()
+        rows = in_one_sentence(WRONG, lambda: tied.sort(*self.keys)[[rank - 1 for rank in ranks]].rows())
         return [tuple(part.item() if isinstance(part, np.generic) else part for part in row) for row in rows]
 
 

@@ -50,7 +50,7 @@ class Uncounted:
         raise RuntimeError("nothing was counted yet")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Held:
     """The names behind the positions 0 .. d - 1: best score first."""
 

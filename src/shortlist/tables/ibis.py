@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,13 +35,17 @@ def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts
     forms = [item_kind(item, str(kinds[item])) for item in question.items]
     if question.value is not None and not (kinds[question.value].is_numeric() or kinds[question.value].is_boolean()):
         raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
-    with in_one_sentence(WRONG):
-        texts = Texts.of(table, "text" in forms)
+    texts = in_one_sentence(WRONG, lambda: Texts.of(table, "text" in forms))
     known = None if candidates is None else _known(candidates, forms, texts, question)
-    with in_one_sentence(WRONG):
+
+    def counted() -> IbisCounts:
         counts = _counted(_rows(table, forms, texts, question), question)
         held = counts if known is None else _matched(counts, known, question)
-        return IbisCounts(held.cache(), question.keys, forms, texts)
+        found = IbisCounts(held.cache(), question.keys, forms, texts)
+        found.check_names()
+        return found
+
+    return in_one_sentence(WRONG, counted)
 
 
 @ibis.udf.scalar.builtin(name="encode")  # type: ignore[untyped-decorator]
@@ -51,6 +56,11 @@ def _encode(words: str) -> bytes:  # type: ignore[empty-body]
 @ibis.udf.scalar.builtin(name="decode")  # type: ignore[untyped-decorator]
 def _decode(letters: bytes) -> str:  # type: ignore[empty-body]
     """And back."""
+
+
+@ibis.udf.scalar.builtin(name="date")  # type: ignore[untyped-decorator]
+def _day(moment: dt.date) -> dt.date:  # type: ignore[empty-body]
+    """SQLite's one spelling of a day, for its columns of dates hold any text or number; None for no day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +106,16 @@ def _item(column: Any, form: Kind, texts: Texts) -> Any:
     if form == "text":
         return texts.hidden(column.cast("string"))
     if form == "date":
-        return column.year().between(FIRST.year, LAST.year).ifelse(column, None)
-    return column.cast(TYPES[form])
+        day = _day(column) if texts.backend == "sqlite" else column
+        return day.year().between(FIRST.year, LAST.year).ifelse(day, None)
+    return _whole(column, form) if texts.backend == "sqlite" else column.cast(TYPES[form])
+
+
+def _whole(column: Any, form: Kind) -> Any:
+    """SQLite's columns hold anything: what is not of the declared type is missing."""
+    number = column.cast("int64")
+    fits = column.typeof() == "integer"
+    return (fits & number.isin([0, 1]) if form == "boolean" else fits).ifelse(column, None)
 
 
 def _user(column: Any) -> Any:
@@ -163,20 +181,35 @@ class IbisCounts:
         return own_frame("ibis", [TYPES[form] for form in self.forms])
 
     def classes(self) -> list[tuple[int, int]]:
-        with in_one_sentence(WRONG):
-            found = self.counts.group_by("score").agg(size=self.counts.count()).to_pyarrow().to_pydict()
+        sizes = self.counts.group_by("score").agg(size=self.counts.count())
+        found = in_one_sentence(WRONG, lambda: sizes.to_pyarrow().to_pydict())
         return list(zip(found["score"], found["size"], strict=True))
+
+    def check_names(self) -> None:
+        """Refuse now what could not be named later.
+
+        SQLite's columns hold anything, whatever their declared type, and it runs in this process: every name passes
+        through once and is forgotten. DuckDB may have taken over text from memory without a look at its bytes.
+        """
+        texts = [key for key, form in zip(self.keys, self.forms, strict=True) if form == "text"]
+        if self.texts.backend == "sqlite":
+            self._named(self.counts)
+        elif self.texts.backend == "duckdb" and texts:
+            self.counts.agg(**{key: self.texts.shown(self.counts[key]).length().max() for key in texts}).to_pyarrow()
 
     def winners(self, places: Sequence[Place]) -> list[tuple[object, ...]]:
         scores, ranks = zip(*places, strict=True)
         wanted = ibis.memtable({"n": list(range(len(places))), "score": list(scores), "rank": list(ranks)})
-        with in_one_sentence(WRONG):
+
+        def found() -> list[tuple[object, ...]]:
             tied = self.counts.filter(self.counts.score.isin(sorted(set(scores))))
             number = ibis.row_number().over(group_by=tied.score, order_by=[tied[key] for key in self.keys]) + 1
-            named = tied.mutate(rank=number).inner_join(wanted, ["score", "rank"])
-            shown = {
-                key: self.texts.shown(named[key]) if form == "text" else named[key]
-                for key, form in zip(self.keys, self.forms, strict=True)
-            }
-            found = named.order_by("n").select(**shown).to_pyarrow()
+            return self._named(tied.mutate(rank=number).inner_join(wanted, ["score", "rank"]).order_by("n"))
+
+        return in_one_sentence(WRONG, found)
+
+    def _named(self, rows: Any) -> list[tuple[object, ...]]:
+        parts = zip(self.keys, self.forms, strict=True)
+        shown = {key: self.texts.shown(rows[key]) if form == "text" else rows[key] for key, form in parts}
+        found = rows.select(**shown).to_pyarrow()
         return list(zip(*(found[key].to_pylist() for key in self.keys), strict=True))

@@ -23,7 +23,10 @@ def watched(connection: Any, tell: Callable[[float], None] | None) -> Iterator[N
 
     def look() -> None:
         while not done.wait(EVERY):
-            share = connection.query_progress()
+            try:
+                share = connection.query_progress()
+            except Exception:  # the work was stopped, and its connection closed
+                return
             if share >= 0:
                 tell(min(share / 100, 1.0))
 

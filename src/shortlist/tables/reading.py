@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 
 def fresh() -> str:
@@ -17,20 +19,27 @@ class TableError(ValueError):
     """A table that cannot be counted. Its text shows nothing of the table."""
 
 
-@contextlib.contextmanager
-def in_one_sentence(what: str) -> Iterator[None]:
-    """Engines put rows into their errors; ours say what failed, and in which class of error."""
+def in_one_sentence(what: str, action: Callable[[], Result]) -> Result:
+    """What the action gives. Engines put rows into their errors; ours say what failed, and in which class of error.
+
+    The error is raised outside of any `except`, for `from None` hides the engine's and keeps it as `__context__`.
+    """
+    told: BaseException
     try:
-        yield
-    except (TableError, KeyboardInterrupt):
-        raise
-    except Exception as error:
-        if str(error).startswith(("Query interrupted", "INTERRUPT")):  # DuckDB's words for Ctrl-C
-            raise KeyboardInterrupt from None
-        raise TableError(f"{what}: {_reason(error)}") from None
+        return action()
+    except TableError as error:
+        told = TableError(*error.args)
+    except KeyboardInterrupt:
+        told = KeyboardInterrupt()
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # polars' own
+            raise
+        interrupted = str(error).startswith(("Query interrupted", "INTERRUPT"))  # DuckDB's words for Ctrl-C
+        told = KeyboardInterrupt() if interrupted else TableError(f"{what}: {_reason(error)}")
+    raise told
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     """What kind of error it was: its class, or a known reason. Never its own words, nor where: that counts rows."""
     words = str(error)
     known = next((said for pattern, said in REASONS.items() if re.search(pattern, words)), None)
@@ -39,12 +48,20 @@ def _reason(error: Exception) -> str:
 
 REASONS = {
     r"unterminated quote": "a quote is opened and never closed",
+    r"Maximum line size": "a line is longer than 2,000,000 bytes",
+    r"state machine reached an invalid state": "its lines end in different ways, or a quote stands where none may",
     r"Expected Number of Columns": "a line has more or fewer fields than the header",
-    r"Invalid unicode|not utf-8|not valid UTF8": "the text is not UTF-8; convert the file first",
+    r"nvalid unicode|not utf-8|not valid UTF8|nvalid (?:UTF|utf)-?8|nvalid string encoding|to UTF-8|codec can't": (
+        "the text is not UTF-8; convert it first"
+    ),
+    r"byte order mark": "it begins with a byte order mark; write it as UTF-8 without one",
     r"Malformed JSON": "a line is no JSON object",
+    r"JSON transform error": "a line is no JSON object, or has a field twice",
+    r"maximum_object_size": "a line is longer than 16 MB",
+    r"GZIP": "it is no whole gzip file",
     r"too small to be a Parquet|No magic bytes|not a parquet|Invalid.*Parquet": "it is no parquet file",
     r"Permission denied": "it may not be read",
     r"Out of Memory|out of memory": "the engine ran out of memory; give it more, or more disk for temporary files",
-    r"Could not convert|Conversion Error": "the candidates do not fit the type of the item column",
+    r"Could not convert|Conversion Error": "a value does not fit the type of its column",
     r"Connection (?:already )?closed|Connection Error": "its connection is closed",
 }

@@ -18,9 +18,11 @@ def count_relation(relation: Any, question: Question, candidates: object) -> sql
     view, table = fresh(), fresh()
 
     def run(statement: str) -> list[Any]:
-        with in_one_sentence("the relation cannot be counted"):
+        def ask() -> list[Any]:
             result = relation.query(view, statement)
             return [] if result is None else result.fetchall()
+
+        return in_one_sentence("the relation cannot be counted", ask)
 
     question.check_columns(relation.columns)
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
@@ -32,6 +34,9 @@ def count_relation(relation: Any, question: Question, candidates: object) -> sql
         known = sql.listed(known_rows(candidates, question.items, kinds), source, question)
     held = sql.matched(sql.counting(source, question), known, question)
     run(f"CREATE TEMP TABLE {table} AS {held}")
+    texts = [key for key, kind in zip(question.keys, kinds, strict=True) if kind == "text"]
+    if texts:  # taken over from memory they may be no UTF-8, which only `decode` looks at: refuse now, not when named
+        run(f"SELECT {', '.join(f'max(length(decode(encode({key}))))' for key in texts)} FROM {table}")
     counts = sql.Counts(run, table, question.keys, own_frame("duckdb", [sql.TYPES[kind] for kind in kinds]))
     weakref.finalize(counts, _forget, relation, view, table)
     return counts

@@ -34,9 +34,12 @@ def count_spark(table: Any, question: Question, candidates: object) -> SparkCoun
     if question.value is not None and not is_number(kinds[question.value]):
         raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
     known = None if candidates is None else _known(table, candidates, forms, question)
-    with in_one_sentence(WRONG):
+
+    def counted() -> Any:
         counts = _counted(_rows(table, kinds, forms, question), question)
-        held = (counts if known is None else _matched(counts, known, question)).persist()
+        return (counts if known is None else _matched(counts, known, question)).persist()
+
+    held = in_one_sentence(WRONG, counted)
     result = SparkCounts(held, question.keys, tuple(forms))
     weakref.finalize(result, _forget, held)
     return result
@@ -59,6 +62,9 @@ def _items(forms: list[Kind], question: Question) -> list[Any]:
 
 
 def _item(column: Any, form: Kind) -> Any:
+    """Bytes that are no UTF-8 are refused: Spark would show others in their place."""
+    if form == "text":
+        return sf.validate_utf8(column.cast("string"))
     shown = sf.when(sf.year(column).between(FIRST.year, LAST.year), column) if form == "date" else column
     return shown.cast(TYPES[form])
 
@@ -127,15 +133,17 @@ class SparkCounts:
         return own_frame("spark", [TYPES[form] for form in self.forms])
 
     def classes(self) -> list[tuple[int, int]]:
-        with in_one_sentence(WRONG):
-            return [(row[0], row[1]) for row in self.counts.groupBy("score").count().collect()]
+        rows = in_one_sentence(WRONG, lambda: self.counts.groupBy("score").count().collect())
+        return [(row[0], row[1]) for row in rows]
 
     def winners(self, places: Sequence[Place]) -> list[tuple[object, ...]]:
         rows = [(n, score, rank) for n, (score, rank) in enumerate(places)]
-        with in_one_sentence(WRONG):
+
+        def found() -> Any:
             wanted = self.counts.sparkSession.createDataFrame(rows, "n int, score bigint, rank int")
             tied = self.counts.where(sf.col("score").isin(sorted({score for score, _ in places})))
             order = Window.partitionBy("score").orderBy(*self.keys)
             named = tied.withColumn("rank", sf.row_number().over(order)).join(sf.broadcast(wanted), ["score", "rank"])
-            found = named.orderBy("n").select(*self.keys).collect()
-        return [tuple(row) for row in found]
+            return named.orderBy("n").select(*self.keys).collect()
+
+        return [tuple(row) for row in in_one_sentence(WRONG, found)]

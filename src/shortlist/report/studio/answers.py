@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from typing import Any
 
 from shortlist._text import terminal_safe
@@ -11,7 +12,9 @@ from shortlist.report.odds import in_short, odds, percent
 from shortlist.report.one_release import spent_share
 from shortlist.report.studio.expected import expected
 from shortlist.report.studio.folder import LEDGERS, LISTS, TABLES, Folder
+from shortlist.report.studio.limits import BusyError, Limits
 from shortlist.report.studio.page import studio_page
+from shortlist.report.studio.planner import Planner
 from shortlist.report.studio.question import Plan, Question, ledger_facts, new_ledger
 from shortlist.report.studio.work import Job, Work
 
@@ -22,8 +25,11 @@ Answer = tuple[int, str, bytes, str]
 class Answers:
     """By route. Routes are fixed words; a job's name is looked up, never a path."""
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: Folder, limits: Limits) -> None:
         self._folder = folder
+        self._limits = limits
+        self._plans = threading.BoundedSemaphore(limits.plans)
+        self._planner = Planner(limits.plan_seconds)
         self._work = Work(folder)
         self._page = studio_page().encode()
 
@@ -31,6 +37,10 @@ class Answers:
     def busy(self) -> bool:
         """Whether a release is under way."""
         return self._work.busy
+
+    def close(self) -> None:
+        """End the plans that are being computed."""
+        self._planner.close()
 
     def get(self, route: tuple[str, ...]) -> Answer:
         match route:
@@ -53,7 +63,7 @@ class Answers:
             case ("ledger",):
                 return _json({"name": self._folder.name(new_ledger(self._folder, asked)), **self._state()})
             case ("plan",):
-                return _json(self._plan(asked))
+                return _json(self._in_turn(asked))
             case ("release",):
                 return _json({"job": self._work.confirm(asked.get("confirm"), asked.get("agree")).name})
         return _json({"error": "there is nothing of that name"}, 404)
@@ -68,10 +78,19 @@ class Answers:
             "done": [self._told(job) for job in self._work.done()],
         }
 
+    def _in_turn(self, asked: dict[str, Any]) -> dict[str, Any]:
+        if not self._plans.acquire(timeout=self._limits.plan_seconds):
+            raise BusyError("the studio is busy with other plans; look at the plan again in a moment")
+        try:
+            return self._plan(asked)
+        finally:
+            self._plans.release()
+
     def _plan(self, asked: dict[str, Any]) -> dict[str, Any]:
         """The plan and the word that confirms it."""
         plan = Plan.of(Question.of(self._folder, asked))
         before, after = plan.room()
+        described = expected(plan, asked, self._planner)
         found = odds(plan.guarantee)
         return {
             "confirm": self._work.offer(plan),
@@ -92,7 +111,7 @@ class Answers:
             "share_after": after.share,
             "left": before.left,
             "left_after": after.left,
-            "expected": expected(plan, asked),
+            "expected": described,
         }
 
     def _told(self, job: Job) -> dict[str, Any]:

@@ -8,6 +8,7 @@ path, no header and no value of a request ever reaches the log.
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
 import secrets
@@ -23,12 +24,12 @@ from urllib.parse import unquote, urlsplit
 
 from shortlist.report.studio.answers import Answers
 from shortlist.report.studio.folder import Folder
+from shortlist.report.studio.limits import BusyError, Connections, Limits
 from shortlist.report.studio.work import SAID
 
 MOST_BYTES = 1 << 20
 """Of a request's body."""
-WAIT = 15.0
-"""Seconds until a silent connection is closed."""
+BUSY = json.dumps({"error": "the studio is busy with other connections; try again in a moment"}).encode()
 HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -53,11 +54,15 @@ class Studio(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, folder: Folder, *, port: int = 0, log: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, folder: Folder, *, port: int = 0, log: Callable[[str], None] | None = None, limits: Limits | None = None
+    ) -> None:
         super().__init__(("127.0.0.1", port), Handler)
         self.token = secrets.token_urlsafe(32)
         self.folder = folder
-        self.answers = Answers(folder)
+        self.limits = limits or Limits()
+        self.connections = Connections(self.limits.connections)
+        self.answers = Answers(folder, self.limits)
         self._log = log or _to_stderr
         self._log_lock = threading.Lock()
 
@@ -65,6 +70,27 @@ class Studio(ThreadingHTTPServer):
         """Without the standard library's question to the name service, which may take seconds."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
+
+    def server_close(self) -> None:
+        super().server_close()
+        if hasattr(self, "answers"):  # the port may have been taken
+            self.answers.close()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """A thread for the connection, if it is let in; otherwise two lines, which fit into the system's buffer."""
+        if self.connections.enter(request):
+            super().process_request(request, client_address)
+            return
+        self.say("refused: busy 503")
+        head = f"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: {len(BUSY)}"
+        with contextlib.suppress(OSError):
+            request.setblocking(False)
+            request.sendall(f"{head}\r\nRetry-After: 1\r\nConnection: close\r\n\r\n".encode() + BUSY)
+        self.shutdown_request(request)
+
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        self.connections.leave(request)
 
     @property
     def address(self) -> str:
@@ -91,7 +117,10 @@ class Handler(BaseHTTPRequestHandler):
     server: Studio
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "shortlist", ""
-    timeout = WAIT
+
+    def setup(self) -> None:
+        super().setup()
+        self.connection.settimeout(self.server.limits.silence)
 
     def do_GET(self) -> None:
         self._serve("GET")
@@ -102,6 +131,7 @@ class Handler(BaseHTTPRequestHandler):
     def _serve(self, method: str) -> None:
         try:
             route = self._admitted(method)
+            self.server.connections.serve(self.connection, True)
             if method == "POST":
                 status, kind, body, name = self.server.answers.post(route, self._body())
             else:
@@ -109,6 +139,8 @@ class Handler(BaseHTTPRequestHandler):
         except RefusedError as error:
             self._refuse(error.status, error.word)
             return
+        except BusyError as error:
+            status, kind, name, body = 503, "application/json", "", json.dumps({"error": str(error)}).encode()
         except SAID as error:
             status, kind, name = 400, "application/json", ""
             body = json.dumps({"error": self.server.folder.words(error)}).encode()
@@ -116,6 +148,7 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"failed: {type(error).__name__}")
             return
         self._send(status, kind, body, name)
+        self.server.connections.serve(self.connection, False)
         self.server.say(f"{method} {route[0] if status != 404 else 'unknown'} {status}")
 
     def _admitted(self, method: str) -> tuple[str, ...]:

@@ -1,0 +1,23 @@
+"""Where the `shortlist` command begins: signals first, then all that takes time to load."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+from shortlist._signals import COMMAND, STOPS
+
+
+def main() -> None:
+    """Run the command and end the process.
+
+    It ends with 0, 1 for bad input, 2 for bad usage, 3 for an exceeded budget, or 128 + a signal that stopped it (130
+    for Ctrl-C).
+    """
+    COMMAND.install()
+    from shortlist.cli import work
+
+    code = COMMAND.run(work)
+    for kind in STOPS:  # all is done and told
+        signal.signal(kind, signal.SIG_IGN)
+    sys.exit(code)

@@ -1,0 +1,119 @@
+"""Ctrl-C, a hang-up or a termination end the command with one line and 128 + the signal, at whatever moment they come.
+
+While the command is loaded there is nothing to take away, so it ends on the spot: an error raised inside an import
+could get lost, or be told by a traceback. While it works `Stopped` is raised, and what was made for a while goes as
+after any other error. Where such an error cannot pass (a finalizer, an engine's callback) it is noted, and raised at
+the next `check`. When it ends, nothing may stop it any more.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+TYPE_CHECKING = False  # that of `typing`, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Literal
+
+STOPS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
+
+
+class Stopped(BaseException):
+    """A signal ended the command."""
+
+
+class Command:
+    """What a signal does to the one command that this process runs."""
+
+    def __init__(self) -> None:
+        self.begin()
+        self._before: dict[int, Any] = {}
+        self._unraisable = sys.unraisablehook
+
+    def begin(self) -> None:
+        """As if nothing had come yet."""
+        self.phase: Literal["loading", "working", "ending", "telling"] = "loading"
+        self.by: int | None = None
+        """The signal that came first."""
+        self.more: Callable[[], str] | None = None
+        """Says whether something was booked, where it may be."""
+        self._process = os.getpid()
+
+    def install(self) -> None:
+        """Take the signals over, but for those that whoever started the command wants ignored (nohup)."""
+        sys.unraisablehook = self._lost
+        for kind in STOPS:
+            if signal.getsignal(kind) is not signal.SIG_IGN:
+                self._before[kind] = signal.signal(kind, self._stop)
+
+    def restore(self) -> None:
+        """Give them back, for a process that goes on."""
+        for kind, handler in self._before.items():
+            signal.signal(kind, handler)
+        sys.unraisablehook = self._unraisable
+
+    def run(self, work: Callable[[], int]) -> int:
+        """The exit code of the work, or of the signal that stopped it, which is told in one line."""
+        try:
+            try:
+                self.phase = "working"
+                code = work()
+            finally:
+                self.phase = "ending"
+        except BaseException:
+            self.phase = "ending"
+            if self.by is None:
+                raise
+            code = 128 + self.by
+        if self.by is None or code == 0:
+            return code
+        self._tell()
+        return 128 + self.by
+
+    def check(self) -> None:
+        """Raise a signal that was noted and could not be raised when it came."""
+        if self.by is not None and self.phase == "working":
+            raise Stopped
+
+    def _stop(self, number: int, _frame: object) -> None:
+        if os.getpid() != self._process:  # a forked child: its parent tells
+            os._exit(128 + number)
+        if self.phase == "loading":
+            _end("shortlist: stopped; nothing was booked\n", number)
+        if self.phase == "telling":
+            _end("shortlist: stopped; see `shortlist ledger show` for what was booked\n", self.by or number)
+        self.by = self.by or number
+        if self.phase == "working":
+            raise Stopped
+
+    def _lost(self, found: Any) -> None:
+        """Python cannot raise in a finalizer, and would print a traceback."""
+        if not isinstance(found.exc_value, Stopped):
+            self._unraisable(found)
+
+    def _tell(self) -> None:
+        from shortlist._files import sweep
+
+        sweep()
+        self.phase = "telling"
+        said = "nothing was booked" if self.more is None else self.more()
+        self.phase = "ending"
+        _write(f"shortlist: stopped; {said}\n")
+
+
+COMMAND = Command()
+
+
+def _write(text: str) -> None:
+    """To the screen, whoever still listens."""
+    try:
+        os.write(2, text.encode(errors="replace"))
+    except OSError:
+        return
+
+
+def _end(text: str, number: int) -> None:
+    _write(text)
+    os._exit(128 + number)

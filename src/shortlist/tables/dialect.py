@@ -1,0 +1,164 @@
+"""The dialect of text tables, checked on the bytes before DuckDB reads them: one physical line is one row.
+
+A reader that follows a quote to wherever the next one stands lets one person's line swallow everybody's in between.
+Here a quote opens and closes on its line and inside one field, or the whole file is refused. The check runs over
+blocks of whole lines, at the speed of numpy.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import IO, Any, TypeVar
+
+import numpy as np
+
+from shortlist.tables.reading import TableError
+
+BLOCK = 1 << 24
+"""Bytes that are looked at together."""
+LONGEST = 2_000_000
+"""Bytes of a line: DuckDB's own limit."""
+MARK = b"\xef\xbb\xbf"
+"""UTF-8's byte order mark, which may stand at the start of a file."""
+NEWLINE, RETURN, QUOTE = b'\n\r"'
+ENDLESS = f"a line is longer than {LONGEST:,} bytes"
+OPEN = (
+    "a quote opens on one line and does not close on it. If fields may hold line breaks, and you trust whoever wrote "
+    "the file, write multiline=True (--multiline)"
+)
+STRAY = 'a quote stands where none may: quote a whole field or nothing of it, and write "" for a quote inside'
+NEVER = "a quote is opened and never closed"
+RETURNS = "it has a carriage return inside a line; end lines with LF or CRLF"
+MIXED = "some of its lines end with CRLF and some with LF; write them all alike"
+NUL = "it holds NUL bytes, so it is no UTF-8 text; convert the file first"
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Fields between separators, a header in the first line; with quotes (CSV) or without any (TSV)."""
+
+    separator: str
+    quoted: bool
+    multiline: bool = False
+    """Whether quoted fields may hold line breaks: for a file whose writer is trusted."""
+
+    def options(self) -> str:
+        """What DuckDB is told. Rows over several lines need its reader of one thread."""
+        quote = '"' if self.quoted else ""
+        return (
+            f"auto_detect = false, header = true, delim = '{self.separator}', quote = '{quote}', escape = '{quote}', "
+            "strict_mode = true, ignore_errors = false, null_padding = false, allow_quoted_nulls = false, "
+            f"max_line_size = {LONGEST}{', parallel = false' if self.multiline else ''}"
+        )
+
+    def header(self, path: str) -> list[str]:
+        """The names in the first line, which is one line in every dialect."""
+        found = read(path, lambda file: file.readline(LONGEST + 1)).removeprefix(MARK)
+        line = found.removesuffix(b"\n").removesuffix(b"\r") if found.endswith(b"\n") else found
+        names = None if b"\r" in line or b"\0" in line or len(line) > LONGEST else self._fields(line)
+        if names is None:
+            raise TableError(f"{path} cannot be counted: its header is no line of UTF-8 text in this dialect")
+        if names == [""]:
+            raise TableError(f"{path} cannot be counted: it has no header with the names of its columns")
+        return names
+
+    def _fields(self, line: bytes) -> list[str] | None:
+        try:
+            words = line.decode()
+        except UnicodeDecodeError:
+            return None
+        if not self.quoted or '"' not in words:
+            return words.split(self.separator)
+        field = r'"(?:[^"]|"")*"|[^",]*'
+        if not re.fullmatch(f"(?:{field})(?:,(?:{field}))*", words):
+            return None
+        found = re.findall(f"(?:^|,)({field})", words)
+        return [one[1:-1].replace('""', '"') if one.startswith('"') else one for one in found]
+
+    def check(self, path: str) -> None:
+        """Refuse a file in which one line could change how another is read.
+
+        Raises
+        ------
+        TableError
+            saying what is wrong, not where: that would count rows.
+        """
+        wrong = read(path, self._wrong)
+        if wrong is not None:
+            raise TableError(f"{path} cannot be counted: {wrong}")
+
+    def _wrong(self, file: IO[bytes]) -> str | None:
+        inside, pairs = False, None
+        for block in _blocks(file):
+            if block is None:
+                return ENDLESS
+            if b"\0" in block:
+                return NUL
+            if not self.multiline:  # where fields hold line breaks, DuckDB looks at those outside of quotes
+                pairs = block[: block.find(b"\n")].endswith(b"\r") if pairs is None else pairs
+                said = _ends(block, pairs)
+                if said is not None:
+                    return said
+            if self.quoted and b'"' in block:
+                said, inside = self._misquoted(block, inside)
+                if said is not None:
+                    return said
+        return NEVER if inside else None
+
+    def _misquoted(self, block: bytes, inside: bool) -> tuple[str | None, bool]:
+        """(what is wrong, whether a quoted field goes on after the block), for a block that begins with a line."""
+        letters = np.frombuffer(block if block.endswith(b"\n") else block + b"\n", np.uint8)
+        places = np.flatnonzero(letters == QUOTE if self.multiline else (letters == QUOTE) | (letters == NEWLINE))
+        marks = letters[places] == QUOTE
+        if (np.bitwise_xor.accumulate(marks) & ~marks).any():  # a line that ends after an odd number of quotes
+            return OPEN, False
+        quotes = places[marks]
+        before, after = letters[quotes[inside::2] - 1], letters[quotes[not inside :: 2] + 1]
+        if not (self._edge(before).all() and (self._edge(after) | (after == RETURN)).all()):
+            return STRAY, False
+        return None, inside != bool(len(quotes) % 2)
+
+    def _edge(self, letters: np.ndarray[Any, np.dtype[np.uint8]]) -> Any:
+        """Whether a quoted field may begin after these letters, or end before them; two quotes are one inside it."""
+        return (letters == ord(self.separator)) | (letters == NEWLINE) | (letters == QUOTE)
+
+
+def _ends(block: bytes, pairs: bool) -> str | None:
+    """What is wrong with the ends of lines, which are all like the first one."""
+    if b"\r" not in block:
+        return MIXED if pairs and b"\n" in block else None
+    found, both = block.count(b"\r"), block.count(b"\r\n")
+    if found != both:
+        return RETURNS
+    return None if pairs and both == block.count(b"\n") else MIXED
+
+
+def _blocks(file: IO[bytes]) -> Iterator[bytes | None]:
+    """Blocks of whole lines, without the byte order mark; None for a line that does not end."""
+    rest = file.read(len(MARK)).removeprefix(MARK)
+    while more := file.read(BLOCK):
+        cut = more.rfind(b"\n") + 1
+        if cut:
+            yield rest + more[:cut]
+        rest = more[cut:] if cut else rest + more
+        if len(rest) > LONGEST:
+            yield None
+            return
+    yield rest
+
+
+def read(path: str, action: Callable[[IO[bytes]], Result]) -> Result:
+    """What the action makes of the bytes of a file, unpacked if its name ends in .gz."""
+    opened: Any = gzip.open if path.endswith(".gz") else open
+    try:
+        with opened(path, "rb") as file:
+            return action(file)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        pass
+    raise TableError(f"{path} cannot be read: it is no whole gzip file")

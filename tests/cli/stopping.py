@@ -1,0 +1,116 @@
+"""`python -m tests.cli.stopping MOMENT SIGNAL ARGUMENTS..`: the real command, which gets a real signal at that moment.
+
+The process sends the signal to itself, so nothing depends on how fast it is.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from importlib import import_module
+
+
+def send():
+    os.kill(os.getpid(), NUMBER)
+
+
+class AtImport:
+    """The signal comes when a module is looked for: before it is loaded, and inside Python's import."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def find_spec(self, name, *_):
+        if name == self._name:
+            send()
+
+
+def before(module, name):
+    """The signal comes when that function is called."""
+    home = import_module(module)
+    work = getattr(home, name)
+
+    def stopped(*arguments, **words):
+        send()
+        return work(*arguments, **words)
+
+    setattr(home, name, stopped)
+
+
+def after(module, name):
+    """The signal comes when that function is done."""
+    home = import_module(module)
+    work = getattr(home, name)
+
+    def stopped(*arguments, **words):
+        found = work(*arguments, **words)
+        send()
+        return found
+
+    setattr(home, name, stopped)
+
+
+def counting():
+    """From another thread, while DuckDB counts: the main thread is not in Python."""
+    from contextlib import contextmanager
+
+    import shortlist.commands.top as top
+    import shortlist.tables.progress as progress
+
+    progress.EVERY = 0.0
+    sent = []
+
+    def tell(share):
+        if not sent and share > 0:
+            sent.append(share)
+            send()
+
+    @contextmanager
+    def bar():
+        yield tell
+
+    top._bar = bar
+
+
+def in_a_finalizer():
+    """Where Python cannot raise: the signal is noted, and stops the command at its next step."""
+    import shortlist.commands.top as top
+
+    class Dies:
+        def __del__(self):
+            send()
+
+    deliver = top._deliver
+
+    def delivered(*arguments):
+        Dies()
+        return deliver(*arguments)
+
+    top._deliver = delivered
+
+
+MOMENTS = {
+    "loading numpy": lambda: sys.meta_path.insert(0, AtImport("numpy")),
+    "loading the commands": lambda: sys.meta_path.insert(0, AtImport("shortlist.commands.top")),
+    "loading DuckDB": lambda: sys.meta_path.insert(0, AtImport("duckdb")),
+    "before the charge": lambda: before("shortlist.commands.top", "uncounted"),
+    "after the charge": lambda: before("shortlist.commands.top", "counted"),
+    "counting": counting,
+    "drawing": lambda: before("shortlist.commands.top", "explained"),
+    "in a finalizer": in_a_finalizer,
+    "writing": lambda: before("shortlist.commands.output", "_write_csv"),
+    "written": lambda: after("shortlist.commands.output", "_write_csv"),
+    "reported": lambda: before("shortlist._files", "_sync"),
+    "done": lambda: after("shortlist.commands.top", "_deliver"),
+    "ending": lambda: atexit.register(send),
+}
+
+if __name__ == "__main__":
+    moment, number, *rest = sys.argv[1:]
+    NUMBER = int(number)
+    sys.argv = ["shortlist", *rest]
+    MOMENTS[moment]()
+    from shortlist._entry import main
+
+    main()

@@ -1,0 +1,109 @@
+"""Whenever the command is stopped: one line, 128 + the signal, and nothing left behind but what was booked."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+import shortlist as sl
+from shortlist import Ledger, PureDP
+from tests.cli.stopping import MOMENTS
+from tests.storm import HOME
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LOADING = [moment for moment in MOMENTS if moment.startswith("loading") and moment != "loading DuckDB"]
+BOOKED = ["after the charge", "counting", "drawing", "in a finalizer", "writing", "written", "reported", "done"]
+KINDS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    """Enough rows that DuckDB tells how far it is."""
+    path = tmp_path_factory.mktemp("rows") / "rows.csv"
+    numbers = pl.select(pl.int_range(400_000).alias("n"))
+    numbers.select(user_id=pl.col("n").hash(1), movie=pl.col("n").hash(2) % 5_000).write_csv(path)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("spill", "home"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "home" / "known.txt").write_text("\n".join(map(str, range(5000))))
+    Ledger(tmp_path / "home" / "budget.db", budget=PureDP(3.0))
+    return tmp_path
+
+
+def stopped(folder, rows, moment, kind, *more):
+    asked = ("top", rows, "-k", 2, "--user", "user_id", "--item", "movie", "--candidates", "known.txt", "--epsilon", 1)
+    return subprocess.run(
+        [sys.executable, "-m", "tests.cli.stopping", moment, str(int(kind)), *map(str, asked), *more],
+        cwd=folder / "home",
+        env={**os.environ, "PYTHONPATH": f"{HOME.parent}{os.pathsep}{ROOT}", "TMPDIR": str(folder / "spill")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        preexec_fn=lambda: signal.signal(kind, signal.SIG_DFL),  # a runner may ignore some
+    )  # fmt: skip
+
+
+def left(folder):
+    """All files there are."""
+    assert not os.listdir(folder / "spill")
+    found = {path.name for path in (folder / "home").iterdir()}
+    assert found <= {"known.txt", "budget.db", "list.csv", "top.html"}
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("moment", LOADING)
+def test_while_it_is_loaded_nothing_has_happened(folder, rows, moment, kind):
+    done = stopped(folder, rows, moment, kind, "--ledger", "budget.db", "--out", "list.csv")
+    assert (done.returncode, done.stdout) == (128 + kind, "")
+    assert done.stderr == "shortlist: stopped; nothing was booked\n"
+    assert left(folder) == {"known.txt", "budget.db"}
+    assert not Ledger(folder / "home" / "budget.db").entries()
+
+
+@pytest.mark.parametrize("moment", ["loading DuckDB", "before the charge", *BOOKED])
+def test_it_says_whether_the_charge_was_booked(folder, rows, moment):
+    kind = KINDS[list(MOMENTS).index(moment) % len(KINDS)]
+    book = Ledger(folder / "home" / "budget.db")
+    book.charge(PureDP(0.5), purpose="another")
+    done = stopped(folder, rows, moment, kind, "--ledger", "budget.db", "--out", "list.csv", "--report", "top.html")
+    booked = moment in BOOKED
+    said = "the charge was booked as entry 2 and stays" if booked else "nothing was booked"
+    assert (done.returncode, done.stderr) == (128 + kind, f"shortlist: stopped; {said}\n")
+    assert len(book.entries()) == 1 + booked
+    assert ("list.csv" in left(folder)) == (moment == "done")
+    assert bool(done.stdout) == (moment in BOOKED[BOOKED.index("writing") :])
+    book.charge(PureDP(0.5))  # nobody holds a lock
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_without_a_ledger_nothing_is_booked(folder, rows, kind):
+    done = stopped(folder, rows, "counting", kind, "--out", "list.csv")
+    assert (done.returncode, done.stderr) == (128 + kind, "shortlist: stopped; nothing was booked\n")
+    assert left(folder) == {"known.txt", "budget.db"}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_signal_after_the_work_changes_nothing(folder, rows, kind):
+    done = stopped(folder, rows, "ending", kind, "--ledger", "budget.db", "--out", "list.csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert left(folder) == {"known.txt", "budget.db", "list.csv"}
+    assert len(sl.Ledger(folder / "home" / "budget.db").entries()) == 1
+
+
+def test_what_is_to_be_ignored_is_ignored(folder, rows):
+    """As `nohup` asks for."""
+    command = [sys.executable, "-m", "tests.cli.stopping", "counting", str(int(signal.SIGHUP)), "top", str(rows)]
+    asked = ["-k", "2", "--user", "user_id", "--item", "movie", "--candidates", "known.txt", "--epsilon", "1"]
+    done = subprocess.run([*command, *asked], cwd=folder / "home", capture_output=True, text=True, check=False,
+                          env={**os.environ, "PYTHONPATH": f"{HOME.parent}{os.pathsep}{ROOT}"}, timeout=120,
+                          preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,146 @@
+"""One interrupt per run, at every line of the count, the paid release and the whole `top` command, in this process."""
+
+import os
+import re
+import signal
+
+import polars as pl
+import pytest
+
+from shortlist import Ledger, PureDP, cli
+from shortlist._files import sweep
+from shortlist.mechanisms import NoisyMax
+from shortlist.tables.booked import Booked
+from shortlist.tables.count import counted, uncounted
+from shortlist.tables.question import Question
+from tests.storm import HOME, Storm, interrupt
+
+ASKED = Question.of("user", "item", None, None)
+KNOWN = ["a", "b", "c"]
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A table, a ledger, and a folder for what is temporary."""
+    for name in ("spill", "home"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spill"))
+    monkeypatch.chdir(tmp_path / "home")
+    pl.DataFrame({"user": range(9), "item": ["a", "a", "b"] * 3}).write_csv("rows.csv")
+    (tmp_path / "home" / "known.txt").write_text("\n".join(KNOWN))
+    return tmp_path
+
+
+def check_empty(home):
+    """No engine has left anything, and the one folder for all of them goes with the process."""
+    assert not list((home / "spill").glob("*/*"))
+    sweep()
+    assert not os.listdir(home / "spill")
+
+
+def test_a_count_that_is_interrupted_leaves_nothing(home):
+    def work():
+        return counted("rows.csv", ASKED, KNOWN, progress=lambda share: None).as_public().values.tolist()
+
+    files = ["tables/files.py", "tables/progress.py", "tables/count.py", "tables/reading.py", "_files.py"]
+    storm = Storm(work, files, before=sweep)
+    for place in storm.places:
+        with pytest.raises(KeyboardInterrupt):
+            storm.strike(place, interrupt)
+        check_empty(home)
+    assert work() == [6, 3, 0]
+    assert len(storm.places) > 80
+
+
+def test_a_paid_release_that_is_interrupted_is_paid_for_if_it_was_drawn(home):
+    """Booked before a row is read: an interrupt may cost the charge, never give a list without one."""
+    book = Ledger("budget.db", budget=PureDP(1000.0))
+    drawn = []
+
+    def work():
+        accepted = uncounted("rows.csv", ASKED, KNOWN)
+        paid = Booked.of(NoisyMax(epsilon=1.0), accepted, book, "storm")
+        drawn.append(paid.release(counted("rows.csv", ASKED, KNOWN)).items)
+
+    storm = Storm(work, ["tables/booked.py", "tables/held.py"])
+    for place in storm.places:
+        before, lists = len(book.entries()), len(drawn)
+        with pytest.raises(KeyboardInterrupt):
+            storm.strike(place, interrupt)
+        assert len(book.entries()) - before >= len(drawn) - lists
+        check_empty(home)
+    book.verify()
+
+
+TOP = ["top", "rows.csv", "-k", "2", "--user", "user", "--item", "item", "--candidates", "known.txt", "--epsilon", "1",
+       "--ledger", "budget.db", "--out", "list.csv", "--report", "top.html"]  # fmt: skip
+
+
+def run(capfd, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["shortlist", *TOP])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    return end.value.code, capfd.readouterr().err
+
+
+def check_stopped(home, kind, code, said, book, before):
+    """True words, whole files, no draft; a command whose work was done may have ended well."""
+    entries = [entry.number for entry in book.entries() if entry.number > before]
+    assert len(entries) <= 1
+    if code == 0:
+        assert (said, len(entries)) == ("", 1)
+    else:
+        charge = f"the charge was booked as entry {entries[0]} and stays" if entries else "nothing was booked"
+        assert (code, said) == (128 + kind, f"shortlist: stopped; {charge}\n")
+    files = set(os.listdir(home / "home"))
+    assert files <= {"rows.csv", "known.txt", "budget.db", "list.csv", "top.html"}
+    if "list.csv" in files:
+        assert re.fullmatch(r"item\r\n[abc]\r\n[abc]\r\n", (home / "home" / "list.csv").read_bytes().decode())
+        assert entries
+    if "top.html" in files:
+        assert (home / "home" / "top.html").read_text().rstrip().endswith("</html>")
+    assert not list((home / "spill").glob("*/*"))
+
+
+def storm_of_top(home, capfd, monkeypatch, files, chosen, most=10**9):
+    book = Ledger("budget.db", budget=PureDP(1e6))
+
+    def clean():
+        for name in ("list.csv", "top.html"):
+            (home / "home" / name).unlink(missing_ok=True)
+
+    storm = Storm(lambda: run(capfd, monkeypatch), files, before=clean)
+    places = list(filter(chosen, storm.places))
+    ends = []
+    for turn, place in enumerate(places[:: -(-len(places) // most)]):
+        kind = (signal.SIGINT, signal.SIGTERM)[turn % 2]
+        before = len(book.entries())
+        code, said = storm.strike(place, lambda kind=kind: signal.raise_signal(kind))
+        check_stopped(home, kind, code, said, book, before)
+        ends.append(code)
+    assert {130, 143} <= set(ends)
+    clean()
+    assert run(capfd, monkeypatch) == (0, "")
+    return ends
+
+
+def test_the_command_is_stopped_at_any_of_its_lines(home, capfd, monkeypatch):
+    own = ("top", "_deliver", "_whether_booked")
+    files = ["commands/top.py"]
+    ends = storm_of_top(home, capfd, monkeypatch, files, lambda place: place[0] == "line" and place[2] in own)
+    assert len(ends) > 30
+
+
+MOST = 1200
+"""Places of the long storm: evenly many of all that there are."""
+
+
+@pytest.mark.long
+def test_the_command_is_stopped_at_any_line_or_return_of_all_that_it_runs(home, capfd, monkeypatch):
+    rooms = ("commands", "tables", "privacy", "report", "mechanisms", "noise")
+    files = [str(path.relative_to(HOME)) for room in rooms for path in (HOME / room).rglob("*.py")]
+    files += ["_files.py", "_reading.py", "choose.py", "cli.py", "release.py", "scores.py"]
+    inside = [("cli.py", "main")]  # it gives the signals back
+    ends = storm_of_top(home, capfd, monkeypatch, files, lambda place: place[1:3] not in inside, most=MOST)
+    print(f"{len(ends):,} places; {sum(code != 0 for code in ends):,} runs stopped")
+    assert len(ends) > MOST // 2

@@ -1,0 +1,1 @@
+"""Planted bugs, each of which a named test must notice: `make mutants` (outside of the suite)."""

@@ -1,0 +1,163 @@
+"""Files are whole or not there, keep their mode and their links, and an interrupt leaves nothing beside them."""
+
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+import shortlist as sl
+from shortlist._files import remove, spill_folder, sweep, temporary_name, write_text, write_whole
+from shortlist.commands.output import write_table
+from tests.storm import Storm, interrupt
+
+COLUMNS = {"rank": [1, 2], "item": ["a", "b"]}
+
+
+def mode(path):
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+def check_whole(folder, path, old, new):
+    """The old file or the new one, and nothing beside it."""
+    assert path.read_bytes() in (old, new)
+    assert os.listdir(folder) == [path.name]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_table_is_whole_wherever_it_is_interrupted(tmp_path, suffix):
+    path = tmp_path / f"list.{suffix}"
+    storm = Storm(lambda: write_table(str(path), COLUMNS), ["_files.py", "commands/output.py"])
+    new = path.read_bytes()
+    for place in storm.places:
+        path.write_bytes(b"old")
+        with pytest.raises(KeyboardInterrupt):
+            storm.strike(place, interrupt)
+        check_whole(tmp_path, path, b"old", new)
+    assert len(storm.places) > 20
+
+
+def test_a_report_is_whole_wherever_it_is_interrupted(tmp_path, monkeypatch):
+    from datetime import UTC, datetime
+
+    class Noon(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+    monkeypatch.setattr("shortlist.report.one_release.datetime", Noon)
+    path = tmp_path / "top.html"
+    release = sl.top_k([3, 1, 2], 2, epsilon=1.0, monotone=True)
+    storm = Storm(lambda: release.report(path), ["_files.py", "release.py"])
+    new = path.read_bytes()
+    for place in storm.places:
+        path.write_bytes(b"old")
+        with pytest.raises(KeyboardInterrupt):
+            storm.strike(place, interrupt)
+        check_whole(tmp_path, path, b"old", new)
+
+
+def test_a_new_file_that_is_interrupted_is_not_there_or_whole(tmp_path):
+    path = tmp_path / "a.txt"
+    storm = Storm(lambda: write_text(str(path), "new"), ["_files.py"], before=lambda: path.unlink(missing_ok=True))
+    for place in storm.places:
+        with pytest.raises(KeyboardInterrupt):
+            storm.strike(place, interrupt)
+        assert os.listdir(tmp_path) in ([], ["a.txt"])
+        assert not path.exists() or path.read_text() == "new"
+
+
+def test_an_error_of_the_writer_leaves_the_old_file(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+
+    def fails(draft):
+        assert mode(draft) == 0o600
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="full"):
+        write_whole(str(path), fails)
+    check_whole(tmp_path, path, b"old", b"old")
+
+
+@pytest.mark.parametrize("private", [True, False])
+@pytest.mark.parametrize("before", [0o600, 0o644, 0o640])
+def test_a_file_keeps_its_mode(tmp_path, before, private):
+    path = tmp_path / "a.txt"
+    path.touch()
+    path.chmod(before)
+    write_text(str(path), "new", private=private)
+    assert mode(path) == before
+    assert path.read_text() == "new"
+
+
+def test_new_files_are_private_unless_they_are_public(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_text(str(tmp_path / "private"), "x")
+        write_text(str(tmp_path / "public"), "x", private=False)
+    finally:
+        os.umask(before)
+    assert mode(tmp_path / "private") == 0o600
+    assert mode(tmp_path / "public") == 0o640
+
+
+def test_lists_and_reports_are_for_their_owner_alone(tmp_path):
+    release = sl.top_k([3, 1, 2], 2, epsilon=1.0, monotone=True)
+    release.report(tmp_path / "top.html")
+    write_table(str(tmp_path / "list.csv"), COLUMNS)
+    write_table(str(tmp_path / "list.parquet"), COLUMNS)
+    assert {mode(path) for path in tmp_path.iterdir()} == {0o600}
+    (tmp_path / "top.html").chmod(0o644)
+    release.report(tmp_path / "top.html")
+    assert mode(tmp_path / "top.html") == 0o644
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "there").mkdir()
+    real, link = tmp_path / "there" / "real.txt", tmp_path / "link.txt"
+    link.symlink_to(real)
+    for text in ("first", "second"):  # the link may lead to a file that is not there yet
+        write_text(str(link), text)
+        assert link.is_symlink()
+        assert real.read_text() == text
+    assert os.listdir(tmp_path / "there") == ["real.txt"]
+
+
+def test_what_is_no_file_is_refused_in_words(tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.symlink_to(two)
+    two.symlink_to(one)
+    with pytest.raises(OSError, match="leads back to itself"):
+        write_text(str(one), "x")
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe"):
+        with pytest.raises(OSError, match="no regular file"):
+            write_text(str(path), "x")
+    assert sorted(os.listdir(tmp_path)) == ["one", "pipe", "two"]
+
+
+def test_what_is_left_goes_with_the_process_and_a_child_takes_nothing_of_its_parent(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folder = temporary_name()
+    os.mkdir(folder)
+    spill = spill_folder()
+    child = os.fork()
+    if not child:
+        sweep()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.path.isdir(folder)
+    remove(folder)
+    assert not os.path.exists(folder)
+    code = f"""
+import os, tempfile
+tempfile.tempdir = {str(tmp_path)!r}
+from shortlist._files import spill_folder, temporary_name
+os.mkdir(temporary_name("left-"))
+os.makedirs(spill_folder())
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert os.listdir(tmp_path) == [os.path.basename(os.path.dirname(spill))]
+    assert mode(os.path.dirname(spill)) == 0o700
