@@ -1,6 +1,7 @@
 """A label is released as itself: nothing hangs on it, it compares as what it is, and it keeps no rank."""
 
 import copy
+import dataclasses
 import datetime
 import enum
 import gc
@@ -12,6 +13,7 @@ import pytest
 
 import shortlist as sl
 from shortlist._labels import by_label
+from shortlist._reading import Frame
 from shortlist.noise.entropy import SECURE
 
 UTC = datetime.UTC
@@ -122,3 +124,11 @@ def test_labels_whose_text_depends_on_when_they_were_made_or_asked_come_in_any_o
             items = [kind() for _ in range(3)]
             found[tuple(by_label([items[i] for i in ranks], None, SECURE))] += 1
         assert len(found) == 6
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas", "pyarrow"])
+@pytest.mark.parametrize("label", [("tea", 3), 2**70, frozenset({1})])
+def test_a_label_that_a_frame_has_no_type_for_makes_a_frame_all_the_same(library, label):
+    frame = dataclasses.replace(released(label), frame=Frame(library)).to_frame()
+    (shown,) = frame["item"].to_pylist() if library == "pyarrow" else frame["item"].to_list()
+    assert shown in (label, str(label))
