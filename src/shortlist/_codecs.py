@@ -35,8 +35,9 @@ class Codec:
 def parsed(text: str | bytes) -> Any:
     """What the JSON says: no key twice, no NaN, no number beyond a float."""
     try:
-        return json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant, parse_float=_finite)
-    except ValueError:  # not JSON, not Unicode, or a number of thousands of digits
+        return json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant, parse_float=_finite,
+                          parse_int=_short)  # fmt: skip
+    except ValueError:  # not JSON, or not Unicode
         raise Damaged("it is not JSON, or was cut off") from None
     except RecursionError:
         raise Damaged("it is nested too deeply") from None
@@ -57,6 +58,13 @@ def _finite(digits: str) -> float:
     if math.isinf(value := float(digits)):
         raise Damaged("a number is too large")
     return value
+
+
+def _short(digits: str) -> int:
+    """Python's own limit on digits may be switched off, and the time grows with the square of their number."""
+    if len(digits) > LONGEST:
+        raise Damaged("a number is too long")
+    return int(digits)
 
 
 def _exactly(kind: type, what: str) -> Codec:
@@ -141,7 +149,9 @@ def _write_float(label: float) -> Any:
 
 
 def _write_time(label: datetime.datetime) -> dict[str, str]:
-    if label.fold or not (label.tzinfo is None or type(label.tzinfo) is datetime.timezone):
+    zone, offset = label.tzinfo, label.utcoffset()
+    unnamed = type(zone) is datetime.timezone and offset is not None and repr(zone) == repr(datetime.timezone(offset))
+    if label.fold or not (zone is None or unnamed):
         raise ValueError(
             "a label is a time in a zone by name, which JSON would lose: make it text or UTC, or use pickle"
         )

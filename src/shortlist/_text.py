@@ -19,8 +19,8 @@ JOINERS = "\u200c\u200d"
 STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode's classes of control and format characters, half characters, and breaks of lines and paragraphs."""
 
-FORMULA = "=+-@＝＋－＠"
-"""With one of these in front a spreadsheet computes a cell, and may call other programs."""
+FORMULA = re.compile(rf"[\s\"{JOINERS}]*[=+\-@＝＋－＠]")
+"""So begins what a spreadsheet computes, and which may call other programs; what stands in front may go away."""
 
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
@@ -52,16 +52,22 @@ def spreadsheet_safe(cell: object) -> object:
     """A cell of a CSV file that no spreadsheet takes for a formula: numbers and truth values stay what they are.
 
     Text is made `terminal_safe`; if it then begins like a formula, an apostrophe goes in front, which spreadsheets read
-    as "this is text". Text that is a number is left alone.
+    as "this is text". Where a semicolon separates cells (as in many countries), so does a part after one. Text that is
+    a number is left alone.
 
     >>> [spreadsheet_safe(cell) for cell in ("=1+1", "-5", -5, "@home", "tea")]
     ["'=1+1", '-5', -5, "'@home", 'tea']
+    >>> spreadsheet_safe("tea; =1+1")
+    "tea;' =1+1"
     """
-    if isinstance(cell, int | float) or cell is None:
+    if type(cell) in (int, float, bool, type(None)):
         return cell
     text = terminal_safe(str(cell))
-    begins = text.lstrip()[:1]
-    return f"'{text}" if begins and begins in FORMULA and not NUMBER.fullmatch(text) else text
+    return ";".join(f"'{part}" if _computes(part) else part for part in text.split(";"))
+
+
+def _computes(cell: str) -> bool:
+    return FORMULA.match(cell) is not None and not NUMBER.fullmatch(cell)
 
 
 def csv_table(columns: Mapping[str, Sequence[object]]) -> str:

@@ -7,6 +7,7 @@ import sys
 import typer
 
 from shortlist._signals import COMMAND
+from shortlist._text import terminal_safe
 from shortlist.commands import audit, ledger, plan, reproduce, studio
 from shortlist.commands.top import top
 from shortlist.privacy import BudgetExceeded, LedgerError
@@ -60,7 +61,7 @@ def main() -> None:
 
 def _fail(error: Exception, code: int) -> int:
     COMMAND.check()  # whatever went wrong, a signal that came first ended the work
-    typer.echo(f"shortlist: {error}", err=True)
+    typer.echo(f"shortlist: {terminal_safe(str(error))}", err=True)
     return code
 
 

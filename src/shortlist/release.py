@@ -282,21 +282,21 @@ class Release:
 
     def lines(self, columns: dict[str, list[str]]) -> str:
         """A table of these texts, and one line: guarantee, mechanism, unit of privacy."""
-        return "\n".join([text_table(columns), "", self.line(), *self.notes])
+        return "\n".join([text_table(columns), "", self.line(), *map(terminal_safe, self.notes)])
 
     def __repr__(self) -> str:
         return f"<Release of {len(self._named)}: {self.line()}>"
 
     def __eq__(self, other: object) -> bool:
-        """By content; a label 1 is not the label True, nor 1.0."""
+        """By content; a label 1 is not the label True, nor 1.0, and NaN in a label is the same as NaN."""
         if not isinstance(other, Release):
             return NotImplemented
-        return all(getattr(self, one.name) == getattr(other, one.name) for one in fields(self)) and (
-            list(map(typed, self._named)) == list(map(typed, other._named))
-        )
+        if (self.items is None) != (other.items is None) or typed(tuple(self._named)) != typed(tuple(other._named)):
+            return False
+        return all(getattr(self, one.name) == getattr(other, one.name) for one in fields(self) if one.name != "items")
 
     def __hash__(self) -> int:
-        return hash((tuple(self._named), self.ordered, self.guarantee, self.mechanism, self.unit))
+        return hash((typed(tuple(self._named)), self.ordered, self.guarantee, self.mechanism, self.unit))
 
     def __getstate__(self) -> tuple[str, dict[str, Any]]:
         return PICKLED, {one.name: getattr(self, one.name) for one in fields(self)}

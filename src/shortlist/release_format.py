@@ -187,6 +187,8 @@ def _check_agreement(fields: Mapping[str, Any]) -> None:
     for name in ("indices", *NUMBERS):
         if fields.get(name) is not None and len(fields[name]) != len(items):
             raise Damaged(f"{name} are not as many as items")
+    if len(set(columns)) < len(columns):
+        raise Damaged("one of item_columns stands there twice")
     if columns and not all(type(item) is tuple and len(item) == len(columns) for item in items):
         raise Damaged("items do not have a part for each of item_columns")
     if isinstance(evidence, ThresholdGaps) and len(evidence.laws) != len(items):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -48,17 +49,25 @@ def write_picture(path: str, figure: Figure, *, dpi: int, private: bool = True) 
     write_whole(path, lambda draft: figure.savefig(draft, dpi=dpi), private=private)
 
 
+KINDS = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", datetime.date: "DATE"}
+
+
+def _kind(cells: list[Any]) -> str:
+    """The type of a column, as the table had it that was counted."""
+    types = {type(cell) for cell in cells}
+    found = KINDS.get(types.pop(), "VARCHAR") if len(types) == 1 else "VARCHAR"
+    return "UBIGINT" if found == "BIGINT" and max(cells) >= 2**63 else found
+
+
 def _write_parquet(path: str, columns: dict[str, list[Any]]) -> None:
     import duckdb
 
     from shortlist.tables.sql import name, text, unnested
 
-    kinds = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN"}
-    parts = []
-    for column, cells in columns.items():
-        types = {type(cell) for cell in cells}
-        kind = kinds.get(types.pop(), "VARCHAR") if len(types) == 1 else "VARCHAR"
-        parts.append(unnested(cells, kind, column) if cells else f"CAST(NULL AS VARCHAR) AS {name(column)}")
+    parts = [
+        unnested(cells, _kind(cells), column) if cells else f"CAST(NULL AS VARCHAR) AS {name(column)}"
+        for column, cells in columns.items()
+    ]
     some = "" if all(columns.values()) else " LIMIT 0"
     with duckdb.connect(":memory:") as connection:
         connection.execute(

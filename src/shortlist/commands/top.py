@@ -198,4 +198,4 @@ def show(release: Release) -> None:
     console.print()
     console.print(Text(release.line(), style="bold"))
     for note in (*release.notes, release.why):
-        console.print(Text(note, style="dim"))
+        console.print(Text(terminal_safe(note), style="dim"))

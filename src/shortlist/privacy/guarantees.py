@@ -319,6 +319,8 @@ class Composition(Guarantee):
     def __post_init__(self) -> None:
         if not self.parts:
             raise ValueError("parts must not be empty; write compose(PureDP(0.5), BoundedRange(0.1)), for example")
+        if not all(type(times) is int and times > 0 for _, times in self.parts):
+            raise ValueError("parts must be guarantees with how often each is charged, a whole number above 0")
 
     @property
     def charges(self) -> tuple[tuple[Guarantee, int], ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shortlist._text import terminal_safe
 from shortlist.release import Release
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 INK = "#1f2a37"
 ACCENT = "#0f766e"
 SOFT = "#94a3b8"
+AS_TEXT: dict[str, Any] = {"parse_math": False, "usetex": False}
+"""For words that somebody else chose: neither formulas nor, whatever the caller's settings, a program for TeX."""
 
 
 def plot_release(release: Release, ax: Axes | None = None) -> Axes:
@@ -31,13 +33,13 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
     for row, item in enumerate(items):
         if release.ordered:
             ax.text(0, row, str(row + 1), color="white", fontsize=8, ha="center", va="center_baseline", zorder=3)
-        ax.text(0.05, row, _shown(item), color=INK, fontsize=11, va="center_baseline", parse_math=False)
+        ax.text(0.05, row, _shown(item), color=INK, fontsize=11, va="center_baseline", **AS_TEXT)
     ax.set(xlim=(-0.05, 1), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     kind = "in order, best first" if release.ordered else "a set: the order says nothing"
     ax.set_title(f"{len(rows)} selected, {kind}", loc="left", color=INK, fontsize=12)
     promise = terminal_safe(f"{release.guarantee} for one {release.unit}, {release.mechanism}")
-    ax.set_xlabel(promise, loc="left", color=SOFT, fontsize=9)
+    ax.set_xlabel(_short(promise, 160), loc="left", color=SOFT, fontsize=9, **AS_TEXT)
     return ax
 
 

@@ -44,7 +44,10 @@ def own_frame(engine: Engine, types: list[str]) -> Frame:
 
 
 def released_frame(columns: Columns, frame: Frame) -> Any:
-    """The columns as a frame of that kind, the items in their own types where those are known."""
+    """The columns as a frame of that kind, the items in their own types where those are known.
+
+    Otherwise in the types that the library tells them to be, and as text if it knows none.
+    """
     parts = [name for name in columns if name not in NUMBERS]
     may_guess = frame.engine in FRAMES and not frame.types
     if not set(frame.types) <= set(TYPES[frame.engine]) or (len(frame.types) != len(parts) and not may_guess):
@@ -52,7 +55,15 @@ def released_frame(columns: Columns, frame: Frame) -> Any:
     whole, real = WIDTHS[frame.engine]
     types = {name: whole if name == "rank" else real for name in columns if name in NUMBERS}
     types |= dict(zip(parts, frame.types, strict=True)) if frame.types else {}
-    return MAKERS[frame.engine](_uniform(columns, types), types)
+    uniform = _uniform(columns, types)
+    try:
+        return MAKERS[frame.engine](uniform, types)
+    except Exception:  # each library has its own
+        if not may_guess:
+            raise
+    return MAKERS[frame.engine](
+        {name: uniform[name] if name in types else list(map(str, uniform[name])) for name in uniform}, types
+    )
 
 
 def _uniform(columns: Columns, types: Types) -> Columns:
