@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from shortlist._files import write_text, write_whole
+from shortlist._files import write_whole
 from shortlist._text import csv_table
 
 if TYPE_CHECKING:
@@ -38,10 +38,8 @@ def _is_same(path: str, other: str) -> bool:
 
 def write_table(path: str, columns: dict[str, list[Any]]) -> None:
     """The released table as CSV or parquet, for its owner alone if the file is new."""
-    if path.lower().endswith(".csv"):
-        write_text(path, csv_table(columns))
-    else:
-        write_whole(path, lambda draft: _write_parquet(draft, columns))
+    write = _write_csv if path.lower().endswith(".csv") else _write_parquet
+    write_whole(path, lambda draft: write(draft, columns))
 
 
 def write_picture(path: str, figure: Figure, *, dpi: int, private: bool = True) -> None:
@@ -57,6 +55,11 @@ def _kind(cells: list[Any]) -> str:
     types = {type(cell) for cell in cells}
     found = KINDS.get(types.pop(), "VARCHAR") if len(types) == 1 else "VARCHAR"
     return "UBIGINT" if found == "BIGINT" and max(cells) >= 2**63 else found
+
+
+def _write_csv(path: str, columns: dict[str, list[Any]]) -> None:
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        file.write(csv_table(columns))
 
 
 def _write_parquet(path: str, columns: dict[str, list[Any]]) -> None:
