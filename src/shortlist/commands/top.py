@@ -81,6 +81,7 @@ def top(
         COMMAND.more = _whether_booked(book, noted)
         book.check(mechanism.charge)  # before the header is looked at
         accepted = uncounted(source, question, candidates, unit=unit, memory=memory)
+        COMMAND.check()
         paid = Booked.of(mechanism, accepted, book, noted)
     COMMAND.check()
     try:
