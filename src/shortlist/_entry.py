@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 
-from shortlist._signals import COMMAND, STOPS
+from shortlist._signals import COMMAND
 
 
 def main() -> None:
@@ -18,6 +17,5 @@ def main() -> None:
     from shortlist.cli import work
 
     code = COMMAND.run(work)
-    for kind in STOPS:  # all is done and told
-        signal.signal(kind, signal.SIG_IGN)
+    COMMAND.ignore()
     sys.exit(code)

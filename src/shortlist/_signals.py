@@ -2,8 +2,9 @@
 
 While the command is loaded there is nothing to take away, so it ends on the spot: an error raised inside an import
 could get lost, or be told by a traceback. While it works `Stopped` is raised, and what was made for a while goes as
-after any other error. Where such an error cannot pass (a finalizer, an engine's callback) it is noted, and raised at
-the next `check`. When it ends, nothing may stop it any more.
+after any other error. It is raised in our own code alone: inside an import, or inside a library, it could be lost, and
+some end the process when an error comes where they expect none. There it is noted, tried again after a moment, and
+raised at the next `check` at the latest. When the command ends, nothing may stop it any more.
 """
 
 from __future__ import annotations
@@ -15,9 +16,15 @@ import sys
 TYPE_CHECKING = False  # that of `typing`, which takes long to import
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
     from typing import Any, Literal
 
 STOPS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
+
+
+OURS = os.path.dirname(os.path.abspath(__file__))
+AGAIN = 0.02
+"""Seconds until a signal that could not be raised is tried again."""
 
 
 class Stopped(BaseException):
@@ -48,10 +55,18 @@ class Command:
             if signal.getsignal(kind) is not signal.SIG_IGN:
                 self._before[kind] = signal.signal(kind, self._stop)
 
+    def ignore(self) -> None:
+        """All is done and told: nothing may change it while the process ends."""
+        for kind in self._before:
+            signal.signal(kind, signal.SIG_IGN)
+
     def restore(self) -> None:
         """Give them back, for a process that goes on."""
+        if hasattr(signal, "setitimer") and signal.SIGALRM in self._before:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
         for kind, handler in self._before.items():
             signal.signal(kind, handler)
+        self._before.clear()
         sys.unraisablehook = self._unraisable
 
     def run(self, work: Callable[[], int]) -> int:
@@ -77,7 +92,7 @@ class Command:
         if self.by is not None and self.phase == "working":
             raise Stopped
 
-    def _stop(self, number: int, _frame: object) -> None:
+    def _stop(self, number: int, frame: FrameType | None) -> None:
         if os.getpid() != self._process:  # a forked child: its parent tells
             os._exit(128 + number)
         if self.phase == "loading":
@@ -85,8 +100,21 @@ class Command:
         if self.phase == "telling":
             _end("shortlist: stopped; see `shortlist ledger show` for what was booked\n", self.by or number)
         self.by = self.by or number
-        if self.phase == "working":
+        self._raise(frame)
+
+    def _again(self, _number: int, frame: FrameType | None) -> None:
+        self._raise(frame)
+
+    def _raise(self, frame: FrameType | None) -> None:
+        """Raise, if an error reaches us from there; otherwise try again."""
+        if self.phase != "working":
+            return
+        if _reaches_us(frame):
             raise Stopped
+        if hasattr(signal, "setitimer"):
+            if signal.SIGALRM not in self._before:
+                self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._again)
+            signal.setitimer(signal.ITIMER_REAL, AGAIN)
 
     def _lost(self, found: Any) -> None:
         """Python cannot raise in a finalizer, and would print a traceback."""
@@ -104,6 +132,18 @@ class Command:
 
 
 COMMAND = Command()
+
+
+def _reaches_us(frame: FrameType | None) -> bool:
+    """Whether no import and no library stands between that frame and our own code."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith(OURS):
+            return True
+        if file.startswith("<frozen importlib") or "site-packages" in file or "dist-packages" in file:
+            return False
+        frame = frame.f_back
+    return True
 
 
 def _write(text: str) -> None:

@@ -94,6 +94,7 @@ MOMENTS = {
     "loading numpy": lambda: sys.meta_path.insert(0, AtImport("numpy")),
     "loading the commands": lambda: sys.meta_path.insert(0, AtImport("shortlist.commands.top")),
     "loading DuckDB": lambda: sys.meta_path.insert(0, AtImport("duckdb")),
+    "inside DuckDB's import": lambda: sys.meta_path.insert(0, AtImport("_duckdb")),
     "before the charge": lambda: before("shortlist.commands.top", "uncounted"),
     "after the charge": lambda: before("shortlist.commands.top", "counted"),
     "counting": counting,

@@ -69,7 +69,7 @@ def test_while_it_is_loaded_nothing_has_happened(folder, rows, moment, kind):
     assert not Ledger(folder / "home" / "budget.db").entries()
 
 
-@pytest.mark.parametrize("moment", ["loading DuckDB", "before the charge", *BOOKED])
+@pytest.mark.parametrize("moment", ["loading DuckDB", "inside DuckDB's import", "before the charge", *BOOKED])
 def test_it_says_whether_the_charge_was_booked(folder, rows, moment):
     kind = KINDS[list(MOMENTS).index(moment) % len(KINDS)]
     book = Ledger(folder / "home" / "budget.db")

@@ -131,7 +131,7 @@ def test_the_command_is_stopped_at_any_of_its_lines(home, capfd, monkeypatch):
     assert len(ends) > 30
 
 
-MOST = 1200
+MOST = 400
 """Places of the long storm: evenly many of all that there are."""
 
 

@@ -84,6 +84,7 @@ def top(
         COMMAND.more = _whether_booked(book)
         book.check(mechanism.charge)  # before the header is looked at
         accepted = uncounted(source, question, candidates, **reading)
+        COMMAND.check()
         paid = Booked.of(mechanism, accepted, book, noted)
     COMMAND.check()
     try:
