@@ -244,8 +244,8 @@ _PLANNING = [
 _AUDIT = [
     _planted("audit/attack.py", "alpha = (1 - confidence) / 2", "alpha = 1 - confidence",
              "audit/test_confidence.py", "each bound takes all of the error that both may make"),
-    _planted("audit/attack.py", '"learn", "learning an event")[place]', '"test", "learning an event")[place]',
-             "audit/test_attack.py audit/test_confidence.py", "the event is learned on the draws that test it"),
+    _planted("audit/attack.py", "seed_of(self._seed, phase, place, side, n)", 'seed_of(self._seed, "test", side, n)',
+             "audit/test_confidence.py", "the event is learned on the very draws that test it"),
     _planted("audit/events.py", "float(betaincinv(count + 1, trials - count, 1 - alpha))",
              "float(betaincinv(count, trials - count + 1, 1 - alpha))",
              "audit/test_attack.py", "an upper bound on a chance that is not one"),
