@@ -238,7 +238,7 @@ _PLANNING = [
              "planning/test_plan.py", "an epsilon that is a little less than enough"),
     _planted("planning/lists.py", "        if race(*own) >= target:\n            enough = min(enough, tried)\n",
              "        enough = min(enough, tried)\n",
-             "planning/test_plan.py", "a list is promised what it was not tried for"),
+             "planning/test_contestants.py", "a list is promised what it was not tried for"),
 ]  # fmt: skip
 
 _AUDIT = [
