@@ -278,7 +278,7 @@ _REST = [
     _planted("reproduce/store.py", "facts += [setting.effort, setting.seed]", "facts += [setting.effort]",
              "reproduce/test_store.py", "results of another seed are taken for these"),
     _planted("reproduce/experiment.py", 'sha256(f"{self.seed} {name}".encode())', 'sha256(f"{self.seed}".encode())',
-             "reproduce/test_store.py reproduce/test_experiments.py", "all experiments share their randomness"),
+             "reproduce/test_settings.py", "all experiments share their randomness"),
     _planted("scores.py", "        both_ways = down + up\n", "        both_ways = max(down, up)\n",
              "test_scores.py", "a pair of sensitivities loses one of its sides"),
     _planted("scores.py", "        both_ways = 2 * up\n", "        both_ways = up\n",

@@ -33,7 +33,7 @@ def test_what_a_plan_promises_without_a_public_list_is_the_mechanisms_own_law(bu
             assert one.recall == pytest.approx(built.expected_recall(values, monotone=True), abs=1e-6), one
 
 
-@pytest.mark.parametrize(("k", "delta", "power"), [(1, 0.01, 1), (1, 1e-4, 3), (2, 0.01, 3)])
+@pytest.mark.parametrize(("k", "delta", "power"), [(1, 1e-4, 3)])
 def test_the_epsilon_of_a_list_was_tried_with_the_mechanisms_own_parameters(k, delta, power):
     """A made-up race that lives on its bar: what a bar held in the search would reach, the mechanism's does not."""
 
