@@ -43,16 +43,7 @@ class Copy:
 
     def run(self, tests: tuple[str, ...]) -> tuple[int, str]:
         """(NOTICED if a test failed, else what pytest returned; its last lines)."""
-        options = [
-            "-x",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:randomly",
-            f"--timeout={PER_TEST}",
-            "--hypothesis-profile=unshrunk",
-        ]
+        options = ["-x", "-q", "-p", "no:cacheprovider", f"--timeout={PER_TEST}", "--hypothesis-profile=unshrunk"]
         environment = {**os.environ, "PYTHONPATH": str(self.root / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *tests],
