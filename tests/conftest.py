@@ -5,15 +5,17 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from shortlist.noise import entropy
 
 HERE = Path(__file__).parent
+TRACED = {"test_barrier.py", "test_guarded.py", "test_joint.py", "test_skipping.py", "test_subsets.py"}
 
 settings.register_profile(
     "repeatable", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("unshrunk", settings.get_profile("repeatable"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile("repeatable")
 """Every run tries the same examples, and no clock decides: a test that passed passes again, on a busy machine too."""
 
@@ -21,12 +23,13 @@ settings.load_profile("repeatable")
 def pytest_collection_modifyitems(items):
     """What takes longest goes first, so that no process waits for it in the end; only tests of the noise are traced.
 
-    The tests of the noise, without those that draw for a law, must reach every branch of it. Tracing the others would
-    say nothing more, and doubles the time of every draw.
+    They must reach every branch of it. Tracing the others would say nothing more, and doubles the time of every draw;
+    so does tracing the tests that draw much, but for those in TRACED, which force rare paths.
     """
     items.sort(key=lambda item: item.path.name != "test_spark.py")
     for item in items:
-        if HERE / "noise" not in item.path.parents or item.get_closest_marker("sized"):
+        of_noise = HERE / "noise" in item.path.parents and not item.get_closest_marker("sized")
+        if not of_noise and item.path.name not in TRACED:
             item.add_marker("no_cover")
 
 

@@ -1,14 +1,17 @@
 """The auditor's confidence: what its bound is made of, and how often it is wrong, both exactly."""
 
 import math
+from importlib import import_module
 from itertools import product
 
 import pytest
 from scipy.stats import binom, binomtest
 
+import shortlist as sl
 from shortlist import ApproxDP, PureDP
 from shortlist.audit.attack import _judged
 from shortlist.audit.events import Event
+from shortlist.mechanisms import NoisyMax
 
 CLAIM = PureDP(1.0)
 LIKELY_ON_THE_FIRST = Event({}, frozenset({(1, 0)}), 0)
@@ -45,3 +48,23 @@ def test_a_right_claim_is_refuted_no_more_often_than_stated(chance):
         if judged((one, two), tested, confidence)[1]
     )
     assert wrong <= 1 - confidence
+
+
+def test_no_two_parts_of_an_audit_see_the_same_draws(monkeypatch):
+    """Neighbours, event and bound: what one part has drawn, no other sees, or the bound would be too good."""
+    attack, seeds = import_module("shortlist.audit.attack"), []
+    plain = attack.target_of
+
+    def spied(subject, **question):
+        target = plain(subject, **question)
+
+        def draw(x, n, seed):
+            seeds.append(seed)
+            return target.draw(x, n, seed)
+
+        return type(target)(target.name, draw, target.batch, False, True)
+
+    monkeypatch.setattr(attack, "target_of", spied)
+    sl.audit(NoisyMax(epsilon=1.0), trials=600_000, seed=1, workers=1)
+    assert len(seeds) > 20
+    assert len(set(seeds)) == len(seeds)

@@ -1,8 +1,8 @@
 """`python -m tests.mutants [word ..]`: plant one bug at a time in a copy of the tree; the named tests must fail.
 
 Without words all are planted, otherwise those whose file or reason contains one of them. First the named tests must
-pass as the code stands. Exits with 1 if a bug survives, if a place is no longer found exactly once, or if a test did
-not even run.
+pass as the code stands. Exits with 1 if a bug survives, if a place is no longer found exactly once, or if no
+test ran.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ ROOT = Path(__file__).parents[2]
 COPIED = ("src", "tests", "docs", "examples", "bench", "README.md", "LICENSE", "pyproject.toml", "Makefile")
 PER_TEST = 120
 """Seconds for one test: a bug may make it hang, and a test that was stopped has failed."""
-FAILED, PASSED = 1, 0
-"""What pytest returns; everything else says that the tests did not run."""
+NOTICED, PASSED = 1, 0
+"""Whether a test failed, or all passed; everything else that pytest returns says that the tests did not run."""
 
 
 class Copy:
@@ -42,14 +42,18 @@ class Copy:
             (folder / "shared").symlink_to((ROOT.parent / "shared").resolve())
 
     def run(self, tests: tuple[str, ...]) -> tuple[int, str]:
-        """(what pytest returned, its last lines)."""
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", f"--timeout={PER_TEST}"]
+        """(NOTICED if a test failed, else what pytest returned; its last lines)."""
+        options = ["-x", "-q", "-p", "no:cacheprovider", f"--timeout={PER_TEST}", "--hypothesis-profile=unshrunk"]
         environment = {**os.environ, "PYTHONPATH": str(self.root / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *tests],
             cwd=self.root, env=environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        return done.returncode, "\n".join((done.stdout + done.stderr).splitlines()[-15:])
+        lines = (done.stdout + done.stderr).splitlines()
+        noticed = any(
+            line.startswith("FAILED ") for line in lines
+        )  # a process may die of the bug after its test failed
+        return NOTICED if noticed else done.returncode or PASSED, "\n".join(lines[-15:])
 
     def plant(self, mutant: Mutant) -> tuple[int, str]:
         """The tests of a mutant with its bug in place, which is taken out again."""
@@ -99,9 +103,9 @@ def main(words: list[str]) -> int:
             return 1
         results = pool.map(lambda one: with_a_copy(lambda copy: copy.plant(one)), chosen)
         for one, (code, said, seconds) in zip(chosen, results, strict=True):
-            verdict = {FAILED: "killed", PASSED: "SURVIVED"}.get(code, "NO VERDICT")
+            verdict = {NOTICED: "killed", PASSED: "SURVIVED"}.get(code, "NO VERDICT")
             print(f"{verdict:10} {seconds:6.1f} s  {one.file}: {one.why}", flush=True)
-            if code != FAILED:
+            if code != NOTICED:
                 problems.append(f"{one.file}: {one.old!r} -> {one.new!r}\n{said if code else ''}")
     print(f"\n{len(chosen) - len(problems)} of {len(chosen)} planted bugs were noticed")
     print("\n".join(problems))

@@ -304,6 +304,15 @@ def test_long_races_are_cut_into_chunks_without_changing_the_law(noise, monkeypa
         assert len(set(race(SPIKY, k=40, scale=Fraction(6), **question).indices.tolist())) == 40
 
 
+@pytest.mark.parametrize("k", [1, 40])
+def test_a_race_in_chunks_draws_what_the_same_race_draws_whole(k, monkeypatch):
+    """The same words, whether all candidates are looked at together or a few at a time."""
+    question = {"k": k, "scale": Fraction(6), "noise": EXPONENTIAL, "work": "fixed"}
+    whole = [race(SPIKY, source=Seeded(seed), **question).indices.tolist() for seed in range(20)]
+    monkeypatch.setattr(module, "CHUNK", 32)
+    assert [race(SPIKY, source=Seeded(seed), **question).indices.tolist() for seed in range(20)] == whole
+
+
 def test_large_inputs_skip_and_small_ones_do_not():
     values = np.zeros(module.SKIP_FROM, np.int64)
     rows = race_many(values, k=1, scale=Fraction(1), noise=KINDS["gumbel"], source=Seeded(1), draws=40)

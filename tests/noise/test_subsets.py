@@ -427,7 +427,7 @@ def drawn_in_groups(case, noise, draws):
 def test_group_maxima_have_the_law_of_all_subsets(case, noise):
     """Also for Gumbel and exponential noise, which are drawn in another way: an independent path."""
     law = law_of(case, noise)
-    wrong = None if case is CASES[5] else list(at_rate(case, noise, sized(4.0, full=1.5)).values())
+    wrong = None if case is CASES[5] else list(at_rate(case, noise, sized(4.0, full=2.0)).values())
     rows = drawn_in_groups(case, noise, sized(600, full=10_000))
     assert_law(counted(rows, law), list(law.values()), wrong=wrong)
 

@@ -54,6 +54,7 @@ def test_the_families_are_all_sets_with_their_exact_masses(seed):
     assert all(family.loss >= 0 for family in families)
     source = sl.testing.seeded(seed)
     assert all(tuple(sorted(sets.draw(source))) in law for _ in range(20))
+    assert all(tuple(sorted(one)) in law for one in sets.draw_many(source, 20))
 
 
 @pytest.mark.parametrize("slack", [2e-4, 1.0])

@@ -1,9 +1,12 @@
 """A plan speaks of the mechanisms as they are when nothing but the budget is said."""
 
+import math
+
 import pytest
 
 import shortlist as sl
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK, StableTopK
+from shortlist.planning.lists import least_epsilon_of_a_list, rates
 from shortlist.planning.shapes import shaped
 
 BUILT = {
@@ -28,3 +31,14 @@ def test_what_a_plan_promises_without_a_public_list_is_the_mechanisms_own_law(bu
         assert 0.005 < one.top < 0.99, one
         if one.method != "stable":
             assert one.recall == pytest.approx(built.expected_recall(values, monotone=True), abs=1e-6), one
+
+
+@pytest.mark.parametrize(("k", "delta", "power"), [(1, 1e-4, 3)])
+def test_the_epsilon_of_a_list_was_tried_with_the_mechanisms_own_parameters(k, delta, power):
+    """A made-up race that lives on its bar: what a bar held in the search would reach, the mechanism's does not."""
+
+    def race(e, bar):
+        return -math.expm1(-5 * e * (bar / delta) ** power)
+
+    found = least_epsilon_of_a_list(race, k, delta, 0.9, start=1.0, step=0.7, width=1e-3, most=1e4)
+    assert race(*rates(k, found, delta)) >= 0.9
