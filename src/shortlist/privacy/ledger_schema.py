@@ -9,6 +9,7 @@ import sqlite3
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
+from importlib import metadata
 from typing import Any
 
 from shortlist.privacy.ledger_turn import LedgerError, Turn, damaged, said, unusable
@@ -137,8 +138,6 @@ def now() -> str:
 @cache
 def version() -> str:
     """Which shortlist writes."""
-    from importlib import metadata
-
     try:
         return metadata.version("shortlist")
     except metadata.PackageNotFoundError:
