@@ -83,7 +83,8 @@ _LATER = {
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from shortlist._version import version
+        with IMPORTS:
+            from shortlist._version import version
 
         return version()
     if name not in _ON_DEMAND and name not in _ROOMS:
