@@ -66,3 +66,71 @@ def test_every_command_and_option_is_described(name, command):
     options = {word for one in command.params if one.param_type_name == "option" for word in one.opts} - {"--help"}
     arguments = {one.name.upper() for one in command.params if one.param_type_name == "argument"}
     assert set(re.findall(r"(?<=[|,] )`([^`]+)`", part)) == options | arguments
+
+
+def section(text, title):
+    """A section of a docstring in the manner of numpy."""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=^\w+\n-{{3,}}$|\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[1] if found else ""
+
+
+def documented(text):
+    """The names that a docstring's Parameters describe, each with words."""
+    entries = re.findall(r"^(\S[^\n]*)\n((?: +\S[^\n]*\n?|\n)+)", section(text, "Parameters"), re.MULTILINE)
+    return {name.strip().lstrip("*") for names, words in entries if words.strip() for name in names.split(",")}
+
+
+def parameters(function):
+    """The names that a caller may write."""
+    found = inspect.signature(function).parameters
+    return {name for name in found if not name.startswith("_") and name not in ("self", "cls")}
+
+
+def own_methods(kind):
+    """Public methods that a class defines itself, with their docstrings or those of the classes it stands on."""
+    for name, value in vars(kind).items():
+        function = getattr(value, "__func__", value)
+        if not name.startswith("_") and inspect.isfunction(function):
+            yield name, function, inspect.getdoc(getattr(kind, name)) or ""
+
+
+def described(kind):
+    """Everything that is said about a class and its methods, and about those it stands on."""
+    texts = [inspect.getdoc(one) or "" for one in kind.__mro__ if one.__module__.startswith("shortlist")]
+    texts += [text for one in kind.__mro__ if one.__module__.startswith("shortlist") for *_, text in own_methods(one)]
+    return "\n".join(texts)
+
+
+CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
+FUNCTIONS = {name: value for name, value in PUBLIC.items() if not inspect.isclass(value)}
+ABSTRACT = {"shortlist.mechanisms.Mechanism", "shortlist.privacy.Guarantee", "shortlist.privacy.Budget"}
+"""Nobody makes one of these."""
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_callable_documents_all_its_parameters(name):
+    wanted = set() if name in ABSTRACT | {"shortlist.privacy.LedgerError"} else parameters(PUBLIC[name])
+    assert documented(inspect.getdoc(PUBLIC[name])) == wanted
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_has_an_example_that_runs(name):
+    """`--doctest-modules` runs it."""
+    text = inspect.getdoc(PUBLIC[name])
+    assert ">>> " in section(text, "Examples")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_public_function_says_what_it_returns_and_raises(name):
+    text = inspect.getdoc(FUNCTIONS[name])
+    assert section(text, "Returns").strip()
+    assert section(text, "Raises").strip() or name in ("shortlist.audit", "shortlist.testing.seeded")
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_method_of_a_public_class_is_described_with_its_parameters(name):
+    kind = CLASSES[name]
+    known = set(re.findall(r"`(\w+)`", described(kind))) | documented(described(kind))
+    for method, function, text in own_methods(kind):
+        assert text, f"{name}.{method}"
+        assert parameters(function) <= known | documented(text), f"{name}.{method}"
