@@ -75,7 +75,7 @@ def test_float_noise_on_a_public_grid_is_not_convicted():
 
 
 def test_the_oracles_of_the_errata():
-    """Numbers that ERRATA and SPEC print, from certified laws."""
+    """The numbers that the catalogue's entries are known for, from certified laws."""
 
     def log_ratio(name):
         entry = named(name)
