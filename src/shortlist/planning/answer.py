@@ -54,9 +54,9 @@ class Plan:
     described: str
     rows: tuple[PlanRow, ...]
     bound: float | None
-    """No mechanism with a pure budget reaches the target below this epsilon (U4); None where that is not proved."""
+    """No pure budget below this epsilon reaches the target (Theorem 128); None where that is not proved."""
     collapse: float | None
-    """Below this epsilon canonical top-k returns junk (U6); the guarded default does not. None for k = 1."""
+    """Below this epsilon canonical top-k returns junk (Definition 124), not the guarded default. None for k = 1."""
 
     @property
     def best(self) -> PlanRow:
