@@ -65,7 +65,7 @@ def _day(moment: dt.date) -> dt.date:  # type: ignore[empty-body]
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Text items as their bytes while they are counted, where a backend may have collations that Ibis does not tell."""
+    """Texts as their bytes while they are counted, where a backend may have collations that Ibis does not tell."""
 
     backend: str
 
@@ -88,7 +88,7 @@ class Texts:
 
 
 def _rows(table: Any, forms: list[Kind], texts: Texts, question: Question) -> Any:
-    wanted = {"u": _user(table[question.user])} | _items(table, forms, texts, question)
+    wanted = {"u": _user(table[question.user], texts)} | _items(table, forms, texts, question)
     if question.value is not None:
         number = table[question.value].cast("float64")
         wanted["v"] = _is_nan(number).ifelse(None, number)
@@ -118,8 +118,10 @@ def _whole(column: Any, form: Kind) -> Any:
     return (fits & number.isin([0, 1]) if form == "boolean" else fits).ifelse(column, None)
 
 
-def _user(column: Any) -> Any:
-    """Missing floats are missing, and there is one zero."""
+def _user(column: Any, texts: Texts) -> Any:
+    """Missing floats are missing, and there is one zero. Two people whose names a collation takes for equal are two."""
+    if kind_of(str(column.type())) == "text":
+        return texts.hidden(column)
     return _is_nan(column).ifelse(None, column + 0.0) if column.type().is_floating() else column
 
 

@@ -1,0 +1,62 @@
+"""Who is one person where a collation takes names for equal, and files that give other bytes each time."""
+
+import os
+
+import duckdb
+import ibis
+import pytest
+
+import shortlist as sl
+
+
+def found(scores):
+    shown = scores.as_public()
+    return dict(zip(shown.labels, shown.values.tolist(), strict=True))
+
+
+@pytest.fixture(params=["duckdb", "duckdb-default", "sqlite"])
+def rows(request, tmp_path):
+    """Three people, two of whom a collation takes for one."""
+    setting = "" if request.param == "duckdb-default" else "COLLATE NOCASE"
+    if request.param == "sqlite":
+        connection = ibis.sqlite.connect(tmp_path / "rows.db")
+    else:
+        connection = ibis.duckdb.connect()
+        if not setting:
+            connection.raw_sql("SET default_collation = 'nocase'")
+    connection.raw_sql(f"CREATE TABLE rows (user TEXT {setting}, item TEXT, value DOUBLE)")
+    connection.raw_sql("INSERT INTO rows VALUES ('bob', 'tea', 5), ('BOB', 'tea', -5), ('eve', 'tea', 1)")
+    return connection.table("rows")
+
+
+def test_people_of_an_ibis_table_are_told_apart_by_bytes(rows):
+    """As in a DuckDB relation over the same rows."""
+    assert found(sl.count(rows, user="user", item="item")) == {"tea": 3}
+
+
+def test_one_person_lowers_no_sum_that_others_can_only_raise():
+    """BOB's -5 was added to bob's 5 before clipping: the sum fell, though it was said to be monotone."""
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE rows (user VARCHAR COLLATE NOCASE, item VARCHAR, value DOUBLE)")
+    connection.execute("INSERT INTO rows VALUES ('bob', 'tea', 5), ('BOB', 'tea', -5), ('BOB', 'milk', 5)")
+    table = ibis.duckdb.from_connection(connection).table("rows")
+    for source in (table, connection.table("rows")):
+        scores = sl.count(source, user="user", item="item", candidates=["tea", "milk"], value="value", clip=(0, 5))
+        assert scores.monotone
+        assert found(scores) == {"tea": 5.0, "milk": 5.0}
+
+
+def test_an_enum_of_people_is_text():
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE rows AS SELECT CAST('a' AS ENUM ('a', 'A')) AS user, 'tea' AS item")
+    table = ibis.duckdb.from_connection(connection).table("rows")
+    assert found(sl.count(table, user="user", item="item")) == {"tea": 1}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv.gz", "rows.jsonl", "rows.parquet", "*.csv"])
+def test_a_pipe_is_refused_before_it_is_opened(tmp_path, name):
+    """It gave the check other bytes than the count, or waited for ever."""
+    os.mkfifo(tmp_path / name.replace("*", "rows"))
+    with pytest.raises(OSError, match="is no regular file"):
+        sl.count(str(tmp_path / name), user="user", item="item")
