@@ -60,3 +60,10 @@ def test_a_pipe_is_refused_before_it_is_opened(tmp_path, name):
     os.mkfifo(tmp_path / name.replace("*", "rows"))
     with pytest.raises(OSError, match="is no regular file"):
         sl.count(str(tmp_path / name), user="user", item="item")
+
+
+def test_what_carries_the_scores_inside_shows_none_of_them():
+    """A repr that holds them ends up in logs and reports of errors."""
+    scores = sl.count(duckdb.sql("SELECT range AS user, 'tea' AS item FROM range(98765)"), user="user", item="item")
+    for inner in (scores._runs, scores._names, scores._names.engine):
+        assert "98765" not in repr(inner)
