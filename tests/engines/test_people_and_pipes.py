@@ -67,3 +67,17 @@ def test_what_carries_the_scores_inside_shows_none_of_them():
     scores = sl.count(duckdb.sql("SELECT range AS user, 'tea' AS item FROM range(98765)"), user="user", item="item")
     for inner in (scores._runs, scores._names, scores._names.engine):
         assert "98765" not in repr(inner)
+
+
+def test_sums_and_people_with_numbers_in_sqlite(tmp_path):
+    """They were refused, for SQLite has no arrays. What is no number there is missing."""
+    connection = ibis.sqlite.connect(tmp_path / "rows.db")
+    connection.raw_sql("CREATE TABLE rows (user REAL, item TEXT, value REAL)")
+    connection.raw_sql(
+        "INSERT INTO rows VALUES (0.0, 'tea', 2.5), (-0.0, 'tea', 1.5), (1, 'tea', 9e999), (2, 'tea', -9e999), "
+        "(3, 'tea', 'x'), (4, 'tea', NULL), (5, 'milk', 1e300), (5, 'milk', -1e300), (NULL, 'milk', 1)"
+    )
+    table, wanted = connection.table("rows"), ["tea", "milk", "water"]
+    assert found(sl.count(table, user="user", item="item", candidates=wanted)) == {"tea": 5, "milk": 1, "water": 0}
+    sums = sl.count(table, user="user", item="item", candidates=wanted, value="value", clip=(-8, 5))
+    assert found(sums) == {"tea": 4.0 + 5.0 - 8.0, "milk": 0.0, "water": 0.0}

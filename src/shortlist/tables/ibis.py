@@ -90,8 +90,7 @@ class Texts:
 def _rows(table: Any, forms: list[Kind], texts: Texts, question: Question) -> Any:
     wanted = {"u": _user(table[question.user], texts)} | _items(table, forms, texts, question)
     if question.value is not None:
-        number = table[question.value].cast("float64")
-        wanted["v"] = _is_nan(number).ifelse(None, number)
+        wanted["v"] = _number(table[question.value], texts)
     rows = table.select(**wanted)
     return rows.filter(*(rows[name].notnull() for name in wanted))
 
@@ -122,7 +121,17 @@ def _user(column: Any, texts: Texts) -> Any:
     """Missing floats are missing, and there is one zero. Two people whose names a collation takes for equal are two."""
     if kind_of(str(column.type())) == "text":
         return texts.hidden(column)
-    return _is_nan(column).ifelse(None, column + 0.0) if column.type().is_floating() else column
+    if texts.backend == "sqlite" or not column.type().is_floating():  # SQLite stores NaN as null, and 0.0 = -0.0 there
+        return column
+    return _is_nan(column).ifelse(None, column + 0.0)
+
+
+def _number(column: Any, texts: Texts) -> Any:
+    """A float, and missing where there is no number."""
+    number = column.cast("float64")
+    if texts.backend == "sqlite":
+        return column.typeof().isin(["integer", "real"]).ifelse(number, None)
+    return _is_nan(number).ifelse(None, number)
 
 
 def _is_nan(column: Any) -> Any:
