@@ -1,4 +1,4 @@
-"""Canonical top-k against a vectorised O(dk) NumPy, and the epsilon it needs beside what anybody needs (U4)."""
+"""Canonical top-k against a vectorised O(dk) NumPy, and its epsilon beside what anybody needs (Theorem 128)."""
 
 from __future__ import annotations
 

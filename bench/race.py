@@ -37,7 +37,7 @@ def contestants(values, k, noises):
     return runs
 
 
-TARGETS = {  # SAMPLER.md: most M, most G
+TARGETS = {  # at most so many M, so many G
     (10**4, 1): (None, 2.5),
     (10**6, 1): (None, 0.08),
     (10**6, 100): (None, 0.12),

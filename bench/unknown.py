@@ -72,7 +72,7 @@ def contestants(everything, counts, k, epsilon, delta, held, trials, rng):
 
 
 def recall_table(trials=40, head=20_000):
-    """Recall of the true top k at epsilon .4 / .8 / 1, labels not public, generated Zipf data (SPEC_UNKNOWN N4)."""
+    """Recall of the true top k at epsilon .4 / .8 / 1, labels not public, generated Zipf data."""
     yield "| data, delta, k | list, Gumbel | exponential | canonical set | stable, filled | thresholds | public list |"
     yield "|---|---|---|---|---|---|---|"
     rng = np.random.default_rng(7)

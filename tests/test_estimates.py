@@ -1,4 +1,4 @@
-"""What gaps say about scores: SPEC 9 and 10."""
+"""What gaps say about scores (Theorem 84, Proposition 97)."""
 
 import math
 
@@ -58,7 +58,7 @@ def test_exceedance_variance_and_estimate_agree_with_simulation(noise, a, b):
 
 
 def test_the_right_rate_for_general_questions_is_half():
-    """b = .3, e1 = .8, general: a = .4. Using a = .8 gives only 92.60% (SPEC 10)."""
+    """b = .3, e1 = .8, general: a = .4. Using a = .8 gives only 92.60% (Table 156)."""
     assert law("laplace", 0.4, 0.3).lower_bound(0.0, 0.95).value == pytest.approx(-9.624621, abs=1e-6)
     wrong = law("laplace", 0.8, 0.3).lower_bound(0.0, 0.95).value
     assert wrong == pytest.approx(-8.172565, abs=1e-6)

@@ -13,6 +13,7 @@ import shortlist as sl
 USE = {
     "select": lambda: sl.select([3, 1, 2], epsilon=1.0, monotone=True).items,
     "top_k": lambda: sl.top_k({"a": 9, "b": 2, "c": 1}, 2, epsilon=1.0, delta=1e-6, monotone=True, public=False).items,
+    "stream": lambda: next(sl.mechanisms.SparseVector(threshold=1, k=1, epsilon=1.0).stream([9])),
     "names": lambda: [getattr(sl, name) for name in sl.__all__],
 }[sys.argv[1]]
 start = threading.Barrier(4)
@@ -40,7 +41,7 @@ print(*ends)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-@pytest.mark.parametrize("use", ["select", "top_k", "names"])
+@pytest.mark.parametrize("use", ["select", "top_k", "stream", "names"])
 def test_forks_and_threads_may_use_it_first_at_the_same_time(use):
     """Six children are made while three threads import; the time limit is only there to tell that one hangs."""
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM, use]
@@ -66,3 +67,10 @@ else:
     raise SystemExit("there is something")
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("room", ["mechanisms", "planning"])
+def test_a_room_brings_what_its_first_draw_imports(room):
+    """Under the lock that forks wait for; the draw itself would import it outside."""
+    code = f"import sys, shortlist as sl; sl.{room}; assert {{'flint', 'numpy.ma'}} <= set(sys.modules)"
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)

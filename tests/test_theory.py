@@ -1,6 +1,8 @@
 """The book of theorems holds together: numbers, anchors, links, and the tests and modules it names."""
 
+import ast
 import importlib.util
+import json
 import re
 from pathlib import Path
 
@@ -86,7 +88,7 @@ def test_every_link_and_anchor_resolves(page):
         assert not anchor or anchor in anchors(aim), (target, anchor)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
 def test_a_link_says_the_kind_and_number_it_leads_to(page):
     cited = re.findall(rf"\[({KINDS})\s(\d+)\]\([^)#]*#([\w-]+)\)", text_of(page))
     assert all(anchor == f"{kind.lower()}-{number}" for kind, number, anchor in cited)
@@ -145,16 +147,94 @@ def test_citations_are_read_as_they_are_meant():
     assert not list(cited_in("Theorem 11's (Lyu et al., Algorithm 5), (Lemma 3 of the Gumbel paper)"))
 
 
+FOLDERS = ("src", "tests", "docs", "bench", "examples")
+SUFFIXES = (".py", ".md", ".json", ".js", ".css", ".html", ".svg")
+
+
+def texts(*suffixes):
+    """Every text of the repository but this one: those with such an ending, or all."""
+    files = [file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*"))]
+    for file in [ROOT / "README.md", *files]:
+        if file.suffix in (suffixes or SUFFIXES) and file.resolve() != Path(__file__).resolve():
+            yield file
+
+
 def test_every_citation_of_the_book_names_a_statement_that_exists():
     known = {(found["kind"], int(found["number"])) for _, found in statements()}
-    folders = [ROOT / "src", ROOT / "tests", ROOT / "docs", ROOT / "bench", ROOT / "examples"]
-    files = [file for folder in folders for kind in ("*.py", "*.md") for file in folder.rglob(kind)]
-    own = {Path(__file__).resolve()}
-    for file in [ROOT / "README.md", *(file for file in files if file.resolve() not in own)]:
+    for file in texts(".py", ".md"):
         for cited in cited_in(text_of(file)):
             assert cited in known, (file.name, *cited)
 
 
+OUTSIDE = re.compile(
+    r"\bS[P]EC(?:_[A-Z]+)?\b|\bE[R]RATA\b|\b(?:SAMPLER|HOUSE|FIN[D]INGS|STYLE|PRODUCT2?)\.md|\bFIN[D]INGS\b"
+    r"|(?<!noqa: )\b[UGN]\d+(?:\.\d+)?\b"
+)
+"""Files that were never in the repository, and the numbers of their sections."""
+NO_CITATION = {("test_product.py", "PRODUCT.md"), ("test_taint.py", "U1")}
+"""A file that a test reads where it is there, and a type of numpy."""
+
+
+def outside(file):
+    found = {(file.name, cited) for cited in OUTSIDE.findall(text_of(file))}
+    return sorted(found - NO_CITATION)
+
+
 def test_nothing_outside_the_repository_is_cited():
-    for page in PAGES:
-        assert not re.search(r"\b(S[P]EC|E[R]RATA)\b|\b[UGN]\d+(\.\d)?\b", text_of(page)), page.name
+    assert not [cited for file in texts() for cited in outside(file)]
+
+
+@pytest.mark.parametrize("text", ["S" + "PEC 11", "S" + "PEC_GUARD", "U" + "4.", "(N" + "2.6)", "ERR" + "ATA 004"])
+def test_a_citation_of_a_file_outside_would_be_found(text, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    assert outside(page)
+
+
+NUMBERED = re.compile(rf"\b(?:{KINDS}) \d+")
+OF_A_PAPER = re.compile(r"paper|et al\.")
+
+
+def test_code_tells_our_numbers_from_those_of_the_papers():
+    for file in texts(".py"):
+        for line in CITATION.sub("", text_of(file)).splitlines():
+            assert not NUMBERED.search(line) or OF_A_PAPER.search(line), (file.name, line)
+
+
+def shown(source):
+    """The texts of a module that somebody may see: all but docstrings, and strings that stand alone like them."""
+    tree = ast.parse(source)
+    silent = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
+            yield node.value
+
+
+def test_users_see_no_number_of_ours():
+    for file in sorted((ROOT / "src").rglob("*.py")):
+        for text in shown(text_of(file)):
+            assert not CITATION.search(text), (file.name, text)
+            assert not NUMBERED.search(text) or OF_A_PAPER.search(text), (file.name, text)
+
+
+def test_what_is_shown_is_read_as_it_is_meant():
+    silent = '"""A docstring (Theorem 1)."""\nA = 1\n"""Of A (Theorem 2)."""\n'
+    source = silent + 'raise ValueError(f"no {A}" " (Theorem 3)")'
+    assert [text for text in shown(source) if CITATION.search(text)] == [" (Theorem 3)"]
+
+
+def test_pages_that_we_build_show_no_number_of_ours():
+    for file in sorted((ROOT / "src" / "shortlist" / "report" / "assets").iterdir()):
+        if file.name != "errata.json":
+            assert not NUMBERED.search(text_of(file)), file.name
+    for row in json.loads(text_of(ROOT / "src" / "shortlist" / "report" / "assets" / "errata.json")):
+        assert row["paper"] or not re.search(r"\b(Thm|Lemma|Alg|Cor|Def|Table) \d", row["item"]), row
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "mechanisms").glob("*.md")), ids=lambda page: page.stem)
+def test_every_mechanism_page_leads_to_its_full_proof(page):
+    assert re.search(r"^Full proof: \[Theorem \d+\]\(\.\./theory/", text_of(page), re.MULTILINE)
+
+
+def test_the_readme_leads_to_the_book():
+    assert "(docs/theory/README.md)" in text_of(ROOT / "README.md")

@@ -1,4 +1,4 @@
-"""top_k without a public list: the rule of SPEC_UNKNOWN N5, from public facts alone."""
+"""top_k without a public list: the rule (Algorithm 117), from public facts alone."""
 
 import warnings
 

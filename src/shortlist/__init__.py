@@ -74,11 +74,13 @@ _LATER = {
     "compare": _LAWS,
     "count": ("shortlist.tables.files", "shortlist.tables.frames"),
     "epsilon_for": _LAWS,
+    "mechanisms": _DRAWS,
     "plan": _LAWS,
+    "planning": _LAWS,
     "select": _DRAWS,
     "top_k": _DRAWS,
 }
-"""What their first call would import inside functions."""
+"""What their first call would import inside functions. It comes first: a room is an attribute once it is imported."""
 
 
 def __getattr__(name: str) -> object:
@@ -90,11 +92,11 @@ def __getattr__(name: str) -> object:
     if name not in _ON_DEMAND and name not in _ROOMS:
         raise AttributeError(f"module 'shortlist' has no attribute {name!r}")
     with IMPORTS:
+        for late in _LATER.get(name, ()):
+            import_module(late)
         if name in _ROOMS:
             return import_module(f"shortlist.{name}")
         found: object = getattr(import_module(_ON_DEMAND[name]), name)
-        for late in _LATER.get(name, ()):
-            import_module(late)
     globals()[name] = found
     return found
 

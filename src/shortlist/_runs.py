@@ -15,7 +15,7 @@ import numpy as np
 from shortlist._arrays import Indices, Values
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Runs:
     """`values[r]` from where run r - 1 ends up to `ends[r]`."""
 

@@ -47,6 +47,8 @@ def work() -> int:
         return _fail(MemoryError("there was not enough memory; give --memory 512MB, for example"), 1)
     except (LedgerError, ValueError, TypeError, OSError, RuntimeError) as error:
         return _fail(error, 1)
+    except Exception as error:  # nobody expected it: its words, and those of a traceback, might show a row
+        return _fail(RuntimeError(f"something went wrong inside ({type(error).__name__})"), 1)
     return 0
 
 

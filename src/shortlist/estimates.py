@@ -53,7 +53,9 @@ class ChainedGaps:
 
 
 def best_linear(measurements: list[Real], gaps: list[Real], ratio: float) -> list[Real]:
-    """The best linear unbiased estimate in O(k) (SPEC 9): lambda = `ratio` = Var(gap noise) / Var(measurement noise).
+    """The best linear unbiased estimate in O(k) (Theorem 84).
+
+    lambda = `ratio` = Var(gap noise) / Var(measurement noise).
 
     Of numbers, or of arrays of them: then every entry is an estimate of its own.
 
@@ -110,7 +112,7 @@ class GapLaw:
         return weight * measurement + (1 - weight) * self.estimate(gap)
 
     def exceedance(self, t: float) -> float:
-        """P(gap - (score - threshold) > t), of a question fixed beforehand (SPEC 10)."""
+        """P(gap - (score - threshold) > t), of a question fixed beforehand (Proposition 97)."""
         a, b = self.query_rate, self.threshold_rate
         if self.noise == "laplace":
             return _laplace_exceedance(a, b, t)

@@ -1,4 +1,4 @@
-"""Labels on which a crowd of teachers agrees, without telling what any one training record said (SPEC_UNKNOWN N6).
+"""Labels on which a crowd of teachers agrees, without telling what any one training record said (Theorem 105).
 
 One record lies in one teacher's shard. Adding, removing or changing it retrains that teacher, whose votes on every
 query may then change arbitrarily; the number of teachers is public and stays. So neighbours *replace one teacher's

@@ -177,7 +177,7 @@ class Scores:
 
     @property
     def range_sensitivity(self) -> Fraction:
-        """R: the most by which one person can move one score *against* another (SPEC 0). Exact."""
+        """R: the most by which one person can move one score *against* another (Definition 2). Exact."""
         return self._range
 
     @property

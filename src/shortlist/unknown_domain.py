@@ -1,4 +1,4 @@
-"""The public rule for candidates that come from the data (SPEC_UNKNOWN N5).
+"""The public rule for candidates that come from the data (Algorithm 117).
 
 It looks at k, the limit, the budget and whether an order is wanted: never at a count, nor at how many labels there are.
 """

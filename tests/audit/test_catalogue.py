@@ -54,7 +54,7 @@ def test_mended_they_are_not_convicted():
     assert not mended("missing factor 2", run=None, law=lambda x: Law(ordered_law(x, 1, "gumbel", 2))).by
     assert not mended("replace called monotone", run=None, law=lambda x: Law(ordered_law(x, 1, "gumbel", 2))).by
     assert not mended("count ignored", claim=PureDP(5.0)).by
-    assert not mended("Theorem 11's conversion", claim=ApproxDP(ZCDP(0.5).epsilon_at(1e-6), 1e-6)).by
+    assert not mended("the adaptive-k paper's conversion", claim=ApproxDP(ZCDP(0.5).epsilon_at(1e-6), 1e-6)).by
     assert not mended("per-round fixed-k budget", claim=ZCDP(10 * 0.4 / 8)).by
     assert not mended("ledger that adds up the tightest composition", claim=ApproxDP(1.0, 0.0689)).by
 
@@ -75,7 +75,7 @@ def test_float_noise_on_a_public_grid_is_not_convicted():
 
 
 def test_the_oracles_of_the_errata():
-    """Numbers that ERRATA and SPEC print, from certified laws."""
+    """The numbers that the catalogue's entries are known for, from certified laws."""
 
     def log_ratio(name):
         entry = named(name)

@@ -1,4 +1,4 @@
-"""Exact enumeration of all k-subsets on a box: no set's odds move by more than e^epsilon (SPEC 8, 16; ERRATA 002)."""
+"""Exact enumeration of all k-subsets on a box: no set's odds move by more than e^epsilon (Theorem 63)."""
 
 from functools import cache
 from itertools import combinations, product
@@ -50,7 +50,7 @@ def test_probabilities_are_those_of_the_enumeration():
 
 
 def test_dividing_by_the_sensitivity_twice_is_caught():
-    """Counts have sens 1/2 under add-remove; dividing scores by it twice doubles the rate (ERRATA 002)."""
+    """Counts have sens 1/2 under add-remove; dividing scores by it twice doubles the rate (Proposition 140)."""
     found = log_ratios(lambda x: subset_law(x, 2, 2.0, 0.5, EXPONENTIAL), 4, True)
     assert np.abs(found).max() > 1.9
 
@@ -78,7 +78,7 @@ def by_classes(x, k, rate, gamma, size):
 
 @pytest.mark.parametrize(("k", "d", "printed"), [(2, 5, 0.7236), (3, 6, 1.1278)])
 def test_the_printed_update_of_class_sizes_is_caught(k, d, printed):
-    """Algorithm 1 multiplies by (t - (h + 1)) / (k - (h + 1)) where (t - (h + 2)) / (k - (h + 1)) is meant (SPEC 8)."""
+    """Printed: (t - (h + 1)) / (k - (h + 1)) where (t - (h + 2)) / (k - (h + 1)) is meant (Proposition 138)."""
 
     def wrong(h, t):
         size = 1.0

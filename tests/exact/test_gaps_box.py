@@ -35,7 +35,7 @@ def test_lists_with_gaps_use_all_of_epsilon_and_forgetting_a_factor_is_caught(no
 
 
 def test_the_gap_of_two_items_is_the_laplace_mechanism_and_not_free_under_zcdp():
-    """KL at epsilon 1 is .367879, and epsilon^2/8 would be .125 (SPEC 9)."""
+    """KL at epsilon 1 is .367879, and epsilon^2/8 would be .125 (Proposition 82)."""
     noise = checked_gap_noise("exponential")
     g, weight = nodes([0, 1], low=0.0, high=40.0)
     kl = 0.0
@@ -83,7 +83,7 @@ def geometric_law(q, epsilon, most=400):
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 2.0])
 def test_geometric_noise_with_a_fixed_order_of_ties_doubles_the_loss(epsilon):
-    """ERRATA 003: q = (0,0,0) against (1,-1,-1), the item in the middle wins with gap 0: log ratio 2 epsilon."""
+    """q = (0,0,0) against (1,-1,-1), the item in the middle wins with gap 0: log ratio 2 epsilon (Proposition 83)."""
     here, there = geometric_law((0, 0, 0), epsilon)[1], geometric_law((1, -1, -1), epsilon)[1]
     if epsilon == 1.0:
         assert here == pytest.approx(0.0456342, abs=1e-6)

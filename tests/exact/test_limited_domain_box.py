@@ -1,4 +1,7 @@
-"""Every small histogram and every user, new labels included: the hockey stick is at most delta, or delta + V (N2.2)."""
+"""Every small histogram and every user, new labels included: the hockey stick is at most delta, or delta + V.
+
+Lists with either noise (Theorem 111, 112) and sets (Theorem 115).
+"""
 
 from fractions import Fraction
 from math import exp
@@ -50,7 +53,7 @@ def violation(law, x=1.0, **pairs):
 
 
 def test_broken_bars_are_found_out():
-    """No +1, no limit in the bar, a cap with the strict list, no noise on the bar: SPEC_UNKNOWN N2.2."""
+    """No +1, no limit in the bar, a cap with the strict list, no noise on the bar (Proposition 114)."""
     real = 2 * 0.95 / 0.05
     assert violation(lambda h: gumbel_law(h, 1, 2, 1.0, real, above=0)) == pytest.approx(0.12516, abs=1e-5)
     assert violation(lambda h: gumbel_law(h, 1, 2, 1.0, real / 2)) == pytest.approx(0.09524, abs=1e-5)

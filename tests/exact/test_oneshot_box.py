@@ -36,7 +36,7 @@ def test_certified_laws_are_those_of_the_quadrature(noise):
 
 
 def test_oracles_of_one_shot_sets():
-    """SPEC 20: x = [3, 2, 0, 1], epsilon 1, R 2, k 2."""
+    """x = [3, 2, 0, 1], epsilon 1, R 2, k 2 (Table 154)."""
     exponential = [0.3619372, 0.1526619, 0.2213824, 0.0854381, 0.1202672, 0.0583132]
     laplace = [0.2832299, 0.1548496, 0.2097723, 0.1139423, 0.1548496, 0.0833563]
     for noise, oracle in (("exponential", exponential), ("laplace", laplace)):
@@ -56,7 +56,7 @@ def test_many_candidates_and_a_guard():
 
 
 def test_the_oracle_of_a_gap():
-    """SPEC 9: k = 1, x = (3, 2), exponential noise of scale 2: the density of (0, g) is e^(-|g - 1| / 2) / 4."""
+    """k = 1, x = (3, 2), exponential noise of scale 2: the density of (0, g) is e^(-|g - 1| / 2) / 4 (Table 155)."""
     from shortlist.audit.curves import NAMED
 
     for gap in (0.0, 0.5, 1.0, 3.0):
@@ -77,12 +77,12 @@ def test_not_charging_for_k_is_caught(noise):
 
 
 def test_dividing_by_the_sensitivity_twice_is_caught():
-    """Algorithm 2 as printed (ERRATA 002), counts with sens 1/2: scale k R / (2 epsilon)."""
+    """As printed, counts with sens 1/2: scale k R / (2 epsilon) (Proposition 140)."""
     assert box(set_law, 4, True, 1, top=1, k=2, noise="exponential").least_log_ratio > 1.5
 
 
 KNOTS, SLOPES = [0, 5, 10, 15, 20, 25, 30, 35], [-1, 0, -1, 0, -1, 0, -1, -1]
-"""Hazard 1 on [10 j, 10 j + 5] and 0 elsewhere: the counterexample of SPEC 6, cut at 35."""
+"""Hazard 1 on [10 j, 10 j + 5] and 0 elsewhere: the counterexample (Proposition 61), cut at 35."""
 
 
 def test_the_order_under_custom_noise_would_break_the_guarantee_and_the_set_does_not():
@@ -102,7 +102,7 @@ def test_sets_under_custom_noise_keep_epsilon(monotone):
 
 
 def test_permute_and_flip_has_no_bounded_range_and_gumbel_has():
-    """The log ratios of the outcomes spread over 1.6636 at epsilon 1 (SPEC 7); for Gumbel noise over at most 1."""
+    """The log ratios of the outcomes spread over 1.6636 at epsilon 1 (Theorem 53); for Gumbel noise over at most 1."""
     pair = [((0, -0.5), (-0.5, 0))]
     spread = {
         noise: prove(lambda x, noise=noise: Law(ordered_law(x, 1, noise, 1)), pair, PureDP(1.0)).spread

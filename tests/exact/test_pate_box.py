@@ -1,4 +1,4 @@
-"""PATE on a box: one teacher's votes change arbitrarily, so every count moves by -1, 0 or 1 (SPEC_UNKNOWN N6)."""
+"""PATE on a box: one teacher's votes change arbitrarily, so every count moves by -1, 0 or 1 (Theorem 105)."""
 
 from fractions import Fraction
 from functools import cache

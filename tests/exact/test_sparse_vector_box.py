@@ -195,7 +195,7 @@ def hybrid_top_k(q, outcome, k, scale):
 
 @kind
 def test_hybrid_top_k_costs_what_its_length_says_and_no_less(monotone):
-    """k = 2: lists that the threshold ended cost (n + Delta / R) epsilon / k; full ones epsilon (SPEC 11)."""
+    """k = 2: lists that the threshold ended cost (n + Delta / R) epsilon / k; full ones epsilon (Theorem 99)."""
     k, spread = 2, 1 if monotone else 2
     scale = float(k * spread)
     outcomes = [((), (), True)]
@@ -232,7 +232,7 @@ def hybrid_sparse_vector(q, gaps, rules):
 
 @kind
 def test_hybrid_sparse_vector_costs_what_its_length_says_and_no_less(monotone):
-    """k = 2, theta = .3: .30, .65, 1.00 for 0, 1, 2 items (SPEC 11)."""
+    """k = 2, theta = .3: .30, .65, 1.00 for 0, 1, 2 items (Theorem 99)."""
     rules = rules_of("exponential", 2, monotone, theta=0.3)
     for n, cost in enumerate((0.30, 0.65, 1.00)):
         worst = 0.0

@@ -1,4 +1,7 @@
-"""StableTopK and LargeGap on every small histogram with every user, new labels included (SPEC 13, N3, U7)."""
+"""StableTopK and LargeGap on every small histogram with every user, new labels included.
+
+The choice of the rank (Theorem 100), the tests (Theorem 102, 103) and all of it (Theorem 104).
+"""
 
 from fractions import Fraction
 from functools import cache
@@ -116,14 +119,14 @@ def test_the_closed_form_is_the_recursion():
         for q in range(1, 900):
             p = min(exp(epsilon) * p + delta, 1 - exp(-epsilon) * (1 - p - delta), 1.0)
             assert best(q) == pytest.approx(p, rel=1e-9)
-    spec = chances(OptimalTest(Fraction(1), Fraction(1e-6)))
-    assert [spec(q) for q in (1, 2, 10, 14, 20)] == pytest.approx(
+    found = chances(OptimalTest(Fraction(1), Fraction(1e-6)))
+    assert [found(q) for q in (1, 2, 10, 14, 20)] == pytest.approx(
         [1e-6, 3.718282e-6, 0.01281831, 0.6998871, 0.99925668]
     )
 
 
-def test_the_gaussian_test_is_that_of_the_spec():
-    """rho = .5 halved (SPEC 13) and rho = .02 halved (N3): s = 1.41421356 and 7.0710678."""
+def test_the_gaussian_test_is_that_of_the_table():
+    """rho = .5 halved and rho = .02 halved: s = 1.41421356 and 7.0710678 (Table 162)."""
     test = chances(GaussianTest(rate_below(0.25, 1), quantile_above(1e-6)))
     assert [test(q) for q in (1, 2, 8, 16)] == pytest.approx([1e-6, 2.60148e-5, 0.577821, 0.9999999976], rel=1e-5)
     test = chances(GaussianTest(rate_below(0.01, 1), quantile_above(1e-6)))
@@ -179,7 +182,7 @@ def test_releasing_a_count_or_the_order_breaks_it():
 
 
 def test_a_fallback_without_a_public_list_breaks_it():
-    """Algorithm 3 names an item by an exponential mechanism over what is there: a new label comes out for certain."""
+    """An item named by an exponential mechanism over what is there: a new label comes out (Proposition 149)."""
 
     def fallback(h):
         there = [i for i in range(len(h)) if h[i]]
@@ -192,7 +195,7 @@ def test_a_fallback_without_a_public_list_breaks_it():
 
 
 def test_a_round_of_twice_root_rho_is_ten_times_too_much_for_ten_rounds():
-    """ERRATA 004: 2 sqrt(rho) read as the epsilon of each of k rounds costs k rho / 2."""
+    """2 sqrt(rho) read as the epsilon of each of k rounds costs k rho / 2 (Proposition 148)."""
     rho, k = 0.1, 10
     assert k * (2 * rho**0.5) ** 2 / 8 == pytest.approx(0.5)
     assert k * (2 * (rho / k) ** 0.5) ** 2 / 8 == pytest.approx(0.05)

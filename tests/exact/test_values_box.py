@@ -1,4 +1,4 @@
-"""Gumbel values by their certified hockey sticks: the exact profile is enough, and nothing less is (SPEC 3, 4)."""
+"""Gumbel values by their certified hockey sticks: the exact profile is enough, and nothing less is (Theorem 90)."""
 
 from fractions import Fraction
 
@@ -50,7 +50,7 @@ def test_a_value_has_no_zcdp_and_no_pure_claim():
 
 
 def test_the_oracle_of_one_round():
-    """SPEC 4, gamma 1, h = [0, .3, 1] -> h + [0, 1, .5], minima: our scores are -h."""
+    """gamma 1, h = [0, .3, 1] -> h + [0, 1, .5], minima: our scores are -h (Table 152)."""
     h, moved = (0, -0.3, -1), (0, -1.3, -1.5)
     forward = [0.184097828, 0.127331167, 0.076681868]
     backward = [0.165945083, 0.101870691, 0.062536578]
@@ -61,7 +61,7 @@ def test_the_oracle_of_one_round():
 
 @pytest.mark.parametrize(("k", "mu", "delta"), [(1, 0.5, 0.0842264552), (3, 0.7, 0.34357646)])
 def test_all_scores_moved_together_reach_the_exact_profile(k, mu, delta):
-    """SPEC 3: delta_k(.5), in the worse direction."""
+    """delta_k(.5), in the worse direction (Theorem 88)."""
     low, high = (0,) * 4, (1,) * 4
     sticks = [stick(x, y, 1 / Fraction(mu), 0.5, k) for x, y in ((low, high), (high, low))]
     assert max(sticks) == pytest.approx(delta, abs=1e-8)

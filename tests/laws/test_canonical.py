@@ -27,7 +27,7 @@ def ranking_of(x, k, rate, gamma=Fraction(1, 2), loss="gap-aware"):
     return ranked(np.asarray(x), k, Fraction(rate), Fraction(gamma), gap_aware=loss == "gap-aware")
 
 
-U10 = {
+FIVE = {
     (0.5, "gumbel", 1): (0.5021076393, 0.8182088037),
     (0.5, "gumbel", 2): (0.3436917676, 0.7105843549),
     (0.5, "exponential", 1): (0.5471833348, 0.8409824881),
@@ -41,19 +41,19 @@ U10 = {
     (1, "exponential", 1): (0.5991514980, 0.9446496586),
     (1, "exponential", 2): (0.4499604154, 0.8184713464),
 }
-"""SPEC_UTILITY U10, x = 5, 4, 4, 1, 0, k = 2, epsilon = .8: (gamma, noise, R) -> P[right], recall."""
+"""x = 5, 4, 4, 1, 0, k = 2, epsilon = .8: (gamma, noise, R) -> P[right], recall (Table 158)."""
 
 
-@pytest.mark.parametrize(("gamma", "noise", "R"), U10)
-def test_five_items_agree_with_u10(gamma, noise, R):
+@pytest.mark.parametrize(("gamma", "noise", "R"), FIVE)
+def test_five_items_agree_with_the_table(gamma, noise, R):
     m = CanonicalTopK(k=2, epsilon=0.8, gamma=gamma, noise=noise)
     question = {"scores": [5, 4, 4, 1, 0], "monotone": R == 1}
     found = m.quality(**question)
-    assert (found.top, found.recall) == pytest.approx(U10[gamma, noise, R], abs=1e-10)
+    assert (found.top, found.recall) == pytest.approx(FIVE[gamma, noise, R], abs=1e-10)
     assert m.success_probability(**question) == pytest.approx(found.top, abs=1e-11)
 
 
-SETS = [  # SPEC 8, 20, U10: x, k, epsilon / R, gamma, noise, loss, {set: probability}
+SETS = [  # (Table 157): x, epsilon / R, gamma, loss, {set: probability}
     ([3, 2, 2, 0], 0.5, 0.5, "paper", [0.23094344, 0.23094344, 0.14007428, 0.17985893, 0.10908996, 0.10908996]),
     ([3, 2, 2, 0], 0.5, 1.0, "paper", [0.24368619, 0.24368619, 0.08964714, 0.24368619, 0.08964714, 0.08964714]),
     ([3, 2, 2, 0], 1.0, 0.5, "paper", [0.29234035, 0.29234035, 0.10754601, 0.17731339, 0.06522995, 0.06522995]),
@@ -63,18 +63,18 @@ SETS = [  # SPEC 8, 20, U10: x, k, epsilon / R, gamma, noise, loss, {set: probab
 
 
 @pytest.mark.parametrize(("x", "rate", "gamma", "loss", "law"), SETS)
-def test_sets_have_the_probabilities_of_the_spec(x, rate, gamma, loss, law):
+def test_sets_have_the_probabilities_of_the_table(x, rate, gamma, loss, law):
     m = CanonicalTopK(k=2, epsilon=2 * rate, gamma=gamma, noise="gumbel", loss=loss)
     assert list(m.probabilities(x).values()) == pytest.approx(law, abs=6e-9)
 
 
-def test_sets_under_exponential_noise_have_the_probabilities_of_u10():
+def test_sets_under_exponential_noise_have_the_probabilities_of_the_table():
     found = CanonicalTopK(k=2, epsilon=0.8, gamma=0.5).probabilities([5, 4, 4, 1, 0], monotone=True)
     a, b, c = 0.27359167, 0.04436258, 0.02935135
     assert list(found.values()) == pytest.approx([a, a, 0.06754187, b, 0.16413300, b, c, b, c, c], abs=6e-9)
 
 
-def test_the_gap_aware_loss_beats_the_paper_on_spec_8():
+def test_the_gap_aware_loss_beats_the_papers():
     x = [9, 9, 3, 3, 3, 2]
     paper, aware = (
         CanonicalTopK(k=2, epsilon=1.0, gamma=0.5, noise="gumbel", loss=loss) for loss in ("paper", "gap-aware")
@@ -118,7 +118,7 @@ def test_everything_agrees_with_brute_force(turn, noise):
     np.testing.assert_allclose(inclusion_probabilities(ranking, noise, d), included, atol=1e-10)
 
 
-ROWS = [  # U10, R = 1: data, k, epsilon, then set, recall, great, good for Gumbel and for exponential noise
+ROWS = [  # (Table 159), R = 1: data, k, epsilon, then set, recall, great, good for Gumbel and for exponential noise
     ("NETFLIX.n17770", 10, 0.002,
      (0.94770673, 0.99332451, 0.97067384, 0.99700268),
      (0.97285432, 0.99653597, 0.9847995, 0.99844729)),
@@ -154,7 +154,7 @@ def counts(name):
 
 
 @pytest.mark.parametrize(("data", "k", "epsilon", "gumbel", "exponential"), ROWS)
-def test_real_counts_agree_with_u10(data, k, epsilon, gumbel, exponential):
+def test_real_counts_agree_with_the_table(data, k, epsilon, gumbel, exponential):
     for noise, printed in (("gumbel", gumbel), ("exponential", exponential)):
         found = CanonicalTopK(k=k, epsilon=epsilon, noise=noise).quality(counts(data), monotone=True)
         assert (found.top, found.recall, found.great, found.good) == pytest.approx(

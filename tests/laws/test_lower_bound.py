@@ -25,7 +25,7 @@ def test_the_closed_form_is_the_recursion(epsilon, sets):
         chance = min(math.exp(epsilon) * chance, 1 - math.exp(-epsilon) * (1 - chance))
 
 
-TABLE = [  # U4 at 0.99: data, k, canonical g=1 Gumbel, g=.5 Gumbel, g=.5 exponential, lower bound
+TABLE = [  # (Table 160): data, k, canonical g=1 Gumbel, g=.5 Gumbel, g=.5 exponential, lower bound
     ("NETFLIX.n17770", 10, 0.00329, 0.00263, 0.00237, 0.00182),
     ("PATENT.n4096", 10, 0.135, 0.0824, 0.0755, 0.0649),
     ("SEARCHLOGS.n4096", 10, 0.195, 0.154, 0.139, 0.108),
@@ -47,7 +47,7 @@ TABLE = [  # U4 at 0.99: data, k, canonical g=1 Gumbel, g=.5 Gumbel, g=.5 expone
 
 
 @pytest.mark.parametrize(("data", "k", "one", "half", "exponential", "bound"), TABLE)
-def test_the_table_of_u4_to_two_digits(data, k, one, half, exponential, bound):
+def test_the_table_of_bounds_to_two_digits(data, k, one, half, exponential, bound):
     """A sum cut off early would be some 40% low where collapse decides."""
     x = counts(data)
     for gamma, noise, printed in ((1, GUMBEL, one), (0.5, GUMBEL, half), (0.5, EXPONENTIAL, exponential)):

@@ -11,7 +11,7 @@ import pytest
 from shortlist.laws.quality import Quality, good_ranks, great_ranks
 
 
-def test_ranks_are_those_of_spec_23_for_every_k():
+def test_ranks_are_those_of_the_definition_for_every_k():
     for k in range(1, 2001):
         assert great_ranks(k) == (ceil(Fraction(k, 10)), floor(Fraction(11, 10) * k))
         assert good_ranks(k) == (ceil(Fraction(k, 100)), floor(Fraction(3, 2) * k))

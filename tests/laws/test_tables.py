@@ -1,4 +1,4 @@
-"""The printed tables: SPEC 2, SPEC 20 and SPEC_UTILITY U10."""
+"""The tables of one-shot lists and sets (Table 154, 158, 159)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SETS = {
     "exponential": [0.3619372, 0.1526619, 0.2213824, 0.0854381, 0.1202672, 0.0583132],
     "laplace": [0.2832299, 0.1548496, 0.2097723, 0.1139423, 0.1548496, 0.0833563],
 }
-"""SPEC 20: sets 01, 02, 03, 12, 13, 23 for scores 3, 2, 0, 1 in steps of 1/4."""
+"""Sets 01, 02, 03, 12, 13, 23 for scores 3, 2, 0, 1 in steps of 1/4 (Table 154)."""
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_sets_of_two_agree_with_spec_20(name):
+def test_sets_of_two_agree_with_the_table(name):
     s = [0.75, 0.5, 0.0, 0.25]
     sets = by_force.set_probabilities(s, 2, name)
     np.testing.assert_allclose(list(sets.values()), SETS[name], atol=6e-8)
@@ -31,7 +31,7 @@ def test_sets_of_two_agree_with_spec_20(name):
     assert right_probability(np.array(s), 2, noise_named(name)) == pytest.approx(SETS[name][0], abs=6e-8)
 
 
-def test_lists_of_two_agree_with_spec_2():
+def test_lists_of_two_agree_with_the_table():
     printed = {
         (0, 1): 0.48633011,
         (0, 2): 0.17891085,
@@ -46,7 +46,7 @@ def test_lists_of_two_agree_with_spec_2():
     assert right_probability(s, 2, GUMBEL) == pytest.approx(printed[0, 1] + printed[1, 0], abs=1e-8)
 
 
-U10 = {
+FIVE = {
     ("exponential", 1): (0.6702420499, 0.8958805037, 0.00423043, 0.19977814, 0.79599144),
     ("exponential", 2): (0.4563892664, 0.7892714421, 0.02106818, 0.37932075, 0.59961107),
     ("gumbel", 1): (0.5477523706, 0.8533901714, 0.00813414, 0.27695138, 0.71491448),
@@ -61,10 +61,10 @@ U10 = {
 """x = 5, 4, 4, 1, 0, k = 2, eps = .8: (noise, R) -> P[right], recall, P[c = 0, 1, 2]."""
 
 
-@pytest.mark.parametrize(("name", "R"), U10)
-def test_five_items_agree_with_u10_and_with_an_independent_path(name, R):
+@pytest.mark.parametrize(("name", "R"), FIVE)
+def test_five_items_agree_with_the_table_and_with_an_independent_path(name, R):
     s = 0.8 / (2 * R) * np.array([5.0, 4.0, 4.0, 1.0, 0.0])
-    right, recall, *correct = U10[name, R]
+    right, recall, *correct = FIVE[name, R]
     by_lists = name == "gumbel"
     sets = by_force.as_sets(by_force.plackett_luce(s, 2)) if by_lists else by_force.set_probabilities(s, 2, name)
     law = number_correct(s, 2, noise_named(name))
@@ -83,7 +83,7 @@ def test_five_items_agree_with_u10_and_with_an_independent_path(name, R):
         ("laplace", [0.68003846, 0.52881942, 0.52881942, 0.15900060, 0.10332210]),
     ],
 )
-def test_inclusions_of_five_items_agree_with_u10(name, printed):
+def test_inclusions_of_five_items_agree_with_the_table(name, printed):
     s = 0.4 * np.array([5.0, 4.0, 4.0, 1.0, 0.0])
     np.testing.assert_allclose(inclusion_probabilities(s, 2, noise_named(name)), printed, atol=6e-9)
 
@@ -106,7 +106,7 @@ ROWS = [
     ("INCOME.n4096", 10, 0.001, "exponential", (0.34842955, 0.93336783, 0.60533242, 0.98721354)),
     ("INCOME.n4096", 10, 0.001, "gumbel", (0.28609235, 0.92390752, 0.53697476, 0.98291750)),
 ]
-"""U10's data rows: P[right], recall, P[great], P[good], all for R = 1."""
+"""Real counts: P[right], recall, P[great], P[good], all for R = 1 (Table 159)."""
 
 
 def counts(name):
@@ -117,7 +117,7 @@ def counts(name):
 
 
 @pytest.mark.parametrize(("data", "k", "epsilon", "name", "printed"), ROWS)
-def test_real_counts_agree_with_u10(data, k, epsilon, name, printed):
+def test_real_counts_agree_with_the_table(data, k, epsilon, name, printed):
     found = quality(epsilon / k * counts(data), k, noise_named(name))
     np.testing.assert_allclose((found.top, found.recall, found.great, found.good), printed, rtol=1.1e-7)
 

@@ -1,4 +1,4 @@
-"""The traps of SPEC_UTILITY U8, each with the wrong variant shown to be off."""
+"""Traps in computing the laws of one-shot sets (Theorem 125), each with the wrong variant shown to be off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of unknown domains against enumeration and the oracles of SPEC_UNKNOWN."""
+"""The laws of unknown domains against enumeration and the oracles (Table 163)."""
 
 import itertools
 import math

@@ -22,12 +22,12 @@ def winners(s, noise):
 
 @pytest.mark.parametrize(
     ("s", "noise", "law"),
-    [
-        ([1.5, 1.0, 0.0], GUMBEL, [0.546549387, 0.331498960, 0.121951652]),  # SPEC 1
-        ([1.5, 1.0, 0.0], EXPONENTIAL, [0.63028135, 0.28070945, 0.08900920]),  # SPEC 7
+    [  # (Table 153)
+        ([1.5, 1.0, 0.0], GUMBEL, [0.546549387, 0.331498960, 0.121951652]),
+        ([1.5, 1.0, 0.0], EXPONENTIAL, [0.63028135, 0.28070945, 0.08900920]),
         ([3.0, 2.0, 0.0], EXPONENTIAL, [0.79727196, 0.18088711, 0.02184093]),
         ([0.0, -0.5, -1.2, -0.1], EXPONENTIAL, [0.38706978, 0.19512438, 0.08850279, 0.32930304]),
-        ([1.5, 1.0, 0.0], LAPLACE, [0.5572781, 0.3323583, 0.1103636]),  # SPEC 20
+        ([1.5, 1.0, 0.0], LAPLACE, [0.5572781, 0.3323583, 0.1103636]),
     ],
 )
 def test_law_agrees_with_the_oracles(s, noise, law):
@@ -60,7 +60,7 @@ def test_permute_and_flip_agrees_with_its_exact_coefficients(d):
 
 
 def test_alternating_coefficients_in_floats_would_be_wrong():
-    """The trap of SPEC 7's formula as printed: with 100 ties the coefficients reach 1e29 and cancel."""
+    """The trap of the expansion in powers (Proposition 54): with 100 ties the coefficients reach 1e29 and cancel."""
     coefficients = np.poly(np.ones(99))[::-1] * (-1.0) ** 99
     printed = np.sum(coefficients / np.arange(1, 101))
     assert abs(printed - 0.01) > 1.0
@@ -131,7 +131,7 @@ def test_two_items_win_by_the_law_of_a_difference_of_noises():
 
 
 def test_custom_noise_with_many_kinks_agrees_with_dense_quadrature():
-    """The counterexample of SPEC 6: hazard 1 on [10 j, 10 j + 5], 0 elsewhere."""
+    """The counterexample (Proposition 61): hazard 1 on [10 j, 10 j + 5], 0 elsewhere."""
     knots = [5 * j for j in range(40)]
     noise = piecewise_noise(knots, [-1, 0] * 19 + [-1, -1])
     law = tuple((lambda x, log=log: np.exp(log(x))) for log in (noise.log_survival, noise.log_cdf, noise.log_density))

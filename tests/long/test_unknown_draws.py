@@ -1,4 +1,4 @@
-"""The oracles of SPEC_UNKNOWN at a million draws."""
+"""The oracles of unknown domains (Table 163) at a million draws."""
 
 from collections import Counter
 from fractions import Fraction

@@ -35,7 +35,7 @@ def test_a_zcdp_budget_gives_each_round_its_share(k):
 
 
 def test_an_approximate_budget_uses_the_adaptive_recursion():
-    """SPEC 0.2: at k = 10, epsilon 1, delta 1e-5 a round may have 0.1713; by zCDP only 0.15635."""
+    """At k = 10, epsilon 1, delta 1e-5 a round may have 0.1713; by zCDP only 0.15635 (Table 151)."""
     m = OneshotTopK(k=10, budget=ApproxDP(1.0, 1e-5))
     assert epsilon_of_a_round(10, ApproxDP(1.0, 1e-5)) == pytest.approx(0.1713, abs=2e-4)
     assert m.charge.epsilon_at(1e-5) <= 1.0
@@ -44,7 +44,7 @@ def test_an_approximate_budget_uses_the_adaptive_recursion():
 
 
 def test_one_winner_under_an_approximate_budget():
-    """SPEC_UTILITY U7: eps = eps0 + 2 ln(1 - sqrt(delta (1 - e^-eps0)))."""
+    """eps = eps0 + 2 ln(1 - sqrt(delta (1 - e^-eps0))) (Theorem 17)."""
     m = NoisyMax(budget=ApproxDP(1.0, 1e-3), noise="gumbel")
     e = epsilon_of_a_round(1, ApproxDP(1.0, 1e-3))
     assert e + 2 * math.log(1 - math.sqrt(1e-3 * -math.expm1(-e))) == pytest.approx(1.0, abs=1e-6)

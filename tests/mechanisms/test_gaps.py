@@ -29,7 +29,7 @@ def two_sided(g, centre=1.0, scale=2.0):
 
 @full_size
 def test_the_signed_gap_of_two_items_under_exponential_noise_is_a_laplace_value():
-    """q = (3, 2), Exp(2): density e^(-|g-1|/2)/4 on either side; P(winner 0) = .69673467 (SPEC 9)."""
+    """q = (3, 2), Exp(2): density e^(-|g-1|/2)/4 on either side; P(winner 0) = .69673467 (Table 155)."""
     releases = drawn(TopKWithGaps(k=1, epsilon=1.0), Scores([3, 2]), sized(1500, full=20_000))
     signed = [release.gap if release.index == 0 else -release.gap for release in releases]
     edges = np.linspace(-6, 8, 15)
@@ -196,7 +196,7 @@ MU = [1.5, 1.0, 0.0]
 
 @full_size
 def test_the_exponential_mechanism_with_gap_has_its_law():
-    """Winner softmax; P(g >= y | s) = (1 + e^-theta) / (1 + e^(y - theta)) in units of the scale (SPEC 12)."""
+    """Winner softmax; P(g >= y | s) = (1 + e^-theta) / (1 + e^(y - theta)) in units of the scale (Theorem 86)."""
     releases = drawn(ExponentialWithGap(epsilon=1.0), Scores([3, 2, 0]), sized(2000, full=20_000), seed=6)
     law, wrong = [], []
     edges = np.array([0, 0.4, 1.0, 2.0, np.inf])

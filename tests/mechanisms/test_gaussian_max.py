@@ -70,7 +70,7 @@ def test_the_noise_grows_with_the_number_of_candidates():
 
 
 def test_a_claim_without_the_number_of_candidates_is_broken():
-    """SPEC 5: sqrt(8) Delta / sigma Gaussian DP, at m = 1000, Delta / sigma = .5, half of the scores up, half down."""
+    """sqrt(8) Delta / sigma Gaussian DP, at m = 1000, Delta / sigma = .5, half up, half down (Proposition 137)."""
     flat, moved = (winner_probabilities(np.repeat([0.0, low], 500), GAUSSIAN) for low in (0.0, -1.0))
     delta = float(np.maximum(flat - np.exp(1.67) * moved, 0.0).sum())
     assert delta == pytest.approx(0.3424, abs=1e-3)

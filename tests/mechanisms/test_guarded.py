@@ -28,7 +28,7 @@ from ..support import assert_law
 
 X = [5, 4, 4, 1, 0]
 JUNK = {(1, 1), (1, 2)}
-ORACLES = {  # SPEC_GUARD G5, exponential: P(f) and the sets 01, 03, 04, 12, 14
+ORACLES = {  # (Table 161), exponential: P(f) and the sets 01, 03, 04, 12, 14
     (0.1, 0): (0.8034114377, [0.05207315, 0.01388507, 0.00918180, 0.03270921, 0.00610086]),
     (0.25, 2): (0.8852852146, [0.02919981, 0.00852944, 0.00569368, 0.01928657, 0.00380604]),
 }
@@ -40,7 +40,7 @@ def small_guard(a, tau, x=X, k=2, rate=Fraction(4, 5), rho=Fraction(1, 2)):
 
 
 @pytest.mark.parametrize(("a", "tau"), list(ORACLES))
-def test_the_law_is_that_of_the_spec(a, tau):
+def test_the_law_is_that_of_the_table(a, tau):
     law = guarded_law(X, 2, 0.8, a, tau, JUNK)
     assert law[None] == pytest.approx(ORACLES[a, tau][0], abs=1e-9)
     sets = [law[y] for y in ((0, 1), (0, 3), (0, 4), (1, 2), (1, 4))]
@@ -136,14 +136,14 @@ def test_the_weight_of_the_junk_on_real_data(shared_data, name, k, epsilon, v):
 
 @pytest.mark.parametrize(
     ("name", "k", "epsilon", "a", "wanted"),
-    [  # SPEC_GUARD G5: P(f), P(set and right), recall of the race branch
+    [  # (Table 161): P(f), P(set and right), recall of the race branch
         ("NETFLIX.n17770", 10, 0.002, 1 / 8, (0.1553333, 0.82149724, 0.84171006)),
         ("MEDCOST.n4096", 10, 1.0, 1 / 8, (0.98548439, 3.8075e-7, 0.0014830517)),
         ("PATENT.n4096", 100, 0.3, 1 / 20, (3.4147875e-6, 0.71075302, 0.99403171)),
         ("INCOME.n4096", 100, 0.005, 1 / 20, (0.12815498, 0.87152131, 0.87184085)),
     ],
 )
-def test_utility_on_real_data_is_that_of_the_spec(shared_data, name, k, epsilon, a, wanted):
+def test_utility_on_real_data_is_that_of_the_table(shared_data, name, k, epsilon, a, wanted):
     run = GuardedTopK(k=k, epsilon=epsilon)._prepared(Scores(np.load(shared_data / f"{name}.npy"), monotone=True))
     ranking, v = run.guard.ranking, (run.guard.low + run.guard.high) / 2
     law, guard = guarded_chances(ranking.classes(), v, a, cuts_of(ranking))
@@ -268,7 +268,7 @@ def test_far_above_the_collapse_it_is_canonical_and_far_below_it_is_one_shot():
 
 
 def test_below_the_collapse_it_keeps_what_canonical_loses():
-    """A spike of six candidates over a huge crowd, at an epsilon where canonical returns junk (SPEC_UTILITY U6)."""
+    """A spike of six candidates over a huge crowd, at an epsilon where canonical returns junk (Definition 124)."""
     values = np.concatenate([np.arange(40, 28, -2), np.zeros(3000, np.int64)])
     scores, truth = Scores(values, monotone=True), set(range(6))
 

@@ -72,7 +72,7 @@ def drawn(m, scores, runs):
 
 
 def peeled(values, k, gamma, source):
-    """The oracle: k rounds, fresh noise each round, the winner removed (SPEC 4, Algorithm 2), then put on one scale.
+    """The oracle: k rounds, fresh noise each round, the winner removed (Theorem 57), then put on one scale.
 
     In E = e^(-v / gamma) a round's first arrival is exponential, and the one-shot values are the sums of the rounds'.
     """

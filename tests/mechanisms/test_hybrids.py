@@ -21,7 +21,7 @@ def drawn(mechanism, scores, runs, seed):
 
 
 def test_the_oracle_of_one_item_and_a_threshold():
-    """n = k = 1, q = 3, T = 2, epsilon 1, general: P(item first) = .69673467 (SPEC 11)."""
+    """n = k = 1, q = 3, T = 2, epsilon 1, general: P(item first) = .69673467 (Table 156)."""
     releases = drawn(HybridTopK(threshold=2, k=1, epsilon=1.0), Scores([3]), 5000, seed=1)
     first = sum(len(release.items) for release in releases)
     p = 1 - math.exp(-0.5) / 2
@@ -81,7 +81,7 @@ def test_hybrids_have_the_law_of_the_algorithm_as_it_reads(hybrid):
 
 @pytest.mark.parametrize(("monotone", "costs"), [(True, (1 / 3, 2 / 3, 1.0, 1.0)), (False, (1 / 6, 1 / 2, 5 / 6, 1.0))])
 def test_hybrid_top_k_costs_by_the_length_of_its_list(monotone, costs):
-    """k = 3: 1/6, 1/2, 5/6 for general scores where the threshold ended the list (SPEC 11)."""
+    """k = 3: 1/6, 1/2, 5/6 for general scores where the threshold ended the list (Theorem 99)."""
     m = HybridTopK(threshold=0, k=3, epsilon=1.0)
     for n, cost in enumerate(costs):
         release = m.release([10**6] * n + [-(10**6)] * (5 - n), monotone=monotone)

@@ -27,7 +27,7 @@ def law(x, k, rate):
     return {s: w / total for s, w in weight.items()}
 
 
-def test_the_law_is_that_of_the_spec():
+def test_the_law_is_that_of_the_table():
     wanted = {(0, 1): 0.1613124, (0, 3): 0.05934352, (1, 0): 0.09784092, (3, 2): 0.03599366}
     exact = law([3, 2, 2, 0], 2, 0.5)
     assert all(abs(exact[s] - p) < 1e-7 for s, p in wanted.items())

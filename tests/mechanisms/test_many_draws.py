@@ -186,7 +186,7 @@ def test_gaps_and_values_follow_their_formulas():
 
 
 def test_the_gap_of_the_exponential_mechanism_follows_its_formula():
-    """P(g >= y | winner) = (1 + e^-t) / (1 + e^(y - t)), t = ln(p / (1 - p)), in units of the scale (SPEC 12)."""
+    """P(g >= y | winner) = (1 + e^-t) / (1 + e^(y - t)), t = ln(p / (1 - p)), in units of the scale (Theorem 86)."""
     indices, reals = many(with_gap(), RUNS, seed=9)
     chances = np.exp(VALUES) / np.exp(VALUES).sum()
     for winner, t in enumerate(np.log(chances / (1 - chances))):

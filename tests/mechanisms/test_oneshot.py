@@ -21,7 +21,7 @@ from ..support import assert_law, histogram
 every = pytest.mark.parametrize("noise", list(KINDS))
 CUSTOM = piecewise_noise([0, 1, 2], [Fraction(-1, 2), 0, -1])
 
-ORACLES = [  # SPEC 1, 7, 20: scores, R, epsilon, noise, law
+ORACLES = [  # (Table 153): scores, R, epsilon, noise, law
     ([3, 2, 0], 2, 1.0, "gumbel", [0.546549387, 0.331498960, 0.121951652]),
     ([3, 2, 0], 2, 1.0, "exponential", [0.63028135, 0.28070945, 0.08900920]),
     ([3, 2, 0], 1, 1.0, "exponential", [0.79727196, 0.18088711, 0.02184093]),
@@ -31,7 +31,7 @@ ORACLES = [  # SPEC 1, 7, 20: scores, R, epsilon, noise, law
 
 
 @pytest.mark.parametrize(("values", "reach", "epsilon", "noise", "law"), ORACLES)
-def test_noisy_max_has_the_probabilities_of_the_spec(values, reach, epsilon, noise, law):
+def test_noisy_max_has_the_probabilities_of_the_table(values, reach, epsilon, noise, law):
     m = NoisyMax(epsilon=epsilon, noise=noise)
     scores = Scores(values, monotone=reach == 1)
     np.testing.assert_allclose(m.probabilities(scores), law, atol=6e-8)
@@ -39,14 +39,14 @@ def test_noisy_max_has_the_probabilities_of_the_spec(values, reach, epsilon, noi
     assert_law(histogram(winners, len(values)), m.probabilities(scores), wrong=m.probabilities(scores)[::-1])
 
 
-SETS = {  # SPEC 20, x = [3, 2, 0, 1], epsilon 1, R 2
+SETS = {  # (Table 154), x = [3, 2, 0, 1], epsilon 1, R 2
     "exponential": [0.3619372, 0.1526619, 0.2213824, 0.0854381, 0.1202672, 0.0583132],
     "laplace": [0.2832299, 0.1548496, 0.2097723, 0.1139423, 0.1548496, 0.0833563],
 }
 
 
 @pytest.mark.parametrize("noise", SETS)
-def test_one_shot_sets_have_the_probabilities_of_the_spec(noise):
+def test_one_shot_sets_have_the_probabilities_of_the_table(noise):
     m = OneshotTopK(k=2, epsilon=1.0, noise=noise)
     rows = np.sort(m.release_many([3, 2, 0, 1], draws=200_000, rng=sl.testing.seeded(2)), axis=1)
     pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]

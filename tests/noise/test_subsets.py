@@ -3,10 +3,12 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
 
+from shortlist._runs import Runs
 from shortlist.laws.sieve import relevant
 from shortlist.laws.subsets import log_sum
 from shortlist.noise import envelope as envelopes
@@ -386,6 +388,27 @@ def test_ranks_are_those_of_a_stable_sort(dtype, span):
     values = np.array([*some, *some[:50], least, least + span], dtype)
     ranking = ranked(values, 3, Fraction(1), Fraction(1, 2), gap_aware=True)
     assert ranking.order.tolist() == sorted(range(len(values)), key=lambda i: (-values[i].item(), i))
+
+
+@pytest.mark.parametrize("noise", [GUMBEL, EXPONENTIAL, KINDS["laplace"]], ids=lambda noise: noise.name)
+@pytest.mark.parametrize("gamma", [Fraction(0), Fraction(1, 2), Fraction(1)])
+def test_runs_of_equal_scores_draw_what_the_whole_array_draws(noise, gamma):
+    array, runs = np.array([9, 9, 4, 4, 4, 0]), Runs.of(np.array([9, 4, 0]), np.array([2, 3, 1]))
+    rows = [
+        prepare_subsets(ranked(values, 3, Fraction(1, 2), gamma, gap_aware=True), noise).draw_many(Seeded(1), 60)
+        for values in (array, runs)
+    ]
+    assert [sorted(row) for row in np.array(rows[0]).tolist()] == [sorted(row) for row in np.array(rows[1]).tolist()]
+
+
+def test_the_loss_of_a_set_is_that_of_the_first_rank_it_misses_and_the_last_it_holds():
+    ranking = ranking_of(CASES[3])
+    for ranks in combinations(range(7), 3):
+        missed = next(n for n in range(4) if n not in ranks)
+        outside = Fraction(ranking.scores[missed].item()) - Fraction(ranking.scores[3].item())
+        inside = Fraction(ranking.scores[2].item()) - Fraction(ranking.scores[ranks[-1]].item())
+        lost = ranking.outer * outside + ranking.inner * inside if missed < 3 else 0
+        assert ranking.loss_of(ranks) == lost
 
 
 def test_the_exact_loss_is_what_the_floats_enclose():

@@ -108,7 +108,7 @@ def test_a_plan_without_a_public_list_holds_for_the_mechanisms():
 def test_the_step_of_the_study_is_cheapest_by_a_stability_test():
     found = sl.plan(k=100, items=4096, users=100, shape="flat:100", budget="approx", domain="unknown")
     assert found.best.method == "stable"
-    assert found.best.epsilon == pytest.approx(0.152, abs=0.001)  # SPEC_UTILITY U7
+    assert found.best.epsilon == pytest.approx(0.152, abs=0.001)  # (Proposition 130)
 
 
 def test_only_lists_where_the_order_is_wanted():

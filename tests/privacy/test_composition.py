@@ -126,7 +126,7 @@ def test_every_order_of_play_is_covered_and_the_worst_comes_last():
 
 
 def test_unequal_windows_are_covered_in_both_orders():
-    """SPEC 0.2: (.4 then 1.2) gains .299134 at 0, reversed .291313."""
+    """(.4 then 1.2) gains .299134 at 0, reversed .291313 (Proposition 32)."""
     assert compose(BoundedRange(0.4), BoundedRange(1.2)).delta_at(0.0) >= 0.299134
 
 
@@ -235,9 +235,7 @@ def test_zcdp_stays_zcdp():
 
 
 def test_the_adversary_of_a_filter_is_not_served_by_a_composition():
-    """SPEC 22: both paths compose to delta(1) = .05, the interaction does not: compositions are not a
-    filter.
-    """
+    """Both paths compose to delta(1) = .05, the interaction does not (Proposition 35)."""
     one = compose(PureDP(0.5), PureDP(0.6313)).delta_at(1.0)
     other = compose(PureDP(0.5), ApproxDP(0.0, 0.05)).delta_at(1.0)
     assert one == pytest.approx(0.05, abs=1e-4)

@@ -1,4 +1,4 @@
-"""The numbers of SPEC 0.1, 0.2, 3, 4 and 20."""
+"""The numbers of the accountants (Table 151, 152)."""
 
 from __future__ import annotations
 
@@ -151,13 +151,13 @@ def test_gumbel_tradeoff_is_the_papers_curve():
 
 
 def test_one_round_moving_two_groups_stays_below_two_clocks():
-    """SPEC 4: the exact worst pair at mu = 1, epsilon = 1.1 is 0.186394: above one clock, below two."""
+    """The exact worst pair at mu = 1, epsilon = 1.1 is 0.186394: above one clock, below two (Theorem 91)."""
     assert GumbelDP(1.0).delta_at(1.1) == pytest.approx(0.186220, abs=1e-6)
     assert GumbelDP(1.0).delta_at(1.1) < 0.186394 < GumbelDP(1.0, monotone=False).delta_at(1.1)
 
 
 def test_the_joint_release_of_index_and_value_is_below_one_clock():
-    """gamma = 1, h = [0, .3, 1] moved by [0, 1, .5], both orders (SPEC 4)."""
+    """gamma = 1, h = [0, .3, 1] moved by [0, 1, .5], both orders (Table 152)."""
     for x, one, other in [
         (0.1, 0.184097828, 0.165945083),
         (0.3, 0.127331167, 0.101870691),

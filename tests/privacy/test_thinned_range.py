@@ -1,4 +1,4 @@
-"""ThinnedRange: rounds of bounded range after one common thinning (SPEC_UNKNOWN N1.1, N2.2)."""
+"""ThinnedRange: rounds of bounded range after one common thinning (Definition 19, Theorem 111)."""
 
 import pytest
 

@@ -11,7 +11,7 @@ import shortlist as sl
 from shortlist.report.studio.folder import Folder
 from shortlist.report.studio.limits import Connections, Limits
 from shortlist.report.studio.planner import Planner
-from shortlist.report.studio.server import Studio
+from shortlist.report.studio.server import Handler, Studio
 from tests.report.studios import QUESTION, Running, fill
 
 DESCRIBED = {**QUESTION, "users": 5000, "shape": "zipf:1.1"}
@@ -59,6 +59,24 @@ def test_a_connection_that_sends_a_byte_now_and_then_makes_room_too(studio_with)
     slow.sendall(f"GET /{'x' * 10}".encode())
     assert studio.ask("state")[0] == 200
     assert slow.recv(1) == b""
+    slow.close()
+
+
+def test_a_request_whose_body_trickles_in_makes_room_too(studio_with, monkeypatch):
+    studio = studio_with(connections=1, silence=600.0)
+    reading, read = threading.Event(), Handler._body
+
+    def body(handler):
+        reading.set()
+        return read(handler)
+
+    monkeypatch.setattr(Handler, "_body", body)
+    host = studio.origin.removeprefix("http://")
+    head = f"POST /{studio.server.token}/plan HTTP/1.1\r\nHost: {host}\r\nOrigin: {studio.origin}\r\n"
+    slow = connect(studio)
+    slow.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{{".encode())
+    assert reading.wait(60)
+    assert studio.ask("state")[0] == 200
     slow.close()
 
 
@@ -153,6 +171,12 @@ def test_a_plan_under_way_ends_with_the_studio():
     planner.close()
     asking.join(60)
     assert ended == ["the plan could not be computed"]
+
+
+def test_a_plan_that_is_asked_for_after_the_end_is_ended_too():
+    planner = Planner(600.0)
+    planner.close()
+    assert _error_of(planner) == "the plan could not be computed"
 
 
 def _error_of(planner):

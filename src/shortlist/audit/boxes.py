@@ -34,7 +34,7 @@ class Law:
     """The certified law of one release: a ball for every outcome.
 
     `density`: outcomes have real parts, and the balls are densities at some of them, so only their ratios mean
-    something. `costs`: what each outcome is said to cost, where that depends on the outcome (SPEC 11).
+    something. `costs`: what each outcome is said to cost, where that depends on the outcome (Definition 22).
     """
 
     chances: Mapping[Any, arb]

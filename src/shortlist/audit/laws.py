@@ -197,7 +197,7 @@ def _measured(mechanism: MeasuredTopK, scores: Scores) -> Law:
 
 
 def _exponential_gap(mechanism: ExponentialWithGap, scores: Scores) -> Law:
-    """The joint density of winner and gap is logistic: e^(theta - g) / (1 + e^(theta - g))^2 (SPEC 12)."""
+    """The joint density of winner and gap is logistic: e^(theta - g) / (1 + e^(theta - g))^2 (Theorem 86)."""
     scale = mechanism._scale(scores)
     m = [rational(Fraction(value) / scale) for value in scores.values.tolist()]
     law: dict[Hashable, arb] = {}
@@ -214,7 +214,7 @@ def _sparse(mechanism: SparseVector, scores: Scores) -> Law:
 
 
 def _hybrid_top_k(mechanism: HybridTopK, scores: Scores) -> Law:
-    """(order, gaps, ended): the threshold runs along, and where it finishes the list ends (SPEC 11)."""
+    """(order, gaps, ended): the threshold runs along, and where it finishes the list ends (Definition 98)."""
     k, scale = mechanism.k, mechanism._scale(scores)
     wide, noise = rational(scale), NAMED["exponential"]
     x = [rational(value) for value in scores.values.tolist()]
@@ -241,7 +241,7 @@ CONSTANT = curves.Curve((), (curves.ONE,))
 
 
 def _hybrid_sparse(mechanism: HybridSparseVector, scores: Scores) -> Law:
-    """(items in order of their gaps, gaps): an integral over the threshold's noise (SPEC 11)."""
+    """(items in order of their gaps, gaps): an integral over the threshold's noise (Definition 98)."""
     below, scale = mechanism._scales(scores)
     noise, wide = NAMED["exponential"], rational(scale)
     shifted = [rational(Fraction(v) - Fraction(mechanism.threshold) - scale + below) for v in scores.values.tolist()]

@@ -71,7 +71,10 @@ def function_in(place: str) -> Callable[..., object]:
     if not path.endswith(".py") or spec is None or spec.loader is None or not Path(path).is_file():
         raise ValueError("write FILE.py:FUNCTION, a Python file that is there and a function in it")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ValueError(f"{path} cannot be loaded ({type(error).__name__}: {error}); try it with python") from None
     function = getattr(module, name, None)
     if not callable(function):
         raise ValueError(f"there is no function {name!r} in that file")

@@ -1,4 +1,6 @@
-"""Certified laws of noisy races: who wins, in which order, by which gaps (SPEC 1, 2, 5, 6, 7, 9).
+"""Certified laws of noisy races: who wins, in which order, by which gaps.
+
+One winner (Proposition 54), peeling (Theorem 57), lists with gaps (Theorem 80, 81).
 
 Every number is a ball. Gumbel noise has closed forms; exponential, Laplace and custom noise are sums of exponentials;
 logistic and half-logistic noise are integrated by Arb, with a proved error, in t = e^-z, where they are rational.

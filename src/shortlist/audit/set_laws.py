@@ -1,4 +1,4 @@
-"""Certified laws of sets in one round: canonical, guarded and joint top-k (SPEC 8, 14, SPEC_GUARD)."""
+"""Certified laws of sets in one round: canonical, guarded and joint top-k (Definition 62, 72, 76)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shortlist.scores import Scores
 
 
 def utilities(x: Sequence[Any], k: int, gamma: Fraction, *, paper: bool = False) -> dict[tuple[int, ...], Fraction]:
-    """u(y) = g min(inside) - (1-g) max(outside) of every k-subset, straight from the definition (SPEC 8)."""
+    """u(y) = g min(inside) - (1-g) max(outside) of every k-subset, straight from the definition (Definition 62)."""
     result = {}
     for chosen in combinations(range(len(x)), k):
         inside = min(Fraction(x[i]) for i in chosen)

@@ -1,4 +1,4 @@
-"""Certified laws of sparse-vector transcripts: an integral, or a sum, over the threshold's noise (SPEC 10).
+"""Certified laws of sparse-vector transcripts: an integral, or a sum, over the threshold's noise (Definition 94).
 
 An outcome of one question is "below", the name of the test it passed, or (name, gap).
 """

@@ -1,4 +1,7 @@
-"""Certified laws where the list of candidates comes from the data: an absent label counts 0 (SPEC 13, N2, N3)."""
+"""Certified laws where the list of candidates comes from the data: an absent label counts 0.
+
+Lists and sets of a limited domain (Definition 110, Theorem 115), chosen ranks and stable sets (Theorem 100, 104).
+"""
 
 from __future__ import annotations
 
@@ -164,7 +167,7 @@ def ballots(labels: int, teachers: int) -> Iterator[tuple[Point, Point]]:
 
 
 def passing(test: Any, gap: int) -> arb:
-    """The chance of passing, from the formulas of SPEC 13 and U7: the optimal test by its recursion."""
+    """The chance of passing, from the formulas (Theorem 102, 103): the optimal test by its recursion."""
     if gap == 0:
         return arb(0)
     if isinstance(test, GaussianTest):

@@ -1,4 +1,4 @@
-"""The certified law of the k largest Gumbel values with their items, by its divergences from its like (SPEC 4).
+"""The certified law of the k largest Gumbel values with their items, by its divergences from its like (Theorem 90).
 
 In E = e^(-value / scale) the noisy scores are exponential clocks of rates w_i = e^(x_i / scale), and the first k rings
 are released. With W_j the sum of the rates that still run before ring j, the waits s_j between rings have the density

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import stat
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +24,22 @@ def check_writable(option: str, path: str, endings: tuple[str, ...], kept: Itera
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{folder} is not there: {option} needs a folder to write to")
-    if os.path.isdir(path) or not os.access(folder, os.W_OK):
+    if not (_new_or_regular(path) and os.access(folder, os.W_OK)):
         raise PermissionError(f"{path} cannot be written")
     if any(_is_same(path, other) for other in kept):
         raise typer.BadParameter(
             f"{option} must be a file of its own, not one that the command reads or writes: {path}"
         )
+
+
+def _new_or_regular(path: str) -> bool:
+    """Whether a file may be made or replaced there: no folder, device, pipe, circle of links or endless name."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
 
 
 def _is_same(path: str, other: str) -> bool:

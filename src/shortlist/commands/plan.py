@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from zipfile import BadZipFile
 
 import typer
 
@@ -57,8 +58,8 @@ def _public_counts(path: Path) -> Any:
 
     unfit = f"--scores {path} must be a .npy file or a text file with one number a line"
     read = np.load if path.suffix == ".npy" else lambda file: np.loadtxt(file, ndmin=1)
-    values: Any = attempt(lambda: read(path), ValueError, unfit)
-    if values.dtype.kind not in "iuf":
+    values: Any = attempt(lambda: read(path), (ValueError, EOFError, BadZipFile), unfit)
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
         raise ValueError(f"--scores {path} must hold numbers")
     whole = np.isfinite(values).all() and (np.abs(values) < 2.0**53).all() and np.array_equal(values, np.round(values))
     return values.astype(np.int64) if whole else values

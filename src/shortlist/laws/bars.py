@@ -1,7 +1,8 @@
-"""How high the bar of an unknown domain must stand: public numbers, exact or rounded up (SPEC_UNKNOWN N2, N7).
+"""How high the bar of an unknown domain must stand: public numbers, exact or rounded up.
 
-A label whose presence one person decides has a count of at most c + 1, c the count of row limit + 1. The bar stands at
-c + 1 + offset, so high that all such labels together are named with probability at most delta.
+The bar of a list (Definition 110) and that of a set (Theorem 115). A label whose presence one person decides has a
+count of at most c + 1, c the count of row limit + 1. The bar stands at c + 1 + offset, so high that all such labels
+together are named with probability at most delta.
 """
 
 from __future__ import annotations

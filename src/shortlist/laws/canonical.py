@@ -1,4 +1,4 @@
-"""Exact utility of the canonical mechanism: how good the set it returns is (SPEC_UTILITY U9).
+"""Exact utility of the canonical mechanism: how good the set it returns is (Theorem 122).
 
 Inside class (i, j) all subsets are alike: ranks 1 to k - i - 1 are in, rank k - i is out, rank k + 1 + j is in, and i
 of the i + j ranks between are in, each with chance i / (i + j). Sums over a cell are closed forms again:

@@ -1,4 +1,4 @@
-"""Where canonical top-k collapses: below one epsilon the crowd of junk sets outweighs the true top k (U6).
+"""Where canonical top-k collapses: below one epsilon the crowd of junk sets outweighs the true top k (Definition 124).
 
 The classes of sets (i, j), i = 0..k-1, j = 0..d-k-1, hold C(i + j, i) sets each, every one with the weight
 e^{-(eps / R) ((1 - g) A_i + g B_j)} of the top set, A_i = x_[k-i] - x_[k+1] and B_j = x_[k] - x_[k+1+j]. The top set

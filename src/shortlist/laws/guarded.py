@@ -1,4 +1,4 @@
-"""Exact utility of the guarded race (SPEC_GUARD G3): the race of all subsets, unless the guard arrives first.
+"""Exact utility of the guarded race (Theorem 123): the race of all subsets, unless the guard arrives first.
 
 The guard arrives at e^-v U^(1/a), so it has not arrived at time s with chance F(s) = (1 - (s e^v)^a)_+. Every integral
 of `subset_chances` gets that factor. F is not smooth at 0, so the integrals are taken in ln s.

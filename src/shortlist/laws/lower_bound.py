@@ -1,4 +1,4 @@
-"""What no mechanism can do: a bound on the epsilon of every private top-k (SPEC_UTILITY U4).
+"""What no mechanism can do: a bound on the epsilon of every private top-k (Theorem 128).
 
 Take integer counts, one person adding at most 1 to each. Choose a window of ranks around k, or pairs of ranks, and
 lower its scores to its lowest: then N sets look alike, and the right one has a chance of at most 1/N. The true counts

@@ -1,4 +1,4 @@
-"""The exact law of one-shot top-k: which set the k largest s_i + N_i are (SPEC_UTILITY U8).
+"""The exact law of one-shot top-k: which set the k largest s_i + N_i are (Theorem 125).
 
 With Gumbel noise it is the law of peeling too. Every integral is over the level z of the best loser, the (k+1)-th
 largest noisy score; p, o and f are survival function, distribution function and density of the noise at z - s_i,
@@ -132,7 +132,7 @@ def inclusion_probabilities(s: Floats, k: int, noise: Noise) -> Floats:
 
 
 def great_good(s: Floats, k: int, noise: Noise) -> tuple[float, float]:
-    """(P[the set is great], P[the set is good]), in the words of SPEC 23.
+    """(P[the set is great], P[the set is good]), two words for sets (Definition 118).
 
     Great: it contains ranks 1 to ceil(k/10) and nothing beyond rank floor(1.1 k); good: ceil(k/100) and floor(1.5 k).
     Tied items are ranked in the caller's order, so with a tie across one of these ranks a set can be right and not

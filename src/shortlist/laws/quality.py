@@ -1,4 +1,4 @@
-"""How good a released set is, in four numbers (SPEC 23)."""
+"""How good a released set is, in four numbers (Definition 118)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The joint exponential mechanism's sequences, counted by their loss (SPEC 14).
+"""The joint exponential mechanism's sequences, counted by their loss (Theorem 78).
 
 With ranks 0, 1, .. by decreasing score, a sequence of k distinct ranks has the loss max_i (x_i - x_{s_i}). It loses at
 most t iff each s_i is one of the n_i(t) = #{j : x_j >= x_i - t} best ranks; these sets are nested, so

@@ -1,7 +1,7 @@
-"""How likely a top-j set passes its test of stability, as a function of the gap behind it (SPEC 13, SPEC_UTILITY U7).
+"""How likely a top-j set passes its test of stability, as a function of the gap behind it (Theorem 102, 103).
 
 Whole-number counts, and a gap q between rank j and the next. One person can change the top-j set only if q <= slack: 1
-for counts under add/remove, 2 where one person may move every count by one either way (SPEC_UNKNOWN N6). There the
+for counts under add/remove, 2 where one person may move every count by one either way (Lemma 101). There the
 test passes with probability at most delta; above, its one bit costs epsilon or rho. Chances are balls at the working
 precision, so that one uniform number decides exactly; a tie (q = 0) never passes, whichever test it is.
 """

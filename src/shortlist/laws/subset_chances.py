@@ -1,4 +1,4 @@
-"""The chance of every class of subsets under Gumbel or exponential noise (SPEC_UTILITY U3).
+"""The chance of every class of subsets under Gumbel or exponential noise (Theorem 119).
 
 A subset of loss w wins with a chance that depends on w alone. Gumbel noise: ``e^-w / (1 + S)``, S the mass of all
 classes. Exponential noise: the top k wins with ``Int_0^1 G(s) ds`` and a subset of weight p = e^-w with

@@ -1,4 +1,4 @@
-"""The k-subsets of ranked candidates, gathered into classes of equal loss, and classes into cells (SPEC_UTILITY U2).
+"""The k-subsets of ranked candidates, gathered into classes of equal loss, and classes into cells (Lemma 64, 65).
 
 Rank the candidates by decreasing score. A subset other than the top k misses some rank up to k and holds some rank
 beyond it. Class (i, j): the best rank missing is k - i and the worst rank held is k + 1 + j. It has C(i + j, i)

@@ -1,4 +1,4 @@
-"""Exact utility where the candidates come from the data: what a bar costs (SPEC_UNKNOWN N2.1 and N2.7).
+"""Exact utility where the candidates come from the data: what a bar costs (Proposition 127).
 
 Both laws are functions of the counts, the epsilon e of a round of bounded range, the public limit L and the bar's own
 delta. T are the labels above c, the count at rank L + 1; an item is correct if it is one of the k largest.

@@ -1,4 +1,4 @@
-"""The exact law of a noisy maximum: who wins, with which probability (SPEC 1, 5, 6, 7)."""
+"""The exact law of a noisy maximum: who wins, with which probability (Proposition 54)."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Outcome:
     p_value: float | None = None
     stopped: bool | None = None
     kept: ExPost | None = None
-    """What this very outcome cost, where a ledger that reserved the charge may take back the rest (SPEC 11)."""
+    """What this very outcome cost, where a ledger that reserved the charge may take back the rest (Theorem 38)."""
     evidence: ChainedGaps | ThresholdGaps | None = None
     k: int | None = None
     """How many items, where the mechanism chose that."""

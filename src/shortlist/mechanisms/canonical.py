@@ -1,4 +1,4 @@
-"""Canonical top-k: one noisy maximum over all sets of k candidates (SPEC 8, SPEC_UTILITY U1 to U3).
+"""Canonical top-k: one noisy maximum over all sets of k candidates (Definition 62, Theorem 63).
 
 A set is scored by its worst member against the best candidate left out; one person moves that by little for every k.
 """
@@ -189,7 +189,7 @@ class CanonicalTopK(Mechanism):
         return sum(self.success_bounds(scores, **question)) / 2
 
     def quality(self, scores: object, **question: Any) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the released set (SPEC 23): exact, to 1e-8."""
+        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
         from shortlist.laws.canonical import quality
 
         asked = self._studied(scores, question)
@@ -225,7 +225,7 @@ class CanonicalTopK(Mechanism):
 
 
 def default_gamma(k: int, d: int) -> Fraction:
-    """The public rule of SPEC_UTILITY U1, for k of d candidates."""
+    """The public rule for k of d candidates (Definition 62)."""
     fewer = min(k, d - k)
     gamma = {0: Fraction(1), 1: Fraction(1), 2: Fraction(9, 10)}.get(fewer, Fraction(1, 2))
     return 1 - gamma if 2 * k > d else gamma

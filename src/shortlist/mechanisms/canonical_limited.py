@@ -1,4 +1,4 @@
-"""Canonical top-k when the list of candidates comes from the data: a set in one round (SPEC_UNKNOWN N2.7)."""
+"""Canonical top-k when the list of candidates comes from the data: a set in one round (Theorem 115)."""
 
 from __future__ import annotations
 

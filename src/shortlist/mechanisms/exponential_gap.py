@@ -1,4 +1,7 @@
-"""The exponential mechanism with its gap: the winner, its lead over the runner-up, and what that proves (SPEC 12)."""
+"""The exponential mechanism with its gap: the winner, its lead over the runner-up, and what that proves.
+
+The law and its price (Theorem 86), the gap as a p-value (Theorem 87).
+"""
 
 from __future__ import annotations
 

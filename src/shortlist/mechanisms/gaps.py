@@ -1,4 +1,7 @@
-"""Top-k with gaps: the k largest noisy scores in order, and by how much each is ahead of the next (SPEC 9)."""
+"""Top-k with gaps: the k largest noisy scores in order, and by how much each is ahead of the next.
+
+With Laplace noise (Theorem 80) and with exponential noise (Theorem 81).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The winner under Gaussian noise, honestly accounted: the cost grows with the number of candidates (SPEC 13)."""
+"""The winner under Gaussian noise, honestly accounted: the cost grows with the number of candidates (Theorem 55)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guarded top-k: canonical top-k that cannot collapse, the default for a set under a pure budget (SPEC_GUARD).
+"""Guarded top-k: canonical top-k that cannot collapse, the default for a set under a pure budget (Theorem 73).
 
 Below a critical epsilon the C(d, k) junk sets outweigh the true ones, and canonical top-k returns noise. Here one more
 candidate takes part in its race, the guard, whose score is the weight of the junk and whose noise is heavier. If a set
@@ -131,7 +131,7 @@ class GuardedTopK(Mechanism):
         return self._canonical.success_probability(asked) if run is None else run.success()
 
     def quality(self, scores: object, **question: Any) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the released set (SPEC 23): exact, to 1e-8."""
+        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
         asked = self._studied(scores, question)
         run = self._prepared(asked)
         return self._canonical.quality(asked) if run is None else run.quality()
@@ -296,13 +296,13 @@ class GuardedRace:
 
 
 def share_of(k: int, d: int) -> Fraction:
-    """a, the hazard of the guard's noise: a public constant (SPEC_GUARD G1)."""
+    """a, the hazard of the guard's noise: a public constant (Definition 72)."""
     crowd = math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)
     return Fraction(max(1, math.floor(256 * min(0.25, 1.2 / math.sqrt(crowd)))), 256)
 
 
 def rho_of(k: int) -> Fraction:
-    """Sets with an expected recall below rho are junk: a public constant (SPEC_GUARD G1)."""
+    """Sets with an expected recall below rho are junk: a public constant (Definition 72)."""
     return Fraction(2, 5) if k < 32 else Fraction(1, 2) if k < 320 else Fraction(3, 5)
 
 

@@ -1,4 +1,4 @@
-"""Top-k with noisy values: Gumbel noise once, the k largest noisy scores released with their items (SPEC 3, 4).
+"""Top-k with noisy values: Gumbel noise once, the k largest noisy scores released with their items (Theorem 90, 91).
 
 In E = e^(-value / gamma) the noisy scores are exponential clocks: which one rings first and when are independent, so
 for monotone scores the items come free with the values.

@@ -1,4 +1,4 @@
-"""Hybrids of top-k and sparse vector: at most k winners above a threshold, paid by their number (SPEC 11)."""
+"""Hybrids of top-k and sparse vector: at most k winners above a threshold, paid by their number (Theorem 99)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joint top-k: the exponential mechanism over ordered sequences (SPEC 14), the strongest published competitor."""
+"""Joint top-k: the exponential mechanism over ordered sequences (Theorem 77), the strongest published competitor."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class JointTopK(Mechanism):
         return within(law.ladder, law.rate, better, enough)
 
     def quality(self, scores: object, **question: Any) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the released set (SPEC 23): exact, to 1e-9."""
+        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-9."""
         law, _ = self._sequences(self._studied(scores, question))
         better, enough = _ranks_about_k(law.ladder)
         top, great, good = (

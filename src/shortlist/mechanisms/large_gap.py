@@ -1,4 +1,4 @@
-"""How many? The rank behind which the scores fall off: an exponential mechanism over gaps (SPEC 13, algorithm 1)."""
+"""How many? The rank behind which the scores fall off: an exponential mechanism over gaps (Theorem 100)."""
 
 from __future__ import annotations
 

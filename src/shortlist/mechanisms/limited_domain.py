@@ -1,4 +1,7 @@
-"""Top-k when the list of candidates comes from the data: an ordered list that ends at a noisy bar (SPEC_UNKNOWN N2)."""
+"""Top-k when the list of candidates comes from the data: an ordered list that ends at a noisy bar.
+
+With Gumbel noise (Theorem 111) and with exponential noise (Theorem 112).
+"""
 
 from __future__ import annotations
 

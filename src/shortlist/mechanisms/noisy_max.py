@@ -1,4 +1,4 @@
-"""Noisy max: add noise to every score and release who is on top (SPEC 1, 5, 7).
+"""Noisy max: add noise to every score and release who is on top (Theorem 51).
 
 Exponential noise is permute-and-flip, the best known for a pure budget; Gumbel noise is the exponential mechanism.
 """
@@ -107,5 +107,5 @@ class NoisyMax(Mechanism):
         return self._top_one.success_probability(scores, **question)
 
     def quality(self, scores: object, **question: Any) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the winner (SPEC 23): exact, to 1e-9."""
+        """P[top], P[great], P[good] and the expected recall of the winner (Definition 118): exact, to 1e-9."""
         return self._top_one.quality(scores, **question)

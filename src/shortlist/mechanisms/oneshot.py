@@ -1,4 +1,4 @@
-"""One-shot top-k: add noise once to every score and release the k largest, in order (SPEC 2, 6).
+"""One-shot top-k: add noise once to every score and release the k largest, in order (Theorem 58, 60).
 
 With Gumbel noise this has the law of k rounds of the exponential mechanism without replacement ("peeling").
 """
@@ -142,7 +142,7 @@ class OneshotTopK(Mechanism):
         return right_probability(*self._race(scores, question))
 
     def quality(self, scores: object, **question: Any) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the released set (SPEC 23): exact, to 1e-9."""
+        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-9."""
         from shortlist.laws.oneshot import quality
 
         return quality(*self._race(scores, question))

@@ -1,4 +1,4 @@
-"""Sparse vector: which of many questions are above a threshold, paying only for those that are (SPEC 10)."""
+"""Sparse vector: which of many questions are above a threshold, paying only for those that are (Theorem 95)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stable top-k: choose k where the gap is large, test that the set is stable, release it without noise (SPEC 13).
+"""Stable top-k: choose k where the gap is large, test that the set is stable, release it without noise (Theorem 104).
 
 The cost does not grow with k. What is released is the set alone: never its order, never a count.
 """

@@ -27,7 +27,7 @@ LEAST_DELTA = 1e-280
 
 
 def checked_delta_budget(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> DeltaBudget:
-    """(epsilon, delta), or a budget with a delta: without one no label may be named (SPEC_UNKNOWN N1)."""
+    """(epsilon, delta), or a budget with a delta: without one no label may be named (Proposition 107)."""
     example = "write epsilon=1.0, delta=1e-6, or budget=ZCDP(rho=0.05, delta=1e-6)"
     if (epsilon is None) == (budget is None):
         raise TypeError(f"give either epsilon= and delta=, or budget=: {example}")

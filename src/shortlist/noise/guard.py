@@ -1,4 +1,4 @@
-"""The guard: one more candidate in the race of all k-subsets, which wins where the crowd of junk would (SPEC_GUARD).
+"""The guard: one more candidate in the race of all k-subsets, which wins where the crowd of junk would (Lemma 74).
 
 The guard arrives at e^-v U^(1/a), with v = tau + ln sum over the junk classes of their mass, and a < 1: its noise is
 heavier than that of the subsets, so it pays for its look at the scores only when it wins. v is enclosed by cells in

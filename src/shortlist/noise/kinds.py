@@ -13,7 +13,7 @@ bits are known, then the 64 bits of the word ``V``, and ``theta`` in [0, 1) is n
 | half-logistic | 2 / (1 + e^x), x >= 0 | ln((2 - u) / u) |
 
 All five have hazard at most 1 (S falls at most as fast as e^-x) and a log-density that never falls faster
-than slope -1, so that an *ordered* list may be released (SPEC 6). Their scale is 1.
+than slope -1, so that an *ordered* list may be released (Theorem 60). Their scale is 1.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Noise:
     kinks: tuple[float, ...] = ()
     """Where the law is not smooth: quadrature cuts there."""
     bounded_range: bool = False
-    """Whether a noisy maximum under this noise is a bounded-range mechanism (SPEC 1, 7)."""
+    """Whether a noisy maximum under this noise is a bounded-range mechanism (Theorem 52, 53)."""
     releases_order: bool = False
-    """Whether the order of the winners may be released (SPEC 6)."""
+    """Whether the order of the winners may be released (Theorem 60)."""
 
     def __repr__(self) -> str:
         return f"<noise {self.name}>"

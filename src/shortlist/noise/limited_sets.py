@@ -1,4 +1,4 @@
-"""One exact draw among all sets of at most k labels of a working list (SPEC_UNKNOWN N2.7).
+"""One exact draw among all sets of at most k labels of a working list (Lemma 116).
 
 The list has counts x_1 >= x_2 >= .. and a bar B; a of the counts reach the bar. A set y has the weight
 e^(inner m(y) - outer M(y)) with m(y) its least count (at most B if y has fewer than k labels) and M(y) the largest

@@ -1,8 +1,8 @@
 """Custom noise: a survival function whose logarithm is piecewise linear with rational knots and slopes.
 
 With slopes in [-1, 0] the hazard is at most 1, which is all that the privacy of an unordered set needs. The
-*order* of the winners is another matter: for general noise of this kind it breaks the guarantee (SPEC 6 has
-the counterexample), so these kinds release sets only.
+*order* of the winners is another matter: for general noise of this kind it breaks the guarantee
+(Proposition 61), so these kinds release sets only.
 """
 
 from __future__ import annotations

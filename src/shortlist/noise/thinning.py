@@ -1,4 +1,4 @@
-"""The first arrival among all k-subsets under exponential noise, without drawing them all (SPEC_UTILITY U3).
+"""The first arrival among all k-subsets under exponential noise, without drawing them all (Theorem 68).
 
 With U_y uniform, the subset with the largest noise - loss_y is the one with the least T_y = U_y / p_y, p_y = e^-loss_y.
 The top k arrives at a uniform time, the others with hazard sum n p / (1 - p s) at time s. On the slice of times from

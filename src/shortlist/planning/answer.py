@@ -60,9 +60,9 @@ class Plan:
     rows
         The table, best first.
     bound
-        No mechanism with a pure budget reaches the target below this epsilon; None where that is not proved.
+        No pure budget below this epsilon reaches the target (Theorem 128); None where that is not proved.
     collapse
-        Below this epsilon canonical top-k returns junk; the guarded default does not. None for k = 1.
+        Below this epsilon canonical top-k returns junk (Definition 124), not the guarded default. None for k = 1.
 
     Examples
     --------

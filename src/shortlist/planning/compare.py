@@ -46,7 +46,7 @@ CONTESTANTS: dict[str, Callable[[int, float], Studied]] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One mechanism at one epsilon: the chances of SPEC 23 and the expected recall."""
+    """One mechanism at one epsilon: how likely it is right, great, good (Definition 118); and its expected recall."""
 
     mechanism: str
     epsilon: float
@@ -152,7 +152,7 @@ def compare(scores: object, k: int, *, epsilon: float | Iterable[float], **quest
 
 
 def _limit(scores: Scores, k: int, grid: list[float]) -> tuple[tuple[float, float], ...]:
-    """The lower bound of SPEC_UTILITY U4 on the chance to fail, where it was proved: counts, add or remove a person."""
+    """The lower bound on the chance to fail (Theorem 128), where it was proved: counts, add or remove a person."""
     counts = scores.values.dtype.kind != "f" and scores.monotone and scores.range_sensitivity == 1
     if not counts or k == len(scores):
         return ()

@@ -65,7 +65,7 @@ def plan(
         How many items.
     target, goal
         `goal="top"`: all of the top k, with probability `target` (0.99 if left out); `"great"` and `"good"`: nearly
-        so (SPEC 23); `"recall"`: that expected share of the top k (0.9 if left out).
+        so (Definition 118); `"recall"`: that expected share of the top k (0.9 if left out).
     epsilon
         Instead of a target: what each mechanism reaches when it may cost so much, from 1e-9 to a million.
     items, users, shape

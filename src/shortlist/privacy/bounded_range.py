@@ -1,4 +1,4 @@
-"""Bounded range: tight Renyi curve, one round, and many adaptive rounds (SPEC 0.1, 0.2).
+"""Bounded range: tight Renyi curve, one round, and many adaptive rounds (Theorem 16, 17, 29).
 
 All losses of one epsilon-bounded-range round lie in a window [t - epsilon, t], 0 <= t <= epsilon; the
 extreme laws put mass on its two ends only, and the adversary chooses t, in every round anew and knowing the
@@ -26,7 +26,7 @@ def worst_window(epsilon: float, orders: Floats) -> Floats:
     """epsilon - t for the window [t - epsilon, t] of greatest Renyi divergence.
 
     e^{epsilon - t} = a / (a-1) * (1 - e^{-(a-1) epsilon}) / (1 - e^{-a epsilon}), the stationary point
-    (SPEC 0.1).
+    (Theorem 16).
     """
     less = orders - 1
     missing = np.exp(-less * epsilon) * math.expm1(-epsilon) / np.expm1(-orders * epsilon)

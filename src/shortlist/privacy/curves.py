@@ -45,7 +45,7 @@ class Curves:
     pairs : pairs, by their profiles on the whole line, whose product dominates one application; rounded up.
     witness : for a Renyi order, pairs whose product some mechanism with this guarantee has: whence the
         lower bounds.
-    delta : mass of the common thinning (SPEC_UNKNOWN N1.1).
+    delta : mass of the common thinning (Definition 19).
     pure : bound on the privacy loss of what is left, infinite if there is none.
     rho : zCDP of what is left, infinite if there is none.
     joint : whether many applications are better charged by the sum of their Renyi curves than by the

@@ -84,7 +84,7 @@ def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str
 
 
 def ranged(epsilon: float) -> Curves:
-    """epsilon-bounded range (SPEC 0.1, 0.2): epsilon^2/8-zCDP, and tighter curves in `bounded_range`."""
+    """epsilon-bounded range: epsilon^2/8-zCDP (Theorem 15), and tighter curves in `bounded_range`."""
     return Curves(
         renyi=lambda orders: bounded_range.range_renyi(epsilon, orders),
         pairs=(bounded_range.one_round(epsilon),),
@@ -118,7 +118,7 @@ def thinned_rounds(epsilon: float, rounds: int, delta: float) -> Curves:
 
 
 def gumbel_values(mu: float, k: int, monotone: bool) -> Curves:
-    """k Gumbel values (SPEC 3, 4): one gamma clock if all scores move one way, else two that move apart."""
+    """k Gumbel values: one gamma clock if all scores move one way, else two that move apart (Theorem 90, 91)."""
     ahead, behind = gumbel.forward(mu, k), gumbel.backward(mu, k)
 
     def curve(orders: Floats) -> Floats:

@@ -1,8 +1,8 @@
 """The filter: which charge may still be made, whatever the charges so far and whoever chose them.
 
 The next charge may be chosen after seeing the last release, so "the tightest composition of what was charged" is
-not an admission rule (SPEC 22). This one is: two running sums, exact, against limits that were fixed when the
-ledger was made. The proofs stand in docs/ledger.md.
+not an admission rule (Proposition 35). This one is (Theorem 37): two running sums, exact, against limits that were
+fixed when the ledger was made.
 """
 
 from __future__ import annotations

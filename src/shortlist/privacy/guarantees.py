@@ -193,7 +193,7 @@ class ApproxDP(Guarantee):
 
 @dataclass(frozen=True, slots=True)
 class ZCDP(Guarantee):
-    """rho-zCDP, D_alpha <= alpha rho, after a common thinning of mass `delta` (SPEC_UNKNOWN N1.1).
+    """rho-zCDP, D_alpha <= alpha rho, after a common thinning of mass `delta` (Definition 12, 19).
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class RenyiDP(Guarantee):
 
 @dataclass(frozen=True, slots=True)
 class BoundedRange(Guarantee):
-    """epsilon-bounded range: all log ratios of the outcomes lie in one window of width epsilon (SPEC 19).
+    """epsilon-bounded range: all log ratios of the outcomes lie in one window of width epsilon (Definition 13).
 
     Implies PureDP(epsilon) and epsilon^2/8-zCDP. Gumbel selection has it; permute-and-flip has not.
 
@@ -282,7 +282,7 @@ class BoundedRange(Guarantee):
 
 @dataclass(frozen=True, slots=True)
 class ThinnedRange(Guarantee):
-    """`rounds` adaptive rounds of epsilon-bounded range, after one common thinning of mass `delta` (SPEC_UNKNOWN N1.1).
+    """`rounds` adaptive rounds of epsilon-bounded range, after one common thinning of mass `delta` (Definition 19).
 
     The two laws are at least s P and s Q as measures, with s the same function of the outcome for both, P and Q laws of
     `rounds` rounds of bounded range, and at most `delta` is missing on either side. So H_x <= delta + V_rounds(x) for
@@ -322,7 +322,7 @@ class ThinnedRange(Guarantee):
 
 @dataclass(frozen=True, slots=True)
 class GumbelDP(Guarantee):
-    """k Gumbel values of shift mu = sensitivity / scale, with their indices, which come free (SPEC 3, 4).
+    """k Gumbel values of shift mu = sensitivity / scale, with their indices, which come free (Theorem 90, 91).
 
     With `monotone=True` all k move in one direction, that of the scores. Two such releases need not share
     theirs (counts and negated counts do not), so `compose` and `repeat` assume nothing about it; if you
@@ -362,8 +362,8 @@ class GumbelDP(Guarantee):
 
 @dataclass(frozen=True, slots=True)
 class ExPost(Guarantee):
-    """epsilon-DP before the outcome was seen; the outcome that came has log ratios of at most `cost` (SPEC
-    11).
+    """epsilon-DP before the outcome was seen; the outcome that came has log ratios of at most `cost`
+    (Definition 22).
 
     It is charged as PureDP(epsilon) everywhere. A filter on the sum of epsilons, which had reserved
     epsilon, may take back `unused`: there the log ratio of a transcript is at most the sum of its outcomes'

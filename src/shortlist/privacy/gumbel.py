@@ -1,4 +1,4 @@
-"""Gumbel values: exact profiles (SPEC 3 and 4).
+"""Gumbel values: exact profiles (Theorem 88).
 
 In E = e^{value/scale} a Gumbel value is an exponential clock, and k of them make a gamma variable of shape
 k whose scale moves by e^mu between neighbours. The two orders of that pair have the profiles
@@ -6,7 +6,7 @@ k whose scale moves by e^mu between neighbours. The two orders of that pair have
     forward(x)  = E[(1 - e^{-mu (k - N)})_+],  N ~ Poisson((mu k + x) / (e^mu - 1))
     backward(x) = E[(1 - e^{-mu (N - k)})_+],  N ~ Poisson((mu k - x) / (1 - e^{-mu})),   0 for x >= mu k
 
-which are the gamma tails of SPEC 3 written as sums of positive terms: put t = (mu k + x) / (1 - e^{-mu})
+which are the gamma tails written as sums of positive terms: put t = (mu k + x) / (1 - e^{-mu})
 and expand Q(k, t e^{-mu}) - e^x Q(k, t) with Q(k, a) = sum_{i<k} e^{-a} a^i / i!; both factors e^{-a} agree
 up to e^{-mu k}. Nothing cancels, so a delta of 1e-200 is as accurate as one of 0.1.
 """

@@ -188,8 +188,8 @@ class Ledger:
         """Book the worst case, part of which may come back when the output shows that it was not used.
 
         `refundable` names the currencies in which the refund is proved: "pure" if the log ratio of every output is at
-        most its own cost (SPEC 11), "zcdp" if unused rounds are rounds that were not run (SPEC_UNKNOWN N2.6). In the
-        others nothing comes back; a delta never does.
+        most its own cost, "zcdp" if unused rounds are rounds that were not run (Theorem 38). In the others nothing
+        comes back; a delta never does.
         """
         self._tried = None
         texts = {"purpose": purpose, "mechanism": mechanism, "unit": unit, "guarantee": repr(guarantee)}

@@ -116,7 +116,7 @@ def _build(turn: Turn, path: str, terms: Terms) -> None:
 
 def _clear_away(turn: Turn, beside: str) -> None:
     turn.end()
-    with suppress(FileNotFoundError):
+    with suppress(OSError):  # it is not there, or no such name can be: what went wrong first is told
         os.unlink(beside)
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 
 from shortlist.privacy.filter import CURRENCIES, Currency
+from shortlist.privacy.ledger_turn import LedgerError
 
 LONGEST = {"purpose": 10_000, "unit": 1_000, "mechanism": 1_000_000, "guarantee": 1_000_000}
 """Characters of the texts in an entry."""
@@ -24,7 +25,10 @@ def checked_path(path: object) -> str:
         raise TypeError('path must be text, for example "budget.db"')
     if not name or "\0" in name:
         raise ValueError('path must be the name of a file, for example "budget.db"')
-    return os.path.abspath(name)
+    try:
+        return os.path.abspath(name)
+    except FileNotFoundError:
+        raise LedgerError(f"{name} has no place: the current folder was taken away; give the whole path") from None
 
 
 def check_text(name: str, text: object) -> None:

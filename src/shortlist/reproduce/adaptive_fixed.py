@@ -1,4 +1,4 @@
-"""Adaptive k, table 1: the top k without a public list, at fixed k, with limited domains beside it (N4)."""
+"""Adaptive k, table 1: the top k without a public list, at fixed k, with limited domains beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adaptive k, table 2: what 600 multi-label queries to 800 teachers really cost (SPEC_UNKNOWN N6)."""
+"""Adaptive k, table 2: what 600 multi-label queries to 800 teachers really cost (Proposition 106)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ EACH = 0.2
 
 
 def closed_form(mu: float, alpha: float) -> float:
-    """B_mu(alpha) of SPEC 3: 1 - a^{e^-mu} up to a1, then a line of slope -1 up to a2, then (1 - a)^{e^mu}."""
+    """The least type II error (Proposition 89): 1 - a^{e^-mu} up to a1, slope -1 up to a2, then (1 - a)^{e^mu}."""
     shrink = math.exp(-mu)
     first = math.exp(mu / (shrink - 1))
     last = 1 - math.exp(mu * shrink / (shrink - 1))

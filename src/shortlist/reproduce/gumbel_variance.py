@@ -26,7 +26,7 @@ VARIANCE = math.pi**2 / 6
 
 
 def ours(epsilon: float) -> float:
-    """Gumbel noise by the exact profile: the items come free with the values (SPEC 4)."""
+    """Gumbel noise by the exact profile: the items come free with the values (Theorem 90)."""
     return VARIANCE / calibrate(lambda mu: GumbelDP(mu, ROUNDS), ApproxDP(epsilon, DELTA)) ** 2
 
 
@@ -62,7 +62,7 @@ def gaussian_printed(epsilon: float) -> float:
 
 
 def gaussian_sound(epsilon: float) -> float:
-    """k rounds of noisy max, D_a <= a / (2 s^2) + ln m / (a - 1) (SPEC 13), and k values, a / (2 s^2)."""
+    """k rounds of noisy max, D_a <= a / (2 s^2) + ln m / (a - 1) (Theorem 55), and k values, a / (2 s^2)."""
     orders = 1 + np.geomspace(0.01, 1e6, 4000)
 
     def excess(sigma: float) -> float:

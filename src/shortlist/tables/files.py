@@ -289,6 +289,8 @@ def _files(path: str) -> list[str]:
     for file in found:
         if not os.access(file, os.R_OK):
             raise PermissionError(f"{file} may not be read")
+        if not os.path.isfile(file):  # a pipe gives other bytes each time it is opened: checked is not what is counted
+            raise OSError(f"{file} is no regular file; write the table into one first")
     return [os.path.abspath(file) for file in found]
 
 

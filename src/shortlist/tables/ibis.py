@@ -65,7 +65,7 @@ def _day(moment: dt.date) -> dt.date:  # type: ignore[empty-body]
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Text items as their bytes while they are counted, where a backend may have collations that Ibis does not tell."""
+    """Texts as their bytes while they are counted, where a backend may have collations that Ibis does not tell."""
 
     backend: str
 
@@ -88,10 +88,9 @@ class Texts:
 
 
 def _rows(table: Any, forms: list[Kind], texts: Texts, question: Question) -> Any:
-    wanted = {"u": _user(table[question.user])} | _items(table, forms, texts, question)
+    wanted = {"u": _user(table[question.user], texts)} | _items(table, forms, texts, question)
     if question.value is not None:
-        number = table[question.value].cast("float64")
-        wanted["v"] = _is_nan(number).ifelse(None, number)
+        wanted["v"] = _number(table[question.value], texts)
     rows = table.select(**wanted)
     return rows.filter(*(rows[name].notnull() for name in wanted))
 
@@ -118,9 +117,21 @@ def _whole(column: Any, form: Kind) -> Any:
     return (fits & number.isin([0, 1]) if form == "boolean" else fits).ifelse(column, None)
 
 
-def _user(column: Any) -> Any:
-    """Missing floats are missing, and there is one zero."""
-    return _is_nan(column).ifelse(None, column + 0.0) if column.type().is_floating() else column
+def _user(column: Any, texts: Texts) -> Any:
+    """Missing floats are missing, and there is one zero. Two people whose names a collation takes for equal are two."""
+    if kind_of(str(column.type())) == "text":
+        return texts.hidden(column)
+    if texts.backend == "sqlite" or not column.type().is_floating():  # SQLite stores NaN as null, and 0.0 = -0.0 there
+        return column
+    return _is_nan(column).ifelse(None, column + 0.0)
+
+
+def _number(column: Any, texts: Texts) -> Any:
+    """A float, and missing where there is no number."""
+    number = column.cast("float64")
+    if texts.backend == "sqlite":
+        return column.typeof().isin(["integer", "real"]).ifelse(number, None)
+    return _is_nan(number).ifelse(None, number)
 
 
 def _is_nan(column: Any) -> Any:

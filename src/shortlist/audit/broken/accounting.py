@@ -27,7 +27,10 @@ def _response(bit: int, epsilon: float) -> dict[int, arb]:
 
 
 def tightest_composition(x: Point) -> Law:
-    """SPEC 22: RR(.5) first; if it said 1, RR(.6313), otherwise a (0, .05) mechanism. Each path alone fits (1, .05)."""
+    """RR(.5) first; if it said 1, RR(.6313), otherwise a (0, .05) mechanism (Proposition 35).
+
+    Each path alone fits (1, .05).
+    """
     (bit,) = x
     law: dict[object, arb] = {}
     for first, chance in _response(bit, 0.5).items():
@@ -53,7 +56,7 @@ def _binary(x: Point, times: int, epsilon: float) -> Law:
 
 
 PRINTED = 0.5 + math.sqrt(2 * 0.5 * math.log(1e6))
-"""Theorem 11: rho + sqrt(2 rho ln(1 / delta)), rho = .5 and delta = 1e-6."""
+"""Theorem 11 of the adaptive-k paper: rho + sqrt(2 rho ln(1 / delta)), rho = .5 and delta = 1e-6."""
 
 ENTRIES = (
     Broken(
@@ -65,9 +68,9 @@ ENTRIES = (
         pairs=(((0,), (1,)),),
     ),
     Broken(
-        name="Theorem 11's conversion",
+        name="the adaptive-k paper's conversion",
         what="rho + sqrt(2 rho ln(1/delta)): the 2 belongs outside the root",
-        found="ERRATA 004",
+        found="the adaptive-k paper, its Theorem 11",  # (Proposition 146)
         claim=ApproxDP(PRINTED, 1e-6),
         law=lambda x: repeated(x, 400, 0.1),
         pairs=(((0.5, 0.0), (0.0, 0.5)), ((1, 0), (0, 0)), ((0, 0), (0, 1))),
@@ -75,7 +78,7 @@ ENTRIES = (
     Broken(
         name="per-round fixed-k budget",
         what="2 sqrt(rho) read as the epsilon of each of k = 10 rounds: ten times rho / 2",
-        found="ERRATA 004, Algorithm 3",
+        found="the adaptive-k paper, its Algorithm 3",  # (Proposition 148)
         claim=ZCDP(0.05),
         law=lambda x: repeated(x, 10, 2 * math.sqrt(0.1)),
         pairs=(((1, 0), (0, 0)), ((1, 0), (1, 1))),
@@ -83,7 +86,7 @@ ENTRIES = (
     Broken(
         name="ledger that adds up the tightest composition",
         what="a charge is admitted if the best composition so far fits: but it was chosen by the answers",
-        found="SPEC 22, exact counterexample",
+        found="a tempting rule; exact counterexample in docs/accounting.md",  # (Proposition 35)
         claim=ApproxDP(1.0, 0.0501),
         law=tightest_composition,
         pairs=(((0,), (1,)),),

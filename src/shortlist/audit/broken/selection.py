@@ -111,7 +111,7 @@ ENTRIES = (
     Broken(
         name="missing factor 2",
         what="scale Delta / epsilon although scores may move both ways",
-        found="ERRATA 000, the exponential mechanism of section 3.1",
+        found="the Gumbel paper, the exponential mechanism of its section 3.1",  # (Proposition 134)
         run=_missing_factor_two,
         law=lambda x: Law(ordered_law(x, 1, "gumbel", 1)),
         pairs=(_APART, ((2, 0, 0), (1, 1, 1))),
@@ -119,7 +119,7 @@ ENTRIES = (
     Broken(
         name="k not charged",
         what="top-k with the noise of one winner",
-        found="a common slip (SPEC 2)",
+        found="a common slip",  # (Proposition 145)
         run=_k_not_charged,
         law=lambda x: Law(ordered_law(x, 3, "gumbel", 1)),
         pairs=(((0, 0, 0, 0, 0), (1, 1, 1, 0, 0)),),
@@ -141,7 +141,7 @@ ENTRIES = (
     Broken(
         name="fresh value at half price",
         what="winner and a fresh value, both Lap(2 Delta / epsilon), called epsilon-DP for general scores",
-        found="ERRATA 000: 1.5 epsilon",
+        found="the Gumbel paper: it costs 1.5 epsilon",  # (Proposition 56)
         run=_fresh_value,
         pairs=(_FLAT20,),
         trials=400_000,
@@ -149,7 +149,7 @@ ENTRIES = (
     Broken(
         name="double-divided sensitivity",
         what="scores are divided by their sensitivity 1/2, and the rate once more",
-        found="ERRATA 002, Algorithm 2 as printed",
+        found="the canonical paper, its Algorithm 2 as printed",  # (Proposition 140)
         run=_double_divided,
         law=lambda x: Law(set_law(x, 2, "exponential", 1)),
         pairs=(((0, 0, 0, 0), (1, 1, 0, 0)), ((1, 1, 0, 0), (1, 1, 1, 1))),
@@ -157,21 +157,21 @@ ENTRIES = (
     Broken(
         name="order released from argpartition",
         what="a set comes back in the order in which a partition of the true scores left it",
-        found="SPEC 6, the sorting trap",
+        found="a common slip: a partial sort tells an order",  # (Proposition 61)
         run=_partition_order,
         pairs=(((2, 1, 0, 0), (1, 2, 0, 0)), ((1, 1, 0, 0), (0, 2, 0, 0))),
     ),
     Broken(
         name="order under custom noise",
         what="noise of hazard at most 1 protects the set, not the order",
-        found="ERRATA 002, decided in SPEC 6",
+        found="the canonical paper: the order under any Lipschitz noise",  # (Proposition 61)
         law=_order_of_custom_noise,
         pairs=(((5, 0, 5), (5.25, 0.25, 4.75)),),
     ),
     Broken(
         name="geometric ties",
         what="whole noise, ties to the lowest index, gap to the best loser released",
-        found="ERRATA 003, the experiments of the free-gap paper",
+        found="the free-gap paper, its experiments",  # (Proposition 83)
         run=_geometric_ties,
         pairs=(((0, 0, 0), (1, -1, -1)),),
     ),
@@ -185,14 +185,14 @@ ENTRIES = (
     Broken(
         name="clipping by row",
         what="each row is clipped, and one user may bring many rows",
-        found="PRODUCT: clip the user's sum, not her rows",
+        found="a common slip: the user's sum is to be clipped, not her rows",  # (Theorem 132)
         run=_clipped_rows,
         pairs=((_BASE, _MOVED),),
     ),
     Broken(
         name="replace called monotone",
         what="one person changes her vote; the noise is that of add-remove",
-        found="ERRATA 000: neighbours by replacement, then consistency",
+        found="the Gumbel paper: neighbours by replacement, then consistency",  # (Proposition 4)
         run=_missing_factor_two,
         law=lambda x: Law(ordered_law(x, 1, "gumbel", 1)),
         pairs=(((3, 0, 0), (2, 1, 0)),),
@@ -200,7 +200,7 @@ ENTRIES = (
     Broken(
         name="permute-and-flip at an eighth",
         what="charged epsilon^2 / 8 as if it had bounded range",
-        found="ERRATA, cross-cutting",
+        found="a common slip: it has no bounded range",  # (Proposition 142)
         claim=ZCDP(0.125),
         law=_no_gap_price,
         pairs=(((0, -0.5), (-0.5, 0)),),
@@ -208,7 +208,7 @@ ENTRIES = (
     Broken(
         name="Gaussian noisy max, free of dimension",
         what="called sqrt(8) Delta / sigma-GDP, whatever the number of candidates",
-        found="ERRATA 000, section 3.2",
+        found="the Gumbel paper, its section 3.2",  # (Proposition 137)
         claim=ApproxDP(1.67, 0.161),
         run=_gaussian,
         pairs=(((0,) * 1000, (1,) * 500 + (-1,) * 500),),

@@ -85,7 +85,7 @@ ENTRIES = (
     Broken(
         name="sparse vector, threshold noise redrawn",
         what="fresh noise on the threshold for every question: each answer below costs",
-        found="a common slip; it must be drawn once (SPEC 10)",
+        found="a common slip: it must be drawn once",  # (Proposition 144)
         run=_redrawn,
         pairs=(((0,) * 10, (1,) * 10),),
         trials=1_000_000,
@@ -93,7 +93,7 @@ ENTRIES = (
     Broken(
         name="sparse vector, no threshold noise",
         what="each answer below costs, and is given away",
-        found="a common slip (SPEC 10)",
+        found="a common slip",  # (Proposition 144)
         run=_bare_threshold,
         pairs=(((0,) * 8, (1,) * 8),),
         trials=400_000,
@@ -123,7 +123,7 @@ ENTRIES = (
     Broken(
         name="threshold noise reused",
         what="a run goes on after its stop with the same noisy threshold",
-        found="SPEC 10: what must not happen",
+        found="a common slip: after the stop a new run needs new noise",  # (Proposition 144)
         run=_reused,
         pairs=(_SPLIT,),
     ),

@@ -34,6 +34,7 @@ class Folder:
             raise ValueError(f"{what}: name a file of the folder")
         try:
             path = (self.root / name).resolve()
+            path.exists()  # a name that is too long
         except (OSError, RuntimeError, ValueError):
             raise ValueError(f"{what}: that is no name of a file") from None
         if not path.is_relative_to(self.root) or path == self.root:

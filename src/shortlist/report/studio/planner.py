@@ -27,6 +27,7 @@ class Planner:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._workers: set[subprocess.Popen[bytes]] = set()
+        self._closed = False
 
     def ask(self, facts: dict[str, Any], epsilon: float) -> dict[str, Any]:
         """What each mechanism reaches with epsilon, and what it would need for the target.
@@ -43,7 +44,8 @@ class Planner:
         return answer
 
     def close(self) -> None:
-        """End what is under way."""
+        """End what is under way, and whatever is asked from now on."""
+        self._closed = True
         for worker in list(self._workers):
             worker.kill()
 
@@ -54,6 +56,8 @@ class Planner:
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nothing, start_new_session=True) as worker:
             self._workers.add(worker)
             try:
+                if self._closed:
+                    worker.kill()
                 answer, _ = worker.communicate(question, timeout=self._seconds)
             except subprocess.TimeoutExpired:
                 raise ValueError(

@@ -131,9 +131,10 @@ class Handler(BaseHTTPRequestHandler):
     def _serve(self, method: str) -> None:
         try:
             route = self._admitted(method)
-            self.server.connections.serve(self.connection, True)
-            if method == "POST":
-                status, kind, body, name = self.server.answers.post(route, self._body())
+            asked = self._body() if method == "POST" else None
+            self.server.connections.serve(self.connection, True)  # not before: a body that trickles in is no work
+            if asked is not None:
+                status, kind, body, name = self.server.answers.post(route, asked)
             else:
                 status, kind, body, name = self.server.answers.get(route)
         except RefusedError as error:
