@@ -1,9 +1,9 @@
 # Two commands on a fresh machine with Python and make: `make demo` and `make test`.
 PYTHON ?= python3
-BIN := .venv/bin
+BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 FUZZ ?= 60
 
-.PHONY: demo test lint types bench audit mutants clean
+.PHONY: demo test lint types docs bench audit mutants clean
 
 demo: .venv/installed
 	$(BIN)/shortlist demo
@@ -22,6 +22,10 @@ lint: .venv/installed
 
 types: .venv/installed
 	$(BIN)/mypy
+
+# The documentation site, into site/: strict, so that a warning or a link that leads nowhere fails.
+docs: .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: .venv/installed
 	$(BIN)/python -m bench
@@ -46,5 +50,9 @@ mutants: .venv/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,spark]'
 	touch $@
 
+.venv/docs: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,docs]'
+	touch $@
+
 clean:
-	rm -rf .venv .bench
+	rm -rf .venv .bench site

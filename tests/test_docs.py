@@ -12,6 +12,7 @@ import shortlist as sl
 mpl.use("Agg")
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+HABITS = [ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
 
 
 def blocks(page, language):
@@ -33,13 +34,12 @@ def test_snippets_run_in_order(page, tmp_path, monkeypatch):
 def test_the_output_in_the_readme_is_the_real_one(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {}
-    for source in blocks(ROOT / "README.md", "python")[:2]:
-        exec(compile(source, "README.md", "exec"), namespace)
-    shown = blocks(ROOT / "README.md", "")[0]
+    exec(compile(blocks(ROOT / "README.md", "python")[0], "README.md", "exec"), namespace)
+    shown = blocks(ROOT / "README.md", "text")[0]
     assert capsys.readouterr().out.strip() == shown.strip()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *HABITS], ids=lambda page: page.name)
 def test_links_between_pages_resolve(page):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         assert target.startswith("http") or (page.parent / target).exists(), target

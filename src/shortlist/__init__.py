@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from shortlist import testing
     from shortlist.audit import audit
     from shortlist.choose import select, top_k
+    from shortlist.example import example
     from shortlist.planning import compare, epsilon_for, plan
     from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP
     from shortlist.release import Release
     from shortlist.scores import Scores
     from shortlist.tables import count
+
+    __version__: str
 
 __all__ = [
     "ZCDP",
@@ -35,6 +38,7 @@ __all__ = [
     "compare",
     "count",
     "epsilon_for",
+    "example",
     "plan",
     "select",
     "testing",
@@ -53,6 +57,7 @@ _ON_DEMAND = {
     "compare": "shortlist.planning",
     "count": "shortlist.tables",
     "epsilon_for": "shortlist.planning",
+    "example": "shortlist.example",
     "plan": "shortlist.planning",
     "select": "shortlist.choose",
     "top_k": "shortlist.choose",
@@ -79,6 +84,11 @@ _LATER = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        with IMPORTS:
+            from shortlist._version import version
+
+        return version()
     if name not in _ON_DEMAND and name not in _ROOMS:
         raise AttributeError(f"module 'shortlist' has no attribute {name!r}")
     with IMPORTS:
@@ -92,14 +102,14 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_ROOMS})
+    return sorted({*__all__, *_ROOMS, "__version__"})
 
 
 class _Package(ModuleType):
-    """`sl.audit` is the function, also after the import of the package of that name."""
+    """`sl.audit` and `sl.example` are the functions, also after the import of the modules of these names."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        super().__setattr__(name, getattr(value, "audit", value) if name == "audit" else value)
+        super().__setattr__(name, getattr(value, name, value) if name in ("audit", "example") else value)
 
 
 sys.modules[__name__].__class__ = _Package

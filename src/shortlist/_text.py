@@ -77,3 +77,11 @@ def csv_table(columns: Mapping[str, Sequence[object]]) -> str:
     writer.writerow(map(spreadsheet_safe, columns))
     writer.writerows(map(spreadsheet_safe, row) for row in zip(*columns.values(), strict=True))
     return text.getvalue()
+
+
+def text_table(columns: dict[str, list[str]]) -> str:
+    """A table in plain text: the names, a rule, the rows."""
+    heads = list(map(terminal_safe, columns))
+    widths = [max(map(len, [head, *cells])) for head, cells in zip(heads, columns.values(), strict=True)]
+    rows = [heads, ["-" * width for width in widths], *zip(*columns.values(), strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

@@ -113,8 +113,24 @@ def select(
         `budget=ApproxDP(1.0, 1e-6)`. Candidates that come from the data need a delta.
     method
         A mechanism by name, or `"auto"`.
+    rng
+        None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
     ledger, purpose
         Where the charge is booked, durably, before the scores are looked at; and what for.
+    **question
+        The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on.
+
+    Returns
+    -------
+    Release
+        with the winner as `item`, and as `index` where positions are public.
+
+    Raises
+    ------
+    ValueError, TypeError
+        from public facts alone, if the question does not fit; nothing is booked or looked at.
+    BudgetExceeded
+        if the ledger has no room: nothing is booked and nothing looked at.
 
     Examples
     --------
@@ -165,8 +181,24 @@ def top_k(
         Whether the lead of each winner over the next is released too, in order; that needs a pure budget.
     limit
         For candidates that come from the data: how many rows may be looked at, a public number.
+    rng
+        None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
     ledger, purpose
         Where the charge is booked, durably, before the scores are looked at; and what for.
+    **question
+        The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on.
+
+    Returns
+    -------
+    Release
+        with the winners as `items`, the guarantee, the mechanism and why it was chosen.
+
+    Raises
+    ------
+    ValueError, TypeError
+        from public facts alone, if the question does not fit; nothing is booked or looked at.
+    BudgetExceeded
+        if the ledger has no room: nothing is booked and nothing looked at.
 
     Examples
     --------

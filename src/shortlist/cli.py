@@ -8,7 +8,7 @@ import typer
 
 from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe
-from shortlist.commands import audit, ledger, plan, reproduce, studio
+from shortlist.commands import audit, example, ledger, plan, reproduce, studio
 from shortlist.commands.top import top
 from shortlist.privacy import BudgetExceeded, LedgerError
 
@@ -19,6 +19,7 @@ app.command(name="plan")(plan.plan)
 app.command(name="reproduce")(reproduce.reproduce)
 app.command(name="studio")(studio.studio)
 app.command()(audit.audit)
+app.command(name="example")(example.example)
 
 
 @app.callback()

@@ -172,6 +172,8 @@ class MultiLabelPATE:
     ) -> frozenset[int] | None:
         """The labels of one query: column numbers of `votes`, teachers x labels, 0 or 1; None if it is not stable.
 
+        `rng` is None for the secure source; `ledger` books the query, with its `purpose`, before the votes are read.
+
         Raises
         ------
         BudgetExceeded
@@ -188,7 +190,7 @@ class MultiLabelPATE:
         return frozenset(drawn.indices[0].tolist()) - {-1} if drawn.chosen[0, 1] else None
 
     def label_many(self, votes: object, *, draws: int, rng: Source | None = None) -> Draws:
-        """Independent answers to one query, for study and audit of public votes: nothing is booked.
+        """So many independent `draws` of the answer, for study and audit of public votes: nothing is booked.
 
         `chosen` has two columns: how many labels, and whether they have passed the test.
         """
@@ -271,7 +273,9 @@ class PATE:
     def label(
         self, votes: object, *, rng: Source | None = None, ledger: Ledger | None = None, purpose: str = ""
     ) -> int:
-        """The class of one query, from one class number (0, 1, ..) for each teacher.
+        """The class of one query, from `votes`: one class number (0, 1, ..) for each teacher.
+
+        `rng` is None for the secure source; `ledger` books the query, with its `purpose`, before the votes are read.
 
         Raises
         ------
@@ -288,7 +292,7 @@ class PATE:
         return found[0]
 
     def label_many(self, votes: object, *, draws: int, rng: Source | None = None) -> Draws:
-        """Independent answers to one query, for study and audit of public votes: nothing is booked."""
+        """So many independent `draws` of the answer, for study and audit of public votes: nothing is booked."""
         scores = self._counted(self._checked_votes(votes))
         return Draws(self._mechanism.release_many(scores, draws=draws, rng=rng))
 

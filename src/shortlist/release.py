@@ -11,7 +11,7 @@ from shortlist._files import write_text
 from shortlist._imports import IMPORTS
 from shortlist._labels import by_label, plain_label, typed
 from shortlist._reading import Frame, installed_frame
-from shortlist._text import page_safe, terminal_safe
+from shortlist._text import page_safe, terminal_safe, text_table
 from shortlist.noise.entropy import SECURE
 
 if TYPE_CHECKING:
@@ -28,16 +28,46 @@ class Release:
 
     It is a value: it can be pickled, copied, compared, and written as JSON (docs/release-format.md).
 
-    `items` are labels, best first where `ordered`; otherwise they are a set, sorted by label so that their order says
-    nothing. `indices` are their positions in the scores (none where those would tell a rank: in scores counted from a
-    table). `guarantee` is the promise to one `unit`; `charge` is what a ledger books for it, which may be finer.
-    `frame` says in words which kind of frame `to_frame` makes. `values` are noisy scores where the mechanism releases
-    them, `used` is which way a mechanism with several went, `gaps` are differences of noisy scores
-    (one for each item), `answers` the answers "above" of a sparse vector, and `notes` say what it all means. `kept` is
-    what this very outcome cost, where that may be less than the guarantee; `stopped` tells whether a threshold (or a
-    limit of the mechanism) ended the list. `items` is None where a test did not pass, so that nothing is named;
-    `indices` is None there and where the list of candidates is not public (positions in it would tell of it); `k` is
-    how many items, where the mechanism chose that.
+    Parameters
+    ----------
+    items, ordered
+        Labels, best first where `ordered`; otherwise a set, sorted by label so that their order says nothing. None
+        where a test did not pass, so that nothing is named.
+    indices
+        Their positions in the scores; None where nothing is named, and where positions would tell a rank or tell of a
+        list that is not public: in scores counted from a table.
+    guarantee, charge
+        The promise to one `unit`, and what a ledger books for it, which may be finer.
+    mechanism, why, notes
+        How it was made, why so, and what it all means, in words.
+    unit, neighbours
+        What one person is, and which tables are compared: `"add-remove"` or `"replace"`.
+    secure
+        False for seeded randomness, which is for tests and not private.
+    frame
+        In words, which kind of frame `to_frame` makes.
+    values, soft_max, gaps, p_value
+        Noisy scores, and differences of noisy scores (one for each item), where the mechanism releases them.
+    answers
+        The answers "above" of a sparse vector.
+    used, stopped, k
+        Which way a mechanism with several went, whether a threshold or a limit ended the list, and how many items there
+        are, where the mechanism chose that.
+    kept
+        What this very outcome cost, where that may be less than the guarantee.
+    receipt
+        Where the charge was booked, and how the ledger stood then; None without a ledger.
+    evidence
+        What the gaps say about the scores: the law behind `refine` and `lower_bound`.
+    item_columns
+        The columns that make an item, where there are several: each is then a tuple.
+
+    Examples
+    --------
+    >>> import shortlist as sl
+    >>> release = sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True)
+    >>> release.items, release.ordered, release.guarantee
+    (['ada', 'bob'], False, PureDP(epsilon=1.0))
     """
 
     items: list[Hashable] | None
@@ -61,12 +91,9 @@ class Release:
     stopped: bool | None = None
     kept: ExPost | None = None
     receipt: Receipt | None = None
-    """Where the charge was booked, and how the ledger stood then; None without a ledger."""
     evidence: ChainedGaps | ThresholdGaps | None = None
-    """What the gaps say about the scores: the law behind `refine` and `lower_bound`."""
     k: int | None = None
     item_columns: tuple[str, ...] = ()
-    """The columns that make an item, where there are several: each is then a tuple."""
 
     def __post_init__(self) -> None:
         """Only plain values get in: a bound method or a view would carry along what it was made from."""
@@ -126,7 +153,7 @@ class Release:
         return evidence.refine(gaps, measurements, variance)
 
     def lower_bound(self, confidence: float) -> list[LowerBound]:
-        """A lower confidence bound on the score of each item, from its gap to the threshold; read its caveat."""
+        """A lower bound of that `confidence` on each item's score, from its gap to the threshold; read its caveat."""
         gaps, evidence = self._with_gaps("lower_bound"), self.evidence
         if evidence is None or not hasattr(evidence, "lower_bound"):
             raise AttributeError("these gaps are not gaps to a known threshold: no bound on a score follows from them")
@@ -205,7 +232,7 @@ class Release:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """The release that `to_json` wrote, unchanged.
+        """The release whose `text` `to_json` wrote, unchanged.
 
         Raises
         ------
@@ -222,7 +249,7 @@ class Release:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The release that `save` wrote, unchanged.
+        """The release that `save` wrote to `path`, unchanged.
 
         Raises
         ------
@@ -235,7 +262,7 @@ class Release:
             return cls.from_json(file.read())
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the released items, and nothing else. Returns a matplotlib Axes."""
+        """Draw the released items, and nothing else, on `ax` or a new figure. Returns a matplotlib Axes."""
         from shortlist.report.plots import plot_release
 
         return plot_release(self, ax)
@@ -281,7 +308,7 @@ class Release:
         return self.lines(self.texts())
 
     def lines(self, columns: dict[str, list[str]]) -> str:
-        """A table of these texts, and one line: guarantee, mechanism, unit of privacy."""
+        """A table of these texts (`columns`), and one line: guarantee, mechanism, unit of privacy."""
         return "\n".join([text_table(columns), "", self.line(), *map(terminal_safe, self.notes)])
 
     def __repr__(self) -> str:
@@ -324,14 +351,6 @@ class Release:
 
 PICKLED = "shortlist release 1"
 """How a pickle's content is laid out; that of 0.1.0 had no such mark."""
-
-
-def text_table(columns: dict[str, list[str]]) -> str:
-    """A table in plain text: the names, a rule, the rows."""
-    heads = list(map(terminal_safe, columns))
-    widths = [max(map(len, [head, *cells])) for head, cells in zip(heads, columns.values(), strict=True)]
-    rows = [heads, ["-" * width for width in widths], *zip(*columns.values(), strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 def checked_path(path: str | os.PathLike[str], example: str) -> str:

@@ -10,6 +10,18 @@ from shortlist.noise.entropy import Seeded
 def seeded(seed: int) -> Seeded:
     """A repeatable source for `rng=`. Anybody who guesses the seed can undo the noise.
 
+    Parameters
+    ----------
+    seed
+        A whole number; the same one gives the same draws, in the same version.
+
+    Returns
+    -------
+    Seeded
+        To be passed as `rng=`. Releases drawn from it say `secure == False`.
+
+    Examples
+    --------
     >>> import shortlist as sl
     >>> sl.select([3, 1, 2], epsilon=1.0, rng=sl.testing.seeded(7)).secure
     False

@@ -47,10 +47,10 @@ def _is_same(path: str, other: str) -> bool:
     return os.path.realpath(path) == os.path.realpath(other) or (there and os.path.samefile(path, other))
 
 
-def write_table(path: str, columns: dict[str, list[Any]]) -> None:
-    """The released table as CSV or parquet, for its owner alone if the file is new."""
+def write_table(path: str, columns: dict[str, list[Any]], *, private: bool = True) -> None:
+    """A table as CSV or parquet, for its owner alone if the file is new and `private`."""
     write = _write_csv if path.lower().endswith(".csv") else _write_parquet
-    write_whole(path, lambda draft: write(draft, columns))
+    write_whole(path, lambda draft: write(draft, columns), private=private)
 
 
 def write_picture(path: str, figure: Figure, *, dpi: int, private: bool = True) -> None:

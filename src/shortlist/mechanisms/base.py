@@ -72,7 +72,21 @@ class Draws:
 
 
 class Mechanism(ABC):
-    """A random choice among candidates."""
+    """A random choice among candidates, described once and for all: it knows its guarantee before it sees data.
+
+    What the methods take, wherever they take it: `scores` is `Scores`, or plain values with the other words of `Scores`
+    as `question` (`sensitivity=1.0`, `monotone=True`); `draws` is how many independent draws; `rng` is None for the
+    secure source, or `sl.testing.seeded(7)` for tests. Exact laws (`probabilities`, `success_probability`, `quality`
+    and their kin) and `release_many` are functions of the scores, for public or made-up ones: they refuse scores that
+    were counted from rows before `as_public()`.
+
+    Examples
+    --------
+    >>> from shortlist.mechanisms import NoisyMax
+    >>> mechanism = NoisyMax(epsilon=1.0)
+    >>> mechanism.guarantee, mechanism.release([900, 20, 500], monotone=True).index
+    (PureDP(epsilon=1.0), 0)
+    """
 
     __slots__ = ()
 

@@ -43,6 +43,13 @@ class ExponentialWithGap(Mechanism):
     gap destroys the bounded range that the winner alone has. `gap` is in the units of the scores; `p_value` is
     2 / (1 + e^g), g = epsilon gap / R, rounded up. At least two candidates are needed.
 
+    Parameters
+    ----------
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`, the only kind there is for it.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
     Examples
     --------
     >>> release = ExponentialWithGap(epsilon=1.0).release([900, 20, 500], monotone=True)

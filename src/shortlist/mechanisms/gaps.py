@@ -121,6 +121,17 @@ class MeasuredTopK(Mechanism):
     are the best linear unbiased estimates from both (`gaps` come along); against the measurements alone their mean
     squared error is less by (k - 1) / (k (1 + lambda)), lambda = 1/2 for exponential noise and monotone scores.
 
+    Parameters
+    ----------
+    k
+        How many items, fewer than there are candidates.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`, the only kind there is for it.
+    noise
+        Of the selection: `"exponential"` (half the variance) or `"laplace"`.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
     Examples
     --------
     >>> len(MeasuredTopK(k=2, epsilon=1.0).release([9000, 5000, 20, 7], monotone=True).values)

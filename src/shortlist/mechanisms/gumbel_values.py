@@ -48,6 +48,15 @@ class GumbelTopKValues(Mechanism):
     The values are exact reals, correctly rounded. The largest is centred at the soft maximum
     gamma ln sum_i e^(x_i / gamma), 0.5772 gamma above it, whichever item won; `soft_max` corrects for that.
 
+    Parameters
+    ----------
+    k
+        How many items, each with its value.
+    budget
+        `ApproxDP(epsilon, delta)`; the noise is calibrated to it.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
     Examples
     --------
     >>> GumbelTopKValues(k=10, budget=ApproxDP(1.0, 1e-5)).guarantee

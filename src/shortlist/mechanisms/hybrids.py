@@ -49,6 +49,17 @@ class HybridTopK(Mechanism):
     threshold ended has log ratios of at most (n + Delta / R) epsilon / k, a full one of at most epsilon: `cost`. That
     is a statement about one outcome; the mechanism is epsilon-DP and nothing less.
 
+    Parameters
+    ----------
+    threshold
+        A public number; the list ends where it is reached.
+    k
+        How many items at most.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`, the only kind there is for it.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
     Examples
     --------
     >>> release = HybridTopK(threshold=1000, k=3, epsilon=1.0).release([9000, 5000, 20, 7], monotone=True)
@@ -131,6 +142,19 @@ class HybridSparseVector(Mechanism):
     Promise: epsilon-DP. The threshold gets centred exponential noise of scale Delta / e0, every item of scale R / e1;
     e0 = theta epsilon, e1 = (1 - theta) epsilon / k. An outcome of n items has log ratios of at most e0 + n e1: `cost`.
     That is a statement about one outcome; the mechanism is epsilon-DP and nothing less.
+
+    Parameters
+    ----------
+    threshold
+        A public number.
+    k
+        How many items at most.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`, the only kind there is for it.
+    theta
+        The share of epsilon for the threshold, between 0 and 1; None is the best one for the noise of the gaps.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
 
     Examples
     --------

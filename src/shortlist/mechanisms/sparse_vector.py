@@ -158,7 +158,7 @@ class SparseVector(Mechanism):
 
         It reads `values` one at a time, after the answer before was given, and never past the last answer it may
         give. Each run costs epsilon of its own: `ledger` books it here, before the first value is read, and takes back
-        what was not used when the stream stops or is closed (never, if it is just left).
+        what was not used when the stream stops or is closed (never, if it is just left), noting `purpose` and `unit`.
 
         Raises
         ------

@@ -45,18 +45,40 @@ class PlanRow:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A table of mechanisms, best first, and beside it the bound for all of them and where one collapses."""
+    """A table of mechanisms, best first, and beside it the bound for all of them and where one collapses.
+
+    `sl.plan` makes it.
+
+    Parameters
+    ----------
+    k
+        How many items.
+    goal, target
+        What was to be reached; `target` is None if an epsilon was given instead.
+    described
+        The data, in words.
+    rows
+        The table, best first.
+    bound
+        No pure budget below this epsilon reaches the target (Theorem 128); None where that is not proved.
+    collapse
+        Below this epsilon canonical top-k returns junk (Definition 124), not the guarded default. None for k = 1.
+
+    Examples
+    --------
+    >>> import shortlist as sl
+    >>> found = sl.plan(k=3, target=0.9, items=100, users=5_000, shape="zipf:1.1", budget="pure", domain="known")
+    >>> found.best.epsilon == min(row.epsilon for row in found.rows) >= found.bound
+    True
+    """
 
     k: int
     goal: Goal
     target: float | None
-    """What was to be reached; None if an epsilon was given instead."""
     described: str
     rows: tuple[PlanRow, ...]
     bound: float | None
-    """No pure budget below this epsilon reaches the target (Theorem 128); None where that is not proved."""
     collapse: float | None
-    """Below this epsilon canonical top-k returns junk (Definition 124), not the guarded default. None for k = 1."""
 
     @property
     def best(self) -> PlanRow:
@@ -124,7 +146,7 @@ class Plan:
         return plot_plan(self, ax)
 
     def __str__(self) -> str:
-        from shortlist.release import text_table
+        from shortlist._text import text_table
 
         return "\n".join([self.described, "", text_table(self.texts()), "", *self.beside()])
 

@@ -58,12 +58,27 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Exact qualities, one row for each mechanism and epsilon."""
+    """Exact qualities, one row for each mechanism and epsilon. `sl.compare` makes it.
+
+    Parameters
+    ----------
+    k
+        How many items.
+    rows
+        The table, mechanism by mechanism.
+    limit
+        (epsilon, the most that P[top] can be for any mechanism), for counts; empty for other scores.
+
+    Examples
+    --------
+    >>> table = compare([9, 7, 4, 1], k=2, epsilon=2.0, monotone=True)
+    >>> [row.mechanism for row in table.rows][-2:], len(table.limit)
+    (['canonical', 'guarded'], 1)
+    """
 
     k: int
     rows: tuple[Row, ...]
     limit: tuple[tuple[float, float], ...] = ()
-    """(epsilon, the most that P[top] can be for any mechanism), for counts; empty for other scores."""
 
     def columns(self) -> dict[str, list[Any]]:
         """The table, column by column."""
@@ -84,7 +99,7 @@ class Comparison:
         return plot_comparison(self, ax)
 
     def __str__(self) -> str:
-        from shortlist.release import text_table
+        from shortlist._text import text_table
 
         shown = {
             name: [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in cells]
@@ -100,6 +115,27 @@ class Comparison:
 
 def compare(scores: object, k: int, *, epsilon: float | Iterable[float], **question: Any) -> Comparison:
     """Every mechanism that fits, at every epsilon: exact success, quality and recall on public scores.
+
+    Parameters
+    ----------
+    scores
+        Public or made-up `Scores`, or plain values. Scores counted from rows are refused before `as_public()`.
+    k
+        How many items.
+    epsilon
+        One number, or several: a row for each.
+    **question
+        The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on.
+
+    Returns
+    -------
+    Comparison
+        with `rows`, `limit` (what no mechanism can exceed, for counts), `plot()`, `to_frame()`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        for scores that are not public, or numbers out of range.
 
     Examples
     --------
@@ -132,6 +168,28 @@ def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: An
     """The least epsilon at which the mechanism releases a true top k with probability `target`.
 
     Rounded up by less than one part in a million; infinite if no epsilon reaches the target.
+
+    Parameters
+    ----------
+    mechanism
+        One with an `epsilon` and a `success_probability`, such as `CanonicalTopK(k=10, epsilon=1.0)`; its epsilon is
+        the one that is sought.
+    scores
+        Public or made-up `Scores`, or plain values. Scores counted from rows are refused before `as_public()`.
+    target
+        A probability between 0 and 1.
+    **question
+        The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on.
+
+    Returns
+    -------
+    float
+        An epsilon.
+
+    Raises
+    ------
+    ValueError, TypeError
+        for scores that are not public, or a target that is no probability.
 
     Examples
     --------

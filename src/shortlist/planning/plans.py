@@ -78,11 +78,18 @@ def plan(
     budget, domain, ordered
         `"pure"`, `"zcdp"`, `"approx"`, or several; `"known"`, `"unknown"`, or both (unknown domains need counts);
         whether the order must be released too.
+    **question
+        The other words of `Scores`, for public scores: `sensitivity`, `monotone`.
 
     Returns
     -------
     Plan
         with `rows`, `best`, `why`, `bound`, `collapse`, `plot()`, `to_frame()`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        for a description that makes no data, a target or budget out of range, or scores that are not public.
 
     Examples
     --------

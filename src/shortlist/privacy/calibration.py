@@ -12,9 +12,18 @@ from shortlist.privacy.guarantees import Guarantee
 
 
 class Budget(Protocol):
-    """PureDP, ZCDP and ApproxDP: guarantees that can say whether another one is within them."""
+    """PureDP, ZCDP and ApproxDP: guarantees that can say whether another one is within them.
 
-    def excess(self, guarantee: Guarantee) -> float: ...
+    Examples
+    --------
+    >>> from shortlist.privacy import PureDP
+    >>> PureDP(1.0).excess(PureDP(0.5)) < 0 < PureDP(1.0).excess(PureDP(2.0))
+    True
+    """
+
+    def excess(self, guarantee: Guarantee) -> float:
+        """How far `guarantee` is beyond this budget, as a logarithm: it fits if that is not positive."""
+        ...
 
 
 LARGEST = 700.0
@@ -26,10 +35,12 @@ def calibrate(guarantee_of: Callable[[float], Guarantee], budget: Budget, *, nea
 
     Parameters
     ----------
-    guarantee_of : from an epsilon per round, a mu, or any parameter that costs more the larger it is, to
-        what it promises.
-    budget : PureDP, ZCDP or ApproxDP.
-    near : where to begin; the nearer, the faster.
+    guarantee_of
+        From an epsilon per round, a mu, or any parameter that costs more the larger it is, to what it promises.
+    budget
+        PureDP, ZCDP or ApproxDP.
+    near
+        Where to begin; the nearer, the faster.
 
     Returns
     -------

@@ -91,6 +91,18 @@ class Balance:
 
     None: the ledger has no such rule, or the rule is closed, because something was charged that has no such form or
     more than it admits.
+
+    Parameters
+    ----------
+    epsilon, rho, renyi
+        By the rules, which are alternatives: it is enough that one of them holds.
+    delta
+        What comes on top of either.
+
+    Examples
+    --------
+    >>> print(Balance(epsilon=0.5, rho=0.125, renyi=None, delta=1e-6))
+    epsilon 0.5 or rho 0.125, and delta 1e-06
     """
 
     epsilon: float | None
@@ -112,7 +124,23 @@ class Balance:
 class BudgetExceeded(Exception):  # noqa: N818 - the name users read
     """A charge that does not fit. Nothing was booked, nothing was looked at.
 
-    `asked`, `spent` and `remaining` are `Balance` values.
+    Parameters
+    ----------
+    asked, spent, remaining
+        `Balance` values: what the charge would have cost, and how the ledger stands.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shortlist as sl
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = sl.Ledger(f"{folder.name}/year.db", budget=sl.PureDP(1.0))
+    >>> try:
+    ...     sl.select([9, 1], epsilon=2.0, ledger=ledger)
+    ... except sl.BudgetExceeded as refused:
+    ...     refused.remaining
+    Balance(epsilon=1.0, delta=0.0)
+    >>> folder.cleanup()
     """
 
     def __init__(self, asked: Balance, spent: Balance, remaining: Balance) -> None:

@@ -23,7 +23,19 @@ from shortlist.privacy.curves import Curves
 
 
 class Guarantee(ABC):
-    """What every guarantee can be asked. A family says only what its curves are."""
+    """What every guarantee can be asked. A family says only what its curves are.
+
+    Raises
+    ------
+    ValueError
+        by every constructor and question, for a number out of its range.
+
+    Examples
+    --------
+    >>> from shortlist.privacy import PureDP
+    >>> PureDP(0.1).repeat(3).compose(PureDP(0.5)).delta_at(epsilon=0.9)
+    0.0
+    """
 
     __slots__ = ()
 
@@ -102,11 +114,11 @@ class Guarantee(ABC):
         return "; ".join(dict.fromkeys(curves.why_not for curves, _ in self.curves() if curves.why_not))
 
     def compose(self, other: Guarantee) -> Guarantee:
-        """Both, in any order, the later one asked after seeing the earlier; which two is fixed in advance."""
+        """This and the `other`, in any order, the later one asked after seeing the earlier; fixed in advance which."""
         return compose(self, other)
 
     def repeat(self, n: int) -> Guarantee:
-        """The same n times, each chosen after seeing those before it; n fixed in advance."""
+        """The same `n` times, each chosen after seeing those before it; n fixed in advance."""
         times = count("n", n)
         return _compose((each, many * times) for each, many in self.charges)
 
@@ -121,6 +133,13 @@ class Guarantee(ABC):
 class PureDP(Guarantee):
     """epsilon-differential privacy: no person changes the odds of any outcome by more than e^epsilon.
 
+    Parameters
+    ----------
+    epsilon
+        The most that a log ratio of odds can be, above 0; smaller protects more.
+
+    Examples
+    --------
     >>> PureDP(0.5).delta_at(epsilon=0.5)
     0.0
     """
@@ -141,7 +160,20 @@ class PureDP(Guarantee):
 
 @dataclass(frozen=True, slots=True)
 class ApproxDP(Guarantee):
-    """(epsilon, delta)-differential privacy: P(S) <= e^epsilon Q(S) + delta for every set S of outcomes."""
+    """(epsilon, delta)-differential privacy: P(S) <= e^epsilon Q(S) + delta for every set S of outcomes.
+
+    Parameters
+    ----------
+    epsilon
+        At least 0.
+    delta
+        What is allowed beyond it, at least 0 and below 1; small, such as 1e-6.
+
+    Examples
+    --------
+    >>> ApproxDP(1.0, 1e-6).epsilon_at(delta=1e-6)
+    1.0
+    """
 
     epsilon: float
     delta: float
@@ -163,6 +195,15 @@ class ApproxDP(Guarantee):
 class ZCDP(Guarantee):
     """rho-zCDP, D_alpha <= alpha rho, after a common thinning of mass `delta` (Definition 12, 19).
 
+    Parameters
+    ----------
+    rho
+        The slope of the bound, at least 0.
+    delta
+        The chance that a mechanism fails its own test, at least 0 and below 1; not that of a conversion.
+
+    Examples
+    --------
     >>> ZCDP(0.125).repeat(4)
     ZCDP(rho=0.5, delta=0.0)
     """
@@ -189,6 +230,15 @@ class ZCDP(Guarantee):
 class RenyiDP(Guarantee):
     """Renyi divergence at most `epsilons[i]` at order `orders[i]`; one number each for a single order.
 
+    Parameters
+    ----------
+    orders
+        Above 1 and rising, or a single one.
+    epsilons
+        A divergence for each order, at least 0.
+
+    Examples
+    --------
     >>> RenyiDP(orders=2.0, epsilons=0.5)
     RenyiDP(orders=(2.0,), epsilons=(0.5,))
     """
@@ -209,6 +259,16 @@ class BoundedRange(Guarantee):
     """epsilon-bounded range: all log ratios of the outcomes lie in one window of width epsilon (Definition 13).
 
     Implies PureDP(epsilon) and epsilon^2/8-zCDP. Gumbel selection has it; permute-and-flip has not.
+
+    Parameters
+    ----------
+    epsilon
+        The width of the window, above 0.
+
+    Examples
+    --------
+    >>> BoundedRange(0.5).as_zcdp()
+    ZCDP(rho=0.03125, delta=0.0)
     """
 
     epsilon: float
@@ -229,6 +289,17 @@ class ThinnedRange(Guarantee):
     every x, (rounds epsilon, delta)-DP and delta-approximate rounds epsilon^2/8-zCDP: what the limited domain promises.
     s may depend on the outcome, so it is not the composition of `delta` with the rounds, which claims delta H less.
 
+    Parameters
+    ----------
+    epsilon
+        The width of the window in each round, above 0.
+    rounds
+        How many rounds, at least 1.
+    delta
+        The mass that may be missing, at least 0 and below 1.
+
+    Examples
+    --------
     >>> ThinnedRange(epsilon=0.25, rounds=4, delta=1e-6).as_approx(1e-6)
     ApproxDP(epsilon=1.0, delta=1e-06)
     """
@@ -257,6 +328,20 @@ class GumbelDP(Guarantee):
     theirs (counts and negated counts do not), so `compose` and `repeat` assume nothing about it; if you
     know that they do, write GumbelDP(mu, k=their sum). `monotone=False` is the two-clock promise: scores
     may move both ways.
+
+    Parameters
+    ----------
+    mu
+        Sensitivity over scale, above 0; larger tells more.
+    k
+        How many values.
+    monotone
+        Whether one person moves all scores the same way.
+
+    Examples
+    --------
+    >>> GumbelDP(mu=0.1, k=10).as_pure() is None
+    True
     """
 
     mu: float
@@ -284,6 +369,18 @@ class ExPost(Guarantee):
     epsilon, may take back `unused`: there the log ratio of a transcript is at most the sum of its outcomes'
     costs. No other currency may: zCDP, Renyi and (epsilon, delta) bounds average over outcomes, and the one
     that came says nothing of the rest.
+
+    Parameters
+    ----------
+    epsilon
+        What was promised before, above 0.
+    cost
+        The most that the log ratio of this outcome can be, from 0 to epsilon.
+
+    Examples
+    --------
+    >>> ExPost(epsilon=1.0, cost=0.25).unused()
+    0.75
     """
 
     epsilon: float
@@ -298,7 +395,7 @@ class ExPost(Guarantee):
         return ((families.approx(self.epsilon, 0.0), 1),)
 
     def unused(self, currency: type[Guarantee] = PureDP) -> float:
-        """What a filter that adds up epsilons may take back, rounded down.
+        """What a filter that adds up epsilons (the only `currency` that may) may take back, rounded down.
 
         Raises
         ------
@@ -312,7 +409,18 @@ class ExPost(Guarantee):
 
 @dataclass(frozen=True, slots=True)
 class Composition(Guarantee):
-    """Several charges together, their kinds and numbers fixed in advance. Made by `compose` and `repeat`."""
+    """Several charges together, their kinds and numbers fixed in advance. Made by `compose` and `repeat`.
+
+    Parameters
+    ----------
+    parts
+        Pairs of a guarantee and how often it is charged, a whole number above 0.
+
+    Examples
+    --------
+    >>> BoundedRange(0.1).repeat(2)
+    Composition(parts=((BoundedRange(epsilon=0.1), 2),))
+    """
 
     parts: tuple[tuple[Guarantee, int], ...]
 
@@ -336,6 +444,23 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     For charges whose kinds and numbers are fixed in advance. What is asked next may depend on earlier
     results, but not which guarantee it has: for that use a ledger, which is a filter.
 
+    Parameters
+    ----------
+    guarantees
+        One or more.
+
+    Returns
+    -------
+    Guarantee
+        A member of their family where that is exact (zCDP adds up), otherwise a `Composition`.
+
+    Raises
+    ------
+    ValueError
+        if there is none, or something else is among them.
+
+    Examples
+    --------
     >>> compose(BoundedRange(0.1), PureDP(0.2), BoundedRange(0.1)).charges
     ((BoundedRange(epsilon=0.1), 2), (PureDP(epsilon=0.2), 1))
     """

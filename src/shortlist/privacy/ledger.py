@@ -47,7 +47,8 @@ class Ledger:
     chosen after the answers before it; and no charge that was booked is ever forgotten, whatever crashes.
 
     Admission: the charges' deltas add up to at most the budget's share for them, and (a) their epsilons add up to at
-    most epsilon, or (b) their rhos add up to at most the rho that converts to the budget. All sums are exact.
+    most epsilon, or (b) their rhos add up to at most the rho that converts to the budget. All sums are exact; the proof
+    is in docs/ledger.md. `Ledger.open` is the same for a file that must be there: one that was lost is then missed.
 
     Parameters
     ----------
@@ -66,9 +67,6 @@ class Ledger:
     ------
     LedgerError
         if the file cannot be used.
-
-    `Ledger.open` is the same for a file that must be there: a ledger that was lost is then missed, not made anew.
-    See docs/ledger.md for the proof.
 
     Examples
     --------
@@ -164,6 +162,8 @@ class Ledger:
 
     def charge(self, guarantee: Guarantee, *, purpose: str = "", mechanism: str = "", unit: str = "") -> None:
         """Book what is going to be released, or was released elsewhere. It is on the disk when this returns.
+
+        `guarantee` is what it costs; `purpose`, `mechanism` and `unit` are words that are noted with it.
 
         Raises
         ------

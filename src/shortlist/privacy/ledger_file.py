@@ -16,8 +16,9 @@ from operator import attrgetter
 from types import NoneType
 from typing import Any, Literal, Self
 
+from shortlist._version import version
 from shortlist.privacy.filter import CURRENCIES, ZERO, Amounts, fits, is_exact
-from shortlist.privacy.ledger_schema import INDEX, now, version
+from shortlist.privacy.ledger_schema import INDEX, now
 from shortlist.privacy.ledger_turn import damaged
 from shortlist.privacy.terms import Terms
 

@@ -8,10 +8,9 @@ import secrets
 import sqlite3
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cache
-from importlib import metadata
 from typing import Any
 
+from shortlist._version import version
 from shortlist.privacy.ledger_turn import LedgerError, Turn, damaged, said, unusable
 from shortlist.privacy.terms import Terms
 
@@ -133,12 +132,3 @@ def _sync_folder(path: str) -> None:
 
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-@cache
-def version() -> str:
-    """Which shortlist writes."""
-    try:
-        return metadata.version("shortlist")
-    except metadata.PackageNotFoundError:
-        return "unknown"

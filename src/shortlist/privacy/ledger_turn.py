@@ -38,7 +38,17 @@ _forking: set[int] = set()
 
 
 class LedgerError(Exception):
-    """The file cannot be used: it is missing, damaged, locked, full, or no ledger. Nothing was booked or looked at."""
+    """The file cannot be used: it is missing, damaged, locked, full, or no ledger. Nothing was booked or looked at.
+
+    Examples
+    --------
+    >>> import shortlist as sl
+    >>> try:
+    ...     sl.Ledger.open("no-such-folder/year.db")
+    ... except sl.privacy.LedgerError as error:
+    ...     print("nothing was booked")
+    nothing was booked
+    """
 
 
 def damaged(path: str, how: str) -> LedgerError:

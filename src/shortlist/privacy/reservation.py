@@ -14,10 +14,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Where a charge was booked, and how the ledger stood right after it. Public: it says nothing of the data."""
+    """Where a charge was booked, and how the ledger stood right after it. Public: it says nothing of the data.
+
+    Parameters
+    ----------
+    ledger
+        The name of the file, without its folder.
+    entry
+        The number of the charge in it.
+    budget
+        The ledger's budget, in words.
+    spent, remaining
+        The balances right after the charge, or after its refund.
+    head
+        The hash of the last entry then.
+    purpose
+        What it was for.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shortlist as sl
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = sl.Ledger(f"{folder.name}/year.db", budget=sl.PureDP(3.0))
+    >>> receipt = sl.select([9, 1], epsilon=0.5, ledger=ledger, purpose="weekly chart").receipt
+    >>> receipt.ledger, receipt.entry, receipt.remaining
+    ('year.db', 1, Balance(epsilon=2.5, delta=0.0))
+    >>> folder.cleanup()
+    """
 
     ledger: str
-    """The name of the file, without its folder."""
     entry: int
     budget: str
     spent: Balance
@@ -30,7 +56,25 @@ class Receipt:
 class Reservation:
     """A worst case that was booked. If nothing is refunded, or the process dies, it stays spent.
 
-    It only says which entry that is: what may come back is decided by the file.
+    It only says which entry that is: what may come back is decided by the file. `Ledger.reserve` makes it.
+
+    Parameters
+    ----------
+    number, hash
+        Which entry it is.
+    purpose
+        What it was booked for.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from shortlist import Ledger, PureDP
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger(f"{folder.name}/year.db", budget=PureDP(3.0))
+    >>> ledger.reserve(PureDP(1.0), refundable=("pure",)).refund(PureDP(0.25))
+    >>> ledger.spent
+    Balance(epsilon=0.25, delta=0.0)
+    >>> folder.cleanup()
     """
 
     _ledger: Ledger

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from shortlist._files import write_text
 from shortlist._text import page_safe, terminal_safe
+from shortlist._version import version
 from shortlist.privacy import ApproxDP
 from shortlist.report.look import page, table
 from shortlist.report.odds import Odds, in_full, in_short, odds, percent
@@ -46,7 +46,7 @@ def release_page(release: Release, title: str = "") -> str:
             _paid(release),
             _cite(release, heading),
             "</main>",
-            f'<footer><p class="note">Written by shortlist {page_safe(version("shortlist"))}. This page holds released '
+            f'<footer><p class="note">Written by shortlist {page_safe(version())}. This page holds released '
             "and public facts alone, loads nothing and sends nothing.</p></footer>",
         ]
     )
@@ -216,7 +216,7 @@ def spent_share(spent: Balance, remaining: Balance) -> float | None:
 
 
 def _cite(release: Release, heading: str) -> str:
-    today, number = datetime.now(UTC).date(), version("shortlist")
+    today, number = datetime.now(UTC).date(), version()
     text = (
         f"“{heading}”. Released under {release.guarantee} for one {release.unit} ({release.neighbours}) by "
         f"{release.mechanism}, with shortlist {number}, {today:%-d %B %Y}."

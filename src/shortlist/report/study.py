@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from html import escape
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortlist._files import write_text
+from shortlist._version import version
 from shortlist.report.explore import log_factorials, tables
 from shortlist.report.inline_svg import inline_svg
 from shortlist.report.look import asset, page, table
@@ -216,7 +216,7 @@ def _made(records: Sequence[Record]) -> str:
     seconds = sum(record.seconds for record in records)
     facts: list[tuple[str, Any]] = [
         ("Command", "<code>shortlist reproduce</code>"),
-        ("Version", escape(version("shortlist"))),
+        ("Version", escape(version())),
         ("Effort", escape(", ".join(efforts) or "none")),
         ("Seed", escape(", ".join(map(str, seeds)) or "none")),
         ("Time", f"{seconds:,.0f} s for {len(records)} experiments"),

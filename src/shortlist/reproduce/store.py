@@ -10,13 +10,13 @@ import json
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shortlist._files import write_text, write_whole
+from shortlist._version import version
 from shortlist.reproduce.data import SHAPES, data_file
 from shortlist.reproduce.experiment import Columns, Experiment, Line, Paper, Result, Setting
 
@@ -56,7 +56,7 @@ class Record:
 def fingerprint(experiment: Experiment, setting: Setting) -> str:
     """All that decides the result, in sixteen letters."""
     source = sha256(Path(experiment.run.__code__.co_filename).read_bytes()).hexdigest()
-    facts: list[Any] = [FORMAT, version("shortlist"), package_hash(PACKAGE), source, experiment.name]
+    facts: list[Any] = [FORMAT, version(), package_hash(PACKAGE), source, experiment.name]
     facts += [setting.effort, setting.seed]
     for name in experiment.uses:
         path = data_file(setting, SHAPES[name].file if name in SHAPES else name)

@@ -61,6 +61,11 @@ def count(
         otherwise is refused: a quote that one person left open would swallow the lines after it. Say True only for a
         file whose writer you trust to quote.
 
+    Returns
+    -------
+    Scores
+        for `top_k`, `select` and every mechanism. They show nothing of the counts before `as_public()`.
+
     Raises
     ------
     ValueError, TypeError, OSError

@@ -1,0 +1,136 @@
+"""The reference: every public name stands in it, with its parameters, and every command with its options."""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+from shortlist.cli import app
+
+PAGES = Path(__file__).parents[1] / "docs" / "reference"
+MODULES = ("shortlist", "shortlist.mechanisms", "shortlist.privacy", "shortlist.pate", "shortlist.testing")
+
+
+def names_of(module):
+    """What a module offers: what it says, or what it defines."""
+    found = importlib.import_module(module)
+    own = [name for name, value in vars(found).items() if getattr(value, "__module__", "") == module]
+    return [name for name in getattr(found, "__all__", own) if not name.startswith("_")]
+
+
+PUBLIC = {
+    f"{module}.{name}": getattr(importlib.import_module(module), name)
+    for module in MODULES
+    for name in names_of(module)
+    if not inspect.ismodule(getattr(importlib.import_module(module), name))
+}
+
+
+def entries():
+    """(where it is defined, how it is headed) of every entry of the reference."""
+    texts = "".join(page.read_text(encoding="utf-8") for page in PAGES.glob("*.md"))
+    return re.findall(r"^::: ([\w.]+)\n    options:\n      heading: (\w+)$", texts, re.MULTILINE)
+
+
+def test_every_public_name_has_an_entry():
+    listed = set(entries())
+    for name, value in PUBLIC.items():
+        assert (f"{value.__module__}.{value.__qualname__}", value.__name__) in listed, name
+
+
+def test_every_entry_is_something_that_is_there_and_stands_once():
+    found = entries()
+    assert len(found) == len(set(found)) > 40
+    for where, heading in found:
+        module, _, name = where.rpartition(".")
+        assert getattr(importlib.import_module(module), name).__name__ == name == heading
+
+
+def commands(command, name):
+    """Every command that does something, by its full name."""
+    for part, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, f"{name} {part}")
+    if not getattr(command, "commands", None):
+        yield name, command
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands(typer.main.get_command(app), "shortlist")))
+def test_every_command_and_option_is_described(name, command):
+    page = (PAGES / "command-line.md").read_text(encoding="utf-8")
+    _, _, part = page.partition(f"\n## {name}\n")
+    part = part.partition("\n## ")[0]
+    assert part, name
+    options = {word for one in command.params if one.param_type_name == "option" for word in one.opts} - {"--help"}
+    arguments = {one.name.upper() for one in command.params if one.param_type_name == "argument"}
+    assert set(re.findall(r"(?<=[|,] )`([^`]+)`", part)) == options | arguments
+
+
+def section(text, title):
+    """A section of a docstring in the manner of numpy."""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=^\w+\n-{{3,}}$|\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[1] if found else ""
+
+
+def documented(text):
+    """The names that a docstring's Parameters describe, each with words."""
+    entries = re.findall(r"^(\S[^\n]*)\n((?: +\S[^\n]*\n?|\n)+)", section(text, "Parameters"), re.MULTILINE)
+    return {name.strip().lstrip("*") for names, words in entries if words.strip() for name in names.split(",")}
+
+
+def parameters(function):
+    """The names that a caller may write."""
+    found = inspect.signature(function).parameters
+    return {name for name in found if not name.startswith("_") and name not in ("self", "cls")}
+
+
+def own_methods(kind):
+    """Public methods that a class defines itself, with their docstrings or those of the classes it stands on."""
+    for name, value in vars(kind).items():
+        function = getattr(value, "__func__", value)
+        if not name.startswith("_") and inspect.isfunction(function):
+            yield name, function, inspect.getdoc(getattr(kind, name)) or ""
+
+
+def described(kind):
+    """Everything that is said about a class and its methods, and about those it stands on."""
+    texts = [inspect.getdoc(one) or "" for one in kind.__mro__ if one.__module__.startswith("shortlist")]
+    texts += [text for one in kind.__mro__ if one.__module__.startswith("shortlist") for *_, text in own_methods(one)]
+    return "\n".join(texts)
+
+
+CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
+FUNCTIONS = {name: value for name, value in PUBLIC.items() if not inspect.isclass(value)}
+ABSTRACT = {"shortlist.mechanisms.Mechanism", "shortlist.privacy.Guarantee", "shortlist.privacy.Budget"}
+"""Nobody makes one of these."""
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_callable_documents_all_its_parameters(name):
+    wanted = set() if name in ABSTRACT | {"shortlist.privacy.LedgerError"} else parameters(PUBLIC[name])
+    assert documented(inspect.getdoc(PUBLIC[name])) == wanted
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_has_an_example_that_runs(name):
+    """`--doctest-modules` runs it."""
+    text = inspect.getdoc(PUBLIC[name])
+    assert ">>> " in section(text, "Examples")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_public_function_says_what_it_returns_and_raises(name):
+    text = inspect.getdoc(FUNCTIONS[name])
+    assert section(text, "Returns").strip()
+    assert section(text, "Raises").strip() or name in ("shortlist.audit", "shortlist.testing.seeded")
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_method_of_a_public_class_is_described_with_its_parameters(name):
+    kind = CLASSES[name]
+    known = set(re.findall(r"`(\w+)`", described(kind))) | documented(described(kind))
+    for method, function, text in own_methods(kind):
+        assert text, f"{name}.{method}"
+        assert parameters(function) <= known | documented(text), f"{name}.{method}"
