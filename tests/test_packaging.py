@@ -95,3 +95,32 @@ def test_every_dependency_has_a_floor():
     groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
     named = [one for group in groups for one in group if not one.startswith("shortlist[")]
     assert all(">=" in one for one in named)
+
+
+def test_versions_agree():
+    """The version under way has its place in the changes, and what may be cited is the last one that is out."""
+    changes = (ROOT / "CHANGELOG.md").read_text()
+    version = PROJECT["version"].partition(".dev")[0]
+    assert f"## {'Unreleased: ' if 'dev' in PROJECT['version'] else ''}{version}" in changes
+    out = re.search(r"^## (\d+\.\d+\.\d+), (\d{4}-\d\d-\d\d)$", changes, re.MULTILINE)
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"version: {out[1]}\n" in citation
+    assert f'date-released: "{out[2]}"' in citation
+
+
+def test_machines_run_the_commands_that_people_run():
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    hooks = re.findall(r"entry: make (\w+)", (ROOT / ".pre-commit-config.yaml").read_text())
+    assert hooks == ["lint", "types"]
+    flows = "".join(path.read_text() for path in sorted((ROOT / ".github" / "workflows").glob("*.yml")))
+    assert re.findall(r"run: make (\w+) PYTHON=python", flows) == ["docs", "demo", "test"]
+    told = set(re.findall(r"`make (\w+)`", (ROOT / "CONTRIBUTING.md").read_text()))
+    assert {*hooks, "demo", *told} <= set(targets)
+    assert told >= {"lint", "types", "test", "docs", "audit", "mutants", "bench"}
+
+
+def test_the_site_lists_every_page():
+    """`make docs` refuses pages that are left out; this says so without building it."""
+    listed = re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
+    assert sorted(listed) == sorted(pages)

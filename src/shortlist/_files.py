@@ -69,6 +69,13 @@ def write_text(path: str, text: str, *, private: bool = True) -> None:
     write_whole(path, write, private=private)
 
 
+def checked_path(path: str | os.PathLike[str], example: str) -> str:
+    """A path as text; `example` is what to write instead of something else."""
+    if not isinstance(name := os.fspath(path), str):
+        raise TypeError(f'path must be text, for example "{example}"')
+    return name
+
+
 def _target(path: str) -> str:
     """The regular file to be replaced or made, links followed."""
     target = os.path.realpath(path)

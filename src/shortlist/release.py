@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from shortlist._files import write_text
+from shortlist._files import checked_path, write_text
 from shortlist._imports import IMPORTS
 from shortlist._labels import by_label, plain_label, typed
 from shortlist._reading import Frame, installed_frame
@@ -51,8 +51,7 @@ class Release:
     answers
         The answers "above" of a sparse vector.
     used, stopped, k
-        Which way a mechanism with several went, whether a threshold or a limit ended the list, and how many items there
-        are, where the mechanism chose that.
+        Which way a mechanism with several went, whether a threshold or a limit ended the list, how many items it chose.
     kept
         What this very outcome cost, where that may be less than the guarantee.
     receipt
@@ -351,9 +350,3 @@ class Release:
 
 PICKLED = "shortlist release 1"
 """How a pickle's content is laid out; that of 0.1.0 had no such mark."""
-
-
-def checked_path(path: str | os.PathLike[str], example: str) -> str:
-    if not isinstance(name := os.fspath(path), str):
-        raise TypeError(f'path must be text, for example "{example}"')
-    return name

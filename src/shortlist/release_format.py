@@ -32,17 +32,8 @@ from shortlist._codecs import (
 from shortlist._reading import Frame
 from shortlist.estimates import Answer, ChainedGaps, GapLaw, ThresholdGaps
 from shortlist.privacy.filter import Balance
-from shortlist.privacy.guarantees import (
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    Composition,
-    ExPost,
-    GumbelDP,
-    PureDP,
-    RenyiDP,
-    ThinnedRange,
-)
+from shortlist.privacy.finer_guarantees import BoundedRange, ExPost, GumbelDP, RenyiDP, ThinnedRange
+from shortlist.privacy.guarantees import ZCDP, ApproxDP, Composition, PureDP
 from shortlist.privacy.ledger import Receipt
 
 FORMAT = "shortlist release"

@@ -20,7 +20,11 @@ from queue import SimpleQueue
 from tests.mutants.planted import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[2]
-COPIED = ("src", "tests", "docs", "examples", "bench", "README.md", "LICENSE", "pyproject.toml", "Makefile")
+COPIED = (
+    "src", "tests", "docs", "examples", "bench", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
+    "CITATION.cff", "LICENSE", "pyproject.toml", "hatch_build.py", "mkdocs.yml", "Makefile", ".github",
+    ".pre-commit-config.yaml",
+)  # fmt: skip
 PER_TEST = 120
 """Seconds for one test: a bug may make it hang, and a test that was stopped has failed."""
 NOTICED, PASSED = 1, 0

@@ -19,7 +19,7 @@ def example(
     from shortlist.example import check_example, film_names, film_rows
 
     check_example(name)
-    table, listed = (os.path.join(folder, f"{name}.{ending}") for ending in ("parquet", "txt"))
+    table, listed = (os.path.normpath(os.path.join(folder, f"{name}.{ending}")) for ending in ("parquet", "txt"))
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{folder} is not a folder; make it first, or leave --folder out")
     for path in (table, listed):

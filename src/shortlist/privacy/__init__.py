@@ -2,19 +2,8 @@
 
 from shortlist.privacy.calibration import Budget, calibrate
 from shortlist.privacy.filter import Balance, BudgetExceeded
-from shortlist.privacy.guarantees import (
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    Composition,
-    ExPost,
-    Guarantee,
-    GumbelDP,
-    PureDP,
-    RenyiDP,
-    ThinnedRange,
-    compose,
-)
+from shortlist.privacy.finer_guarantees import BoundedRange, ExPost, GumbelDP, RenyiDP, ThinnedRange
+from shortlist.privacy.guarantees import ZCDP, ApproxDP, Composition, Guarantee, PureDP, compose
 from shortlist.privacy.ledger import Ledger, Receipt, Reservation
 from shortlist.privacy.ledger_turn import LedgerError
 

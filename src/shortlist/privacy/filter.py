@@ -16,7 +16,8 @@ from functools import lru_cache
 from typing import Literal, Self
 
 from shortlist.privacy.checks import up
-from shortlist.privacy.guarantees import ApproxDP, ExPost, Guarantee, PureDP, ThinnedRange
+from shortlist.privacy.finer_guarantees import ExPost, ThinnedRange
+from shortlist.privacy.guarantees import ApproxDP, Guarantee, PureDP
 
 Currency = Literal["pure", "zcdp"]
 MOST_DIGITS = 2000
