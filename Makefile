@@ -11,13 +11,10 @@ demo: .venv/installed
 # pyspark is large: it is installed for the tests alone, and only where there is a Java to run it.
 SPARK := $(if $(shell command -v java),.venv/spark)
 
-# What draws is tested to its last branch, by these tests. The others run without a tracer: some bring their own.
-DRAWS := tests/noise tests/mechanisms/test_guarded.py tests/mechanisms/test_joint.py tests/test_release_order.py
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
 test: lint types $(SPARK)
-	$(PYTEST) $(DRAWS) --cov=src/shortlist/noise --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
-	$(PYTEST) $(addprefix --ignore=,$(DRAWS))
+	$(PYTEST) --cov=src/shortlist/noise --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
 lint: .venv/installed
 	$(BIN)/ruff check .
