@@ -20,17 +20,31 @@ settings.load_profile("repeatable")
 """Every run tries the same examples, and no clock decides: a test that passed passes again, on a busy machine too."""
 
 
-def pytest_collection_modifyitems(items):
-    """What takes longest goes first, so that no process waits for it in the end; only tests of the noise are traced.
+def is_traced(item):
+    """Whether coverage looks at a test: at those of the noise, but those that draw much only where they are in TRACED.
 
-    They must reach every branch of it. Tracing the others would say nothing more, and doubles the time of every draw;
-    so does tracing the tests that draw much, but for those in TRACED, which force rare paths.
+    They must reach every branch of the noise. Tracing the others would say nothing more, and doubles the time of every
+    draw.
     """
-    items.sort(key=lambda item: item.path.name != "test_spark.py")
-    for item in items:
-        of_noise = HERE / "noise" in item.path.parents and not item.get_closest_marker("sized")
-        if not of_noise and item.path.name not in TRACED:
-            item.add_marker("no_cover")
+    of_noise = HERE / "noise" in item.path.parents and not item.get_closest_marker("sized")
+    return of_noise or item.path.name in TRACED
+
+
+def pytest_collection_modifyitems(items):
+    """What takes longest goes first, so that no process waits for it in the end; then what is traced, together."""
+    items.sort(key=lambda item: (item.path.name != "test_spark.py", not is_traced(item)))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    trace(item.config, is_traced(item))
+
+
+def trace(config, wanted):
+    """Let pytest-cov go on, or pause, if it is there: only where that changes, for it takes longer than many a test."""
+    found = getattr(config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+    if found is not None and found.started != wanted:
+        (found.resume if wanted else found.pause)()
 
 
 @pytest.fixture(autouse=True)
