@@ -444,3 +444,18 @@ def test_a_pickle_of_version_0_1_0_is_refused_in_words():
         object.__new__(Release).__setstate__(state)
     with pytest.raises(ValueError, match="pickled by another version"):
         object.__new__(Release).__setstate__(("shortlist release 2", {}))
+
+
+def test_a_release_is_a_collection_of_its_items():
+    release = release_of(next(iter(PUBLIC)))
+    assert (len(release), list(release)) == (len(release.items), release.items)
+    assert all(item in release for item in release.items)
+    assert "nobody" not in release
+    assert bool(release)
+
+
+@pytest.mark.parametrize("items", [None, []])
+def test_a_release_of_nothing_is_false_and_can_be_looped_over(items):
+    nothing = dataclasses.replace(release_of(next(iter(UNKNOWN))), items=items, indices=None)
+    assert not nothing
+    assert (len(nothing), list(nothing), None in nothing) == (0, [], False)

@@ -79,6 +79,15 @@ def csv_table(columns: Mapping[str, Sequence[object]]) -> str:
     return text.getvalue()
 
 
+def html_table(columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> str:
+    """A table of these texts as part of a page, and lines below it."""
+    head = "".join(f"<th>{page_safe(name)}</th>" for name in columns)
+    rows = zip(*columns.values(), strict=True)
+    body = "".join("<tr>" + "".join(f"<td>{page_safe(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    below = "".join(f"<p>{page_safe(line)}</p>" for line in lines)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
+
+
 def text_table(columns: dict[str, list[str]]) -> str:
     """A table in plain text: the names, a rule, the rows."""
     heads = list(map(terminal_safe, columns))

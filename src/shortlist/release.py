@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,7 +11,7 @@ from shortlist._files import checked_path, write_text
 from shortlist._imports import IMPORTS
 from shortlist._labels import by_label, plain_label, typed
 from shortlist._reading import Frame, installed_frame
-from shortlist._text import page_safe, terminal_safe, text_table
+from shortlist._text import html_table, terminal_safe, text_table
 from shortlist.noise.entropy import SECURE
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class Release:
     --------
     >>> import shortlist as sl
     >>> release = sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True)
-    >>> release.items, release.ordered, release.guarantee
-    (['ada', 'bob'], False, PureDP(epsilon=1.0))
+    >>> release.items, len(release), "cy" in release, release.ordered, release.guarantee
+    (['ada', 'bob'], 2, False, False, PureDP(epsilon=1.0))
     """
 
     items: list[Hashable] | None
@@ -105,6 +105,16 @@ class Release:
     def _named(self) -> list[Hashable]:
         """The items there are."""
         return self.items or []
+
+    def __len__(self) -> int:
+        """How many items were released: a release of none is false."""
+        return len(self._named)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._named)
+
+    def __contains__(self, label: object) -> bool:
+        return label in self._named
 
     @property
     def item(self) -> Hashable:
@@ -277,13 +287,6 @@ class Release:
             The file, for example `"top10.html"`; what is there is replaced at once or not at all.
         title
             What the list is, for its heading; the number of items if left out.
-
-        Examples
-        --------
-        >>> import shortlist as sl, tempfile
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True).report(f"{folder.name}/top2.html")
-        >>> folder.cleanup()
         """
         from shortlist.report.one_release import write_release
 
@@ -340,12 +343,7 @@ class Release:
                 )
 
     def _repr_html_(self) -> str:
-        columns = self.texts()
-        head = "".join(f"<th>{page_safe(name)}</th>" for name in columns)
-        rows = zip(*columns.values(), strict=True)
-        body = "".join("<tr>" + "".join(f"<td>{page_safe(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        lines = "".join(f"<p>{page_safe(line)}</p>" for line in (self.line(), *self.notes))
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{lines}"
+        return html_table(self.texts(), [self.line(), *self.notes])
 
 
 PICKLED = "shortlist release 1"
