@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, settings
 from shortlist.noise import entropy
 
 HERE = Path(__file__).parent
-TRACED = {"test_barrier.py", "test_guarded.py", "test_joint.py", "test_skipping.py", "test_subsets.py"}
+TRACED = {"test_guarded.py", "test_joint.py"}
 
 settings.register_profile(
     "repeatable", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]

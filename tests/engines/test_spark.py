@@ -14,7 +14,9 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["local", "connect", pytest.param("cluster", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "kind", ["connect", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("local", "cluster"))]
+)
 def test_spark_counts_alike_and_sends_the_driver_scores_and_winners_only(kind):
     if kind == "connect" and find_spec("grpc") is None:
         pytest.skip("Spark Connect needs grpcio: pip install 'shortlist[spark]'")

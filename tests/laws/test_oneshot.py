@@ -157,7 +157,7 @@ def test_many_items_by_cells_agree_with_each_item_by_itself(k, noise, monkeypatc
 
 
 @every_shape
-@pytest.mark.parametrize("spread", [1e-3, 10.0])
+@pytest.mark.parametrize("spread", [1e-3, pytest.param(10.0, marks=pytest.mark.long)])
 def test_100000_distinct_scores_and_a_hundred_winners(spread, noise):
     s = scores(100_000, spread, seed=10)
     law = number_correct(s, 100, noise)

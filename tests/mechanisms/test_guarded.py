@@ -24,7 +24,7 @@ from shortlist.noise.ranking import ranked
 from shortlist.privacy import ZCDP
 
 from ..exact.subsets import guarded_law, junk_mass
-from ..support import assert_law
+from ..support import assert_law, full_size, sized
 
 X = [5, 4, 4, 1, 0]
 JUNK = {(1, 1), (1, 2)}
@@ -56,11 +56,16 @@ def counts(guard, law, draws, seed=1):
     return found
 
 
+@full_size
 @pytest.mark.parametrize(("a", "tau"), list(ORACLES))
 def test_draws_follow_the_law(a, tau):
     law = guarded_law(X, 2, 0.8, a, tau, JUNK)
-    wrong = guarded_law(X, 2, 0.8, a, tau + 1, JUNK)
-    assert_law(counts(small_guard(Fraction(str(a)), tau), law, 20_000), list(law.values()), wrong=list(wrong.values()))
+    wrong = guarded_law(X, 2, 0.8, a, tau + sized(1.5, full=0.7), JUNK)
+    assert_law(
+        counts(small_guard(Fraction(str(a)), tau), law, sized(6_000, full=40_000)),
+        list(law.values()),
+        wrong=list(wrong.values()),
+    )
 
 
 def test_draws_with_the_weight_of_the_junk_in_doubt_follow_the_law(monkeypatch):
@@ -163,6 +168,7 @@ def test_utility_matches_draws_on_both_sides_of_the_mirror(k):
     assert m.success_probability(x, monotone=True) == pytest.approx(found.top, abs=1e-9)
 
 
+@full_size
 @pytest.mark.parametrize("k", [3, 4, 5, 6])
 @pytest.mark.parametrize("x", [[5, 4, 3, 3, 2, 1, 0, 0, 0], [9, 7, 6, 4, 4, 4, 4, 1, 0]], ids=["low tie", "tie across"])
 def test_every_measure_of_utility_tells_the_same_story(k, x):
@@ -173,7 +179,7 @@ def test_every_measure_of_utility_tells_the_same_story(k, x):
     assert correct @ np.arange(k + 1) / k == pytest.approx(quality.recall, abs=1e-8)
     kth = sorted(x)[-k]
     assert inclusion[np.array(x) >= kth].sum() / k == pytest.approx(quality.recall, abs=1e-8)
-    rows = m.release_many(scores, draws=4000, rng=sl.testing.seeded(9)).indices
+    rows = m.release_many(scores, draws=sized(2000, full=10_000), rng=sl.testing.seeded(9)).indices
     counts = np.bincount((np.array(x)[rows] >= kth).sum(axis=1), minlength=k + 1)
     assert_law(counts, correct / correct.sum(), wrong=correct[::-1] / correct.sum())
     assert_law(np.bincount(rows.ravel(), minlength=len(x)), inclusion / k, wrong=inclusion[::-1] / k)
@@ -335,14 +341,15 @@ def test_a_release_is_a_sorted_set_and_says_which_way_it_went():
     assert release.guarantee == release.charge == PureDP(5.0)
 
 
+@full_size
 @pytest.mark.parametrize("k", [3, 4])
 def test_many_draws_have_the_law_of_the_set_and_the_way_it_went(k):
     x = [4, 3, 3, 1, 1, 0, 0]
     m, scores = GuardedTopK(k=k, epsilon=2.0), Scores(x, monotone=True)
-    drawn = m.release_many(scores, draws=25_000, rng=sl.testing.seeded(10))
+    drawn = m.release_many(scores, draws=sized(10_000, full=50_000), rng=sl.testing.seeded(10))
     ways = [("canonical", "one-shot")[one] for one in drawn.chosen[:, 0].tolist()]
     found = Counter(zip(map(tuple, drawn.indices.tolist()), ways, strict=True))
-    law, wrong = (law_of(one, scores).chances for one in (m, GuardedTopK(k=k, epsilon=2.3)))
+    law, wrong = (law_of(one, scores).chances for one in (m, GuardedTopK(k=k, epsilon=sized(2.5, full=2.2))))
     assert set(found) <= set(law)
     laws = ([float(chances[y]) for y in law] for chances in (law, wrong))
     assert_law([found[y] for y in law], next(laws), wrong=next(laws))

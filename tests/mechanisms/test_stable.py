@@ -12,7 +12,7 @@ from shortlist.mechanisms import LargeGap, StableTopK
 from shortlist.privacy import ZCDP, BoundedRange
 
 from ..exact.test_stable_box import adaptive_law, chances, ranks_law
-from ..support import assert_law
+from ..support import assert_law, full_size, sized
 from .test_sparse_vector import two_sample_p
 
 CLIFF = {f"good {i}": 700 for i in range(30)} | {f"bad {i}": i % 4 for i in range(200)}
@@ -193,17 +193,18 @@ def test_filling_up_keeps_the_stable_set_and_names_k():
     assert alone.used == "filled up"
 
 
+@full_size
 @pytest.mark.parametrize("labels", [None, list("abcd")], ids=["public", "named"])
 def test_many_filled_draws_have_the_law_of_one(labels):
     """Two samples of (rank, set), and (power) one with twice the noise."""
     scores = Scores([9, 6, 2, 1], labels=labels, monotone=True)
     m, other = (StableTopK(k=2, epsilon=e, delta=0.3, fill=True, limit=3) for e in (4.0, 2.0))
-    source = sl.testing.seeded(8)
-    one = Counter((found.k, tuple(sorted(found.indices))) for found in (m._draw(scores, source) for _ in range(1500)))
+    source, runs = sl.testing.seeded(8), sized(700, full=5000)
+    one = Counter((found.k, tuple(sorted(found.indices))) for found in (m._draw(scores, source) for _ in range(runs)))
 
     def many(mechanism):
-        drawn = mechanism.release_many(scores, draws=1500, rng=source)
-        assert drawn.indices.shape == (1500, 2)
+        drawn = mechanism.release_many(scores, draws=runs, rng=source)
+        assert drawn.indices.shape == (runs, 2)
         assert set(drawn.chosen[:, 1].tolist()) == {0, 1}
         rows = zip(drawn.chosen[:, 0].tolist(), drawn.indices.tolist(), strict=True)
         return Counter((j, tuple(i for i in row if i >= 0)) for j, row in rows)

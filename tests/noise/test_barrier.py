@@ -123,7 +123,7 @@ def test_skipping_the_hopeless_does_not_change_the_law(noise, adaptive, kind, mo
         values[5] = -np.inf
         values[150:180] = -1e300
     source, rules = Seeded(3), rules_of(noise, adaptive)
-    runs = sized(900, full=4000) if kind is np.int64 else sized(120, full=1000)
+    runs = sized(600, full=4000) if kind is np.int64 else sized(60, full=1000)
     drawn = [in_batch(rules, values, source, where) for _ in range(runs)]
     law = law_of(rules)
     counts = [drawn.count(p) for p in law]

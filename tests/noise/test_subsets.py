@@ -229,7 +229,7 @@ def test_the_residual_has_the_right_share(noise, monkeypatch):
         assert rest.total * Fraction(2) ** (envelope.shift - rest.shift) <= envelope.residual
         law = law_of(case, noise)
         assert_law(
-            counted(race_of(case, noise).draw_many(Seeded(13), sized(1500, full=10_000)), law), list(law.values())
+            counted(race_of(case, noise).draw_many(Seeded(13), sized(800, full=10_000)), law), list(law.values())
         )
 
 
@@ -240,7 +240,7 @@ def test_if_everything_is_left_out_it_still_comes_back(noise, monkeypatch):
     assert len(envelope_of(ranking_of(CASES[0])).cells) == 0
     law = law_of(CASES[0], noise)
     assert_law(
-        counted(race_of(CASES[0], noise).draw_many(Seeded(14), sized(1500, full=10_000)), law), list(law.values())
+        counted(race_of(CASES[0], noise).draw_many(Seeded(14), sized(800, full=10_000)), law), list(law.values())
     )
 
 
@@ -298,7 +298,7 @@ def test_the_mass_of_the_others_may_be_anything(noise, k, rest, step, log_mass):
     stream, law = Stream(Seeded(15), ahead=256), class_law(ranking.classes(), noise)
     assert law.sum() == pytest.approx(1, abs=1e-9)
     counts = np.zeros(len(law))
-    for _ in range(sized(500, full=4000)):
+    for _ in range(sized(250, full=4000)):
         found = (gumbel_class if noise is GUMBEL else exponential_class)(envelope, stream)
         counts[0 if found is None else 1 + found[0] * rest + found[1]] += 1
     assert_law(counts, law)
@@ -450,8 +450,8 @@ def drawn_in_groups(case, noise, draws):
 def test_group_maxima_have_the_law_of_all_subsets(case, noise):
     """Also for Gumbel and exponential noise, which are drawn in another way: an independent path."""
     law = law_of(case, noise)
-    wrong = None if case is CASES[5] else list(at_rate(case, noise, sized(4.0, full=2.0)).values())
-    rows = drawn_in_groups(case, noise, sized(600, full=10_000))
+    wrong = None if case is CASES[5] else list(at_rate(case, noise, sized(6.0, full=2.0)).values())
+    rows = drawn_in_groups(case, noise, sized(300, full=10_000))
     assert_law(counted(rows, law), list(law.values()), wrong=wrong)
 
 

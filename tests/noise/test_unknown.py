@@ -18,7 +18,7 @@ from shortlist.noise.line import Runner, best_of, how_many_above
 from shortlist.noise.passing import passes, passes_many
 from shortlist.noise.uniforms import Stream, many_below
 
-from ..support import assert_law
+from ..support import assert_law, full_size, sized
 from .test_race import coarse, without_floats
 
 GAMMA = Fraction(17, 20)
@@ -57,13 +57,14 @@ def test_the_families_are_all_sets_with_their_exact_masses(seed):
     assert all(tuple(sorted(one)) in law for one in sets.draw_many(source, 20))
 
 
+@full_size
 @pytest.mark.parametrize("slack", [2e-4, 1.0])
 def test_sets_are_drawn_by_their_law_also_where_balls_decide(slack, monkeypatch):
     """Shares raised by e: proposals are rejected often, and each acceptance is an exact coin."""
     monkeypatch.setattr(shares, "SLACK", slack)
     x, bar, k = [9, 8, 8, 5, 3, 2], Fraction(13, 2), 3
     sets, law, source = sets_of(x, bar, k), law_of(x, bar, k), sl.testing.seeded(1)
-    draws = 4000 if slack > 0.5 else 20_000
+    draws = sized(1500, full=8000) if slack > 0.5 else sized(8000, full=40_000)
     found = Counter(tuple(sorted(sets.draw(source))) for _ in range(draws))
     wrong = law_of(x, Fraction(9, 2), k)
     assert_law([found[y] for y in law], list(law.values()), wrong=list(wrong.values()))

@@ -10,9 +10,13 @@ from shortlist.reproduce.store import write_parquet, write_svg
 
 from ..support import full_size, sized
 
+SLOW = ("gumbel-variance", "canonical-zipf", "canonical-netflix", "adaptive-large", "adaptive-fixed")
+
 
 @full_size
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in SLOW else []) for name in EXPERIMENTS]
+)
 def test_a_small_form_runs_and_draws(name, tmp_path):
     experiment = EXPERIMENTS[name]
     result = experiment.run(Setting("small"))

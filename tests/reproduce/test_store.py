@@ -98,6 +98,7 @@ def test_a_damaged_result_runs_again(tmp_path, damage):
     assert len(calls) == 2
 
 
+@pytest.mark.long
 def test_two_processes_give_the_same_results_as_one(tmp_path):
     chosen = [EXPERIMENTS[name] for name in ("gap-theta", "gap-pvalues", "noisy-max")]
     heard = []
