@@ -6,6 +6,7 @@ Run as a script (`python -m tests.engines.spark_checks local|cluster|connect`): 
 from __future__ import annotations
 
 import datetime
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -34,6 +35,7 @@ def session(kind):
     from pyspark.sql import SparkSession
 
     if kind == "connect":
+        os.environ["SPARK_TESTING"] = "1"  # a port of its own: the usual one may be taken by another run
         builder = SparkSession.builder.remote("local[2]")
     else:
         builder = SparkSession.builder.master(MASTERS[kind]).config("spark.ui.enabled", "false")
