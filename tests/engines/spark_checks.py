@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import os
 import pickle
 import sys
 import tempfile
@@ -39,6 +40,7 @@ def session(kind):
     from pyspark.sql import SparkSession
 
     if kind == "connect":
+        os.environ["SPARK_TESTING"] = "1"  # a port of its own: the usual one may be taken by another run
         builder = SparkSession.builder.remote("local[2]")
     else:
         builder = SparkSession.builder.master(MASTERS[kind]).config("spark.ui.enabled", "false")
