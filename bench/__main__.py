@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import audit, canonical, gaps, guarded, ledger, pages, peers, plan, race, tables, unknown
+from bench import audit, canonical, gaps, guarded, ledger, pages, peers, plan, race, tables, unknown, walk
 
 DOCS = Path(__file__).parents[1] / "docs"
 TABLES = {
@@ -25,6 +25,7 @@ TABLES = {
     **tables.TABLES,
     **unknown.TABLES,
     **audit.TABLES,
+    **walk.TABLES,
 }
 
 
