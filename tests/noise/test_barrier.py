@@ -84,7 +84,7 @@ def assert_patterns(drawn, rules, wrong):
 
 
 def wider(noise, adaptive):
-    return rules_of(noise, adaptive, sensitivity=sized(4, full=2))
+    return rules_of(noise, adaptive, sensitivity=sized(3, full=2))
 
 
 @full_size
@@ -128,7 +128,9 @@ def test_skipping_the_hopeless_does_not_change_the_law(noise, adaptive, kind, mo
     law = law_of(rules)
     counts = [drawn.count(p) for p in law]
     assert sum(counts) == runs
-    assert_law(counts, list(law.values()), wrong=list(law_of(wider(noise, adaptive)).values()) if kind is np.int64 else None)
+    assert_law(
+        counts, list(law.values()), wrong=list(law_of(wider(noise, adaptive)).values()) if kind is np.int64 else None
+    )
 
 
 @full_size
