@@ -134,13 +134,18 @@ def test_the_noise_of_a_line_lifts_it_and_that_of_a_runner_lifts_the_runner():
 
 
 @full_size
-def test_a_test_passes_with_its_chance_and_never_at_a_tie():
+def test_a_test_passes_with_its_chance():
     test, source = LaplaceTest(Fraction(1, 2), Fraction(1, 10)), sl.testing.seeded(2)
     for gap in (1, 4, 6):
         chance, draws, off = float(test.chance(gap)), sized(3000, full=6000), sized(0.7, full=0.8)
         passed = sum(passes(test, gap, source) for _ in range(draws))
         assert_law([passed, draws - passed], [chance, 1 - chance], wrong=[chance * off, 1 - chance * off])
+
+
+def test_a_test_never_passes_at_a_tie():
+    test, source = LaplaceTest(Fraction(1, 2), Fraction(1, 10)), sl.testing.seeded(2)
     assert not any(passes(test, 0, source) for _ in range(200))
+    assert {passes(test, 4, source) for _ in range(50)} == {False, True}
 
 
 def test_the_laplace_test_where_its_branches_meet():
