@@ -399,9 +399,10 @@ def test_what_a_ledger_books_fits_the_budget_that_was_asked_for(k, epsilon, delt
     assert LimitedDomainTopK(k=k, epsilon=epsilon, delta=delta).charge.epsilon_at(delta) <= epsilon
 
 
+@full_size
 def test_extreme_budgets_work_or_are_refused():
     assert LimitedDomainTopK(k=1, limit=1, epsilon=1.0, delta=0.6).offset == 0  # one dummy, at c + 1
-    assert LimitedDomainTopK(k=3, epsilon=1e-300, delta=1e-6).offset > 1e6
+    assert LimitedDomainTopK(k=sized(1, full=3), epsilon=1e-300, delta=1e-6).offset > 1e6
     for budget in (ApproxDP(5e-324, 1e-6), ZCDP(5e-324, 1e-6)):
         with pytest.raises(ValueError, match="too small to be shared"):
             LimitedDomainTopK(k=100, budget=budget)

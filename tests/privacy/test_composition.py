@@ -263,7 +263,11 @@ def test_the_adversary_of_a_filter_is_not_served_by_a_composition():
         GumbelDP(0.001, monotone=False).repeat(10**6),
         RenyiDP([2, 8], [1e-7, 4e-7]).repeat(10**6),
         compose(*(kind.repeat(1000) for kind in KINDS), PureDP(0.01).repeat(999), BoundedRange(0.01).repeat(1001)),
-        compose(*(BoundedRange(0.01 * (1 + i)).repeat(1000) for i in range(10))),
+        pytest.param(
+            compose(*(BoundedRange(0.01 * (1 + i)).repeat(1000) for i in range(10))),
+            marks=pytest.mark.long,
+            id="10 kinds of ranges",
+        ),
     ],
     ids=lambda total: f"{len(total.charges)} kinds",
 )
