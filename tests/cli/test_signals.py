@@ -17,6 +17,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LOADING = [moment for moment in MOMENTS if moment.startswith("loading") and moment != "loading DuckDB"]
 BOOKED = ["after the charge", "counting", "drawing", "in a finalizer", "writing", "written", "reported", "done"]
 KINDS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+LONG = pytest.mark.long
+"""Of signals whose handler is the same: in the suite the others stand for them."""
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +88,14 @@ def test_it_says_whether_the_charge_was_booked(folder, tables, moment):
     book.charge(PureDP(0.5))  # nobody holds a lock
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [signal.SIGINT, *(pytest.param(kind, marks=LONG) for kind in KINDS[1:])])
 def test_without_a_ledger_nothing_is_booked(folder, tables, kind):
     done = stopped(folder, tables, "counting", kind, "--out", "list.csv")
     assert (done.returncode, done.stderr) == (128 + kind, "shortlist: stopped; nothing was booked\n")
     assert left(folder) == {"known.txt", "budget.db"}
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [signal.SIGTERM, *(pytest.param(kind, marks=LONG) for kind in KINDS[::2])])
 def test_a_signal_after_the_work_changes_nothing(folder, tables, kind):
     done = stopped(folder, tables, "ending", kind, "--ledger", "budget.db", "--out", "list.csv")
     assert (done.returncode, done.stderr) == (0, "")
