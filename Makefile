@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 FUZZ ?= 60
 
-.PHONY: demo test lint types docs bench audit mutants clean
+.PHONY: demo test tests lint types docs bench audit mutants clean
 
 demo: .venv/installed
 	$(BIN)/shortlist demo
@@ -13,7 +13,11 @@ SPARK := $(if $(shell command -v java),.venv/spark)
 
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-test: lint types $(SPARK)
+# The types are checked while the tests run: either would leave a core idle.
+test: lint $(SPARK)
+	+$(MAKE) --no-print-directory -j2 types tests
+
+tests: .venv/installed
 	$(PYTEST) --cov=src/shortlist/noise --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
 lint: .venv/installed

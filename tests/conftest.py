@@ -31,8 +31,11 @@ def is_traced(item):
 
 
 def pytest_collection_modifyitems(items):
-    """What takes longest goes first, so that no process waits for it in the end; then what is traced, together."""
-    items.sort(key=lambda item: (item.path.name != "test_spark.py", not is_traced(item)))
+    """What takes longest goes first, so that no process waits for it in the end; then what needs a browser, so that one
+    process starts one for all; then what is traced, together."""
+    items.sort(
+        key=lambda item: (item.path.name != "test_spark.py", "chromium" not in item.fixturenames, not is_traced(item))
+    )
 
 
 @pytest.hookimpl(tryfirst=True)

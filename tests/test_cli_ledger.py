@@ -10,6 +10,7 @@ from shortlist import Ledger
 from shortlist.cli import main
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 
+from .cli.terminal import called as in_this_process
 from .test_cli import run
 
 
@@ -123,3 +124,14 @@ def test_an_exceeded_budget_is_exit_code_3(path, capsys, monkeypatch):
     code, _, err = called(capsys, monkeypatch, "show", path)
     assert code == 3
     assert "asked epsilon 0.5; spent epsilon 0.0; left epsilon 0.25" in err
+
+
+def test_a_ledger_without_room_is_asked_before_the_table_is_opened(path, tmp_path):
+    """Whatever is wrong with the table is told to those alone who can pay for the answer."""
+    Ledger(path, budget=ApproxDP(0.1, 1e-5))
+    table = tmp_path / "rows.csv"
+    table.write_text("person,film\n1,a\n")  # no column of the names that are asked for
+    question = ("--user", "user_id", "--item", "movie", "--delta", "1e-6", "-k", "1")
+    ended = in_this_process("top", table, *question, "--epsilon", "1", "--ledger", path)
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert "column" not in ended.stderr

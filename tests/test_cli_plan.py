@@ -1,8 +1,8 @@
-"""`shortlist plan` and `shortlist reproduce`, through real processes."""
+"""`shortlist plan` and `shortlist reproduce`, each once through a real process."""
 
 import json
 
-from tests.test_cli import run
+from tests.cli.terminal import called, run
 
 ASKED = ("plan", "--shape", "zipf:1.1", "--items", "300", "--users", "50000", "-k", "5", "--target", "0.99")
 
@@ -17,7 +17,7 @@ def test_plan_prints_a_ranked_table_and_draws_it(tmp_path):
 
 def test_plan_as_json_has_its_rows_best_first(tmp_path):
     (tmp_path / "counts.txt").write_text("90\n70\n20\n3\n1\n")
-    done = run(
+    done = called(
         "plan", "-k", "2", "--scores", str(tmp_path / "counts.txt"), "--goal", "recall", "--budget", "zcdp", "--json"
     )
     assert done.returncode == 0, done.stderr
@@ -34,7 +34,7 @@ def test_bad_input_is_one_sentence_and_exit_code_one(tmp_path):
         ("plan", "-k", "2", "--scores", str(tmp_path / "counts.txt")),
         ("reproduce", "--out", str(tmp_path), "--only", "nothing"),
     ):
-        done = run(*wrong)
+        done = called(*wrong)
         assert done.returncode == 1, wrong
         assert done.stderr.startswith("shortlist: ")
         assert done.stderr.count("\n") == 1
@@ -43,11 +43,11 @@ def test_bad_input_is_one_sentence_and_exit_code_one(tmp_path):
 def test_plan_never_takes_a_number_for_another(tmp_path):
     for text in ("1e30\n5\n3\n", "inf\n5\n3\n"):
         (tmp_path / "counts.txt").write_text(text)
-        done = run("plan", "-k", "1", "--scores", str(tmp_path / "counts.txt"), "--json", "--domain", "unknown")
+        done = called("plan", "-k", "1", "--scores", str(tmp_path / "counts.txt"), "--json", "--domain", "unknown")
         assert done.returncode == 1, done.stdout  # floats, or nothing that can be a score: no counts
         assert done.stderr.count("\n") == 1
     (tmp_path / "counts.txt").write_text("1e30\n5\n3\n")
-    done = run("plan", "-k", "2", "--scores", str(tmp_path / "counts.txt"), "--json", "--budget", "pure")
+    done = called("plan", "-k", "2", "--scores", str(tmp_path / "counts.txt"), "--json", "--budget", "pure")
     assert done.returncode == 0, done.stderr
     assert 0.5 < json.loads(done.stdout)["rows"][0]["epsilon"] < 10  # 5 against 3; -2^63 would be the last
 
@@ -60,6 +60,6 @@ def test_reproduce_makes_a_page_and_takes_up_what_is_there(tmp_path):
     names = {path.name for path in (tmp_path / "report").iterdir()}
     assert names == {"index.html", "gap-theta.svg", "gap-theta.parquet", "gap-theta.json"}
     before = (tmp_path / "report" / "gap-theta.json").stat().st_mtime_ns
-    assert run(*arguments).returncode == 0
+    assert called(*arguments).returncode == 0
     assert (tmp_path / "report" / "gap-theta.json").stat().st_mtime_ns == before
-    assert "gap-thresholds" in run("reproduce", "--list").stdout
+    assert "gap-thresholds" in called("reproduce", "--list").stdout

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shortlist import Ledger, PureDP, cli
-from tests.test_cli import run
+from tests.cli.terminal import called
 
 BROKEN = {
     "syntax.py": "def f(:",
@@ -34,7 +34,7 @@ def test_an_unknown_error_shows_its_kind_alone(monkeypatch, capsys):
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_function_under_audit_is_told(tmp_path, name):
     (tmp_path / name).write_text(BROKEN[name])
-    refused(run("audit", f"{tmp_path / name}:f", "--trials", "1000"))
+    refused(called("audit", f"{tmp_path / name}:f", "--trials", "1000"))
 
 
 def test_counts_that_are_no_array_are_told(tmp_path):
@@ -43,7 +43,7 @@ def test_counts_that_are_no_array_are_told(tmp_path):
     with open(tmp_path / "many.npy", "wb") as file:
         np.savez(file, one=[1, 2])
     for name in ("empty.npy", "zip.npy", "many.npy"):
-        done = run("plan", "-k", "1", "--epsilon", "1", "--scores", str(tmp_path / name))
+        done = called("plan", "-k", "1", "--epsilon", "1", "--scores", str(tmp_path / name))
         refused(done)
         assert "--scores" in done.stderr
 
@@ -58,5 +58,5 @@ def test_a_list_that_cannot_be_written_is_refused_before_the_charge(tmp_path):
     for out in ("pipe.csv", "circle.csv", "x" * 300 + ".csv"):
         asked = ("--user", "u", "--item", "m", "-k", "1", "--epsilon", "1", "--ledger", str(ledger.path))
         files = (str(tmp_path / "table.csv"), "--candidates", str(tmp_path / "list.txt"), "--out", str(tmp_path / out))
-        refused(run("top", *files, *asked))
+        refused(called("top", *files, *asked))
     assert ledger.entries() == []

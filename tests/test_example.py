@@ -14,7 +14,7 @@ import pytest
 import shortlist as sl
 from shortlist.mechanisms import GuardedTopK
 
-from .cli.terminal import run
+from .cli.terminal import called
 
 SOURCE = Path(sl.__file__).parent / "example.py"
 COLUMNS = ["user_id", "film", "country", "week", "age", "stars"]
@@ -81,7 +81,7 @@ def test_the_function_is_there_also_after_the_import_of_its_module():
 
 
 def test_the_command_writes_the_rows_and_the_list(films, tmp_path):
-    done = run("example", "films", cwd=tmp_path)
+    done = called("example", "films", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["films.parquet", "films.txt"]
     assert (tmp_path / "films.txt").read_text().splitlines() == films[1]
@@ -89,7 +89,7 @@ def test_the_command_writes_the_rows_and_the_list(films, tmp_path):
         found = connection.sql(f"FROM read_parquet('{tmp_path / 'films.parquet'}')")
         assert found.columns == COLUMNS
         assert found.fetchall() == films[0].rows()
-    listed = run("top", "films.parquet", "--user", "user_id", "--item", "film", "-k", 5, "--candidates", "films.txt",
+    listed = called("top", "films.parquet", "--user", "user_id", "--item", "film", "-k", 5, "--candidates", "films.txt",
                  "--epsilon", 1, cwd=tmp_path)  # fmt: skip
     assert listed.stdout.splitlines()[2:7] == ["film 001", "film 032", "film 078", "film 109", "film 155"]
 
@@ -97,10 +97,10 @@ def test_the_command_writes_the_rows_and_the_list(films, tmp_path):
 def test_the_command_replaces_nothing_and_says_what_it_lacks(tmp_path):
     (tmp_path / "films.txt").write_text("mine\n")
     for arguments, words in ([], "films.txt is there already"), (["--folder", "gone"], "gone is not a folder"):
-        done = run("example", "films", *arguments, cwd=tmp_path)
+        done = called("example", "films", *arguments, cwd=tmp_path)
         assert done.returncode == 1
         assert words in done.stderr
-    assert run("example", "books", cwd=tmp_path).returncode == 1
+    assert called("example", "books", cwd=tmp_path).returncode == 1
     assert [path.name for path in tmp_path.iterdir()] == ["films.txt"]
     assert (tmp_path / "films.txt").read_text() == "mine\n"
 

@@ -17,7 +17,7 @@ from shortlist.report.one_release import release_page
 from shortlist.report.studio.folder import Folder
 from shortlist.report.studio.work import Job, Work
 
-from .cli.terminal import run
+from .cli.terminal import called
 
 mpl.use("Agg")
 HOSTILE = [
@@ -90,11 +90,11 @@ def test_the_command_line_writes_lists_that_are_safe(tmp_path):
     rows = [(user, label) for label in ("=1+1", "\x1b[31mred") for user in range(300)]
     pl.DataFrame(rows, schema=["who", "what"], orient="row").write_parquet(tmp_path / "rows.parquet")
     asked = ("top", "rows.parquet", "-k", "2", "--user", "who", "--item", "what", "--epsilon", "1", "--delta", "1e-6")
-    done = run(*asked, "--out", "list.csv", cwd=tmp_path)
+    done = called(*asked, "--out", "list.csv", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert is_calm(done.stdout, lines=True)
     assert (tmp_path / "list.csv").read_text().split() == ["item", "[31mred", "'=1+1"]
-    found = json.loads(run(*asked, "--json", cwd=tmp_path).stdout)
+    found = json.loads(called(*asked, "--json", cwd=tmp_path).stdout)
     assert found["items"] == ["\x1b[31mred", "=1+1"]
 
 
@@ -108,9 +108,9 @@ def test_the_studio_hands_out_a_list_that_is_safe(tmp_path):
 def test_a_ledger_is_exported_safely(tmp_path):
     ledger = sl.Ledger(tmp_path / "book.db", budget=sl.PureDP(1.0))
     ledger.charge(sl.PureDP(0.5), purpose="=1+1\x1b[31m")
-    done = run("ledger", "export", tmp_path / "book.db")
+    done = called("ledger", "export", tmp_path / "book.db")
     (row,) = csv.DictReader(io.StringIO(done.stdout))
     assert row["purpose"] == "'=1+1 [31m"
     assert row["epsilon"] == "1/2"
-    told = json.loads(run("ledger", "export", tmp_path / "book.db", "--json").stdout)
+    told = json.loads(called("ledger", "export", tmp_path / "book.db", "--json").stdout)
     assert told["entries"][0]["purpose"] == "=1+1\x1b[31m"

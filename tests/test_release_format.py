@@ -23,7 +23,7 @@ from shortlist.mechanisms import SparseVector
 from shortlist.privacy import BoundedRange, ExPost, Guarantee, GumbelDP, RenyiDP, ThinnedRange, compose
 from shortlist.testing import seeded
 
-from .cli.terminal import run
+from .cli.terminal import called
 from .engines.tables import ENGINES, source
 from .releases import NUMBERED, PUBLIC, UNKNOWN
 from .taint import COUNTS
@@ -282,7 +282,7 @@ def test_the_command_line_prints_the_release_itself_with_its_receipt(tmp_path):
     days.write_parquet(tmp_path / "rows.parquet")
     Ledger(tmp_path / "book.db", budget=ApproxDP(3.0, 1e-3))
     asked = ("top", "rows.parquet", "-k", "2", "--user", "who", "--item", "day", "--epsilon", "1", "--delta", "1e-6")
-    done = run(*asked, "--ledger", "book.db", "--json", cwd=tmp_path)
+    done = called(*asked, "--ledger", "book.db", "--json", cwd=tmp_path)
     release = Release.from_json(done.stdout)
     assert release.items == [datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)]
     assert (release.receipt.entry, release.receipt.ledger) == (1, "book.db")

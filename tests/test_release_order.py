@@ -10,6 +10,7 @@ from shortlist._labels import by_label
 from shortlist.noise.entropy import SECURE
 
 from .noise.test_uniforms import Fixed
+from .support import full_size, sized
 
 
 class Named:
@@ -31,10 +32,11 @@ def orders(items):
     return found
 
 
+@full_size
 def test_labels_that_read_alike_come_in_an_order_that_is_independent_of_their_rank():
     """Over all bits of the source the law of the order is the same, whichever order the mechanism gave."""
     labels = [Named("Crash", 1), Named("Crash", 2), Named("Crash", 3), Named("Apollo", 4)]
-    laws = [orders(items) for items in permutations(labels)]
+    laws = [orders(items) for items in [*permutations(labels)][:: sized(5, full=1)]]
     assert all(set(law) == set(laws[0]) for law in laws)
     assert len(laws[0]) == 6
     assert {order[0] for law in laws for order in law} == {4}

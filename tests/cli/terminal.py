@@ -1,7 +1,9 @@
-"""Commands as a person meets them: real processes, in a pipe or on a real terminal."""
+"""Commands as a person meets them: real processes, in a pipe or on a real terminal; or, sooner, in this process."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import pty
 import re
@@ -9,6 +11,9 @@ import select
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
+
+from shortlist import cli
 
 SHORTLIST = Path(sys.executable).parent / "shortlist"
 
@@ -17,6 +22,21 @@ def run(*arguments, cwd=None):
     """In a pipe."""
     command = [SHORTLIST, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+def called(*arguments, cwd=None):
+    """In this process, for a test of words and files: a process takes longer to start than most commands to work."""
+    command, out, err = ["shortlist", *map(str, arguments)], io.StringIO(), io.StringIO()
+    with (
+        patch("sys.argv", command), contextlib.chdir(cwd or "."), contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):  # fmt: skip
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = end.code
+    return subprocess.CompletedProcess(command, code, out.getvalue(), err.getvalue())
 
 
 class Terminal:

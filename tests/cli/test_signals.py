@@ -17,15 +17,18 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LOADING = [moment for moment in MOMENTS if moment.startswith("loading") and moment != "loading DuckDB"]
 BOOKED = ["after the charge", "counting", "drawing", "in a finalizer", "writing", "written", "reported", "done"]
 KINDS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+LONG = pytest.mark.long
+"""Of signals whose handler is the same: in the suite the others stand for them."""
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory):
-    """Enough rows that DuckDB tells how far it is."""
-    path = tmp_path_factory.mktemp("rows") / "rows.csv"
-    numbers = pl.select(pl.int_range(400_000).alias("n"))
-    numbers.select(user_id=pl.col("n").hash(1), movie=pl.col("n").hash(2) % 5_000).write_csv(path)
-    return path
+def tables(tmp_path_factory):
+    """Enough rows that DuckDB tells how far it is; and few, for the moments at which that is not asked."""
+    home = tmp_path_factory.mktemp("rows")
+    for name, many in (("many", 400_000), ("few", 10_000)):
+        numbers = pl.select(pl.int_range(many).alias("n"))
+        numbers.select(user_id=pl.col("n").hash(1), movie=pl.col("n").hash(2) % 5_000).write_csv(home / f"{name}.csv")
+    return home
 
 
 @pytest.fixture
@@ -37,7 +40,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-def stopped(folder, rows, moment, kind, *more):
+def stopped(folder, tables, moment, kind, *more):
+    rows = tables / ("many.csv" if moment == "counting" else "few.csv")
     asked = ("top", rows, "-k", 2, "--user", "user_id", "--item", "movie", "--candidates", "known.txt", "--epsilon", 1)
     return subprocess.run(
         [sys.executable, "-m", "tests.cli.stopping", moment, str(int(kind)), *map(str, asked), *more],
@@ -61,8 +65,8 @@ def left(folder):
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("moment", LOADING)
-def test_while_it_is_loaded_nothing_has_happened(folder, rows, moment, kind):
-    done = stopped(folder, rows, moment, kind, "--ledger", "budget.db", "--out", "list.csv")
+def test_while_it_is_loaded_nothing_has_happened(folder, tables, moment, kind):
+    done = stopped(folder, tables, moment, kind, "--ledger", "budget.db", "--out", "list.csv")
     assert (done.returncode, done.stdout) == (128 + kind, "")
     assert done.stderr == "shortlist: stopped; nothing was booked\n"
     assert left(folder) == {"known.txt", "budget.db"}
@@ -70,11 +74,11 @@ def test_while_it_is_loaded_nothing_has_happened(folder, rows, moment, kind):
 
 
 @pytest.mark.parametrize("moment", ["loading DuckDB", "inside DuckDB's import", "before the charge", *BOOKED])
-def test_it_says_whether_the_charge_was_booked(folder, rows, moment):
+def test_it_says_whether_the_charge_was_booked(folder, tables, moment):
     kind = KINDS[list(MOMENTS).index(moment) % len(KINDS)]
     book = Ledger(folder / "home" / "budget.db")
     book.charge(PureDP(0.5), purpose="another")
-    done = stopped(folder, rows, moment, kind, "--ledger", "budget.db", "--out", "list.csv", "--report", "top.html")
+    done = stopped(folder, tables, moment, kind, "--ledger", "budget.db", "--out", "list.csv", "--report", "top.html")
     booked = moment in BOOKED
     said = "the charge was booked as entry 2 and stays" if booked else "nothing was booked"
     assert (done.returncode, done.stderr) == (128 + kind, f"shortlist: stopped; {said}\n")
@@ -84,24 +88,32 @@ def test_it_says_whether_the_charge_was_booked(folder, rows, moment):
     book.charge(PureDP(0.5))  # nobody holds a lock
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_without_a_ledger_nothing_is_booked(folder, rows, kind):
-    done = stopped(folder, rows, "counting", kind, "--out", "list.csv")
+@pytest.mark.parametrize("kind", [signal.SIGINT, *(pytest.param(kind, marks=LONG) for kind in KINDS[1:])])
+def test_without_a_ledger_nothing_is_booked(folder, tables, kind):
+    done = stopped(folder, tables, "counting", kind, "--out", "list.csv")
     assert (done.returncode, done.stderr) == (128 + kind, "shortlist: stopped; nothing was booked\n")
     assert left(folder) == {"known.txt", "budget.db"}
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_a_signal_after_the_work_changes_nothing(folder, rows, kind):
-    done = stopped(folder, rows, "ending", kind, "--ledger", "budget.db", "--out", "list.csv")
+@pytest.mark.parametrize("kind", [signal.SIGTERM, *(pytest.param(kind, marks=LONG) for kind in KINDS[::2])])
+def test_a_signal_after_the_work_changes_nothing(folder, tables, kind):
+    done = stopped(folder, tables, "ending", kind, "--ledger", "budget.db", "--out", "list.csv")
     assert (done.returncode, done.stderr) == (0, "")
     assert left(folder) == {"known.txt", "budget.db", "list.csv"}
     assert len(sl.Ledger(folder / "home" / "budget.db").entries()) == 1
 
 
-def test_what_is_to_be_ignored_is_ignored(folder, rows):
+def test_what_is_to_be_ignored_is_ignored(folder, tables):
     """As `nohup` asks for."""
-    command = [sys.executable, "-m", "tests.cli.stopping", "counting", str(int(signal.SIGHUP)), "top", str(rows)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.cli.stopping",
+        "counting",
+        str(int(signal.SIGHUP)),
+        "top",
+        str(tables / "many.csv"),
+    ]
     asked = ["-k", "2", "--user", "user_id", "--item", "movie", "--candidates", "known.txt", "--epsilon", "1"]
     done = subprocess.run([*command, *asked], cwd=folder / "home", capture_output=True, text=True, check=False,
                           env={**os.environ, "PYTHONPATH": f"{HOME.parent}{os.pathsep}{ROOT}"}, timeout=120,

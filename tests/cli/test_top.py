@@ -1,4 +1,4 @@
-"""`shortlist top`, through real processes and a real terminal."""
+"""`shortlist top`: its line as written through real processes and a real terminal, the rest in this one."""
 
 import csv
 import json
@@ -9,7 +9,7 @@ import pytest
 
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP
 
-from .terminal import SHORTLIST, Terminal, run
+from .terminal import SHORTLIST, Terminal, called, run
 
 FILMS = ["ant", "bee", "cat", "dog", "eel"]
 HOSTILE = "\x1b[31mred [bold]x[/]"
@@ -51,18 +51,18 @@ def test_the_line_of_the_product_page_works_as_written(folder, tmp_path):
 
 
 def test_without_a_list_of_candidates_it_takes_a_delta(folder):
-    done = run(*asked("ratings.parquet", "--epsilon", "1", "--delta", "1e-6"), cwd=folder)
+    done = called(*asked("ratings.parquet", "--epsilon", "1", "--delta", "1e-6"), cwd=folder)
     assert done.returncode == 0
     assert "ant\nbee\n" in done.stdout
     assert "delta=1e-06" in done.stdout
-    refused = run(*asked("ratings.parquet", "--epsilon", "1"), cwd=folder)
+    refused = called(*asked("ratings.parquet", "--epsilon", "1"), cwd=folder)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "--candidates FILE, or --delta 1e-6" in refused.stderr
 
 
 @pytest.mark.parametrize("table", ["ratings.parquet", "ratings.csv", "rat*s.csv"])
 def test_json_is_one_object(folder, table):
-    done = run(*asked(table, *KNOWN, "--json", "--gaps"), cwd=folder)
+    done = called(*asked(table, *KNOWN, "--json", "--gaps"), cwd=folder)
     found = json.loads(done.stdout)
     assert found["items"] == ["ant", "bee"]
     assert found["guarantee"] == {"kind": "PureDP", "epsilon": 1.0}
@@ -73,7 +73,7 @@ def test_json_is_one_object(folder, table):
 
 def test_lists_are_written_whole_as_csv_and_parquet(folder, tmp_path):
     for name in ("list.csv", "list.parquet"):
-        done = run(*asked("ratings.parquet", *KNOWN, "--values", "--out", tmp_path / name), cwd=folder)
+        done = called(*asked("ratings.parquet", *KNOWN, "--values", "--out", tmp_path / name), cwd=folder)
         assert done.returncode == 0, done.stderr
     with open(tmp_path / "list.csv", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -88,7 +88,7 @@ def test_several_columns_sums_and_order(folder, tmp_path):
     rows = pl.DataFrame({"who": range(90), "a": ["x", "y", "z"] * 30, "b": [1] * 90, "stars": [5, 3, 0] * 30})
     rows.write_parquet(tmp_path / "rows.parquet")
     rows.select("a", "b").unique().write_csv(tmp_path / "known.csv")
-    done = run("top", "rows.parquet", "-k", "2", "--user", "who", "--item", "a", "--item", "b", "--value", "stars",
+    done = called("top", "rows.parquet", "-k", "2", "--user", "who", "--item", "a", "--item", "b", "--value", "stars",
                "--clip", "0", "5", "--candidates", "known.csv", "--epsilon", "9", "--ordered", "--unit", "child",
                cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -112,7 +112,7 @@ def test_labels_cannot_play_tricks_on_a_terminal(folder):
     terminal = Terminal(*asked_for, cwd=folder)
     assert "[31mred [bold]x[/]" in terminal.read()
     assert b"\x1b[31m" not in terminal.raw
-    assert "\x1b" not in run(*asked_for, cwd=folder).stdout
+    assert "\x1b" not in called(*asked_for, cwd=folder).stdout
 
 
 def test_long_work_shows_how_much_was_read_and_then_wipes_it(tmp_path):
@@ -189,7 +189,7 @@ def test_what_cannot_be_paid_for_is_not_read(folder, tmp_path):
     """An empty ledger must not answer questions about the rows by its errors."""
     (tmp_path / "bad.csv").write_text("user_id,movie\n1,ant\n2,bee,3\n")
     Ledger(tmp_path / "budget.db", budget=PureDP(0.5))
-    refused = run(*asked(tmp_path / "bad.csv", *KNOWN, "--ledger", tmp_path / "budget.db"), cwd=folder)
+    refused = called(*asked(tmp_path / "bad.csv", *KNOWN, "--ledger", tmp_path / "budget.db"), cwd=folder)
     assert (refused.returncode, refused.stdout) == (3, "")
     assert "line" not in refused.stderr
 
@@ -198,7 +198,7 @@ def test_the_charge_is_booked_before_a_row_is_read(folder, tmp_path):
     """So an error that depends on the rows is paid for; and it does not say where they are malformed."""
     (tmp_path / "bad.csv").write_text("user_id,movie\n" + "1,ant\n" * 5000 + "2,bee,3\n")
     Ledger(tmp_path / "budget.db", budget=PureDP(2))
-    read = run(*asked(tmp_path / "bad.csv", *KNOWN, "--ledger", tmp_path / "budget.db"), cwd=folder)
+    read = called(*asked(tmp_path / "bad.csv", *KNOWN, "--ledger", tmp_path / "budget.db"), cwd=folder)
     assert (read.returncode, read.stdout) == (1, "")
     assert "a line has more or fewer fields" in read.stderr
     assert "500" not in read.stderr
@@ -238,15 +238,15 @@ def test_what_can_be_seen_without_the_rows_costs_nothing(folder, tmp_path, capsy
 def test_a_charge_booked_first_is_the_charge_of_the_release(folder, tmp_path):
     """All candidates cost nothing, an unused rest comes back, as with `top_k`."""
     book = Ledger(tmp_path / "budget.db", budget=ZCDP(1.0))
-    done = run(*asked("ratings.parquet", *KNOWN, "--ledger", tmp_path / "budget.db", k=6), cwd=folder)
+    done = called(*asked("ratings.parquet", *KNOWN, "--ledger", tmp_path / "budget.db", k=6), cwd=folder)
     assert "nothing spent" in done.stdout
     assert book.spent.rho == 0
-    full = run(*asked("ratings.parquet", "--rho", "0.5", "--delta", "1e-6", "--method", "limited-domain", "--ordered",
-                      "--ledger", tmp_path / "other.db", k=50), cwd=folder)  # fmt: skip
+    rest = ("--rho", "0.5", "--delta", "1e-6", "--method", "limited-domain", "--ordered")
+    unbooked = asked("ratings.parquet", *rest, "--ledger", tmp_path / "other.db", k=50)
+    full = called(*unbooked, cwd=folder)
     assert full.returncode == 1  # there is no such ledger
     other = Ledger(tmp_path / "other.db", budget=ApproxDP(20.0, 1e-3))
-    full = run(*asked("ratings.parquet", "--rho", "0.5", "--delta", "1e-6", "--method", "limited-domain", "--ordered",
-                      "--ledger", tmp_path / "other.db", k=50), cwd=folder)  # fmt: skip
+    full = called(*unbooked, cwd=folder)
     assert full.returncode == 0, full.stderr
     assert [entry.kind for entry in other.entries()] == ["charge", "refund"]
 
@@ -295,8 +295,10 @@ def test_any_label_and_several_columns_can_be_drawn(tmp_path):
     rows.write_parquet(tmp_path / "rows.parquet")
     rows.select("movie", "year").unique().write_parquet(tmp_path / "known.parquet")
     for more in ((), ("--item", "year")):
-        done = run(*asked("rows.parquet", "--candidates", "known.parquet", "--epsilon", "1", "--plot", "top.png", *more,
-                          k=4), cwd=tmp_path)  # fmt: skip
+        drawn = asked(
+            "rows.parquet", "--candidates", "known.parquet", "--epsilon", "1", "--plot", "top.png", *more, k=4
+        )
+        done = called(*drawn, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert (tmp_path / "top.png").read_bytes().startswith(b"\x89PNG")
         (tmp_path / "top.png").unlink()

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import polars as pl
 
 ENGINES = ("parquet", "csv", "jsonl", "polars", "polars lazy", "pandas", "pyarrow", "duckdb", "ibis")
 TEXT = ("csv", "jsonl")
 """Engines in which every field is text."""
+
+
+@cache
+def _duckdb():
+    import duckdb
+
+    return duckdb.connect()
+
+
+@cache
+def _ibis():
+    import ibis
+
+    return ibis.duckdb.connect()
 
 
 def source(engine, rows: pl.DataFrame, folder):
@@ -18,13 +34,9 @@ def source(engine, rows: pl.DataFrame, folder):
     if engine in ("duckdb", "ibis"):
         rows.write_parquet(folder / "rows.parquet")
     if engine == "duckdb":
-        import duckdb
-
-        return duckdb.connect().read_parquet(str(folder / "rows.parquet"))
+        return _duckdb().cursor().read_parquet(str(folder / "rows.parquet"))
     if engine == "ibis":
-        import ibis
-
-        return ibis.duckdb.connect().read_parquet(folder / "rows.parquet")
+        return _ibis().read_parquet(folder / "rows.parquet")
     frames = {
         "polars": lambda: rows,
         "polars lazy": rows.lazy,

@@ -2,6 +2,7 @@
 
 import datetime
 import random
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -35,6 +36,7 @@ def counted(engine, rows, folder, **question):
     return sl.count(source(engine, rows, folder), user="user", **question, **more)
 
 
+@cache
 def rows_of(kind, several=False, engine=""):
     """Random rows with repetitions and missing users and items."""
     rng = random.Random(kind)
@@ -141,6 +143,7 @@ def test_float_users_have_one_zero_and_no_nan(tmp_path):
         assert found(scores) == {"a": 2}, engine
 
 
+@pytest.mark.usefixtures("one_duckdb")
 @pytest.mark.parametrize(
     "how", ["list", "tuple", "polars", "pandas", "pyarrow", "numpy", "text", "csv", "parquet", "duckdb", "frame"]
 )

@@ -107,6 +107,7 @@ def moved(read, kind, pair):
         return [read(written(folder, f"{n}.{kind}", content)) for n, content in enumerate(pair)]
 
 
+@pytest.mark.usefixtures("one_duckdb")
 @pytest.mark.parametrize("kind", FORMATS)
 def test_the_lines_of_one_person_move_every_count_by_at_most_one(kind):
     accepted = []
@@ -123,6 +124,7 @@ def test_the_lines_of_one_person_move_every_count_by_at_most_one(kind):
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("one_duckdb")
 @pytest.mark.parametrize("kind", FORMATS)
 def test_the_lines_of_one_person_move_every_count_by_at_most_one_at_length(kind):
     @LONG
@@ -299,6 +301,7 @@ def texts(cells):
     return pa.Array.from_buffers(pa.string(), len(made), made.buffers(), made.null_count)
 
 
+DUCKDB = duckdb.connect()
 FRAMES = {
     "pyarrow": lambda table: table,
     "polars": pl.from_arrow,
@@ -307,7 +310,7 @@ FRAMES = {
     "pandas text": lambda table: pd.DataFrame(
         {"user": table["user"].to_pylist(), "item": pd.Series(pd.arrays.ArrowStringArray(table["item"]))}
     ),
-    "duckdb": lambda table: duckdb.connect().from_arrow(table),
+    "duckdb": lambda table: DUCKDB.cursor().from_arrow(table),
 }
 
 

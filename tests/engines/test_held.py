@@ -57,7 +57,7 @@ def test_names_have_the_law_of_the_labelled_scores(mechanism):
     labels = ["5/1", "3/1", "3/2", "3/3", "0/1", "0/2", "0/3", "0/4"]
     plain = sl.Scores([5, 3, 3, 3, 0, 0, 0, 0], labels=labels, monotone=True, public=True)
     found = Counter()
-    for items, n in draws(held, mechanism, sized(1000, full=6000), 11).items():
+    for items, n in draws(held, mechanism, sized(600, full=6000), 11).items():
         for item in items:
             found[item] += n
     law = np.asarray(mechanism.inclusion_probabilities(plain)) / mechanism.k

@@ -47,6 +47,7 @@ def moves(before, after, **question):
 
 
 @full_size
+@pytest.mark.usefixtures("one_duckdb")
 @pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=sized(12, full=100))
 @given(rows=st.lists(ROW, max_size=12), own=st.lists(ROW, max_size=12), others=st.lists(ROW, max_size=6))
@@ -92,6 +93,7 @@ def test_whatever_objects_a_user_has_in_a_pandas_column_only_their_own_rows_coun
 
 
 @full_size
+@pytest.mark.usefixtures("one_duckdb")
 @pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=sized(20, full=150))
 @given(

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import full_size
+
 pytestmark = [
     pytest.mark.skipif(find_spec("pyspark") is None, reason="pyspark is not installed: pip install 'shortlist[spark]'"),
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, which is not here"),
 ]
 
 
+@full_size
 @pytest.mark.parametrize(
     "kind", ["connect", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("local", "cluster"))]
 )

@@ -1,12 +1,13 @@
 """Races on a box: forgotten factors are seen, custom noise protects sets only, and bounded range is Gumbel's alone."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 
 from shortlist import PureDP
-from shortlist.audit.boxes import Law, neighbours, prove
+from shortlist.audit.boxes import Law, alike, neighbours, prove
 from shortlist.audit.curves import custom
 from shortlist.audit.races import choice_law, gap_density, guarded_choice, ordered_law, set_law
 from shortlist.laws.winner import winner_probabilities
@@ -20,7 +21,8 @@ kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monot
 
 def box(law, d, monotone, scale, top=2, k=1, noise="gumbel"):
     pairs = neighbours(d, top, monotone=monotone)
-    return prove(lambda x: Law(law(x, k, noise, scale)), pairs, PureDP(1.0))
+    same = partial(alike, exchangeable=True, shift_invariant=True)
+    return prove(lambda x: Law(law(x, k, noise, scale)), pairs, PureDP(1.0), alike=same)
 
 
 @every

@@ -9,6 +9,7 @@ import pytest
 from shortlist.mechanisms import SparseVector
 from shortlist.noise.kinds import EXPONENTIAL
 
+from ..support import full_size, sized
 from .box import shifts
 from .svt_box import BELOW, One, nodes, patterns, the_tests, threshold_law, transcript
 
@@ -193,6 +194,7 @@ def hybrid_top_k(q, outcome, k, scale):
     return float(weight @ total)
 
 
+@full_size
 @kind
 def test_hybrid_top_k_costs_what_its_length_says_and_no_less(monotone):
     """k = 2: lists that the threshold ended cost (n + Delta / R) epsilon / k; full ones epsilon (Theorem 99)."""
@@ -203,7 +205,7 @@ def test_hybrid_top_k_costs_what_its_length_says_and_no_less(monotone):
     outcomes += [((0, 1), (g, h), False) for g in (0.0, 1.0) for h in (0.0, 1.0, 40.0)]
     worst = {}
     for outcome in outcomes:
-        for x in product((-40, 0, 20), repeat=3):
+        for x in product(sized((0, 20), full=(-40, 0, 20)), repeat=3):
             here = hybrid_top_k(x, outcome, k, scale)
             for shift in shifts(3, monotone):
                 there = hybrid_top_k(np.add(x, shift), outcome, k, scale)
@@ -230,6 +232,7 @@ def hybrid_sparse_vector(q, gaps, rules):
     return float(weight.sum())
 
 
+@full_size
 @kind
 def test_hybrid_sparse_vector_costs_what_its_length_says_and_no_less(monotone):
     """k = 2, theta = .3: .30, .65, 1.00 for 0, 1, 2 items (Theorem 99)."""
@@ -237,7 +240,7 @@ def test_hybrid_sparse_vector_costs_what_its_length_says_and_no_less(monotone):
     for n, cost in enumerate((0.30, 0.65, 1.00)):
         worst = 0.0
         for gaps in product((0.0, 1.0, 60.0), repeat=n):
-            for x in product((-60, 0, 40), repeat=3):
+            for x in product(sized((0, 40), full=(-60, 0, 40)), repeat=3):
                 here = hybrid_sparse_vector(x, gaps, rules)
                 for shift in shifts(3, monotone):
                     there = hybrid_sparse_vector(np.add(x, shift), gaps, rules)

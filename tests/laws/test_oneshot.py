@@ -20,6 +20,7 @@ from shortlist.laws.winner import winner_probabilities
 from shortlist.noise.kinds import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
 from shortlist.noise.piecewise import piecewise_noise
 from tests.laws import by_force
+from tests.support import full_size, sized
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
 every_shape = pytest.mark.parametrize("noise", [EXPONENTIAL, GUMBEL, LAPLACE], ids=repr)
@@ -37,10 +38,12 @@ def scores(d, spread=1.0, seed=0, ties=False):
     return np.round(s * 4) / 4 if ties else s
 
 
+@full_size
 @every_noise
 @pytest.mark.parametrize("s", SMALL, ids=str)
 def test_every_law_agrees_with_one_integral_per_set(s, noise):
-    for k in (1, 2, len(s) - 1):
+    every = (1, 2, len(s) - 1)
+    for k in every if s is SMALL[0] else sized(every[1:2], full=every):
         sets = by_force.set_probabilities(s, k, noise.name)
         x = np.array(s)
         assert right_probability(x, k, noise) == pytest.approx(by_force.right(sets, s, k), abs=1e-12)
@@ -82,11 +85,12 @@ def test_masses_add_up(d, k, spread, ties, noise):
     assert law @ np.arange(k + 1) == pytest.approx(included[correct].sum(), abs=k * 1e-11)
 
 
+@full_size
 @every_shape
 @pytest.mark.parametrize("spread", [0.1, 3.0])
 def test_right_is_all_correct_when_no_tie_crosses_rank_k(spread, noise):
-    s = scores(120, spread, seed=3)
-    for k in (1, 40):
+    s = scores(sized(60, full=120), spread, seed=3)
+    for k in (1, sized(20, full=40)):
         assert right_probability(s, k, noise) == pytest.approx(number_correct(s, k, noise)[k], abs=1e-13)
         assert right_probability(s, k, noise) == pytest.approx(within_ranks(s, k, k, k, noise), abs=1e-13)
 
@@ -145,8 +149,14 @@ def test_laws_are_equivariant_under_permutation_and_invariant_under_shifts(noise
     assert quality(s[order], 9, noise) == quality(s, 9, noise) == quality(s + 512.0, 9, noise)
 
 
-@every_shape
-@pytest.mark.parametrize("k", [3, 30])
+@pytest.mark.parametrize(
+    ("k", "noise"),
+    [
+        *((3, noise) for noise in (EXPONENTIAL, GUMBEL, LAPLACE)),
+        (30, GUMBEL),
+        *(pytest.param(30, noise, marks=pytest.mark.long) for noise in (EXPONENTIAL, LAPLACE)),
+    ],
+)
 def test_many_items_by_cells_agree_with_each_item_by_itself(k, noise, monkeypatch):
     s = np.random.default_rng(9).exponential(size=300)
     laws = [number_correct, inclusion_probabilities, great_good, right_probability]
@@ -156,10 +166,11 @@ def test_many_items_by_cells_agree_with_each_item_by_itself(k, noise, monkeypatc
         np.testing.assert_allclose(value, law(s, k, noise), rtol=1e-9, atol=1e-13)
 
 
+@full_size
 @every_shape
 @pytest.mark.parametrize("spread", [1e-3, pytest.param(10.0, marks=pytest.mark.long)])
-def test_100000_distinct_scores_and_a_hundred_winners(spread, noise):
-    s = scores(100_000, spread, seed=10)
+def test_very_many_distinct_scores_and_a_hundred_winners(spread, noise):
+    s = scores(sized(20_000, full=100_000), spread, seed=10)
     law = number_correct(s, 100, noise)
     assert law.sum() == pytest.approx(1, abs=1e-11)
     assert law[100] == pytest.approx(right_probability(s, 100, noise), abs=1e-11)

@@ -122,8 +122,17 @@ def test_real_counts_agree_with_the_table(data, k, epsilon, name, printed):
     np.testing.assert_allclose((found.top, found.recall, found.great, found.good), printed, rtol=1.1e-7)
 
 
-@pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize(("k", "epsilon"), [(10, 0.002), (100, 0.1), (1000, 1.0)])
+LONG = {(1000, "laplace"), (1000, "half-logistic"), (1000, "logistic"), (100, "laplace"), (100, "half-logistic")}
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "name"),
+    [
+        pytest.param(k, epsilon, name, marks=[pytest.mark.long] if (k, name) in LONG else [])
+        for k, epsilon in ((10, 0.002), (100, 0.1), (1000, 1.0))
+        for name in KINDS
+    ],
+)
 def test_meters_read_zero_on_netflix(k, epsilon, name):
     s, noise = epsilon / k * counts("NETFLIX.n17770"), noise_named(name)
     law, included = number_correct(s, k, noise), inclusion_probabilities(s, k, noise)

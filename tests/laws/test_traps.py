@@ -13,6 +13,7 @@ from shortlist.laws.panels import refined
 from shortlist.laws.tilting import tilt
 from shortlist.mechanisms import GuardedTopK, OneshotTopK
 from shortlist.noise.kinds import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
+from tests.support import full_size, sized
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
 
@@ -38,9 +39,10 @@ def test_an_even_number_of_angles_counts_180_degrees_twice():
         assert abs(coefficient(number, 14, 2.0) - law[number]) > 1e-5
 
 
+@full_size
 @pytest.mark.parametrize("noise", [EXPONENTIAL, HALF_LOGISTIC, LAPLACE])
 def test_panels_that_are_not_cut_at_the_kinks_never_settle(noise, monkeypatch):
-    s = np.random.default_rng(0).normal(size=20)
+    s = np.random.default_rng(0).normal(size=sized(8, full=20))
     assert number_correct(s, 5, noise).sum() == pytest.approx(1, abs=1e-12)
     monkeypatch.setattr(panels, "_cuts", lambda values, levels, noise: np.array(levels))
     with pytest.raises(ArithmeticError, match="settle"):

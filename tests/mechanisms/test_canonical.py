@@ -64,8 +64,8 @@ def test_releases_are_draws_from_the_exact_law(monotone):
     m = CanonicalTopK(k=3, epsilon=0.9)
     law = subset_law(x, 3, 0.9 / (1 if monotone else 2), 0.5, sl.noise.kinds.EXPONENTIAL)
     source = sl.testing.seeded(3)
-    single = [m.release(x, monotone=monotone, rng=source).indices for _ in range(sized(1000, full=10_000))]
-    wrong = subset_law(x, 3, sized(2.0, full=1.2) * 0.9 / (1 if monotone else 2), 0.5, sl.noise.kinds.EXPONENTIAL)
+    single = [m.release(x, monotone=monotone, rng=source).indices for _ in range(sized(500, full=10_000))]
+    wrong = subset_law(x, 3, sized(3.0, full=1.2) * 0.9 / (1 if monotone else 2), 0.5, sl.noise.kinds.EXPONENTIAL)
     assert_law(counted(single, law), list(law.values()), wrong=list(wrong.values()))
 
 

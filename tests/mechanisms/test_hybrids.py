@@ -23,11 +23,11 @@ def drawn(mechanism, scores, runs, seed):
 @full_size
 def test_the_oracle_of_one_item_and_a_threshold():
     """n = k = 1, q = 3, T = 2, epsilon 1, general: P(item first) = .69673467 (Table 156)."""
-    runs = sized(2500, full=20_000)
+    runs, off = sized(1000, full=20_000), sized(0.79, full=0.76)
     releases = drawn(HybridTopK(threshold=2, k=1, epsilon=1.0), Scores([3]), runs, seed=1)
     first = sum(len(release.items) for release in releases)
     p = 1 - math.exp(-0.5) / 2
-    assert_law([first, runs - first], [p, 1 - p], wrong=[0.76, 0.24])
+    assert_law([first, runs - first], [p, 1 - p], wrong=[off, 1 - off])
     assert {release.cost for release in releases} == {0.5, 1.0}
 
 
@@ -63,16 +63,14 @@ def test_hybrids_have_the_law_of_the_algorithm_as_it_reads(hybrid):
     scores, m = Scores(values, monotone=True), hybrid(threshold=5, k=k, epsilon=1.0)
     rng = np.random.default_rng(2)
     if hybrid is HybridTopK:
-        law, wrong = (
-            plain_top_k(values, t, k, 2.0, rng, sized(25_000, full=60_000)) for t in (5, sized(7.5, full=5.8))
-        )
+        law, wrong = (plain_top_k(values, t, k, 2.0, rng, sized(12_000, full=60_000)) for t in (5, sized(9, full=5.8)))
     else:
         first, each = map(float, m.shares(scores))
         law, wrong = (
-            plain_sparse_vector(values, t, k, 1 / first, 1 / each, rng, sized(25_000, full=60_000))
-            for t in (5, sized(7.5, full=5.8))
+            plain_sparse_vector(values, t, k, 1 / first, 1 / each, rng, sized(12_000, full=60_000))
+            for t in (5, sized(9, full=5.8))
         )
-    releases = drawn(m, scores, sized(1200, full=10_000), seed=3)
+    releases = drawn(m, scores, sized(600, full=10_000), seed=3)
     ours = [(*r.indices, r.stopped, int(r.gaps[-1] // 3) if r.gaps else -1) for r in releases]
     cells = sorted(set(law), key=str)
     assert sum(cell not in set(cells) for cell in ours) < 10

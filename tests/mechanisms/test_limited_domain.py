@@ -101,6 +101,7 @@ def test_exponential_draws_follow_the_law(k):
     assert_law(counted(rows, law, k, ordered=True), list(law.values()), wrong=wrong)
 
 
+@full_size
 @pytest.mark.parametrize(
     ("k", "limit", "h", "delta"),
     [
@@ -113,7 +114,7 @@ def test_exponential_draws_follow_the_law(k):
 )
 def test_canonical_draws_follow_the_law(k, limit, h, delta):
     m = CanonicalLimitedDomain(k=k, limit=limit, epsilon=1.0, delta=delta)
-    rows = m.release_many(h, monotone=True, draws=20_000, rng=sl.testing.seeded(3))
+    rows = m.release_many(h, monotone=True, draws=sized(8_000, full=20_000), rng=sl.testing.seeded(3))
     law = canonical_law(h, k, limit, 1.0, 0.85, float(m.offset))
     wrong = list(canonical_law(h, k, limit, 1.0, 0.6, float(m.offset)).values()) if len(h) > 3 else None
     assert_law(counted(rows, law, k, ordered=False), list(law.values()), wrong=wrong)
@@ -210,8 +211,8 @@ def test_guarantees_and_charges():
     ("k", "epsilon", "delta"),
     [
         (1, 0.5, 0.01),
-        (2, 3.0, 0.01),
-        (3, 0.0113, 1e-6),
+        pytest.param(2, 3.0, 0.01, marks=pytest.mark.long),
+        pytest.param(3, 0.0113, 1e-6, marks=pytest.mark.long),
         (10, 1000.0, 1e-6),
         pytest.param(7, 0.01, 1e-5, marks=pytest.mark.long),
         pytest.param(30, 3.0, 1e-6, marks=pytest.mark.long),
@@ -388,7 +389,7 @@ def test_a_delta_that_no_part_would_survive_is_refused_at_once(mechanism):
 @pytest.mark.parametrize(
     ("k", "epsilon", "delta"),
     [
-        (10, 0.02313, 1.75e-4),
+        pytest.param(10, 0.02313, 1.75e-4, marks=pytest.mark.long),
         (2, 0.5, 1e-7),
         pytest.param(80, 10.7, 6.05e-6, marks=pytest.mark.long),
         pytest.param(80, 0.01711, 0.015, marks=pytest.mark.long),
@@ -398,9 +399,10 @@ def test_what_a_ledger_books_fits_the_budget_that_was_asked_for(k, epsilon, delt
     assert LimitedDomainTopK(k=k, epsilon=epsilon, delta=delta).charge.epsilon_at(delta) <= epsilon
 
 
+@full_size
 def test_extreme_budgets_work_or_are_refused():
     assert LimitedDomainTopK(k=1, limit=1, epsilon=1.0, delta=0.6).offset == 0  # one dummy, at c + 1
-    assert LimitedDomainTopK(k=3, epsilon=1e-300, delta=1e-6).offset > 1e6
+    assert LimitedDomainTopK(k=sized(1, full=3), epsilon=1e-300, delta=1e-6).offset > 1e6
     for budget in (ApproxDP(5e-324, 1e-6), ZCDP(5e-324, 1e-6)):
         with pytest.raises(ValueError, match="too small to be shared"):
             LimitedDomainTopK(k=100, budget=budget)

@@ -114,9 +114,9 @@ def edges_of(reals):
 @full_size
 @every
 def test_many_draws_have_the_law_of_single_releases(make):
-    single = one_by_one(make(), sized(800, full=10_000), seed=1)
+    single = one_by_one(make(), sized(400, full=10_000), seed=1)
     edges = edges_of(many(make(), 10_000, seed=2)[1])
-    ours, other = cells(single, edges), make(sized(2.6, full=1.25))
+    ours, other = cells(single, edges), make(sized(4.0, full=1.25))
     assert p_value_of_two(cells(many(make(), RUNS, seed=2), edges), ours) > SIGNIFICANCE
     assert p_value_of_two(cells(many(other, RUNS, seed=3), edges), ours) < SIGNIFICANCE
 

@@ -16,7 +16,7 @@ from shortlist.noise.kinds import KINDS
 from shortlist.noise.piecewise import piecewise_noise
 from shortlist.privacy import BoundedRange
 
-from ..support import assert_law, histogram
+from ..support import assert_law, full_size, histogram, sized
 
 every = pytest.mark.parametrize("noise", list(KINDS))
 CUSTOM = piecewise_noise([0, 1, 2], [Fraction(-1, 2), 0, -1])
@@ -82,16 +82,17 @@ def test_utility_of_one_winner_is_the_same_by_both_classes(noise):
     assert one.quality(scores).top == pytest.approx(p[0], abs=1e-9)
 
 
+@full_size
 @every
 def test_releases_are_exact_draws_in_order(noise):
     m = OneshotTopK(k=2, epsilon=1.0, noise=noise)
     rows = m.release_many([4, 2, 0], draws=3000, rng=sl.testing.seeded(4))
-    source = sl.testing.seeded(5)
-    single = np.array([m.release([4, 2, 0], rng=source).indices for _ in range(1500)])
+    source, runs = sl.testing.seeded(5), sized(600, full=1500)
+    single = np.array([m.release([4, 2, 0], rng=source).indices for _ in range(runs)])
     pairs = [(i, j) for i in range(3) for j in range(3) if i != j]
     law = np.array([np.count_nonzero((rows == pair).all(axis=1)) for pair in pairs]) / 3000
     counts = [np.count_nonzero((single == pair).all(axis=1)) for pair in pairs]
-    assert np.abs(np.array(counts) / 1500 - law).max() < 0.09
+    assert np.abs(np.array(counts) / runs - law).max() < 0.09
 
 
 @every

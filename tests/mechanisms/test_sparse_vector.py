@@ -348,7 +348,7 @@ def test_an_answer_bounds_and_refines_as_its_release_does():
 def test_stream_and_batch_have_the_same_law_gaps_included(noise, adaptive):
     """Two samples of (branches, gap of the first answer above in bins), and (power) one at another threshold."""
     values = [103, 96, 108, 100]
-    m, other = (sv(threshold=t, epsilon=2.0, noise=noise, adaptive=adaptive) for t in (100, sized(103, full=101)))
+    m, other = (sv(threshold=t, epsilon=2.0, noise=noise, adaptive=adaptive) for t in (100, sized(105, full=101)))
     source = sl.testing.seeded(12)
 
     def cell(branches, gap):
@@ -363,7 +363,7 @@ def test_stream_and_batch_have_the_same_law_gaps_included(noise, adaptive):
         release = mechanism.release(values, rng=source)
         return cell(release.indices, release.gaps[0] if release.gaps else None)
 
-    runs = sized(350, full=4000)
+    runs = sized(200, full=4000)
     samples = [[streamed() for _ in range(runs)], *([batched(one) for _ in range(runs)] for one in (m, other))]
     cells = sorted({one for sample in samples for one in sample}, key=str)
     online, batch, wrong = ([sample.count(one) for one in cells] for sample in samples)
@@ -393,7 +393,7 @@ def test_many_runs_at_once_have_the_law_of_a_stream(noise, adaptive):
             above = [(i, ("top", "middle")[branch]) for i, branch in zip(row, branches, strict=True) if i >= 0]
             yield *above, int(gaps[len(above) - 1] // 6) if above else None
 
-    samples = [[streamed() for _ in range(sized(700, full=10_000))], list(at_once(m)), list(at_once(other))]
+    samples = [[streamed() for _ in range(sized(300, full=10_000))], list(at_once(m)), list(at_once(other))]
     counts = [Counter(sample) for sample in samples]
     cells = sorted({cell for count in counts for cell in count}, key=str)
     online, batch, wrong = ([count[cell] for cell in cells] for count in counts)
@@ -423,10 +423,10 @@ def two_sample_p(first, second):
 @full_size
 def test_the_oracle_of_one_question_at_the_threshold():
     m, source = SparseVector(threshold=7, k=1, epsilon=1.0, theta=0.4), sl.testing.seeded(13)
-    runs = sized(3000, full=20_000)
+    runs, off = sized(1200, full=20_000), sized(0.54, full=0.5)
     above = sum(next(m.stream([7], rng=source)).above for _ in range(runs))
     p = 0.4 / 0.7 * math.exp(-0.25)
-    assert_law([above, runs - above], [p, 1 - p], wrong=[0.5, 0.5])
+    assert_law([above, runs - above], [p, 1 - p], wrong=[off, 1 - off])
 
 
 def test_a_seeded_release_says_so():

@@ -329,7 +329,7 @@ _EDGES = [
     _planted("_files.py", "0o600 if hidden else 0o666", "0o666", "cli/test_top.py test_files.py",
              "whoever is on the machine can read a list"),
     _planted("_files.py", "        remove(draft)  # it has its name by now, or must go\n", "        pass\n",
-             "cli/test_storm.py", "a draft of a list stays on the disk"),
+             "test_files.py", "a draft of a list stays on the disk"),
     _planted("pate.py", "        if self._process is not this_process():\n", "        if False:\n",
              "test_pate.py", "a forked child has a whole budget of its own"),
     _planted("privacy/terms.py", "        fresh._check_limits(limits)\n", "",

@@ -46,8 +46,8 @@ def patterns_of(rules, indices, tests, length):
 @full_size
 @every
 def test_many_runs_have_the_law(noise, adaptive):
-    rules, wrong = rules_of(noise, adaptive), rules_of(noise, adaptive, sensitivity=sized(1.2, full=1.05))
-    indices, _, tests = runs_of(rules, np.array(VALUES)).draw(Seeded(1), sized(15_000, full=150_000))
+    rules, wrong = rules_of(noise, adaptive), rules_of(noise, adaptive, sensitivity=sized(1.3, full=1.05))
+    indices, _, tests = runs_of(rules, np.array(VALUES)).draw(Seeded(1), sized(8_000, full=150_000))
     drawn = Counter(patterns_of(rules, indices, tests, len(VALUES)))
     law, other = law_of(rules), law_of(wrong)
     assert set(drawn) <= set(law)
@@ -88,9 +88,9 @@ def survivals(rules, value, gap):
 @every
 def test_gaps_have_the_law(noise, adaptive):
     """One question: the test it passes and its gap, in cells; where gaps are no whole numbers by their curve too."""
-    value, draws = 12, 60_000
+    value, draws = 12, sized(30_000, full=60_000)
     rules = rules_of(noise, adaptive, threshold=10)
-    wrong = rules_of(noise, adaptive, threshold=10, sensitivity=1.1)
+    wrong = rules_of(noise, adaptive, threshold=10, sensitivity=sized(1.15, full=1.1))
     _, gaps, tests = runs_of(rules, [value]).draw(Seeded(2), draws)
     edges = np.arange(0, 25)
     laws = [np.array([list(survivals(one, value, edge)) for edge in edges]) for one in (rules, wrong)]
@@ -110,7 +110,7 @@ def test_gaps_have_the_law(noise, adaptive):
 
 
 def _ks(found, rules, value, n):
-    grid = np.linspace(0, 100, sized(400, full=1500))
+    grid = np.linspace(0, 100, sized(250, full=1500))
     curve = np.array([list(survivals(rules, value, x))[n] for x in grid])
     return kstest(found, lambda x: np.interp(x, grid, 1 - curve / curve[0])).pvalue
 

@@ -13,6 +13,8 @@ from shortlist.noise.entropy import Seeded
 from shortlist.noise.kinds import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
 from shortlist.noise.lazy import Draw, NoisyScore
 
+from ..support import full_size, sized
+
 scales = st.one_of(
     st.fractions(min_value=Fraction(1, 10**6), max_value=10**6),
     st.sampled_from([Fraction(5e-324), Fraction(1e-300), Fraction(10) ** 300, Fraction(10) ** 400, Fraction(1, 3)]),
@@ -31,13 +33,15 @@ def check_positions(values, scale, centre):
             assert abs(Fraction(position) - true) <= Fraction(ROUNDING) * abs(true) + Fraction(1, 10**300)
 
 
-@settings(max_examples=300)
+@full_size
+@settings(max_examples=sized(120, full=300))
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=6), scales, st.data())
 def test_positions_of_floats_are_exact_to_fifty_bits(values, scale, data):
     check_positions(np.array(values), scale, data.draw(st.sampled_from(values)))
 
 
-@settings(max_examples=300)
+@full_size
+@settings(max_examples=sized(120, full=300))
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=6), scales, st.data())
 def test_positions_of_large_integers_are_exact_to_fifty_bits(values, scale, data):
     check_positions(np.array(values, np.int64), scale, data.draw(st.sampled_from(values)))

@@ -22,7 +22,7 @@ from shortlist.noise.lazy import (
 )
 from shortlist.noise.piecewise import piecewise_noise
 
-from ..support import assert_law
+from ..support import assert_law, full_size, sized
 
 CUSTOM = piecewise_noise([0, 2, 3], [Fraction(-1, 2), 0, -1])
 every = pytest.mark.parametrize("noise", [*KINDS.values(), CUSTOM], ids=lambda noise: noise.name)
@@ -137,12 +137,15 @@ def test_precision_is_restored():
     assert ctx.prec == before
 
 
+@full_size
 @every
 def test_an_additive_release_has_its_law(noise):
     source, edges = Seeded(21), np.linspace(-1.5, 4, 23)
-    drawn = [(add_noise(3, scale=Fraction(1, 2), noise=noise, source=source) - 3) * 2 for _ in range(4000)]
+    drawn = [
+        (add_noise(3, scale=Fraction(1, 2), noise=noise, source=source) - 3) * 2 for _ in range(sized(1500, full=4000))
+    ]
     cdf = np.concatenate([[0], np.exp(noise.log_cdf(edges)), [1]])
-    other = np.concatenate([[0], np.exp(noise.log_cdf(edges + 0.3)), [1]])
+    other = np.concatenate([[0], np.exp(noise.log_cdf(edges + sized(0.5, full=0.3))), [1]])
     assert_law(np.bincount(np.searchsorted(edges, drawn), minlength=24), np.diff(cdf), wrong=np.diff(other))
 
 

@@ -92,6 +92,13 @@ def test_large_fields_one_race_at_a_time():
         assert set(rows.indices.ravel().tolist()) <= {LINE, 0, 1, 2}
 
 
+def test_successes_that_floats_cannot_decide(monkeypatch):
+    monkeypatch.setattr(skipping, "failure_error", lambda v, ratio, level: np.full_like(ratio, np.inf))
+    source = Seeded(8)
+    for _ in range(FEW):
+        assert (np.diff(successes(12, 2, word(source), source), prepend=-1, append=12) > 0).all()
+
+
 def test_successes_where_the_words_drawn_at_once_do_not_suffice(monkeypatch):
     monkeypatch.setattr(skipping, "_enough", lambda expected: 1)
     source = Seeded(6)

@@ -182,14 +182,15 @@ def at_rate(case, noise, rate):
 def test_draws_have_the_law_of_all_subsets(case, noise):
     law = law_of(case, noise)
     tied = len(set(case[0])) == 1  # whatever the noise, all sets are alike
-    wrong = None if tied else list(at_rate(case, noise, sized(2.0, full=1.3)).values())
-    draws = sized(2500, full=40_000)
+    wrong = None if tied else list(at_rate(case, noise, sized(2.5, full=1.3)).values())
+    draws = sized(1200, full=40_000)
     assert_law(counted(race_of(case, noise).draw_many(Seeded(11), draws), law), list(law.values()), wrong=wrong)
 
 
+@full_size
 def test_a_wrong_law_would_be_noticed():
     law = law_of(CASES[0], GUMBEL)
-    rows = race_of(CASES[0], EXPONENTIAL).draw_many(Seeded(11), 9000)
+    rows = race_of(CASES[0], EXPONENTIAL).draw_many(Seeded(11), sized(5000, full=9000))
     assert_law(counted(rows, law), list(law_of(CASES[0], EXPONENTIAL).values()), wrong=list(law.values()))
 
 
@@ -202,7 +203,7 @@ def test_wide_cells_and_exact_arithmetic_everywhere_change_nothing(case, noise, 
     monkeypatch.setattr(envelopes, "ULPS", 1.0)
     law = law_of(case, noise)
     assert_law(
-        counted(race_of(case, noise, width=9.0).draw_many(Seeded(12), sized(400, full=4000)), law), list(law.values())
+        counted(race_of(case, noise, width=9.0).draw_many(Seeded(12), sized(200, full=4000)), law), list(law.values())
     )
 
 
@@ -229,7 +230,7 @@ def test_the_residual_has_the_right_share(noise, monkeypatch):
         assert rest.total * Fraction(2) ** (envelope.shift - rest.shift) <= envelope.residual
         law = law_of(case, noise)
         assert_law(
-            counted(race_of(case, noise).draw_many(Seeded(13), sized(800, full=10_000)), law), list(law.values())
+            counted(race_of(case, noise).draw_many(Seeded(13), sized(400, full=10_000)), law), list(law.values())
         )
 
 
@@ -240,7 +241,7 @@ def test_if_everything_is_left_out_it_still_comes_back(noise, monkeypatch):
     assert len(envelope_of(ranking_of(CASES[0])).cells) == 0
     law = law_of(CASES[0], noise)
     assert_law(
-        counted(race_of(CASES[0], noise).draw_many(Seeded(14), sized(800, full=10_000)), law), list(law.values())
+        counted(race_of(CASES[0], noise).draw_many(Seeded(14), sized(400, full=10_000)), law), list(law.values())
     )
 
 
@@ -276,6 +277,10 @@ def class_law(classes, noise):
     log_end = min(0.0, math.log(60.0) - float(np.logaddexp.reduce(logs)))
     x, share = (node + 1) / 2, share / 2
     s = math.exp(log_end) * x
+    if log_end < -50:  # the top k arrives at a time below e^-50, when nobody's hazard has changed yet
+        masses = np.exp(logs + log_end)
+        survive = np.exp(-masses.sum() * x)
+        return np.append(math.exp(log_end) * (share @ survive), masses * (share @ survive))
     p = np.exp(-losses)[:, None]
     slow = np.where(p * s > 1e-9, -np.log1p(-p * s) / np.maximum(p * s, 1e-300), 1.0)
     survive = np.exp(-(np.exp(logs + log_end)[:, None] * x * slow).sum(axis=0))
@@ -298,7 +303,7 @@ def test_the_mass_of_the_others_may_be_anything(noise, k, rest, step, log_mass):
     stream, law = Stream(Seeded(15), ahead=256), class_law(ranking.classes(), noise)
     assert law.sum() == pytest.approx(1, abs=1e-9)
     counts = np.zeros(len(law))
-    for _ in range(sized(250, full=4000)):
+    for _ in range(sized(120, full=4000)):
         found = (gumbel_class if noise is GUMBEL else exponential_class)(envelope, stream)
         counts[0 if found is None else 1 + found[0] * rest + found[1]] += 1
     assert_law(counts, law)
@@ -450,8 +455,8 @@ def drawn_in_groups(case, noise, draws):
 def test_group_maxima_have_the_law_of_all_subsets(case, noise):
     """Also for Gumbel and exponential noise, which are drawn in another way: an independent path."""
     law = law_of(case, noise)
-    wrong = None if case is CASES[5] else list(at_rate(case, noise, sized(6.0, full=2.0)).values())
-    rows = drawn_in_groups(case, noise, sized(300, full=10_000))
+    wrong = None if case is CASES[5] else list(at_rate(case, noise, sized(8.0, full=2.0)).values())
+    rows = drawn_in_groups(case, noise, sized(150, full=10_000))
     assert_law(counted(rows, law), list(law.values()), wrong=wrong)
 
 
@@ -465,23 +470,25 @@ def test_group_maxima_decided_by_exact_arithmetic_change_nothing(noise, monkeypa
     law = law_of(CASES[0], noise)
     vague = replace(noise, quantile=unsure)
     monkeypatch.setattr(groups, "BLOCK", 4)
-    assert_law(counted(drawn_in_groups(CASES[0], vague, sized(250, full=3000)), law), list(law.values()))
+    assert_law(counted(drawn_in_groups(CASES[0], vague, sized(120, full=3000)), law), list(law.values()))
 
 
+@full_size
 def test_other_noise_is_drawn_in_groups():
     logistic = KINDS["logistic"]
     law = law_of(CASES[3], logistic)
-    rows = race_of(CASES[3], logistic).draw_many(Seeded(22), 3000)
+    rows = race_of(CASES[3], logistic).draw_many(Seeded(22), sized(1500, full=3000))
     assert_law(counted(rows, law), list(law.values()), wrong=list(law_of(CASES[3], EXPONENTIAL).values()))
 
 
+@full_size
 def test_large_groups_are_exact_too():
     """Classes of up to C(43, 3) subsets, Gumbel noise, against the closed form."""
     scores = np.concatenate([np.full(4, 1.0), 1.0 - 0.05 * np.arange(1, 41)])
     ranking = ranked(scores, 4, Fraction(1), Fraction(9, 10), gap_aware=True)
     draw, stream = groups_of(ranking, GUMBEL).draw, Stream(Seeded(23))
     law, counts = class_law(ranking.classes(), GUMBEL), np.zeros(161)
-    for _ in range(2000):
+    for _ in range(sized(800, full=2000)):
         found = draw(stream)
         counts[0 if found is None else 1 + found[0] * 40 + found[1]] += 1
     assert_law(counts, law)

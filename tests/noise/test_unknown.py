@@ -133,13 +133,19 @@ def test_the_noise_of_a_line_lifts_it_and_that_of_a_runner_lifts_the_runner():
         assert how_many_above([finish], line) == above
 
 
-def test_a_test_passes_with_its_chance_and_never_at_a_tie():
+@full_size
+def test_a_test_passes_with_its_chance():
     test, source = LaplaceTest(Fraction(1, 2), Fraction(1, 10)), sl.testing.seeded(2)
     for gap in (1, 4, 6):
-        chance = float(test.chance(gap))
-        passed = sum(passes(test, gap, source) for _ in range(6000))
-        assert_law([passed, 6000 - passed], [chance, 1 - chance], wrong=[chance * 0.8, 1 - chance * 0.8])
+        chance, draws, off = float(test.chance(gap)), sized(3000, full=6000), sized(0.7, full=0.8)
+        passed = sum(passes(test, gap, source) for _ in range(draws))
+        assert_law([passed, draws - passed], [chance, 1 - chance], wrong=[chance * off, 1 - chance * off])
+
+
+def test_a_test_never_passes_at_a_tie():
+    test, source = LaplaceTest(Fraction(1, 2), Fraction(1, 10)), sl.testing.seeded(2)
     assert not any(passes(test, 0, source) for _ in range(200))
+    assert {passes(test, 4, source) for _ in range(50)} == {False, True}
 
 
 def test_the_laplace_test_where_its_branches_meet():
@@ -158,11 +164,12 @@ def winners(scores, scale, seed, draws, force=None, monkeypatch=None):
 RATIONAL = [Fraction(1, 3), Fraction(0), Fraction(-2, 7), Fraction(1, 3), Fraction(0), Fraction(0)]
 
 
+@full_size
 @pytest.mark.parametrize("force", [None, coarse, without_floats])
 def test_rational_races_follow_the_law_with_ties_too(force, monkeypatch):
-    draws = 200_000 if force is None else 3000
+    draws = 200_000 if force is None else sized(1200, full=3000)
     found = winners(RATIONAL, Fraction(1, 2), 3, draws, force, monkeypatch)
-    law, wrong = (np.exp(rate * np.array(RATIONAL, float)) for rate in (2, 2.2 if force is None else 4))
+    law, wrong = (np.exp(rate * np.array(RATIONAL, float)) for rate in (2, 2.2 if force is None else sized(6, full=4)))
     assert_law(np.bincount(found, minlength=6), law / law.sum(), wrong=wrong / wrong.sum())
     assert (winners([Fraction(10) ** 400, 0, 0], 1, 4, 5) == 0).all()
 

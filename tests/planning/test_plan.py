@@ -74,7 +74,7 @@ def test_a_given_epsilon_shows_every_quality_of_each_mechanism():
     assert [one.recall for one in found.rows] == sorted((one.recall for one in found.rows), reverse=True)
 
 
-@pytest.mark.parametrize("goal", ["top", "great", "good", "recall"])
+@pytest.mark.parametrize("goal", ["top", "great", pytest.param("good", marks=pytest.mark.long), "recall"])
 def test_every_goal_has_a_plan(goal):
     found = sl.plan(k=3, goal=goal, items=12, users=5_000, shape="geometric:0.9", budget="pure")
     assert found.best.epsilon > 0

@@ -200,8 +200,15 @@ def test_a_larger_parameter_costs_more(make):
     assert epsilons == sorted(epsilons)
 
 
-@pytest.mark.parametrize("first", KINDS, ids=str)
-@pytest.mark.parametrize("second", [PureDP(0.5), BoundedRange(0.4), ZCDP(0.05), GumbelDP(0.1, k=2)], ids=str)
+SECOND = [PureDP(0.5), BoundedRange(0.4), ZCDP(0.05), GumbelDP(0.1, k=2)]
+TWO_KINDS = [
+    pytest.param(first, second, id=f"{second}-{first}", marks=[] if (i + j) % 4 == 0 else [pytest.mark.long])
+    for i, first in enumerate(KINDS)
+    for j, second in enumerate(SECOND)
+]
+
+
+@pytest.mark.parametrize(("first", "second"), TWO_KINDS)
 def test_the_lower_bound_is_never_above_the_upper(first, second):
     total = compose(first.repeat(3), second)
     lower, upper = total.epsilon_bounds(1e-5)
@@ -256,7 +263,11 @@ def test_the_adversary_of_a_filter_is_not_served_by_a_composition():
         GumbelDP(0.001, monotone=False).repeat(10**6),
         RenyiDP([2, 8], [1e-7, 4e-7]).repeat(10**6),
         compose(*(kind.repeat(1000) for kind in KINDS), PureDP(0.01).repeat(999), BoundedRange(0.01).repeat(1001)),
-        compose(*(BoundedRange(0.01 * (1 + i)).repeat(1000) for i in range(10))),
+        pytest.param(
+            compose(*(BoundedRange(0.01 * (1 + i)).repeat(1000) for i in range(10))),
+            marks=pytest.mark.long,
+            id="10 kinds of ranges",
+        ),
     ],
     ids=lambda total: f"{len(total.charges)} kinds",
 )

@@ -14,7 +14,10 @@ from shortlist.privacy import LedgerError, PureDP, ledger_turn
 
 from ..interrupting import Interrupt, every_place, interrupted
 from ..processes import in_child
+from ..support import full_size, sized
 
+STEP = sized(3, full=1)
+"""Every third place in the suite, every one at full size."""
 BEFORE, AFTER = 0.5, 1.5
 
 
@@ -138,33 +141,38 @@ def waiting(ledgers, patch):
     return run
 
 
+@full_size
 def test_an_interrupt_at_any_line_of_a_charge_leaves_it_booked_or_not_and_known(made, tmp_path):
     run, found = charging(fresh(made, tmp_path))
-    assert every_place(run) > 150
+    assert every_place(run, step=STEP) > 150 // STEP
     assert found == {None, 2}, "some came before the commit, some after it"
 
 
+@full_size
 def test_an_interrupt_at_any_line_of_a_refund_leaves_it_given_or_not(made, tmp_path):
     run, found = refunding(fresh(made, tmp_path))
-    assert every_place(run) > 150
+    assert every_place(run, step=STEP) > 150 // STEP
     assert found == {AFTER, BEFORE + 0.25}
 
 
+@full_size
 def test_an_interrupt_at_any_line_of_making_leaves_a_ledger_or_nothing(tmp_path):
     run, found = making(tmp_path)
-    assert every_place(run) > 150
+    assert every_place(run, step=STEP) > 150 // STEP
     assert found == {0, 1}
 
 
+@full_size
 def test_an_interrupt_at_any_line_of_opening_and_verifying_leaves_the_file_free(made, tmp_path):
     ledgers = fresh(made, tmp_path)
-    assert every_place(reading(ledgers, lambda ledger: Ledger(ledger.path))) > 100
-    assert every_place(reading(ledgers, Ledger.verify), step=3) > 100
+    assert every_place(reading(ledgers, lambda ledger: Ledger(ledger.path)), step=STEP) > 100 // STEP
+    assert every_place(reading(ledgers, Ledger.verify), step=3 * STEP) > 100 // STEP
 
 
+@full_size
 def test_an_interrupt_at_any_line_of_a_wait_leaves_the_file_free(made, tmp_path, monkeypatch):
     monkeypatch.setattr(ledger_turn, "BRIEFLY", 0.0)
-    assert every_place(waiting(fresh(made, tmp_path), monkeypatch)) > 150
+    assert every_place(waiting(fresh(made, tmp_path), monkeypatch), step=STEP) > 150 // STEP
 
 
 @pytest.mark.long

@@ -2,6 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
+SCREENS = [
+    (360, "light"),
+    (1440, "dark"),
+    *(pytest.param(*one, marks=pytest.mark.long) for one in ((360, "dark"), (1440, "light"))),
+]
+"""Width and scheme: each of both in the suite, all pairs in `make audit`."""
 MEASURES = Path(__file__).with_name("measures.js").read_text()
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 import shortlist as sl
-from tests.report.browser import check_contrast, check_keyboard, check_width
+from tests.report.browser import SCREENS, check_contrast, check_keyboard, check_width
 from tests.report.studios import Running, fill
 
 
@@ -133,8 +133,7 @@ def test_labels_that_try_to_be_html_stay_text(look, studio):
     assert look.complaints == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1440])
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
 def test_every_screen_fits_and_has_contrast(look, studio, width, scheme):
     page = arrive(look, studio, width=width, scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")

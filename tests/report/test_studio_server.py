@@ -423,7 +423,14 @@ def test_ten_at_once_are_served_and_never_overdraw(studio):
     assert spent(studio.folder) == 3.0
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "how",
+    [
+        signal.SIGKILL,
+        signal.SIGTERM,
+        *(pytest.param(one, marks=pytest.mark.long) for one in (signal.SIGINT, signal.SIGHUP)),
+    ],
+)
 def test_ending_the_studio_mid_release_leaves_the_charge_and_nothing_half_written(tmp_path, tmp_path_factory, how):
     fill(tmp_path, rows=300_000)
     source, spill = str(Path(sl.__file__).parents[1]), tmp_path_factory.mktemp("spill")

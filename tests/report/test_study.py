@@ -12,10 +12,8 @@ from shortlist.report import explore
 from shortlist.report.inline_svg import COLOURS, inline_svg
 from shortlist.report.look import asset, embedded
 from shortlist.report.plots import PALETTE
-from tests.report.browser import check_contrast, check_keyboard, check_width
+from tests.report.browser import SCREENS, check_contrast, check_keyboard, check_width
 
-SIZES = (360, 1440)
-SCHEMES = ("light", "dark")
 MOST = 3_000_000
 BUILT = Path(__file__).parents[2] / "docs" / "report" / "index.html"
 
@@ -42,8 +40,7 @@ def test_the_report_opens_alone_and_without_complaints(look, study):
     assert page.locator("svg.figure").count() == 2
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", SIZES)
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
 def test_nothing_sticks_out_and_all_text_has_contrast(look, study, width, scheme):
     page = look(study.as_uri(), width=width, scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")

@@ -71,6 +71,23 @@ def neighbours(
                 yield x, tuple(a + b for a, b in zip(x, move, strict=True))
 
 
+Alike = Callable[[Point, Point], Hashable]
+"""What two pairs of neighbours share only if their laws differ by nothing but names."""
+
+
+def alike(x: Point, y: Point, *, exchangeable: bool, shift_invariant: bool) -> Hashable:
+    """The pair up to its direction, the order of the scores, and what is added to all of them.
+
+    >>> names = {"exchangeable": True, "shift_invariant": True}
+    >>> alike((0, 0, 1), (1, 0, 1), **names) == alike((1, 2, 1), (1, 2, 2), **names)
+    True
+    """
+    if shift_invariant:
+        x, y = (tuple(value - max(point) for value in point) for point in (x, y))
+    ways = (tuple(zip(*both, strict=True)) for both in ((x, y), (y, x)))
+    return min(tuple(sorted(way)) if exchangeable else way for way in ways)
+
+
 @dataclass(frozen=True, slots=True)
 class Proof:
     """What the exact laws on a box say about a claim. Numbers are rounded against the claim: up.
@@ -108,8 +125,9 @@ def prove(
     claim: Guarantee,
     *,
     epsilons: Sequence[float] | None = None,
+    alike: Alike | None = None,
 ) -> Proof:
-    """Compare the certified laws of all pairs, both ways round, with the claim.
+    """Compare the certified laws of all pairs, both ways round, with the claim; of pairs that are `alike`, the first.
 
     A pure claim bounds every log ratio (or each outcome's own cost); bounded range bounds their spread; every claim
     bounds hockey-stick divergences at `epsilons` (its own and others, `epsilons_of`, if None) by its `delta_at`, and
@@ -127,8 +145,13 @@ def prove(
     """
     tally = _Tally(claim, epsilons)
     known = cache(lambda x: _bounds(law) if isinstance(law := law_of(x), Law) else law)
+    seen: set[Hashable] = set()
     for x, y in pairs:
-        tally.add(x, y, known(x), known(y))
+        tally.pairs += 1
+        kind = (x, y) if alike is None else alike(x, y)
+        if kind not in seen:
+            seen.add(kind)
+            tally.add(x, y, known(x), known(y))
     return tally.proof()
 
 
@@ -197,7 +220,6 @@ class _Tally:
         self.worst: tuple[Point, Point, Hashable] | None = None
 
     def add(self, x: Point, y: Point, here: _Bounds | RealLaw, there: _Bounds | RealLaw) -> None:
-        self.pairs += 1
         if isinstance(here, _Bounds) and isinstance(there, _Bounds):
             if here.density and self.pure == math.inf:
                 raise ValueError(f"densities at some points are compared with pure claims only, not with {self.claim}")

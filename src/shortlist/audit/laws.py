@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import permutations, product
 from typing import Any
 
 from flint import arb, ctx, fmpq
 
 from shortlist.audit import curves
-from shortlist.audit.boxes import TOLERANCE, Law, Point, Proof, RealLaw, neighbours, prove
+from shortlist.audit.boxes import TOLERANCE, Law, Point, Proof, RealLaw, alike, neighbours, prove
 from shortlist.audit.curves import NAMED, PRECISION, power, rational
 from shortlist.audit.races import best_of, gap_density, leads, ordered_law, set_law
 from shortlist.audit.set_laws import canonical, guarded, joint
@@ -102,11 +103,13 @@ def prove_mechanism(
     promised = mechanism.charge if claim is None else claim
     if isinstance(mechanism, UNKNOWN):
         monotone = True
-        proof = prove(_remembered(law, False, False), histograms(d, top), promised)
+        same = partial(alike, exchangeable=True, shift_invariant=False)
+        proof = prove(_remembered(law, False, False), histograms(d, top), promised, alike=same)
     else:
-        remembered = _remembered(law, _shift_invariant(mechanism), isinstance(mechanism, GuardedTopK))
-        pairs = neighbours(d, top, monotone=monotone, everywhere=not mechanism.exchangeable)
-        proof = prove(remembered, pairs, promised)
+        free, shift = mechanism.exchangeable, _shift_invariant(mechanism)
+        remembered = _remembered(law, shift, isinstance(mechanism, GuardedTopK))
+        same = partial(alike, exchangeable=free, shift_invariant=shift)
+        proof = prove(remembered, neighbours(d, top, monotone=monotone, everywhere=not free), promised, alike=same)
     return _within_budget(proof, mechanism.guarantee) if claim is None else proof
 
 
@@ -124,7 +127,8 @@ def prove_pate(pate: MultiLabelPATE, *, labels: int = 3, teachers: int = 5, clai
         with ctx.workprec(PRECISION):
             return pate_law(pate, counts)
 
-    return prove(law, ballots(labels, teachers), pate.query if claim is None else claim)
+    same = partial(alike, exchangeable=True, shift_invariant=False)
+    return prove(law, ballots(labels, teachers), pate.query if claim is None else claim, alike=same)
 
 
 def _shift_invariant(mechanism: Mechanism) -> bool:

@@ -128,10 +128,11 @@ def connect(pair: Pair, far: float, step: float, nodes: int) -> Atoms:
     places = np.unique(np.concatenate([[-half], inner, [half]])).astype(np.int64)
     values = np.minimum(pair.profile(places.astype(np.float64) * step), 1.0)
     while True:
-        gaps = np.diff(places) * step
-        slopes = np.diff(values) / np.expm1(np.minimum(gaps, 700.0))
-        masses = np.append(slopes, 0.0) - np.insert(np.diff(values) / -np.expm1(-gaps), 0, values[0] - 1.0)
-        room = np.minimum(np.append(gaps, 1.0), np.insert(gaps, 0, 1.0))
+        gaps, rises = np.diff(places) * step, np.diff(values)
+        slopes = rises / np.expm1(np.minimum(gaps, 700.0))
+        before = np.concatenate([values[:1] - 1.0, rises / -np.expm1(-gaps)])
+        masses = np.concatenate([slopes, [0.0]]) - before
+        room = np.minimum(np.concatenate([gaps, [1.0]]), np.concatenate([[1.0], gaps]))
         unclear = masses <= 32 * ULP * values / np.minimum(room, 1.0)
         if not unclear.any() or places.size == 1:
             break

@@ -21,6 +21,8 @@ from shortlist.privacy.curves import ULP, Profile, Renyi
 
 WIDEST = (1e-6, 1e10)
 """Least and greatest order searched, less one."""
+COARSE = np.geomspace(*WIDEST, 257)
+"""Where every search begins."""
 
 
 def log_delta(divergence: Floats, less: Floats, epsilon: Floats | float) -> Floats:
@@ -40,18 +42,28 @@ def epsilon_from(divergence: Floats, less: Floats, delta: float) -> Floats:
 
 def _search(cost: Callable[[Floats], Floats]) -> tuple[float, float]:
     """The least cost over the orders 1 + less, and its `less`: a grid, then finer ones around the best."""
-    low, high = WIDEST
-    for points in (257, 33, 33, 33):
-        less = np.geomspace(low, high, points)
-        costs = cost(less)
-        best = int(np.argmin(np.where(np.isnan(costs), math.inf, costs)))
-        low, high = float(less[max(best - 1, 0)]), float(less[min(best + 1, points - 1)])
+    less, costs, best = _least(COARSE, cost)
+    for _ in range(3):
+        low, high = float(less[max(best - 1, 0)]), float(less[min(best + 1, len(less) - 1)])
+        less, costs, best = _least(np.geomspace(low, high, 33), cost)
     return float(costs[best]), float(less[best])
 
 
-def renyi_delta(renyi: Renyi, epsilon: float) -> tuple[float, float]:
-    """The least delta over all orders, rounded up, and the order it was found at."""
-    value, less = _search(lambda grid: log_delta(renyi(1 + grid), grid, epsilon))
+def _least(less: Floats, cost: Callable[[Floats], Floats]) -> tuple[Floats, Floats, int]:
+    costs = cost(less)
+    return less, costs, int(np.argmin(np.where(np.isnan(costs), math.inf, costs)))
+
+
+def renyi_delta(renyi: Renyi, epsilon: float, coarse: Floats | None = None) -> tuple[float, float]:
+    """The least delta over all orders, rounded up, and the order it was found at.
+
+    `coarse` is renyi(1 + COARSE), for whoever asks at many epsilons.
+    """
+
+    def cost(grid: Floats) -> Floats:
+        return log_delta(renyi(1 + grid) if coarse is None or grid is not COARSE else coarse, grid, epsilon)
+
+    value, less = _search(cost)
     return min(1.0, math.exp(min(value, 0.0)) * (1 + 4 * ULP)), 1 + less
 
 
@@ -67,10 +79,13 @@ def renyi_profile(renyi: Renyi) -> Profile:
     fixed = log_delta(renyi(1 + less), less, 0.0)
     usable = np.isfinite(fixed)
     fixed, rates = fixed[usable], less[usable] * (1 - 8 * ULP)
+    coarse = renyi(1 + COARSE)
 
     def half(x: Floats) -> Floats:
         if x.size == 1:
-            return np.full(x.shape, renyi_delta(renyi, float(x.flat[0]))[0])
+            return np.full(x.shape, renyi_delta(renyi, float(x.flat[0]), coarse)[0])
+        if not x.size:
+            return x
         found = np.ones(x.size)
         for block in np.array_split(np.arange(x.size), x.size // 512 + 1):
             found[block] = np.exp((fixed - rates * x.flat[block][:, None]).min(axis=1, initial=0.0))

@@ -1,0 +1,23 @@
+"""What the tests of the engines share."""
+
+import pytest
+
+from shortlist.tables import files
+
+
+@pytest.fixture(scope="session")
+def _database():
+    database = files._connect(None)
+    yield database
+    database.close()
+
+
+@pytest.fixture(scope="class")  # of a test outside a class: each test anew, but not each example of one
+def one_duckdb(_database):
+    """One DuckDB for many counts, each with a connection and temporary tables of its own.
+
+    To start one takes ten times as long as to count a few rows.
+    """
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(files, "_connect", lambda _memory: _database.cursor())
+        yield

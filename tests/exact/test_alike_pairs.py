@@ -1,0 +1,68 @@
+"""Of pairs that are alike the box compares one: that loses nothing, and a law that minds names is not spared."""
+
+from functools import partial
+
+import pytest
+from flint import arb
+
+from shortlist import ApproxDP, PureDP
+from shortlist.audit.boxes import Law, alike, neighbours, prove
+from shortlist.audit.laws import law_of, prove_mechanism
+from shortlist.mechanisms import (
+    CanonicalTopK,
+    GumbelTopKValues,
+    HybridTopK,
+    NoisyMax,
+    OneshotTopK,
+    SparseVector,
+    TopKWithGaps,
+)
+from shortlist.scores import Scores
+
+
+@pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
+@pytest.mark.parametrize(
+    ("mechanism", "d"),
+    [
+        (NoisyMax(epsilon=1.0), 3),
+        (OneshotTopK(k=2, epsilon=1.0), 3),
+        (CanonicalTopK(k=2, epsilon=1.0), 3),
+        (TopKWithGaps(k=1, epsilon=1.0), 2),
+        (HybridTopK(threshold=1, k=1, epsilon=1.0), 2),
+        (GumbelTopKValues(k=1, budget=ApproxDP(1.0, 0.01)), 2),
+        (SparseVector(threshold=1, k=1, epsilon=1.0), 2),
+    ],
+    ids=lambda one: getattr(one, "name", None),
+)
+def test_all_pairs_say_what_those_say_that_are_not_alike(mechanism, d, monotone):
+    def law(x):
+        return law_of(mechanism, Scores(list(x), monotone=monotone))
+
+    pairs = neighbours(d, 1, monotone=monotone, everywhere=not mechanism.exchangeable)
+    every, some = prove(law, pairs, mechanism.charge), prove_mechanism(mechanism, d=d, top=1, monotone=monotone)
+    assert every.holds
+    assert some.holds
+    assert some.pairs == every.pairs
+    for number in ("log_ratio", "least_log_ratio", "spread", "hockey_stick", "renyi"):
+        assert getattr(some, number) == pytest.approx(getattr(every, number), abs=1e-12)
+
+
+def test_alike_are_pairs_up_to_direction_names_and_a_shift():
+    free, bound = (partial(alike, exchangeable=one, shift_invariant=False) for one in (True, False))
+    assert free((0, 1), (1, 1)) == free((1, 0), (1, 1)) == free((1, 1), (0, 1))
+    assert bound((0, 1), (1, 1)) == bound((1, 1), (0, 1)) != bound((1, 0), (1, 1))
+    assert free((0, 1), (1, 1)) != free((1, 2), (2, 2))
+    assert free((0, 1), (1, 0)) != free((0, 1), (0, 1))
+    shifted = partial(alike, exchangeable=True, shift_invariant=True)
+    assert shifted((0, 1), (1, 1)) == shifted((1, 2), (2, 2)) == shifted((0, 1), (2, 2))
+
+
+def test_a_law_that_minds_the_order_is_compared_in_every_order():
+    """Everywhere, pairs of another order are other pairs: (0, 1) is spared here, (1, 0) is not."""
+
+    def law(x):
+        loud = arb(0.9) if x[0] > x[1] else arb(0.5)
+        return Law({"loud": loud, "silent": 1 - loud})
+
+    pairs = list(neighbours(2, 1, everywhere=True))
+    assert not prove(law, pairs, PureDP(0.1), alike=partial(alike, exchangeable=False, shift_invariant=True)).holds
