@@ -10,11 +10,11 @@ from typing import Any
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
-from shortlist.audit.boxes import Proof, neighbours
+from shortlist.audit.enumeration import Proof, neighbours
 from shortlist.audit.broken import catch_all
-from shortlist.audit.laws import prove_mechanism, prove_pate
-from shortlist.audit.outputs import read_many
-from shortlist.audit.targets import (
+from shortlist.audit.prove import prove_mechanism, prove_pate
+from shortlist.audit.encoding import read_many
+from shortlist.audit.black_box import (
     ONE_BY_ONE,
     UNKNOWN,
     Target,
@@ -24,26 +24,9 @@ from shortlist.audit.targets import (
     source_of,
     target_of,
 )
-from shortlist.commands.audit import claimed
-from shortlist.mechanisms import (
-    CanonicalLimitedDomain,
-    CanonicalTopK,
-    ExponentialWithGap,
-    GuardedTopK,
-    GumbelTopKValues,
-    HybridSparseVector,
-    HybridTopK,
-    JointTopK,
-    LargeGap,
-    LimitedDomainTopK,
-    MeasuredTopK,
-    NoisyMax,
-    OneshotTopK,
-    SparseVector,
-    StableTopK,
-    TopKWithGaps,
-)
-from shortlist.noise.kinds import KINDS
+from shortlist.cli.audit import claimed
+from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, ExponentialWithGap, GuardedTopK, GumbelTopKValues, HybridSparseVector, HybridTopK, JointTopK, LargeGap, LimitedDomainTopK, MeasuredTopK, NoisyMax, OneshotTopK, SparseVector, StableTopK, TopKWithGaps
+from shortlist.exact.noise_distributions import KINDS
 from shortlist.pate import PATE, MultiLabelPATE
 
 

@@ -9,9 +9,9 @@ from time import perf_counter
 
 from shortlist import Ledger
 from shortlist.privacy import PureDP
-from shortlist.privacy import ledger_file as file
-from shortlist.privacy.filter import cost_of
-from shortlist.privacy.ledger_turn import in_transaction
+from shortlist.ledger import file as file
+from shortlist.ledger.filter import cost_of
+from shortlist.ledger.turn import in_transaction
 
 EPSILON = 2.0**-10
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from shortlist import Ledger
 from shortlist.privacy import PureDP
-from shortlist.report.studio.folder import Folder
-from shortlist.report.studio.server import Studio
+from shortlist.studio.folder import Folder
+from shortlist.studio.server import Studio
 
 REPORT = Path(__file__).parents[1] / "docs" / "report" / "index.html"
 ROWS = 10_000_000

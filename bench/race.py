@@ -13,10 +13,10 @@ from bench.shapes import SHAPES, shape
 from bench.timing import interleaved, ratio
 from shortlist import Scores
 from shortlist.mechanisms import NoisyMax, OneshotTopK
-from shortlist.noise import skipping
-from shortlist.noise.entropy import SECURE
-from shortlist.noise.kinds import KINDS
-from shortlist.noise.race import prepare
+from shortlist.sampling import skipping
+from shortlist.sampling.entropy import SECURE
+from shortlist.exact.noise_distributions import KINDS
+from shortlist.sampling.race import prepare
 
 EPSILON = 0.1
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from shortlist.noise import entropy
+from shortlist.sampling import entropy
 
 HERE = Path(__file__).parent
 TRACED = {"test_guarded.py", "test_joint.py"}

@@ -16,7 +16,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 import shortlist as sl
-from shortlist.report import one_release
+from shortlist.pages import release_page as one_release
 
 COUNTS = {
     "tea": 5923, "milk": 5657, "PLANT-alpha": 2917, "PLANT-beta": 2917, "PLANT-gamma": 2917, "PLANT-delta": 1483,

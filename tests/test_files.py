@@ -9,7 +9,7 @@ import pytest
 
 import shortlist as sl
 from shortlist._files import remove, spill_folder, sweep, temporary_name, write_text, write_whole
-from shortlist.commands.output import write_table
+from shortlist.cli.output import write_table
 from tests.storm import Storm, interrupt
 
 COLUMNS = {"rank": [1, 2], "item": ["a", "b"]}
@@ -28,7 +28,7 @@ def check_whole(folder, path, old, new):
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_table_is_whole_wherever_it_is_interrupted(tmp_path, suffix):
     path = tmp_path / f"list.{suffix}"
-    storm = Storm(lambda: write_table(str(path), COLUMNS), ["_files.py", "commands/output.py"])
+    storm = Storm(lambda: write_table(str(path), COLUMNS), ["_files.py", "cli/output.py"])
     new = path.read_bytes()
     for place in storm.places:
         path.write_bytes(b"old")
@@ -46,7 +46,7 @@ def test_a_report_is_whole_wherever_it_is_interrupted(tmp_path, monkeypatch):
         def now(cls, tz=None):
             return datetime(2026, 1, 1, 12, tzinfo=UTC)
 
-    monkeypatch.setattr("shortlist.report.one_release.datetime", Noon)
+    monkeypatch.setattr("shortlist.pages.release_page.datetime", Noon)
     path = tmp_path / "top.html"
     release = sl.top_k([3, 1, 2], 2, epsilon=1.0, monotone=True)
     storm = Storm(lambda: release.report(path), ["_files.py", "release.py"])

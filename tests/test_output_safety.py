@@ -12,12 +12,12 @@ import pytest
 
 import shortlist as sl
 from shortlist._text import csv_table, page_safe, spreadsheet_safe, terminal_safe
-from shortlist.commands.output import write_table
-from shortlist.report.one_release import release_page
-from shortlist.report.studio.folder import Folder
-from shortlist.report.studio.work import Job, Work
+from shortlist.cli.output import write_table
+from shortlist.pages.release_page import release_page
+from shortlist.studio.folder import Folder
+from shortlist.studio.work import Job, Work
 
-from .cli.terminal import called
+from tests.cli.terminal import called
 
 mpl.use("Agg")
 HOSTILE = [

@@ -11,8 +11,8 @@ import pytest
 from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
 
-from .cli.terminal import run
-from .test_docs import blocks
+from tests.cli.terminal import run
+from tests.test_docs import blocks
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from .test_docs import blocks
+from tests.test_docs import blocks
 
 CONTRACT = Path(__file__).with_name("product.md")
 SHARED = Path(__file__).parents[2] / "shared" / "PRODUCT.md"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from shortlist.cli import app
+from shortlist.cli.app import app
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
 MODULES = ("shortlist", "shortlist.mechanisms", "shortlist.privacy", "shortlist.pate", "shortlist.testing")

@@ -23,10 +23,10 @@ from shortlist.mechanisms import SparseVector
 from shortlist.privacy import BoundedRange, ExPost, Guarantee, GumbelDP, RenyiDP, ThinnedRange, compose
 from shortlist.testing import seeded
 
-from .cli.terminal import called
-from .engines.tables import ENGINES, source
-from .releases import NUMBERED, PUBLIC, UNKNOWN
-from .taint import COUNTS
+from tests.cli.terminal import called
+from tests.tables.tables import ENGINES, source
+from tests.releases import NUMBERED, PUBLIC, UNKNOWN
+from tests.taint import COUNTS
 
 GOLDEN = Path(__file__).parent / "golden_releases"
 FAMILIES = {**PUBLIC, **NUMBERED, **UNKNOWN}

@@ -14,7 +14,7 @@ import pytest
 import shortlist as sl
 from shortlist._labels import by_label
 from shortlist._reading import Frame
-from shortlist.noise.entropy import SECURE
+from shortlist.sampling.entropy import SECURE
 
 UTC = datetime.UTC
 NOON = datetime.datetime(2024, 1, 31, 12)

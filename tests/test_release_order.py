@@ -7,10 +7,10 @@ import pytest
 
 import shortlist as sl
 from shortlist._labels import by_label
-from shortlist.noise.entropy import SECURE
+from shortlist.sampling.entropy import SECURE
 
-from .noise.test_uniforms import Fixed
-from .support import full_size, sized
+from tests.sampling.test_uniforms import Fixed
+from tests.support import full_size, sized
 
 
 class Named:

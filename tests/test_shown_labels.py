@@ -12,9 +12,9 @@ import pytest
 import shortlist as sl
 from shortlist import cli
 from shortlist._text import csv_table, spreadsheet_safe
-from shortlist.commands.output import write_table
-from shortlist.commands.top import show
-from shortlist.privacy.guarantees import Composition, PureDP
+from shortlist.cli.output import write_table
+from shortlist.cli.top import show
+from shortlist.accounting.guarantees import Composition, PureDP
 
 mpl.use("Agg")
 

@@ -13,15 +13,15 @@ from shortlist import ZCDP, Ledger, PureDP, mechanisms
 from shortlist._reading import Frame
 from shortlist.mechanisms import Mechanism, SparseVector
 from shortlist.pate import PATE, MultiLabelPATE
-from shortlist.tables.booked import Booked
+from shortlist.paid_release import Booked
 from shortlist.tables.count import counted, uncounted
 from shortlist.tables.question import Question
 from shortlist.testing import seeded
 
-from .engines.tables import ENGINES, source
-from .releases import NUMBERED, PUBLIC, UNKNOWN
-from .support import full_size, sized
-from .taint import CANDIDATES, COUNTS, check_release, leaks, rows_of
+from tests.tables.tables import ENGINES, source
+from tests.releases import NUMBERED, PUBLIC, UNKNOWN
+from tests.support import full_size, sized
+from tests.taint import CANDIDATES, COUNTS, check_release, leaks, rows_of
 
 ROWS = rows_of()
 

@@ -14,7 +14,7 @@ def main() -> None:
     for Ctrl-C).
     """
     COMMAND.install()
-    from shortlist.cli import work
+    from shortlist.cli.app import work
 
     code = COMMAND.run(work)
     COMMAND.ignore()

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from shortlist.noise.entropy import Source
-from shortlist.noise.uniforms import Stream, shuffled
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.uniforms import Stream, shuffled
 
 PLAIN = (str, int, bool, float, datetime.date, datetime.datetime, bytes, type(None))
 

@@ -11,20 +11,10 @@ from typing import Any
 
 from shortlist._reading import checked_flag
 from shortlist.knowledge import cited
-from shortlist.mechanisms import (
-    CanonicalTopK,
-    GuardedTopK,
-    GumbelTopKValues,
-    JointTopK,
-    MeasuredTopK,
-    Mechanism,
-    NoisyMax,
-    OneshotTopK,
-    TopKWithGaps,
-)
-from shortlist.mechanisms.base import checked_budget, checked_k
-from shortlist.mechanisms.unknown import checked_delta_budget
-from shortlist.noise.entropy import Source
+from shortlist.mechanisms import CanonicalTopK, GuardedTopK, GumbelTopKValues, JointTopK, MeasuredTopK, Mechanism, NoisyMax, OneshotTopK, TopKWithGaps
+from shortlist.mechanisms.contract import checked_budget, checked_k
+from shortlist.mechanisms.unknown_domain import checked_delta_budget
+from shortlist.sampling.entropy import Source
 from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.release import Release
 from shortlist.scores import as_scores

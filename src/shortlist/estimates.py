@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any, Literal, TypeVar
 
 from shortlist._arrays import Floats
-from shortlist.noise.lazy import rounded
-from shortlist.privacy.checks import number
+from shortlist.exact.partial_reals import rounded
+from shortlist.accounting.checks import number
 
 Real = TypeVar("Real", float, Floats)
 GapNoise = Literal["exponential", "laplace", "geometric"]

@@ -12,14 +12,14 @@ from shortlist._imports import IMPORTS
 from shortlist._labels import by_label, plain_label, typed
 from shortlist._reading import Frame, installed_frame
 from shortlist._text import html_table, terminal_safe, text_table
-from shortlist.noise.entropy import SECURE
+from shortlist.sampling.entropy import SECURE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from shortlist.estimates import Answer, ChainedGaps, LowerBound, ThresholdGaps
     from shortlist.privacy import ExPost, Guarantee
-    from shortlist.privacy.ledger import Receipt
+    from shortlist.ledger.ledger import Receipt
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -216,7 +216,7 @@ class Release:
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from."""
         with IMPORTS:
-            from shortlist.tables.released import released_frame
+            from shortlist.frames import released_frame
 
         return released_frame(self.columns(), self.frame or Frame(installed_frame()))
 
@@ -272,7 +272,7 @@ class Release:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the released items, and nothing else, on `ax` or a new figure. Returns a matplotlib Axes."""
-        from shortlist.report.plots import plot_release
+        from shortlist.pages.plots import plot_release
 
         return plot_release(self, ax)
 
@@ -288,7 +288,7 @@ class Release:
         title
             What the list is, for its heading; the number of items if left out.
         """
-        from shortlist.report.one_release import write_release
+        from shortlist.pages.release_page import write_release
 
         write_release(self, path, title)
 

@@ -31,10 +31,10 @@ from shortlist._codecs import (
 )
 from shortlist._reading import Frame
 from shortlist.estimates import Answer, ChainedGaps, GapLaw, ThresholdGaps
-from shortlist.privacy.filter import Balance
-from shortlist.privacy.finer_guarantees import BoundedRange, ExPost, GumbelDP, RenyiDP, ThinnedRange
-from shortlist.privacy.guarantees import ZCDP, ApproxDP, Composition, PureDP
-from shortlist.privacy.ledger import Receipt
+from shortlist.ledger.filter import Balance
+from shortlist.accounting.finer_guarantees import BoundedRange, ExPost, GumbelDP, RenyiDP, ThinnedRange
+from shortlist.accounting.guarantees import ZCDP, ApproxDP, Composition, PureDP
+from shortlist.ledger.ledger import Receipt
 
 FORMAT = "shortlist release"
 VERSION = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from shortlist.noise.entropy import Seeded
+from shortlist.sampling.entropy import Seeded
 
 
 def seeded(seed: int) -> Seeded:

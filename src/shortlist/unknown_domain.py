@@ -9,9 +9,9 @@ import warnings
 from collections.abc import Callable
 
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK, Mechanism, StableTopK
-from shortlist.mechanisms.canonical_limited import MOST_CLASSES
-from shortlist.mechanisms.limited_domain import offset_estimate
-from shortlist.mechanisms.unknown import DeltaBudget
+from shortlist.mechanisms.canonical_limited.mechanism import MOST_CLASSES
+from shortlist.mechanisms.limited_domain.mechanism import offset_estimate
+from shortlist.mechanisms.unknown_domain import DeltaBudget
 from shortlist.privacy import ApproxDP, Guarantee
 
 LARGE_DELTA = 1e-3

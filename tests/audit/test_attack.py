@@ -14,29 +14,16 @@ import shortlist as sl
 from shortlist import ApproxDP, PureDP
 from shortlist.audit.events import Event, learn, lowest_bits, proportion_bounds
 from shortlist.audit.fingerprints import fingerprint
-from shortlist.audit.outputs import read_each, read_many
-from shortlist.audit.runs import Notebook, batches, seed_of
-from shortlist.audit.targets import target_of
-from shortlist.mechanisms import (
-    CanonicalLimitedDomain,
-    ExponentialWithGap,
-    GuardedTopK,
-    GumbelTopKValues,
-    JointTopK,
-    LargeGap,
-    LimitedDomainTopK,
-    NoisyMax,
-    OneshotTopK,
-    SparseVector,
-    StableTopK,
-    TopKWithGaps,
-)
-from shortlist.mechanisms.base import Outcome
+from shortlist.audit.encoding import read_each, read_many
+from shortlist.audit.jobs import Notebook, batches, seed_of
+from shortlist.audit.black_box import target_of
+from shortlist.mechanisms import CanonicalLimitedDomain, ExponentialWithGap, GuardedTopK, GumbelTopKValues, JointTopK, LargeGap, LimitedDomainTopK, NoisyMax, OneshotTopK, SparseVector, StableTopK, TopKWithGaps
+from shortlist.mechanisms.contract import Outcome
 from shortlist.privacy import ZCDP
 from shortlist.scores import Scores
 
-from ..support import full_size, sized
-from . import outsiders
+from tests.support import full_size, sized
+from tests.audit import outsiders
 
 
 def gumbel(scale):
@@ -78,7 +65,7 @@ def test_the_bound_is_wrong_no_more_often_than_stated():
 def test_the_function_and_the_package_share_their_name_in_peace():
     """`sl.audit` stays the function, whatever is imported from the package `shortlist.audit`."""
     from shortlist.audit import broken
-    from shortlist.audit.laws import prove_mechanism
+    from shortlist.audit.prove import prove_mechanism
 
     assert callable(sl.audit)
     assert callable(prove_mechanism)

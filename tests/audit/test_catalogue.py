@@ -9,13 +9,13 @@ import pytest
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.audit.boxes import Law, prove
+from shortlist.audit.enumeration import Law, prove
 from shortlist.audit.broken import CATALOGUE, accounting, catch, sets, thresholds
-from shortlist.audit.races import ordered_law
+from shortlist.certified.races import ordered_law
 from shortlist.privacy import ZCDP
 
-from ..support import full_size, sized
-from . import outsiders
+from tests.support import full_size, sized
+from tests.audit import outsiders
 
 
 @pytest.mark.parametrize("entry", CATALOGUE, ids=[entry.name for entry in CATALOGUE])

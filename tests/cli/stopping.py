@@ -55,7 +55,7 @@ def counting():
     """From another thread, while DuckDB counts: the main thread is not in Python."""
     from contextlib import contextmanager
 
-    import shortlist.commands.top as top
+    import shortlist.cli.top as top
     import shortlist.tables.progress as progress
 
     progress.EVERY = 0.0
@@ -75,7 +75,7 @@ def counting():
 
 def in_a_finalizer():
     """Where Python cannot raise: the signal is noted, and stops the command at its next step."""
-    import shortlist.commands.top as top
+    import shortlist.cli.top as top
 
     class Dies:
         def __del__(self):
@@ -92,18 +92,18 @@ def in_a_finalizer():
 
 MOMENTS = {
     "loading numpy": lambda: sys.meta_path.insert(0, AtImport("numpy")),
-    "loading the commands": lambda: sys.meta_path.insert(0, AtImport("shortlist.commands.top")),
+    "loading the commands": lambda: sys.meta_path.insert(0, AtImport("shortlist.cli.top")),
     "loading DuckDB": lambda: sys.meta_path.insert(0, AtImport("duckdb")),
     "inside DuckDB's import": lambda: sys.meta_path.insert(0, AtImport("_duckdb")),
-    "before the charge": lambda: before("shortlist.commands.top", "uncounted"),
-    "after the charge": lambda: before("shortlist.commands.top", "counted"),
+    "before the charge": lambda: before("shortlist.cli.top", "uncounted"),
+    "after the charge": lambda: before("shortlist.cli.top", "counted"),
     "counting": counting,
-    "drawing": lambda: before("shortlist.commands.top", "explained"),
+    "drawing": lambda: before("shortlist.cli.top", "explained"),
     "in a finalizer": in_a_finalizer,
-    "writing": lambda: before("shortlist.commands.output", "_write_csv"),
-    "written": lambda: after("shortlist.commands.output", "_write_csv"),
+    "writing": lambda: before("shortlist.cli.output", "_write_csv"),
+    "written": lambda: after("shortlist.cli.output", "_write_csv"),
     "reported": lambda: before("shortlist._files", "_sync"),
-    "done": lambda: after("shortlist.commands.top", "_deliver"),
+    "done": lambda: after("shortlist.cli.top", "_deliver"),
     "ending": lambda: atexit.register(send),
 }
 

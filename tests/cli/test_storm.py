@@ -10,7 +10,7 @@ import pytest
 from shortlist import Ledger, PureDP, cli
 from shortlist._files import sweep
 from shortlist.mechanisms import NoisyMax
-from shortlist.tables.booked import Booked
+from shortlist.paid_release import Booked
 from shortlist.tables.count import counted, uncounted
 from shortlist.tables.question import Question
 from tests.storm import HOME, Storm, interrupt
@@ -46,7 +46,7 @@ def test_a_count_that_is_interrupted_leaves_nothing(home):
     def work():
         return counted("rows.csv", ASKED, KNOWN, progress=lambda share: None).as_public().values.tolist()
 
-    files = ["tables/files.py", "tables/progress.py", "tables/count.py", "tables/reading.py", "_files.py"]
+    files = ["tables/files.py", "tables/progress.py", "tables/count.py", "tables/errors.py", "_files.py"]
     storm = Storm(work, files, before=sweep)
     for place in storm.places[::STRIDE]:
         with pytest.raises(KeyboardInterrupt):
@@ -66,7 +66,7 @@ def test_a_paid_release_that_is_interrupted_is_paid_for_if_it_was_drawn(home):
         paid = Booked.of(NoisyMax(epsilon=1.0), accepted, book, "storm")
         drawn.append(paid.release(counted("rows.csv", ASKED, KNOWN)).items)
 
-    storm = Storm(work, ["tables/booked.py", "tables/held.py"])
+    storm = Storm(work, ["paid_release.py", "tables/remote_scores.py"])
     for place in storm.places:
         before, lists = len(book.entries()), len(drawn)
         with pytest.raises(KeyboardInterrupt):
@@ -131,7 +131,7 @@ def storm_of_top(home, capfd, monkeypatch, files, chosen, most=10**9, stride=1):
 @full_size
 def test_the_command_is_stopped_at_any_of_its_lines(home, capfd, monkeypatch):
     own = ("top", "_deliver", "_whether_booked")
-    files = ["commands/top.py"]
+    files = ["cli/top.py"]
     ends = storm_of_top(
         home, capfd, monkeypatch, files, lambda place: place[0] == "line" and place[2] in own, stride=STRIDE
     )

@@ -9,7 +9,7 @@ import pytest
 
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP
 
-from .terminal import SHORTLIST, Terminal, called, run
+from tests.cli.terminal import SHORTLIST, Terminal, called, run
 
 FILMS = ["ant", "bee", "cat", "dog", "eel"]
 HOSTILE = "\x1b[31mred [bold]x[/]"
@@ -160,7 +160,7 @@ def test_long_work_shows_how_much_was_read_and_then_wipes_it(tmp_path):
     ],
 )
 def test_an_error_is_one_sentence_and_an_exit_code(folder, capsys, monkeypatch, arguments, code, said):
-    from shortlist.cli import main
+    from shortlist.cli.app import main
 
     monkeypatch.chdir(folder)
     monkeypatch.setattr("sys.argv", ["shortlist", *arguments])
@@ -220,7 +220,7 @@ def test_the_charge_is_booked_before_a_row_is_read(folder, tmp_path):
     ],
 )
 def test_what_can_be_seen_without_the_rows_costs_nothing(folder, tmp_path, capsys, monkeypatch, arguments, said):
-    from shortlist.cli import main
+    from shortlist.cli.app import main
 
     (folder / "copy.csv").write_bytes((folder / "ratings.csv").read_bytes())
     book = Ledger(tmp_path / "budget.db", budget=PureDP(2))
@@ -277,7 +277,7 @@ def private_copies(home):
     ],
 )
 def test_a_table_of_people_is_no_public_list(folder, capsys, monkeypatch, private):
-    from shortlist.cli import main
+    from shortlist.cli.app import main
 
     private_copies(folder)
     monkeypatch.chdir(folder)
@@ -306,7 +306,7 @@ def test_any_label_and_several_columns_can_be_drawn(tmp_path):
 
 def test_a_list_that_was_paid_for_is_shown_whatever_else_fails(folder, tmp_path, capsys, monkeypatch):
     from shortlist import cli
-    from shortlist.commands import top
+    from shortlist.cli import top
 
     def fails(*_arguments):
         raise OSError("the disk is full")

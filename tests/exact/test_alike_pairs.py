@@ -6,17 +6,9 @@ import pytest
 from flint import arb
 
 from shortlist import ApproxDP, PureDP
-from shortlist.audit.boxes import Law, alike, neighbours, prove
-from shortlist.audit.laws import law_of, prove_mechanism
-from shortlist.mechanisms import (
-    CanonicalTopK,
-    GumbelTopKValues,
-    HybridTopK,
-    NoisyMax,
-    OneshotTopK,
-    SparseVector,
-    TopKWithGaps,
-)
+from shortlist.audit.enumeration import Law, alike, neighbours, prove
+from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.mechanisms import CanonicalTopK, GumbelTopKValues, HybridTopK, NoisyMax, OneshotTopK, SparseVector, TopKWithGaps
 from shortlist.scores import Scores
 
 

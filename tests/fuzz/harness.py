@@ -16,10 +16,10 @@ import shortlist as sl
 from shortlist import Scores
 from shortlist.audit.events import Event
 from shortlist.audit.names import mechanism_named
-from shortlist.audit.outputs import read_each
-from shortlist.noise.piecewise import piecewise_noise
+from shortlist.audit.encoding import read_each
+from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.privacy import ApproxDP, PureDP
-from shortlist.privacy.terms import Terms
+from shortlist.ledger.terms import Terms
 
 REFUSALS = (TypeError, ValueError)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .harness import fuzz_parsers, fuzz_scores
+from tests.fuzz.harness import fuzz_parsers, fuzz_scores
 
 
 @pytest.mark.parametrize("fuzz", [fuzz_scores, fuzz_parsers])

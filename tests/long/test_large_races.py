@@ -5,12 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.laws.winner import winner_probabilities
-from shortlist.noise.entropy import Seeded
-from shortlist.noise.kinds import KINDS
-from shortlist.noise.rows import race_many
+from shortlist.mechanisms.noisy_max.law import winner_probabilities
+from shortlist.sampling.entropy import Seeded
+from shortlist.exact.noise_distributions import KINDS
+from shortlist.sampling.race_batch import race_many
 
-from ..support import assert_law, histogram
+from tests.support import assert_law, histogram
 
 D, DRAWS, SCALE = 20_000, 300_000, 4
 SHAPES = {

@@ -6,12 +6,12 @@ from fractions import Fraction
 import pytest
 
 import shortlist as sl
-from shortlist.laws.bars import dummies
+from shortlist.exact.unknown_domain_thresholds import dummies
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
 from shortlist.privacy import ZCDP
 
-from ..exact.unknown_box import canonical_law, gumbel_law
-from ..support import assert_law
+from tests.mechanisms.limited_domain.by_formula import canonical_law, gumbel_law
+from tests.support import assert_law
 
 pytestmark = pytest.mark.long
 ORACLE = (7, 5, 4, 3, 3, 1)

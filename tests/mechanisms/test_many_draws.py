@@ -6,22 +6,14 @@ from scipy.stats import gumbel_r, kstest, laplace
 
 import shortlist as sl
 from shortlist import ApproxDP, Scores
-from shortlist.mechanisms import (
-    ExponentialWithGap,
-    GumbelTopKValues,
-    HybridSparseVector,
-    HybridTopK,
-    LimitedDomainTopK,
-    MeasuredTopK,
-    TopKWithGaps,
-)
-from shortlist.mechanisms.base import Draws
-from shortlist.noise import grid
-from shortlist.noise import rows as rows_module
-from shortlist.noise.race import SKIP_FROM
+from shortlist.mechanisms import ExponentialWithGap, GumbelTopKValues, HybridSparseVector, HybridTopK, LimitedDomainTopK, MeasuredTopK, TopKWithGaps
+from shortlist.mechanisms.contract import Draws
+from shortlist.sampling import grid
+from shortlist.sampling import race_batch as rows_module
+from shortlist.sampling.race import SKIP_FROM
 
-from ..support import SIGNIFICANCE, full_size, p_value_of_two, sized
-from .test_gaps import generalised_least_squares
+from tests.support import SIGNIFICANCE, full_size, p_value_of_two, sized
+from tests.mechanisms.gaps.test_mechanism import generalised_least_squares
 
 VALUES = np.array([7, 6, 4, 3])
 RUNS = sized(60_000, full=200_000)

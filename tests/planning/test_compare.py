@@ -8,7 +8,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
-from shortlist.laws.lower_bound import least_epsilon, most_success
+from shortlist.exact.lower_bound import least_epsilon, most_success
 from shortlist.mechanisms import JointTopK, NoisyMax, OneshotTopK
 from shortlist.planning.compare import CONTESTANTS
 

@@ -10,7 +10,7 @@ import pytest
 from shortlist import Ledger
 from shortlist.privacy import BoundedRange
 
-from .golden.make_ledgers import facts
+from tests.privacy.golden.make_ledgers import facts
 
 GOLDEN = Path(__file__).parent / "golden" / "ledgers"
 FACTS = json.loads((GOLDEN / "facts.json").read_text(encoding="utf-8"))

@@ -10,16 +10,8 @@ from hypothesis import strategies as st
 import shortlist as sl
 from shortlist import PureDP, Scores
 from shortlist.choose import METHODS
-from shortlist.mechanisms import (
-    CanonicalTopK,
-    ExponentialWithGap,
-    GuardedTopK,
-    JointTopK,
-    NoisyMax,
-    OneshotTopK,
-    TopKWithGaps,
-)
-from shortlist.noise.kinds import KINDS
+from shortlist.mechanisms import CanonicalTopK, ExponentialWithGap, GuardedTopK, JointTopK, NoisyMax, OneshotTopK, TopKWithGaps
+from shortlist.exact.noise_distributions import KINDS
 
 FEW = settings(max_examples=25)
 whole = st.lists(st.integers(-50, 50), min_size=3, max_size=7)

@@ -8,7 +8,7 @@ from shortlist.reproduce.catalogue import EXPERIMENTS
 from shortlist.reproduce.experiment import ADAPTIVE, FREE_GAP, Setting
 from shortlist.reproduce.store import write_parquet, write_svg
 
-from ..support import full_size, sized
+from tests.support import full_size, sized
 
 SLOW = ("gumbel-variance", "canonical-zipf", "canonical-netflix", "adaptive-large", "adaptive-fixed")
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices
-from shortlist.audit.outputs import Sample, together, widened
+from shortlist.audit.encoding import Sample, together, widened
 
 Flags = NDArray[np.bool_]
 Tree = int | tuple[int, float, Any, Any]

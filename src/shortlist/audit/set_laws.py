@@ -9,11 +9,11 @@ from typing import Any
 
 from flint import arb
 
-from shortlist.audit.boxes import Law
-from shortlist.audit.curves import power, rational
-from shortlist.audit.races import choice_law, guarded_choice, set_law
+from shortlist.audit.enumeration import Law
+from shortlist.certified.curves import power, rational
+from shortlist.certified.races import choice_law, guarded_choice, set_law
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK
-from shortlist.mechanisms.canonical import default_gamma
+from shortlist.mechanisms.canonical.mechanism import default_gamma
 from shortlist.scores import Scores
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from flint import arb
 
-from shortlist.audit.boxes import Law, Point, neighbours
-from shortlist.audit.curves import power, rational
-from shortlist.audit.races import choice_law, ordered_law
+from shortlist.audit.enumeration import Law, Point, neighbours
+from shortlist.certified.curves import power, rational
+from shortlist.certified.races import choice_law, ordered_law
 from shortlist.audit.set_laws import canonical
-from shortlist.laws.stability import GaussianTest, LaplaceTest
+from shortlist.exact.stability_test import GaussianTest, LaplaceTest
 from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, LargeGap, LimitedDomainTopK, StableTopK
-from shortlist.mechanisms.large_gap import last_rank, offsets
+from shortlist.mechanisms.large_gap.mechanism import last_rank, offsets
 from shortlist.pate import MultiLabelPATE
 from shortlist.scores import Scores
 

@@ -33,8 +33,8 @@ from typing import Self
 
 from flint import arb, arb_series, ctx
 
-from shortlist.audit.boxes import rounded_up
-from shortlist.audit.curves import PRECISION, power, rational
+from shortlist.audit.enumeration import rounded_up
+from shortlist.certified.curves import PRECISION, power, rational
 from shortlist.mechanisms import GumbelTopKValues
 from shortlist.scores import Scores
 

@@ -1,20 +1,20 @@
 """Every mechanism, one file each."""
 
-from shortlist.mechanisms.base import Mechanism
-from shortlist.mechanisms.canonical import CanonicalTopK
-from shortlist.mechanisms.canonical_limited import CanonicalLimitedDomain
-from shortlist.mechanisms.exponential_gap import ExponentialWithGap
-from shortlist.mechanisms.gaps import MeasuredTopK, TopKWithGaps
-from shortlist.mechanisms.guarded import GuardedTopK
-from shortlist.mechanisms.gumbel_values import GumbelTopKValues
-from shortlist.mechanisms.hybrids import HybridSparseVector, HybridTopK
-from shortlist.mechanisms.joint import JointTopK
-from shortlist.mechanisms.large_gap import LargeGap
-from shortlist.mechanisms.limited_domain import LimitedDomainTopK
-from shortlist.mechanisms.noisy_max import NoisyMax
-from shortlist.mechanisms.oneshot import OneshotTopK
-from shortlist.mechanisms.sparse_vector import SparseVector
-from shortlist.mechanisms.stable import StableTopK
+from shortlist.mechanisms.contract import Mechanism
+from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
+from shortlist.mechanisms.canonical_limited.mechanism import CanonicalLimitedDomain
+from shortlist.mechanisms.exponential_gap.mechanism import ExponentialWithGap
+from shortlist.mechanisms.gaps.mechanism import MeasuredTopK, TopKWithGaps
+from shortlist.mechanisms.guarded.mechanism import GuardedTopK
+from shortlist.mechanisms.gumbel_values.mechanism import GumbelTopKValues
+from shortlist.mechanisms.hybrids.mechanism import HybridSparseVector, HybridTopK
+from shortlist.mechanisms.joint.mechanism import JointTopK
+from shortlist.mechanisms.large_gap.mechanism import LargeGap
+from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
+from shortlist.mechanisms.noisy_max.mechanism import NoisyMax
+from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
+from shortlist.mechanisms.sparse_vector.mechanism import SparseVector
+from shortlist.mechanisms.stable.mechanism import StableTopK
 
 __all__ = [
     "CanonicalLimitedDomain",

@@ -141,7 +141,7 @@ class Plan:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The epsilon of each mechanism, or how far each gets, as bars. Returns a matplotlib Axes."""
-        from shortlist.report.plans import plot_plan
+        from shortlist.pages.plan_plot import plot_plan
 
         return plot_plan(self, ax)
 

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from shortlist.laws.lower_bound import most_success
+from shortlist.exact.lower_bound import most_success
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
-from shortlist.mechanisms.base import check_studied, checked_k
+from shortlist.mechanisms.contract import check_studied, checked_k
 from shortlist.privacy import PureDP
 from shortlist.scores import Scores, as_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from shortlist.laws.quality import Quality
+    from shortlist.exact.quality import Quality
 
 
 class Studied(Protocol):
@@ -94,7 +94,7 @@ class Comparison:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """P[the released set is a true top k] over epsilon, one curve for each mechanism. Returns a matplotlib Axes."""
-        from shortlist.report.plots import plot_comparison
+        from shortlist.pages.plots import plot_comparison
 
         return plot_comparison(self, ax)
 

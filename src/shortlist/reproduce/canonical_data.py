@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortlist.laws.lower_bound import least_epsilon, most_success
+from shortlist.exact.lower_bound import least_epsilon, most_success
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.reproduce.canonical_epsilon import JOINT_CELLS
 from shortlist.reproduce.contest import BOUND, COLOURS, DASHES, ENTRANTS, GUARDED, JOINT, ONE_SHOT, OURS, PAPER, PEELING

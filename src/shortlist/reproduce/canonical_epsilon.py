@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortlist.laws.lower_bound import least_epsilon
+from shortlist.exact.lower_bound import least_epsilon
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.reproduce.contest import BOUND, COLOURS, ENTRANTS, GUARDED, JOINT, MARKS, OURS, PEELING
 from shortlist.reproduce.data import SHAPES, Counts, counts, origin

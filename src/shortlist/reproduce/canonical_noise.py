@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist.mechanisms import CanonicalTopK, OneshotTopK
-from shortlist.report.plots import PALETTE
+from shortlist.pages.plots import PALETTE
 from shortlist.reproduce.data import Counts, counts, origin, zipf
 from shortlist.reproduce.experiment import CANONICAL, Columns, Experiment, Line, Result, Setting, verdict
 from shortlist.reproduce.figures import Row, canvas, columns_of, curve, legend, log_axis, name, rows_of

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortlist.laws.lower_bound import least_epsilon
+from shortlist.exact.lower_bound import least_epsilon
 from shortlist.planning.goals import recall_of
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.reproduce.contest import (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
 from shortlist.planning.compare import Studied
-from shortlist.report.plots import INK, PALETTE
+from shortlist.pages.plots import INK, PALETTE
 
 PEELING, ONE_SHOT, JOINT = "peeling, Gumbel", "one-shot, exponential", "joint"
 PAPER, OURS, GUARDED, BOUND = "canonical, paper's loss", "canonical, gap-aware", "guarded (default)", "lower bound"

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.noise.entropy import Source
-from shortlist.noise.kinds import LAPLACE
+from shortlist.sampling.entropy import Source
+from shortlist.exact.noise_distributions import LAPLACE
 from shortlist.reproduce.experiment import Setting
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from shortlist.noise.entropy import Seeded
+from shortlist.sampling.entropy import Seeded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

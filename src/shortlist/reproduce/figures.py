@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from shortlist.report.plots import INK, PALETTE, SOFT
+from shortlist.pages.plots import INK, PALETTE, SOFT
 from shortlist.reproduce.experiment import Columns
 
 if TYPE_CHECKING:

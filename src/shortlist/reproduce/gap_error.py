@@ -9,7 +9,7 @@ import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.mechanisms import SparseVector, TopKWithGaps
-from shortlist.noise.entropy import Source
+from shortlist.sampling.entropy import Source
 from shortlist.release import Release
 from shortlist.reproduce.data import laplace, market, shuffled
 from shortlist.reproduce.experiment import FREE_GAP, Columns, Experiment, Line, Result, Setting, verdict

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist.mechanisms import SparseVector
-from shortlist.mechanisms.sparse_vector import least_variance_share
+from shortlist.mechanisms.sparse_vector.mechanism import least_variance_share
 from shortlist.reproduce.experiment import FREE_GAP, Columns, Experiment, Line, Result, Setting, verdict
 from shortlist.reproduce.figures import OURS, THEIRS, canvas, columns_of, curve, legend, log_axis, name, rows_of
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.privacy import ApproxDP, BoundedRange, GumbelDP, PureDP, calibrate
-from shortlist.report.plots import PALETTE, SOFT
+from shortlist.pages.plots import PALETTE, SOFT
 from shortlist.reproduce.experiment import GUMBEL, Columns, Experiment, Line, Result, Setting
 from shortlist.reproduce.figures import canvas, columns_of, curve, legend, log_axis, name, rows_of
 

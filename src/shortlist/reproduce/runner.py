@@ -74,7 +74,7 @@ def _finish_named(folder: Path, setting: Setting, name: str) -> Record:
 
 def write_index(folder: Path) -> None:
     """The report on every record in the folder, in the order of the catalogue."""
-    from shortlist.report.study import write_study
+    from shortlist.reproduce.study_page import write_study
     from shortlist.reproduce.catalogue import EXPERIMENTS
 
     found = [record for name in EXPERIMENTS if (record := read(folder, name)) is not None]

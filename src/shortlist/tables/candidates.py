@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from shortlist._imports import IMPORTS
-from shortlist.tables.kinds import Kind, Row, fitted
-from shortlist.tables.reading import in_one_sentence
+from shortlist.tables.column_types import Kind, Row, fitted
+from shortlist.tables.errors import in_one_sentence
 
 UNREAD = "the candidates cannot be read"
 WRONG = "candidates must be a list, a series, a frame, a path or a query that gives the item columns"

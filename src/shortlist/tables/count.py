@@ -8,7 +8,7 @@ from typing import Any
 
 from shortlist._reading import checked_flag
 from shortlist.scores import Scores
-from shortlist.tables.held import Engine, Held, Uncounted
+from shortlist.tables.remote_scores import Engine, Held, Uncounted
 from shortlist.tables.question import Question
 
 Progress = Callable[[float], None]

@@ -16,7 +16,7 @@ from typing import IO, Any, TypeVar
 
 import numpy as np
 
-from shortlist.tables.reading import TableError
+from shortlist.tables.errors import TableError
 
 BLOCK = 1 << 24
 """Bytes that are looked at together."""

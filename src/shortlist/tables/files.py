@@ -19,9 +19,9 @@ from shortlist._imports import IMPORTS
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.dialect import MARK, Dialect, read
-from shortlist.tables.kinds import kind_of
+from shortlist.tables.column_types import kind_of
 from shortlist.tables.question import Question
-from shortlist.tables.reading import TableError, in_one_sentence
+from shortlist.tables.errors import TableError, in_one_sentence
 
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet",

@@ -9,8 +9,8 @@ from typing import Any
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.question import Question
-from shortlist.tables.reading import fresh, in_one_sentence
-from shortlist.tables.released import own_frame
+from shortlist.tables.errors import fresh, in_one_sentence
+from shortlist.frames import own_frame
 
 
 def count_relation(relation: Any, question: Question, candidates: object) -> sql.Counts:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shortlist._reading import Frame
-from shortlist.tables.held import Place
-from shortlist.tables.kinds import FIRST, LAST, Kind, Row, as_text, check_user, is_float, is_number, item_kind
+from shortlist.tables.remote_scores import Place
+from shortlist.tables.column_types import FIRST, LAST, Kind, Row, as_text, check_user, is_float, is_number, item_kind
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 
 Run = Callable[[str], list[Any]]

@@ -7,9 +7,9 @@ from itertools import product
 
 from flint import arb, fmpz
 
-from shortlist.audit.boxes import Law, Point
+from shortlist.audit.enumeration import Law, Point
 from shortlist.audit.broken.entry import Broken
-from shortlist.audit.curves import power, rational
+from shortlist.certified.curves import power, rational
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from shortlist.audit.boxes import Law, Point
+from shortlist.audit.enumeration import Law, Point
 from shortlist.audit.broken.entry import Broken
-from shortlist.audit.curves import custom
-from shortlist.audit.races import ordered_law, set_law
+from shortlist.certified.curves import custom
+from shortlist.certified.races import ordered_law, set_law
 from shortlist.privacy import ZCDP, ApproxDP
 
 Rng = Any

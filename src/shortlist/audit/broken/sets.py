@@ -9,10 +9,10 @@ from math import ceil
 
 from flint import arb
 
-from shortlist.audit.boxes import Law, Point
+from shortlist.audit.enumeration import Law, Point
 from shortlist.audit.broken.entry import Broken
-from shortlist.audit.curves import power, rational
-from shortlist.audit.races import choice_law
+from shortlist.certified.curves import power, rational
+from shortlist.certified.races import choice_law
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 
 Size = Callable[[int, int, int], Fraction]

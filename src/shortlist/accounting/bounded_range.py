@@ -1,0 +1,154 @@
+"""Bounded range: tight Renyi curve, one round, and many adaptive rounds (Theorem 16, 17, 29).
+
+All losses of one epsilon-bounded-range round lie in a window [t - epsilon, t], 0 <= t <= epsilon; the
+extreme laws put mass on its two ends only, and the adversary chooses t, in every round anew and knowing the
+loss so far.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from shortlist._arrays import Floats
+from shortlist.accounting.privacy_curves import ULP, Pair, Profile, symmetric, two_point, two_point_renyi
+
+WIDEST = 30.0
+"""The recursion is not tried for windows wider than this: there is nothing to gain."""
+TINY = 1e-290
+LONGEST_BLOCK = 300
+"""So many rounds at most are followed by the recursion; more are charged as a product of blocks."""
+
+
+def worst_window(epsilon: float, orders: Floats) -> Floats:
+    """epsilon - t for the window [t - epsilon, t] of greatest Renyi divergence.
+
+    e^{epsilon - t} = a / (a-1) * (1 - e^{-(a-1) epsilon}) / (1 - e^{-a epsilon}), the stationary point
+    (Theorem 16).
+    """
+    less = orders - 1
+    missing = np.exp(-less * epsilon) * math.expm1(-epsilon) / np.expm1(-orders * epsilon)
+    under: Floats = np.log1p(1 / less) + np.log1p(-np.minimum(missing, 1 - ULP))
+    return np.clip(under, 0.0, epsilon)
+
+
+def range_renyi(epsilon: float, orders: Floats) -> Floats:
+    """The greatest D_a under bounded range epsilon, at most min(a epsilon^2/8, epsilon); rounded up."""
+    under = worst_window(epsilon, orders)
+    chance = np.clip(np.expm1(-under) / math.expm1(-epsilon), 0.0, 1.0)
+    tight = two_point_renyi(chance, epsilon - under, -under, orders)
+    simple = np.minimum(orders * epsilon * epsilon / 8 * (1 + 4 * ULP), epsilon)
+    cancels = (orders * epsilon < 1e-3) | (orders < 1 + 1e-6)  # there the tight one loses its digits
+    return np.where(cancels, simple, np.minimum(tight, simple))
+
+
+def one_round(epsilon: float) -> Profile:
+    """The best window for each x, t = (x + epsilon)/2: (1 - e^{(x-epsilon)/2})^2 / (1 - e^{-epsilon}).
+
+    No single window attains it everywhere, but as a supremum of profiles it is itself the profile of a
+    dominating pair. Rounded up.
+    """
+
+    def half(x: Floats) -> Floats:
+        rise = np.expm1(np.minimum(x - epsilon, 0.0) / 2)
+        return rise * (rise / -math.expm1(-epsilon)) * (1 + 16 * ULP)  # the square alone may underflow
+
+    return symmetric(half)
+
+
+def worst_law(epsilon: float, order: float) -> Profile:
+    """Nearly the law of greatest D_order under bounded range epsilon; losses are multiples of epsilon/16."""
+    parts = round(16 * float(worst_window(epsilon, np.array([order]))[0]) / epsilon)
+    under = min(max(parts, 1), 15) * epsilon / 16
+    return two_point(epsilon - under, -under)
+
+
+def blocks(epsilon: float, rounds: int) -> Pair:
+    """A pair whose power dominates `rounds` adaptive rounds: blocks, each with the recursion's profile.
+
+    Where no block length divides `rounds`, the last block is rounded up.
+    """
+    length = min(range(LONGEST_BLOCK, 2 * LONGEST_BLOCK // 3, -1), key=lambda size: -(-rounds // size) * size)
+    length = min(length, rounds)
+    times = -(-rounds // length)
+    return Pair(many_rounds(epsilon, length), times, length * epsilon)
+
+
+def many_rounds(epsilon: float, rounds: int) -> Profile:
+    """V_rounds of the recursion, by chords in e^x between its grid points; rounded up."""
+    if rounds == 1:
+        return one_round(epsilon)
+    if epsilon < TINY:  # too small for a grid; together they are (rounds epsilon)-DP, hence of twice that range
+        return one_round(2 * rounds * epsilon)
+    step, values = _recursion(epsilon, rounds)
+
+    def half(x: Floats) -> Floats:
+        place = np.minimum(x / step, len(values) - 1.0)
+        cell = np.minimum(place.astype(np.int64), len(values) - 2)
+        share = np.expm1((place - cell) * step) / math.expm1(step)
+        share = np.clip(share - 1e-9, 0.0, 1.0)
+        chord: Floats = values[cell] + share * (values[cell + 1] - values[cell])
+        return chord
+
+    return symmetric(half)
+
+
+@lru_cache(maxsize=64)
+def _recursion(epsilon: float, rounds: int) -> tuple[float, Floats]:
+    """Grid step and V(0), V(step), V(2 step), ... after `rounds` rounds; rounded up.
+
+    V_0(x) = (1 - e^x)_+ and V_j(x) = max_t A(t) V_{j-1}(x - t) + B(t) V_{j-1}(x - t + epsilon), with A(t) =
+    P(loss = t) and B(t) = P(loss = t - epsilon) = (e^t - 1) / (e^epsilon - 1). V is kept on a grid that
+    divides epsilon. Beyond its top V is replaced by its value there (V decreases); below zero it follows by
+    symmetry (the mirror image of a window is a window).
+    """
+    reach = min(rounds * epsilon, rounds * epsilon**2 / 8 + 9 * epsilon * math.sqrt(rounds))
+    cells = min(max(int(math.sqrt(WORK * epsilon / (rounds * reach))), 6), 256)
+    step = epsilon / cells
+    top = math.ceil(reach / step)
+    below = -step * np.arange(cells, 0, -1)
+    values = np.zeros(top + 1)
+    for _ in range(rounds):
+        mirrored = -np.expm1(below) + np.exp(below) * values[cells:0:-1]
+        values = _one_more(np.concatenate([mirrored, values, np.full(cells, values[-1])]), cells, epsilon)
+    return step, values
+
+
+def _one_more(values: Floats, cells: int, epsilon: float) -> Floats:
+    """V_j at 0, step, ..., top from V_{j-1} at -epsilon, ..., top + epsilon.
+
+    Between grid points V is replaced by its chord in e^x, which lies above it because V is convex in e^x.
+    Let x - t be in the cell that starts `back + 1` steps below x, and w = e^{x-t} relative to its start.
+    Both values of V are then linear in w and B is r/w - 1 over e^epsilon - 1, so the objective is constant
+    - a w - b/w with a, b >= 0: its maximum over the cell is at sqrt(b/a), or at an end. The maximum over t
+    is exact for the chords; each round adds their error, of second order and upwards.
+    """
+    step = epsilon / cells
+    odds = 1 / math.expm1(epsilon)
+    slopes = np.diff(values) / math.expm1(step)
+    near, far = slice(0, -cells), slice(cells, None)
+    starts, slope, far_slope = values[:-1][near], slopes[near], slopes[far]
+    far_starts = values[:-1][far]
+    fall = (1 + odds) * slope - odds * far_slope
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bend = np.sqrt(odds * (starts - slope - far_starts + far_slope) / -fall)
+    bend = np.where(np.isfinite(bend), bend, 1.0)
+    points = len(values) - 2 * cells
+    best = np.zeros(points)
+    for back in range(cells):
+        here = slice(cells - 1 - back, cells - 1 - back + points)
+        rise = math.exp((back + 1) * step)
+        w = np.clip(math.sqrt(rise) * bend[here], 1.0, math.exp(step))
+        low = np.clip((rise / w - 1) * odds, 0.0, 1.0)
+        np.maximum(
+            best,
+            (1 - low) * (starts[here] + slope[here] * (w - 1)) + low * (far_starts[here] + far_slope[here] * (w - 1)),
+            out=best,
+        )
+    return np.minimum(best * (1 + 64 * ULP), 1.0)
+
+
+WORK = 1.2e7
+"""Cells visited by one recursion: sets its grid, hence its time (a quarter of a second) and its slack."""

@@ -1,0 +1,194 @@
+"""What is audited: something that draws outputs for an input, as fast as it allows."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, product
+from typing import Any
+
+import numpy as np
+
+from shortlist.audit.enumeration import Point, neighbours
+from shortlist.audit.fingerprints import fingerprint
+from shortlist.audit.encoding import Sample, label_number, read_each, read_many
+from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, GuardedTopK, HybridSparseVector, HybridTopK, JointTopK, LargeGap, LimitedDomainTopK, Mechanism, SparseVector, StableTopK
+from shortlist.mechanisms.contract import Draws
+from shortlist.sampling.entropy import SECURE, Seeded, Source
+from shortlist.scores import Scores
+
+UNKNOWN = (StableTopK, LimitedDomainTopK, CanonicalLimitedDomain)
+"""For counts of labels that come from the data: their inputs are histograms, and neighbours one more user."""
+
+ONE_BY_ONE = (CanonicalTopK, GuardedTopK, JointTopK, CanonicalLimitedDomain)
+"""Their draws take tens of microseconds, one after the other: smaller jobs."""
+
+LAST = np.iinfo(np.int64).max
+
+Draw = Callable[[Any, int, int | None], Sample]
+"""(input, how many, seed or None) -> that many independent draws."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A black box. `parallel` only if its draws are independent between processes; `batch` draws make a job.
+
+    `code` tells apart what has the same name.
+    """
+
+    name: str
+    draw: Draw
+    batch: int
+    parallel: bool
+    repeatable: bool
+    code: str = ""
+
+
+def target_of(subject: object, *, monotone: bool = False) -> Target:
+    """A mechanism of ours, or anybody's function of scores: f(scores), f(scores, rng=), f(scores, draws=, rng=).
+
+    A function without `rng` has randomness of its own, which forked workers would repeat: it runs in this process.
+    One that takes `draws` returns all draws at once: an array with a row each, a pair of arrays, or a list.
+    """
+    if isinstance(subject, Target):
+        return subject
+    if isinstance(subject, Mechanism):
+        return _mechanism(subject, monotone)
+    if callable(subject):
+        return _function(subject)
+    raise TypeError("audit a mechanism, such as NoisyMax(epsilon=1.0), or a function from scores to an output")
+
+
+def scores_of(mechanism: Mechanism, x: Point | Scores, monotone: bool) -> Scores:
+    """The scores at this point of a box; for unknown domains the labels that are there, and nothing of the others."""
+    if isinstance(x, Scores):
+        return x
+    if isinstance(mechanism, UNKNOWN):
+        return Scores({f"label {i}": count for i, count in enumerate(x) if count}, monotone=True, public=False)
+    return Scores(list(x), monotone=monotone)
+
+
+def source_of(seed: int | None) -> Source:
+    return SECURE if seed is None else Seeded(seed)
+
+
+def _mechanism(mechanism: Mechanism, monotone: bool) -> Target:
+    """Its own draws, many at a time, if they are its own: a subclass may change single draws alone."""
+    if _where(mechanism, "_draw") < _where(mechanism, "release_many"):
+        return single_releases(mechanism, monotone=monotone)
+
+    def draw(x: Any, draws: int, seed: int | None) -> Sample:
+        scores = scores_of(mechanism, x, monotone)
+        found = mechanism.release_many(scores, draws=draws, rng=source_of(seed))
+        found = found if isinstance(found, Draws) else Draws(found.reshape(draws, -1))
+        if not scores.public and not isinstance(mechanism, LargeGap):  # whose numbers are ranks
+            found = _labelled(found, scores, mechanism.ordered)
+        return read_many(found, draws)
+
+    batch = 20_000 if isinstance(mechanism, ONE_BY_ONE) else 250_000
+    return Target(repr(mechanism), draw, batch, True, True)
+
+
+def single_releases(mechanism: Mechanism, *, monotone: bool = False) -> Target:
+    """One release after the other: slower, and all that a release shows."""
+
+    def draw(x: Any, draws: int, seed: int | None) -> Sample:
+        scores, source = scores_of(mechanism, x, monotone), source_of(seed)
+        return read_each([mechanism.release(scores, rng=source) for _ in range(draws)])
+
+    return Target(f"releases of {mechanism!r}", draw, 1_000, True, True)
+
+
+def _where(mechanism: Mechanism, method: str) -> int:
+    """How far up in its class hierarchy a method stands."""
+    return next(place for place, kind in enumerate(type(mechanism).__mro__) if method in vars(kind))
+
+
+def _labelled(found: Draws, scores: Scores, ordered: bool) -> Draws:
+    """The same with a number for each label in place of its position, which is nobody's business and may differ."""
+    numbers = np.array([*map(label_number, scores._named(range(scores._size))), -1])
+    named = numbers[found.indices]
+    if not ordered:
+        named = np.sort(np.where(named < 0, LAST, named), axis=1)
+        named[named == LAST] = -1
+    return replace(found, indices=named)
+
+
+def _function(function: Callable[..., Any]) -> Target:
+    try:
+        names = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        names = {}  # type: ignore[assignment]
+    takes_rng, takes_draws = "rng" in names, "draws" in names
+
+    def draw(x: Any, draws: int, seed: int | None) -> Sample:
+        scores = np.array(x, np.float64) if isinstance(x, tuple) else x
+        extra: dict[str, Any] = {"rng": np.random.default_rng(seed)} if takes_rng else {}
+        if takes_draws:
+            return read_many(function(scores, draws=draws, **extra), draws)
+        return read_each([function(scores, **extra) for _ in range(draws)])
+
+    batch = 100_000 if takes_draws else 2_000
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return Target(name, draw, batch, takes_rng, takes_rng, fingerprint(function))
+
+
+def default_size(subject: object) -> int:
+    """How many scores to try: enough for k winners and two losers, or for a guard to exist."""
+    k = getattr(subject, "k", None)
+    if isinstance(subject, GuardedTopK):
+        return 2 * subject.k
+    return max(3, (k or 1) + 2) if isinstance(k, int) else 3
+
+
+def default_pairs(subject: object, d: int, *, monotone: bool = False) -> Iterator[tuple[Point, Point]]:
+    """Neighbours to try, the most telling first: few special ones, then all those of a small box."""
+    if isinstance(subject, UNKNOWN):
+        yield from _histograms(d)
+        return
+    level = (
+        getattr(subject, "threshold", 0) if isinstance(subject, SparseVector | HybridTopK | HybridSparseVector) else 0
+    )
+    box = neighbours(d, 2, monotone=monotone, everywhere=not getattr(subject, "exchangeable", True))
+    seen = set()
+    for x, y in chain(_special(d, monotone), box if d <= 4 else ()):
+        moved = tuple(value + level for value in x), tuple(value + level for value in y)
+        if x != y and moved not in seen:
+            seen.add(moved)
+            yield moved
+
+
+def _histograms(d: int) -> Iterator[tuple[Point, Point]]:
+    """Nobody and one user with labels of her own, a label that enters a full list, and gaps that close."""
+    for base in (
+        (0,) * d,
+        (1,) * (d - 1) + (0,),
+        (3,) + (0,) * (d - 1),
+        tuple(range(d, 0, -1)),
+        (4, 4) + (1,) * (d - 2),
+    ):
+        for move in ((1,) * d, (0,) * (d - 1) + (1,), (0,) + (1,) * (d - 1), (1,) + (0,) * (d - 1)):
+            yield base, tuple(a + b for a, b in zip(base, move, strict=True))
+
+
+def _special(d: int, monotone: bool) -> Iterator[tuple[Point, Point]]:
+    """One against the rest, half against half, and all together, from a few shapes of scores."""
+    half = d // 2
+    bases = [
+        (0,) * d,
+        (1,) + (0,) * (d - 1),
+        (0,) * (d - 1) + (1,),
+        (2,) + (0,) * (d - 1),
+        (0,) * (d - 1) + (-2,),
+        (1,) * half + (0,) * (d - half),
+        tuple(range(d, 0, -1)),
+        (3,) * half + (0,) * (d - half),
+    ]
+    up: list[Point] = [(1,) + (0,) * (d - 1), (0,) + (1,) * (d - 1), (1,) * half + (0,) * (d - half), (1,) * d]
+    up += [(0,) * (d - 1) + (1,), (1,) * (d - 1) + (0,)]
+    down: list[Point] = [tuple(-one for one in move) for move in up]
+    apart: list[Point] = [(1,) + (-1,) * (d - 1), (-1,) + (1,) * (d - 1), (1,) * half + (-1,) * (d - half)]
+    apart += [tuple(-one for one in apart[-1]), (1,) * (d - 1) + (-1,), (-1,) * (d - 1) + (1,)]
+    for base, move in product(bases, up + down if monotone else apart + up + down):
+        yield base, tuple(a + b for a, b in zip(base, move, strict=True))

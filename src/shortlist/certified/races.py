@@ -1,0 +1,245 @@
+"""Certified laws of noisy races: who wins, in which order, by which gaps.
+
+One winner (Proposition 54), peeling (Theorem 57), lists with gaps (Theorem 80, 81).
+
+Every number is a ball. Gumbel noise has closed forms; exponential, Laplace and custom noise are sums of exponentials;
+logistic and half-logistic noise are integrated by Arb, with a proved error, in t = e^-z, where they are rational.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import combinations, permutations
+
+from flint import acb, arb, arb_poly, fmpq
+
+from shortlist.certified.curves import NAMED, Curve, Pieces, below, density, power, product, rational, survival
+
+Number = int | float | Fraction
+Chances = dict[tuple[int, ...], arb]
+
+
+def ordered_law(x: Sequence[Number], k: int, noise: str | Pieces, scale: Number) -> Chances:
+    """{(i_1, .., i_k): P[they are the k largest of x_i + scale N_i, in that order]}; k <= 2 unless noise is Gumbel."""
+    s = _placed(x)
+    wide = rational(scale)
+    if noise == "gumbel":
+        return {order: _plackett_luce(order, s, wide) for order in permutations(range(len(s)), k)}
+    if k > 2:
+        raise ValueError("the order of more than two winners is enumerated for Gumbel noise only")
+    race = _race(noise, wide, s)
+    law = {}
+    for order in permutations(range(len(s)), k):
+        others = [i for i in range(len(s)) if i not in order]
+        law[order] = race([order[-1]], others, list(order[:-1]))
+    return law
+
+
+def set_law(x: Sequence[Number], k: int, noise: str | Pieces, scale: Number) -> Chances:
+    """{sorted set: P[it holds the k largest]}: an integral over the finish of the best loser."""
+    s, wide = _placed(x), rational(scale)
+    if len(s) == k:
+        return {tuple(range(k)): arb(1)}
+    if noise == "gumbel":
+        law: Chances = {}
+        for order, chance in ordered_law(x, k, noise, scale).items():
+            key = tuple(sorted(order))
+            law[key] = law.get(key, arb(0)) + chance
+        return law
+    race = _race(noise, wide, s)
+    law = {}
+    for chosen in combinations(range(len(s)), k):
+        losers = [i for i in range(len(s)) if i not in chosen]
+        law[chosen] = sum(
+            (race([best], [j for j in losers if j != best], list(chosen)) for best in losers), start=arb(0)
+        )
+    return law
+
+
+def gap_density(x: Sequence[Number], order: Sequence[int], gaps: Sequence[Number], noise: Pieces, scale: Number) -> arb:
+    """The density of "these win, in this order and by these gaps", the last one being to the best loser."""
+    s, wide = _placed(x), rational(scale)
+    winners = product(density(noise, wide, s[i] - ahead) for i, ahead in zip(order, leads(gaps), strict=True))
+    losers = [j for j in range(len(s)) if j not in order]
+    return best_of(winners, [s[j] for j in losers], noise, wide).integral()
+
+
+def best_of(factor: Curve, places: Sequence[fmpq], noise: Pieces, scale: fmpq) -> Curve:
+    """factor(z) times the density at z of the largest of places + scale N."""
+    total: Curve | None = None
+    for best in range(len(places)):
+        others = [below(noise, scale, place) for j, place in enumerate(places) if j != best]
+        one = product([factor, density(noise, scale, places[best]), *others])
+        total = one if total is None else total + one
+    assert total is not None
+    return total
+
+
+def leads(gaps: Sequence[Number]) -> list[fmpq]:
+    """How far each winner is ahead of the best loser."""
+    total, result = fmpq(0), []
+    for gap in reversed(gaps):
+        total += rational(gap)
+        result.append(total)
+    return result[::-1]
+
+
+def choice_law(exponents: Sequence[Number], noise: str) -> list[arb]:
+    """P[candidate i has the largest exponent_i + N_i] for many candidates: Gumbel or exponential noise of scale 1."""
+    best = max(exponents)
+    chance = [power(rational(Fraction(one) - Fraction(best))) for one in exponents]
+    if noise == "gumbel":
+        total = sum(chance, start=arb(0))
+        return [one / total for one in chance]
+    return [p * sum(_moments(without), start=arb(0)) for p, without in _left_out(chance)]
+
+
+def guarded_choice(exponents: Sequence[Number], guard: arb, share: Fraction) -> tuple[list[arb], arb]:
+    """(P[candidate i wins], P[the guard does]): exponential noise of rate 1, of rate `share` for the guard at `guard`.
+
+    In s = e^-finish, candidate i arrives before s with probability p_i s, the guard with (s e^v)^a; all finish by
+    the smaller of 1 and e^-v.
+    """
+    best = max(exponents)
+    chance = [power(rational(Fraction(one) - Fraction(best))) for one in exponents]
+    v, a = guard - arb(rational(best)), arb(rational(share))
+    end = arb(1) if v <= 0 else (-v).exp()
+    if not (v <= 0 or v >= 0):
+        raise ArithmeticError("the guard ties with the best candidate: more precision is needed")
+    law = []
+    for p, without in _left_out(chance):
+        total = arb(0)
+        for r, coefficient in enumerate(without.coeffs()):
+            total += coefficient * (end ** (r + 1) / (r + 1) - (a * v).exp() * end ** (r + 1 + a) / (r + 1 + a))
+        law.append(p * total)
+    return law, 1 - sum(law, start=arb(0))
+
+
+def _left_out(chance: list[arb]) -> list[tuple[arb, arb_poly]]:
+    """(p_i, prod_{j != i} (1 - p_j s)) for every i; equal chances share their product."""
+    known: dict[str, arb_poly] = {}
+    result = []
+    for i, p in enumerate(chance):
+        key = p.str(50)
+        if key not in known:
+            rest = arb_poly([1])
+            for j, other in enumerate(chance):
+                if j != i:
+                    rest *= arb_poly([1, -other])
+            known[key] = rest
+        result.append((p, known[key]))
+    return result
+
+
+def _moments(poly: arb_poly) -> list[arb]:
+    return [coefficient / (r + 1) for r, coefficient in enumerate(poly.coeffs())]
+
+
+def _placed(x: Sequence[Number]) -> list[fmpq]:
+    return [rational(value) for value in x]
+
+
+def _plackett_luce(order: Sequence[int], s: list[fmpq], scale: fmpq) -> arb:
+    weights = [power((value - max(s)) / scale) for value in s]
+    left, chance = sum(weights, start=arb(0)), arb(1)
+    gone: set[int] = set()
+    for i in order:
+        chance *= weights[i] / left
+        gone.add(i)
+        left = sum((w for j, w in enumerate(weights) if j not in gone), start=arb(0))
+    return chance
+
+
+Race = Callable[[list[int], list[int], list[int]], arb]
+"""The integral over z of the densities of some, times the chances that others are below z, and some above."""
+
+
+def _race(noise: str | Pieces, scale: fmpq, s: list[fmpq]) -> Race:
+    if noise == "gaussian":
+        return _gaussian_race([value / scale for value in s])
+    if isinstance(noise, str) and noise not in NAMED:
+        return _smooth_race(noise, [value / scale for value in s])
+    pieces = NAMED[noise] if isinstance(noise, str) else noise
+    at = [density(pieces, scale, value) for value in s]
+    under = [below(pieces, scale, value) for value in s]
+    over = [survival(pieces, scale, value) for value in s]
+
+    def race(here: list[int], lower: list[int], higher: list[int]) -> arb:
+        factors = [at[i] for i in here] + [under[i] for i in lower] + [over[i] for i in higher]
+        return product(factors).integral()
+
+    return race
+
+
+def _gaussian_race(s: list[fmpq]) -> Race:
+    """Integrals of normal densities and distribution functions, which are entire; what lies beyond is bounded."""
+    reach = 12
+    start, end = arb(min(s) - reach), arb(max(s) + reach)
+    beyond = (arb(reach) / arb(2).sqrt()).erfc()  # the density's mass outside, whatever the other factors are
+
+    def race(here: list[int], lower: list[int], higher: list[int]) -> arb:
+        (place,) = here
+
+        def integrand(z: acb, _: bool) -> acb:
+            value = (-((z - arb(s[place])) ** 2) / 2).exp() / (2 * arb.pi()).sqrt()
+            for i in lower:
+                value *= ((arb(s[i]) - z) / arb(2).sqrt()).erfc() / 2
+            for i in higher:
+                value *= ((z - arb(s[i])) / arb(2).sqrt()).erfc() / 2
+            return value
+
+        inside = acb.integral(integrand, start, end, rel_tol=arb(2) ** -60, abs_tol=arb(2) ** -60).real
+        return inside + arb(0).union(beyond)
+
+    return race
+
+
+# Logistic and half-logistic noise. With a = e^-(z - s): density w.r.t. z over a, distribution function, survival.
+
+Rational = Callable[[acb], acb]
+_FALLING: dict[str, tuple[Rational, Rational, Rational]] = {
+    "logistic": (lambda a: 1 / (1 + a) ** 2, lambda a: 1 / (1 + a), lambda a: a / (1 + a)),
+    "half-logistic": (lambda a: 2 / (1 + a) ** 2, lambda a: (1 - a) / (1 + a), lambda a: 2 * a / (1 + a)),
+}
+
+
+def _smooth_race(noise: str, s: list[fmpq]) -> Race:
+    if noise not in _FALLING:
+        raise ValueError(f"no certified law is known for {noise} noise")
+
+    def race(here: list[int], lower: list[int], higher: list[int]) -> arb:
+        if noise == "logistic":  # symmetric: below 0 it is the mirror image, with lower and higher exchanged
+            turned = [-value for value in s]
+            return _panel(noise, s, here, lower, higher, 0, 1) + _panel(noise, turned, here, higher, lower, 0, 1)
+        least = max(s[i] for i in here + lower)
+        levels = [*sorted({s[i] for i in higher if s[i] > least}, reverse=True), least]
+        total, start = arb(0), arb(0)
+        for bottom in levels:
+            end = power(-bottom)
+            unsure = [i for i in higher if s[i] <= bottom]  # whoever starts above this panel is higher for sure
+            total += _panel(noise, s, here, lower, unsure, start, end)
+            start = end
+        return total
+
+    return race
+
+
+def _panel(
+    noise: str, s: list[fmpq], here: list[int], lower: list[int], higher: list[int], start: arb | int, end: arb | int
+) -> arb:
+    """The integral over t = e^-z from start to end. There is one density in it, whose e^-z cancels dz = -dt / t."""
+    rise, under, over = _FALLING[noise]
+    weight = [power(value) for value in s]
+
+    def integrand(t: acb, _: bool) -> acb:
+        value = acb(1)
+        for i in here:
+            value *= weight[i] * rise(t * weight[i])
+        for i in lower:
+            value *= under(t * weight[i])
+        for i in higher:
+            value *= over(t * weight[i])
+        return value
+
+    return acb.integral(integrand, start, end).real

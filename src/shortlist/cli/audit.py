@@ -1,0 +1,143 @@
+"""`shortlist audit`: attack a mechanism, prove it on a box, or run the catalogue of broken ones."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from shortlist.audit import audit as attack
+from shortlist.audit.attack import Found
+from shortlist.privacy import ApproxDP, Guarantee, PureDP
+
+MOST_OUTCOMES = 3
+"""The box is tried with at most so many winners."""
+
+
+def audit(
+    name: Annotated[
+        str | None, typer.Argument(help="A mechanism by name, or FILE.py:FUNCTION, anybody's.", show_default=False)
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="What it claims: epsilon, pure unless there is a delta.")] = 1.0,
+    delta: Annotated[float | None, typer.Option(help="What it claims: delta.")] = None,
+    k: Annotated[
+        int | None, typer.Option("-k", min=1, help="How many winners; 1, or what the mechanism needs.")
+    ] = None,
+    trials: Annotated[int, typer.Option(min=1000, help="Draws from each of two neighbours.")] = 1_000_000,
+    confidence: Annotated[float, typer.Option(help="That of the bound.")] = 0.999,
+    d: Annotated[int | None, typer.Option("-d", min=1, help="How many scores to try.")] = None,
+    monotone: Annotated[bool, typer.Option(help="One person moves all scores the same way.")] = False,
+    seed: Annotated[int | None, typer.Option(help="For repetition; secure randomness if left out.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; all cores if left out.")] = None,
+    resume: Annotated[str | None, typer.Option(help="A file to note what was done, and to go on from.")] = None,
+    catalogue: Annotated[bool, typer.Option("--catalogue", help="Catch every broken mechanism we know.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
+) -> None:
+    """A lower bound on the true epsilon. Exit code 1 if the claim is violated (or a broken mechanism escapes)."""
+    if catalogue:
+        _catalogue(seed, as_json)
+        return
+    if name is None:
+        from shortlist.audit.names import names
+
+        raise typer.BadParameter(f"name a mechanism ({', '.join(names())}), FILE.py:FUNCTION, or --catalogue")
+    claim = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
+    subject = _subject(name, k, claim)
+    proof = _proof(subject, monotone)
+    found = attack(
+        subject, claim=claim, trials=trials, confidence=confidence, d=d, monotone=monotone, seed=seed, workers=workers,
+        resume=resume,
+    )  # fmt: skip
+    refuted = found.violated or (proof is not None and not proof.holds)
+    if as_json:
+        typer.echo(json.dumps(_facts(found, str(proof) if proof is not None else None)))
+    else:
+        typer.echo(str(found))
+        one, two = found.pair
+        typer.echo(f"{2 * found.tested:,} draws of one event at {found.rate:,.0f} a second, on {one} and {two}")
+        typer.echo(str(proof) if proof is not None else "no certified law is known for it: nothing proved on a box")
+    if refuted:
+        raise typer.Exit(1)
+
+
+def _subject(name: str, k: int | None, claim: PureDP | ApproxDP) -> Any:
+    from shortlist.audit.names import function_in, mechanism_named
+
+    if ":" in name:
+        return function_in(name)
+    return mechanism_named(name, k if k is not None else 3 if name == "guarded" else 1, claim)
+
+
+def _proof(mechanism: Any, monotone: bool) -> Any:
+    """The box, where a certified law is known and small."""
+    from shortlist.audit.prove import MAKERS, prove_mechanism
+    from shortlist.audit.black_box import default_size
+
+    k = getattr(mechanism, "k", 1)
+    known: bool = isinstance(mechanism, tuple(MAKERS))
+    if not known or k > MOST_OUTCOMES:
+        return None
+    return prove_mechanism(mechanism, d=min(default_size(mechanism), 6), top=1, monotone=monotone)
+
+
+def _facts(found: Found, proof: str | None) -> dict[str, Any]:
+    return {
+        "subject": found.name,
+        "epsilon_lower": found.epsilon_lower,
+        "confidence": found.confidence,
+        "violated": found.violated,
+        "claim": str(found.claim),
+        "trials": found.trials,
+        "box": proof,
+    }
+
+
+def claimed(claim: Guarantee) -> str:
+    """A claim in few letters, for tables."""
+    return str(claim).replace("epsilon=", "").replace("delta=", "").replace("rho=", "")
+
+
+def _catalogue(seed: int | None, as_json: bool) -> None:
+    from shortlist.audit.broken import catch_all
+
+    rows = []
+    for caught in catch_all(seed=seed):
+        entry = caught.entry
+        bound = None if caught.epsilon_lower is None else round(caught.epsilon_lower, 3)
+        rows.append(
+            {
+                "mechanism": entry.name,
+                "claim": claimed(entry.claim),
+                "caught by": caught.by or "NOT CAUGHT",
+                "trials": caught.trials,
+                "epsilon at least": bound,
+                "box": caught.evidence,
+            }
+        )
+    if as_json:
+        typer.echo(json.dumps(rows))
+    else:
+        _print(rows)
+    escaped = [row["mechanism"] for row in rows if row["caught by"] == "NOT CAUGHT"]
+    if escaped:
+        typer.echo(f"not caught: {', '.join(map(str, escaped))}", err=True)
+        raise typer.Exit(1)
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(show_edge=False, pad_edge=False)
+    for column in ("mechanism", "claim", "caught by", "trials", "epsilon at least"):
+        table.add_column(
+            column, justify="right" if column in ("trials", "epsilon at least") else "left", overflow="fold"
+        )
+    for row in rows:
+        bound = row["epsilon at least"]
+        trials = f"{row['trials']:,}" if row["trials"] else "exact"
+        shown = f"{bound:.3f}" if bound is not None else row["box"].partition(": ")[2].partition(" on ")[0]
+        table.add_row(row["mechanism"], row["claim"], row["caught by"], trials, shown)
+    Console().print(table)
+    typer.echo(f"{sum(row['caught by'] != 'NOT CAUGHT' for row in rows)} of {len(rows)} caught")

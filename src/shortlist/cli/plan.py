@@ -1,0 +1,97 @@
+"""`shortlist plan`: which mechanism, and how much epsilon, before anything is spent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from zipfile import BadZipFile
+
+import typer
+
+from shortlist._reading import attempt
+from shortlist.cli.output import write_picture
+
+if TYPE_CHECKING:
+    from shortlist.planning import Plan
+
+
+def plan(
+    k: Annotated[int, typer.Option("-k", help="How many items.")],
+    shape: Annotated[str | None, typer.Option(help="The data in a word: zipf:1.1, geometric:0.9 or flat:200.")] = None,
+    items: Annotated[int | None, typer.Option(help="How many candidates, with --shape.")] = None,
+    users: Annotated[int | None, typer.Option(help="How many users, with --shape.")] = None,
+    scores: Annotated[
+        Path | None, typer.Option(help="Or PUBLIC counts: a .npy file, or a text file with one number a line.")
+    ] = None,
+    target: Annotated[float | None, typer.Option(help="What to reach: 0.99, or 0.9 for recall.")] = None,
+    goal: Annotated[str, typer.Option(help="top (all of the top k), great, good or recall.")] = "top",
+    epsilon: Annotated[float | None, typer.Option(help="Instead of a target: what each reaches with so much.")] = None,
+    delta: Annotated[float, typer.Option(help="For zCDP and approximate budgets and unknown domains.")] = 1e-6,
+    budget: Annotated[list[str] | None, typer.Option(help="pure, zcdp or approx; all if left out.")] = None,
+    domain: Annotated[list[str] | None, typer.Option(help="known or unknown candidates; both if left out.")] = None,
+    ordered: Annotated[bool, typer.Option("--ordered", help="Only what releases the order too.")] = False,
+    picture: Annotated[Path | None, typer.Option("--plot", help="Draw the table into this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
+) -> None:
+    """Rank the mechanisms for data described in a word. It never looks at private scores."""
+    from shortlist.planning import plan as planned
+
+    question: dict[str, Any] = {}
+    if scores is not None:
+        question = {"scores": _public_counts(scores), "monotone": True}
+    found = planned(
+        k=k, target=target, goal=goal, epsilon=epsilon, items=items, users=users, shape=shape, delta=delta,
+        budget=budget or ("pure", "zcdp", "approx"), domain=domain or ("known", "unknown"), ordered=ordered,
+        **question,
+    )  # fmt: skip
+    if picture is not None:
+        _draw(found, picture)
+    if as_json:
+        typer.echo(json.dumps(found.to_json()))
+    else:
+        _show(found)
+
+
+def _public_counts(path: Path) -> Any:
+    import numpy as np
+
+    unfit = f"--scores {path} must be a .npy file or a text file with one number a line"
+    read = np.load if path.suffix == ".npy" else lambda file: np.loadtxt(file, ndmin=1)
+    values: Any = attempt(lambda: read(path), (ValueError, EOFError, BadZipFile), unfit)
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
+        raise ValueError(f"--scores {path} must hold numbers")
+    whole = np.isfinite(values).all() and (np.abs(values) < 2.0**53).all() and np.array_equal(values, np.round(values))
+    return values.astype(np.int64) if whole else values
+
+
+def _draw(found: Plan, picture: Path) -> None:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ValueError("--plot needs matplotlib; install it with: pip install 'shortlist[plot]'") from None
+    figure = Figure(figsize=(8, 1.6 + 0.3 * max(len(found.rows), 3)), layout="constrained")
+    found.plot(figure.subplots())
+    write_picture(str(picture), figure, dpi=150, private=False)
+
+
+def _show(found: Plan) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    if not console.is_terminal:
+        typer.echo(str(found))
+        return
+    console.print(Text(found.described, style="bold"))
+    table = Table(show_edge=False, pad_edge=False)
+    columns = found.texts()
+    numbers = ("epsilon", "rho", "delta", "top", "great", "good", "recall")
+    for name in columns:
+        table.add_column(name, justify="right" if name in numbers else "left")
+    for place, cells in enumerate(zip(*columns.values(), strict=True)):
+        table.add_row(*map(Text, cells), style="bold green" if place == 0 else None)
+    console.print(table)
+    for line in found.beside():
+        console.print(Text(line))

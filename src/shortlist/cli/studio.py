@@ -1,0 +1,112 @@
+"""`shortlist studio`: a page on this machine, from a table to a private list, a receipt and the code."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+import webbrowser
+from pathlib import Path
+from typing import IO, Annotated
+
+import typer
+
+from shortlist._files import remove, sweep, temporary_name
+from shortlist._signals import COMMAND, Stopped
+
+if sys.platform != "win32":
+    import fcntl
+
+
+def studio(
+    folder: Annotated[Path, typer.Argument(help="The folder with tables and ledgers; no other is looked at.")] = Path(
+        "."
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
+    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No line for each request.")] = False,
+) -> None:
+    """Open a page, on this machine only, that goes from a table to a private list. Ctrl-C ends it."""
+    from shortlist.studio.folder import Folder
+    from shortlist.studio.server import Studio
+
+    offered = Folder.of(folder)
+    COMMAND.more = lambda: "what was booked stays booked"
+    _sweep()
+    with OwnFolder() as own:
+        tempfile.tempdir = str(own)  # whatever a count puts on the disk goes when the studio goes
+        with Studio(offered, port=port, log=(lambda line: None) if quiet else None) as server:
+            typer.echo(f"the studio is at {server.address}")
+            typer.echo("whoever has this address may spend your budget; Ctrl-C ends it")
+            if browser:
+                _show(server.address, own)
+            try:
+                server.serve_forever(poll_interval=0.1)
+            except (Stopped, KeyboardInterrupt):
+                with contextlib.suppress(OSError):  # after a hang-up there is nobody to tell
+                    typer.echo("the studio has ended; what was booked stays booked")
+    if server.answers.busy:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        sweep()
+        os._exit(0)  # a count that is under way cannot be asked to stop, and nobody is left to read its list
+
+
+PREFIX, LOCK = "shortlist-studio-", "in-use"
+SOON = 60.0
+"""Seconds within which a new folder is locked."""
+
+
+class OwnFolder:
+    """A private folder that goes with the studio, locked while it lives: the system unlocks it however that ends."""
+
+    def __init__(self) -> None:
+        self._path = Path(temporary_name(PREFIX))
+        self._lock: IO[str] | None = None
+
+    def __enter__(self) -> Path:
+        try:
+            self._path.mkdir(mode=0o700)
+            self._lock = open(self._path / f"{LOCK}-soon", "w")
+            _take(self._lock)
+            os.rename(self._lock.name, self._path / LOCK)  # what is called so is locked, or left over
+        except BaseException:
+            self.__exit__()
+            raise
+        return self._path
+
+    def __exit__(self, *_: object) -> None:
+        if self._lock is not None:
+            self._lock.close()
+        remove(str(self._path))
+
+
+def _take(file: IO[str], *, wait: bool = True) -> None:
+    """Lock a file; without waiting, an error if another process has it."""
+    if sys.platform != "win32":
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+
+def _sweep() -> None:
+    """Take away what studios of this user left that could not: they were killed, and counts may lie there."""
+    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if left.is_symlink() or (hasattr(os, "getuid") and left.stat().st_uid != os.getuid()):
+                continue
+            if (left / LOCK).exists():
+                with open(left / LOCK, "r+") as lock:
+                    _take(lock, wait=False)
+                    shutil.rmtree(left, ignore_errors=True)
+            elif time.time() - left.stat().st_mtime > SOON:
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _show(address: str, own: Path) -> None:
+    """Through a file that only this user may read: a browser's command line can be read by everybody."""
+    door = own / "open.html"
+    door.touch(mode=0o600)
+    door.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={address}">')
+    webbrowser.open(door.as_uri())

@@ -1,0 +1,119 @@
+"""What no mechanism can do: a bound on the epsilon of every private top-k (Theorem 128).
+
+Take integer counts, one person adding at most 1 to each. Choose a window of ranks around k, or pairs of ranks, and
+lower its scores to its lowest: then N sets look alike, and the right one has a chance of at most 1/N. The true counts
+are r persons away, and every person multiplies the chance of the right set by at most e^epsilon and the chance of a
+wrong one by at least e^-epsilon. So a mechanism that is right with probability 1 - b on every relabelling has
+
+    b >= 1 - f_r,   f_0 = 1/N,   f_{t+1} = min(e^eps f_t, 1 - e^-eps (1 - f_t)).
+
+It speaks of pure epsilon-DP, add-remove neighbours and counts. `docs/mechanisms/canonical.md` has the proof.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Values
+from shortlist.exact.binomials import ULPS, log_choose
+
+ENDS = 700
+"""Windows may end at so many ranks on either side; of more, some 700 are tried. Fewer windows only lower the bound."""
+
+SMALLEST = 1e-12
+"""A bound below this epsilon is none."""
+
+PRECISION = 1e-9
+
+
+def least_failure(epsilon: Floats | float, log_sets: Floats, steps: Floats) -> Floats:
+    """1 - f_r, the least chance to be wrong, for N = e^log_sets look-alikes and r = steps persons; rounded down.
+
+    With n = ceil((ln N - ln(1 + e^eps)) / eps), at least 0: ``1 - e^{eps r} / N`` if n >= r, otherwise
+    ``(1 - e^{eps n} / N) e^{-eps (r - n)}``.
+    """
+    rise = np.maximum(np.ceil((log_sets - np.logaddexp(0.0, epsilon)) / epsilon), 0.0)
+    turn = np.minimum(rise, steps)
+    wrong = -np.expm1(np.minimum(epsilon * turn - log_sets, 0.0))
+    result: Floats = np.maximum(wrong * np.exp(-epsilon * (steps - turn)) - 1e-12, 0.0)
+    return result
+
+
+def most_success(counts: Values, k: int, epsilon: float) -> float:
+    """The most that P[a true top k] can be for any epsilon-DP mechanism on such counts; rounded up."""
+    log_sets, steps = _look_alikes(np.sort(counts.astype(np.int64))[::-1], k)
+    return 1.0 - float(least_failure(epsilon, log_sets, steps).max(initial=0.0))
+
+
+def least_epsilon(counts: Values, k: int, success: float) -> float:
+    """An epsilon up to which no epsilon-DP mechanism returns a true top k with that probability; rounded down.
+
+    Parameters
+    ----------
+    counts
+        Whole numbers of which adding or removing one person moves each by at most 1.
+    k
+        How many of them, fewer than there are.
+    success
+        P[the set returned is right], ties counting as equal, on these counts under every labelling.
+
+    Examples
+    --------
+    >>> round(least_epsilon(np.array([30, 20, 10]), 1, 0.99), 3)  # ln(1 / (2 x 0.01)) / 10
+    0.391
+    """
+    x = np.sort(np.asarray(counts))[::-1]
+    if x.dtype.kind not in "iu":
+        raise ValueError("counts must be whole numbers: the bound moves them by one person at a time")
+    if not 1 <= k < len(x):
+        raise ValueError("k must be at least 1 and less than the number of candidates")
+    if not 0.0 < success < 1.0:
+        raise ValueError("success must be between 0 and 1, for example 0.99")
+    log_sets, steps = _look_alikes(x.astype(np.int64), k)
+
+    def impossible(epsilon: float) -> bool:
+        return float(least_failure(epsilon, log_sets, steps).max()) > 1.0 - success
+
+    low, high = SMALLEST, 2.0 * SMALLEST
+    if not impossible(low):
+        return 0.0
+    while impossible(high):
+        low, high = high, 16.0 * high
+    while high > low * (1.0 + PRECISION):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if impossible(middle) else (low, middle)
+    return low
+
+
+def _look_alikes(x: Indices, k: int) -> tuple[Floats, Floats]:
+    """(ln N, r) of all windows of ranks k - a + 1 .. k + c, and of the pairs (k - n + i, k + i), i = 1..n."""
+    a, c = (one.ravel() for one in np.meshgrid(_ends(k), _ends(len(x) - k), indexing="ij"))
+    kth = x[k - 1]
+    inside, outside = int(np.count_nonzero(x[:k] == kth)), int(np.count_nonzero(x[k:] == kth))
+    tied_in, tied_out = np.minimum(inside, a), np.minimum(outside, c)
+    right = np.where(tied_out > 0, log_choose(tied_in, tied_out), 0.0)
+    sets = log_choose(a, c)
+    steps: Floats = _apart(x[k - a], x[k + c - 1])
+    windows = (sets - right - ULPS * (4.0 + 2.0 * sets), steps)
+    if outside:
+        return windows
+    n = np.arange(1, min(k, len(x) - k, 4 * ENDS) + 1)
+    pairs = np.array([float(_apart(x[k - m : k], x[k : k + m]).max()) for m in n])
+    return np.append(windows[0], n * math.log(2.0) * (1.0 - 1e-15)), np.append(windows[1], pairs)
+
+
+def _apart(high: Indices, low: Indices) -> Floats:
+    """high - low in floats, rounded up: exact below 2^53, and differences may leave 64 bits."""
+    apart = high.astype(np.float64) - low.astype(np.float64)
+    return np.where(np.abs(apart) < 2.0**52, (high - low).astype(np.float64), apart * (1.0 + 2.0**-50))
+
+
+def _ends(most: int) -> Indices:
+    """1 to `most`, thinned out beyond some hundreds."""
+    if most <= ENDS:
+        return np.arange(1, most + 1)
+    return np.unique(
+        np.concatenate([np.arange(1, ENDS // 2), np.geomspace(ENDS // 2, most, ENDS // 2).astype(np.int64)])
+    )

@@ -1,0 +1,148 @@
+"""Where to integrate over the level z, with which nodes, and when to stop refining.
+
+Noises without kinks have analytic integrands that vanish at both ends: the trapezoidal rule converges
+geometrically. The others are cut at *every* kink s_i + kink inside the range, and Gauss-Legendre is used between
+the cuts: a panel much shorter than the features of the integrand needs only few nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+
+from shortlist._arrays import Floats
+from shortlist.exact.weighted_scores import Levels
+from shortlist.exact.noise_distributions import Noise
+
+NEGLIGIBLE_LOG = -41.0
+"""Ranges end where less than e^-41 (about 1e-18) of the mass lies beyond."""
+
+_KINKS_PER_BLOCK = 32
+_WIDEST_BLOCK = 2.0
+_FEWEST_PANELS = 8
+_FEWEST_NODES = 64
+_REFINEMENTS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some nodes and weights of a rule, and the levels between which they lie."""
+
+    levels: Levels
+    nodes: Floats
+    weights: Floats
+
+
+def find_range(below: Callable[[float], float], above: Callable[[float], float], guess: Levels) -> Levels:
+    """Levels [a, b] with below(a) and above(b) at most NEGLIGIBLE_LOG, each end about 5% too far out.
+
+    ``below(z)`` bounds the logarithm of the mass below z and increases; ``above`` is its mirror.
+    """
+    low, high = guess
+    step = max(1.0, high - low)
+    while below(low) > NEGLIGIBLE_LOG:
+        low, step = low - step, 2 * step
+    step = max(1.0, high - low)
+    while above(high) > NEGLIGIBLE_LOG:
+        high, step = high + step, 2 * step
+    low_inside, high_inside = high, low
+    for _ in range(100):
+        margin = 0.05 * max(high_inside - low_inside, 0.0)
+        if low_inside - low <= margin and high - high_inside <= margin:
+            break
+        middle = (low + low_inside) / 2
+        low, low_inside = (middle, low_inside) if below(middle) <= NEGLIGIBLE_LOG else (low, middle)
+        middle = (high_inside + high) / 2
+        high_inside, high = (high_inside, middle) if above(middle) <= NEGLIGIBLE_LOG else (middle, high)
+    return low, high
+
+
+def blocks(values: Sequence[Floats], levels: Levels, noise: Noise, refinement: int) -> Iterator[Block]:
+    """A rule for integrals over ``levels``, in blocks into which few kinks of items at any of ``values`` fall.
+
+    Every refinement doubles the nodes.
+    """
+    if not noise.kinks:
+        yield from _trapezoidal(levels, refinement)
+        return
+    low, high = levels
+    widest = min(1.0, (high - low) / 14)
+    cuts = _cuts(np.concatenate(values), levels, noise)
+    edges = np.concatenate([_split(start, stop, widest) for start, stop in pairwise(cuts)] + [[high]])
+    passed = np.searchsorted(cuts, edges)
+    first = 0
+    while first < edges.size - 1:
+        full = np.searchsorted(passed, passed[first] + _KINKS_PER_BLOCK)
+        wide = np.searchsorted(edges, edges[first] + _WIDEST_BLOCK, side="right") - 1
+        last = int(np.clip(min(full, max(wide, first + _FEWEST_PANELS)), first + 1, edges.size - 1))
+        yield _gauss(edges[first : last + 1], widest, refinement)
+        first = last
+
+
+def _cuts(values: Floats, levels: Levels, noise: Noise) -> Floats:
+    """The ends of the range and the kinks between them, those closer than rounding taken as one."""
+    at = (values[:, None] + np.asarray(noise.kinks)).ravel()
+    at = np.unique(at[(at > levels[0]) & (at < levels[1])])
+    cuts = np.concatenate([[levels[0]], at, [levels[1]]])
+    apart = np.diff(cuts) > 1e-14 * min(1.0, levels[1] - levels[0]) + 4 * np.spacing(np.abs(cuts[:-1]))
+    return np.concatenate([cuts[:-1][apart], [levels[1]]])
+
+
+def _split(start: float, stop: float, widest: float) -> Floats:
+    """The left edges of panels from start to stop: even, or, over a very long way, growing away from both ends."""
+    length = stop - start
+    if length <= 64 * widest:
+        return np.linspace(start, stop, max(1, int(np.ceil(length / widest))), endpoint=False)
+    distance = [0.0]
+    while distance[-1] < length / 2:
+        distance.append(distance[-1] + max(widest, distance[-1] / 8))
+    near = np.minimum(distance, length / 2)
+    return np.unique(np.concatenate([start + near, stop - near[1:]]))
+
+
+def _gauss(edges: Floats, widest: float, refinement: int) -> Block:
+    """Six nodes (doubled at each refinement) on the widest panels, fewer on short ones."""
+    width = np.diff(edges)
+    digits = 0.84 + np.log10(np.maximum(widest / width, 1.0))
+    count = np.ceil(5.0 / digits).astype(np.int64) * 2**refinement
+    rules = [_legendre(int(n)) for n in count]
+    nodes = [start + size * node for start, size, (node, _) in zip(edges[:-1], width, rules, strict=True)]
+    weights = [size * weight for size, (_, weight) in zip(width, rules, strict=True)]
+    return Block((float(edges[0]), float(edges[-1])), np.concatenate(nodes), np.concatenate(weights))
+
+
+@cache
+def _legendre(n: int) -> tuple[Floats, Floats]:
+    """Gauss-Legendre with n nodes on [0, 1]."""
+    node, weight = np.polynomial.legendre.leggauss(n)
+    return (node + 1) / 2, weight / 2
+
+
+def _trapezoidal(levels: Levels, refinement: int) -> Iterator[Block]:
+    low, high = levels
+    count = int(np.ceil((high - low) / min(0.3, (high - low) / 32))) * 2**refinement
+    node = np.linspace(low, high, count + 1)
+    step = (high - low) / count
+    size = max(_FEWEST_NODES, int(_WIDEST_BLOCK / step))
+    for first in range(0, node.size, size):
+        part = node[first : first + size]
+        yield Block((float(part[0]), float(part[-1])), part, np.full(part.size, step))
+
+
+def refined(evaluate: Callable[[int], Floats], settled: Callable[[Floats, Floats], bool]) -> Floats:
+    """evaluate(0), evaluate(1), ... until ``settled(previous, current)``; the last of them.
+
+    Errors fall geometrically in the number of nodes, so doubling it about squares them: the value returned is far
+    more accurate than the change that was accepted. Raises ArithmeticError rather than return a worse one.
+    """
+    previous = evaluate(0)
+    for refinement in range(1, _REFINEMENTS):
+        current = evaluate(refinement)
+        if settled(previous, current):
+            return current
+        previous = current
+    raise ArithmeticError("the law did not settle to its stated accuracy: is the noise smooth between its kinks?")

@@ -1,0 +1,133 @@
+"""The contest: noisy scores as certified intervals, and the top k of them.
+
+Everything is in noise units. Candidate i stands at g_i = (x_i - centre) / scale and finishes at g_i + Q(U_i).
+A float computation gives each finish an interval that surely contains it; where intervals overlap, exact
+arithmetic decides (`lazy`). The centre is any number near the winners, so that rounding is harmless there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cmp_to_key, lru_cache
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Values, Words
+from shortlist.sampling.entropy import Source
+from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.partial_reals import Draw, NoisyScore, compare
+
+ROUNDING = 2.0**-50
+"""Relative error of a position: one rounded difference, one rounded factor, one product."""
+
+FAR = 1e300
+"""Positions are clamped here. What lies beyond has a one-sided interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Scores, an exact scale, a noise kind, and how many winners are wanted."""
+
+    values: Values
+    k: int
+    scale: Fraction
+    noise: Noise
+    centre: int | float
+    _factor: float = field(init=False)
+    _exponent: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        factor, exponent = _inverse(self.scale)
+        object.__setattr__(self, "_factor", factor)
+        object.__setattr__(self, "_exponent", exponent)
+
+    def positions(self, items: Values) -> Floats:
+        """(items - centre) / scale, to a relative error of ROUNDING or an absolute one of 1e-300, clamped to +-FAR."""
+        difference, doublings = _subtract(items, self.centre)
+        exponent = doublings + self._exponent
+        with np.errstate(over="ignore", under="ignore"):
+            if isinstance(exponent, int) and exponent == 0:
+                result = difference * self._factor
+            elif self._exponent > 0:  # scale up before the product, down after it: no bit is lost to underflow
+                result = np.ldexp(difference, exponent) * self._factor
+            else:
+                result = np.ldexp(difference * self._factor, exponent)
+        return np.minimum(np.maximum(result, -FAR), FAR)
+
+    def intervals(self, items: Values, words: Words, level: Indices | int) -> tuple[Floats, Floats]:
+        """(low, high) around each finish. A candidate at -inf never finishes: both ends are -inf."""
+        g = self.positions(items)
+        q, error = self.noise.quantile(words, level)
+        z = g + q
+        error = error + ROUNDING * (np.abs(g) + np.abs(z)) + 1e-300
+        low, high = z - error, z + error
+        if max(-g.min(initial=0.0), g.max(initial=0.0)) >= FAR:
+            low = np.where(g <= -FAR, -np.inf, low)
+            high = np.where(g >= FAR, np.inf, high)
+            if items.dtype.kind == "f":
+                high = np.where(items == -np.inf, -np.inf, high)
+        return low, high
+
+    def noisy_score(self, index: int, word: int, level: int, source: Source) -> NoisyScore:
+        """The same finish as an exact, lazily drawn number."""
+        position = (Fraction(self.values[index].item()) - Fraction(self.centre)) / self.scale
+        return NoisyScore(position, Draw(self.noise, word, 64 + level, source))
+
+
+@lru_cache
+def _inverse(scale: Fraction) -> tuple[float, int]:
+    """(factor, exponent): 1 / scale = factor * 2^exponent to 53 bits. The exponent is 0 unless the scale is extreme."""
+    exponent = scale.denominator.bit_length() - scale.numerator.bit_length() + 1
+    if abs(exponent) < 900:
+        exponent = 0
+    return float(1 / (scale * Fraction(2) ** exponent)), exponent
+
+
+def _subtract(items: Values, centre: int | float) -> tuple[Floats, Indices | int]:
+    """(difference, doublings): items - centre = difference * 2^doublings to 52 bits, without overflow."""
+    if items.dtype.kind == "f":
+        x = items.astype(np.float64, copy=False)
+        with np.errstate(over="ignore"):
+            difference = x - centre
+        lost = np.isinf(difference)
+        if not lost.any():
+            return difference, 0
+        return np.where(lost, x / 2 - centre / 2, difference), lost.astype(np.int64)
+    whole = items.astype(np.int64, copy=False)
+    exact = whole - np.int64(centre)
+    if not len(whole) or (whole.min().item() - centre >= -(2**63) and whole.max().item() - centre < 2**63):
+        return exact.astype(np.float64), 0
+    lost = ((whole ^ np.int64(centre)) & (whole ^ exact)) < 0  # the difference left 64 bits
+    return np.where(lost, whole.astype(np.float64) - float(centre), exact.astype(np.float64)), 0
+
+
+def kth_largest(values: Values, k: int) -> int | float:
+    """The centre that keeps rounding harmless: a score far above it can then win only by itself."""
+    kth: int | float = (values.max() if k == 1 else np.partition(values, len(values) - k)[len(values) - k]).item()
+    return kth
+
+
+def ranking(low: Floats, high: Floats, k: int, exact: Callable[[int], NoisyScore]) -> Indices:
+    """The positions of the k highest finishes, best first.
+
+    Candidates are cut into runs whose intervals are separated from all others; a run of several is sorted
+    exactly. `exact(i)` gives the lazily drawn number behind interval i, the same one each time.
+    """
+    bar = np.partition(low, len(low) - k)[len(low) - k]
+    order = np.flatnonzero((high >= bar) & (high > -np.inf))
+    order = order[np.argsort(-high[order], kind="stable")]
+    apart = np.minimum.accumulate(low[order]) > np.append(high[order][1:], -np.inf)
+    apart[-1:] = True
+    ends = np.flatnonzero(apart) + 1
+    starts = np.append(0, ends[:-1])
+
+    def lower(i: int, j: int) -> int:
+        return compare(exact(j), exact(i))
+
+    by_finish = cmp_to_key(lower)
+    for run in np.flatnonzero((ends - starts > 1) & (starts < k)):
+        members = slice(starts[run], ends[run])
+        order[members] = sorted(order[members].tolist(), key=by_finish)
+    return order[:k]

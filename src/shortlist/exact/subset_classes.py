@@ -1,0 +1,151 @@
+"""The k-subsets of ranked candidates, gathered into classes of equal loss, and classes into cells (Lemma 64, 65).
+
+Rank the candidates by decreasing score. A subset other than the top k misses some rank up to k and holds some rank
+beyond it. Class (i, j): the best rank missing is k - i and the worst rank held is k + 1 + j. It has C(i + j, i)
+members: ranks 1 to k - i - 1, rank k + 1 + j, and any i of the i + j ranks between. Against the top k, its loss is
+``rise[i] + fall[j]``, both nondecreasing, in nats: its subsets have weight e^-loss, the top k weight 1.
+
+A *cell* is a run of classes, one i and first <= j <= last. It holds closed-form many subsets, and its loss lies
+between those of its ends: that brackets its mass. Nothing here draws and nothing is left out: what the covering drops
+is returned, with its bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Mask
+from shortlist._runs import Runs
+from shortlist.exact.binomials import log_run
+
+NEGLIGIBLE = 46.0
+"""Cells whose mass is below e^-46 (1e-20) of the total are dropped: kept apart, not forgotten."""
+
+SLIGHT = 12.0
+"""Cells with less than e^-12 of the total between them may be rough where only speed depends on it."""
+
+ROUNDING = 2.0**-48
+"""Relative error of a loss: its two parts are good to 2^-50 each, their sum to 2^-53."""
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """The losses of all classes: row `i[r]` has loss rise[r] + fall[j]."""
+
+    i: Indices
+    rise: Floats
+    fall: Floats | Runs
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Runs of classes with bounds on the logarithm of their mass sum_j C(i + j, i) e^-loss."""
+
+    row: Indices
+    first: Indices
+    last: Indices
+    lower: Floats
+    upper: Floats
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def where(self, chosen: Mask) -> Cells:
+        return Cells(self.row[chosen], self.first[chosen], self.last[chosen], self.lower[chosen], self.upper[chosen])
+
+
+def bounded(classes: Classes, row: Indices, first: Indices, last: Indices) -> Cells:
+    """Cells with their bounds, every float error included."""
+    fewest, most = log_run(classes.i[row], first, last)
+    rise, least, largest = classes.rise[row], classes.fall[first], classes.fall[last]
+    lower = fewest - (rise + largest) * (1.0 + ROUNDING)
+    upper = most - (rise + least) * (1.0 - ROUNDING)
+    return Cells(row, first, last, lower, upper)
+
+
+def spread(classes: Classes, cells: Cells) -> Floats:
+    """By how much the loss varies inside each cell."""
+    width: Floats = classes.fall[cells.last] - classes.fall[cells.first]
+    return width
+
+
+def join(parts: list[Cells]) -> Cells:
+    if len(parts) == 1:
+        return parts[0]
+    fields = (np.concatenate([getattr(part, name) for part in parts]) for name in Cells.__slots__)
+    return Cells(*fields)
+
+
+def log_sum(logs: Floats) -> float:
+    """ln sum e^logs, without its rounding error of some 1e-13."""
+    if not len(logs):
+        return -math.inf
+    largest = float(logs.max())
+    return largest + float(np.log(np.exp(logs - largest).sum()))
+
+
+def rows(classes: Classes, first: Indices | None = None) -> Cells:
+    """One cell per row, from `first` (by default 0) on: an up-set of classes, as the guard needs it."""
+    last = len(classes.fall) - 1
+    start = np.zeros(len(classes.i), np.int64) if first is None else first
+    row = np.flatnonzero(start <= last)
+    return bounded(classes, row, start[row], np.full(len(row), last))
+
+
+def cover(
+    classes: Classes, start: Cells, *, outside: float, width: float, lenient: bool = False
+) -> tuple[Cells, Cells]:
+    """(kept, dropped): `start` cut into cells whose loss varies by at most `width`, and negligible ones.
+
+    `outside` is the logarithm of a mass that is there besides, 0 for the top k: it makes more cells negligible. If
+    `lenient`, the loss of cells that hold less than e^-SLIGHT of the total between them may vary by more.
+    """
+    kept, dropped, found, active = [], [], outside, start
+    while True:
+        total = float(np.logaddexp(found, log_sum(active.lower)))
+        negligible = active.upper < total - NEGLIGIBLE
+        finished = spread(classes, active) <= width
+        if lenient:
+            finished |= active.upper < total - SLIGHT - math.log(len(active) + 1)
+        finished &= ~negligible
+        kept.append(active.where(finished))
+        dropped.append(active.where(negligible))
+        rough = ~(negligible | finished)
+        if not rough.any():
+            return join(kept), join(dropped)
+        found = float(np.logaddexp(found, log_sum(kept[-1].lower)))
+        active = quartered(classes, active.where(rough))
+
+
+def settle(classes: Classes, cells: Cells, *, outside: float, tolerance: float) -> Cells:
+    """The same cells, cut until their bounds are within about `tolerance` of the total mass, or no cut can help."""
+    total = float(np.logaddexp(outside, log_sum(cells.lower)))
+    share = tolerance / max(4 * len(cells), 1)
+    done, active = [], cells
+    while True:
+        gap = np.exp(active.upper - total) - np.exp(active.lower - total)
+        rough = (gap > share) & (spread(classes, active) > 0)
+        done.append(active.where(~rough))
+        if not rough.any():
+            return join(done)
+        active = quartered(classes, active.where(rough))
+
+
+def quartered(classes: Classes, cells: Cells) -> Cells:
+    """Each cell cut in two, and each part again if its loss varies still."""
+    row, first, last = _halved(classes.fall, cells.row, cells.first, cells.last)
+    varies = classes.fall[first] < classes.fall[last]
+    again = _halved(classes.fall, row[varies], first[varies], last[varies])
+    uniform = (part[~varies] for part in (row, first, last))
+    return bounded(classes, *(np.concatenate(parts) for parts in zip(again, uniform, strict=True)))
+
+
+def _halved(fall: Floats | Runs, row: Indices, first: Indices, last: Indices) -> tuple[Indices, Indices, Indices]:
+    """Each cell cut in two where a run of equal losses begins; they must vary in loss."""
+    middle = fall[(first + last + 1) // 2]
+    cut = fall.searchsorted(middle, side="left")
+    cut = np.where(cut > first, cut, fall.searchsorted(middle, side="right"))
+    return np.concatenate([row, row]), np.concatenate([first, cut]), np.concatenate([cut - 1, last])

@@ -1,0 +1,134 @@
+"""What a ledger's file must look like before a row of it is believed, and how one is made."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sqlite3
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from shortlist._version import version
+from shortlist.ledger.turn import LedgerError, Turn, damaged, said, unusable
+from shortlist.ledger.terms import Terms
+
+APPLICATION = 0x73686C74
+"""Marks the file as ours: "shlt" in the header field that SQLite keeps for this."""
+SCHEMA = 1
+
+INDEX = "sqlite_autoindex_entries_1"
+"""What SQLite made of "UNIQUE": it has a place for every entry, so it tells how many there must be."""
+
+_GROWS = "BEGIN SELECT RAISE(ABORT, 'a ledger only grows'); END"
+_FIXED = "BEGIN SELECT RAISE(ABORT, 'terms are fixed'); END"
+_OBJECTS = {
+    ("table", "terms", "terms"): "CREATE TABLE terms (content TEXT NOT NULL)",
+    ("table", "entries", "entries"): """CREATE TABLE entries (
+    number INTEGER PRIMARY KEY, kind TEXT NOT NULL, time TEXT NOT NULL, mechanism TEXT NOT NULL,
+    guarantee TEXT NOT NULL, purpose TEXT NOT NULL, unit TEXT NOT NULL, version TEXT NOT NULL,
+    refundable TEXT NOT NULL, refund_of INTEGER UNIQUE,
+    epsilon TEXT, curve TEXT, delta TEXT NOT NULL,
+    total_epsilon TEXT, total_curve TEXT, total_delta TEXT NOT NULL,
+    hash TEXT NOT NULL
+)""",
+    ("trigger", "entries_stay", "entries"): f"CREATE TRIGGER entries_stay BEFORE UPDATE ON entries {_GROWS}",
+    ("trigger", "entries_remain", "entries"): f"CREATE TRIGGER entries_remain BEFORE DELETE ON entries {_GROWS}",
+    ("trigger", "terms_stay", "terms"): f"CREATE TRIGGER terms_stay BEFORE UPDATE ON terms {_FIXED}",
+    ("trigger", "terms_remain", "terms"): f"CREATE TRIGGER terms_remain BEFORE DELETE ON terms {_FIXED}",
+}
+"""Word for word as 0.1.0 wrote it: a file with anything else in it is not believed."""
+_SCHEMA_ROWS = {*((*key, sql) for key, sql in _OBJECTS.items()), ("index", INDEX, "entries", None)}
+_SETTINGS = {"journal_mode": "delete", "encoding": "UTF-8", "auto_vacuum": 0, "freelist_count": 0}
+
+
+def check_schema(db: sqlite3.Connection, path: str) -> None:
+    """Refuse a file that is not a ledger of this very version, or whose tables were tampered with.
+
+    Raises
+    ------
+    LedgerError
+        saying which.
+    """
+    if _setting(db, "application_id") != APPLICATION:
+        raise LedgerError(f"{path} is not a ledger; give the path of one, or of a new file")
+    if (found := _setting(db, "user_version")) != SCHEMA:
+        if found > SCHEMA:
+            raise LedgerError(f"{path} was written by a newer version of shortlist; upgrade to use it")
+        raise damaged(path, "no version of shortlist wrote its version number")
+    for name, expected in _SETTINGS.items():
+        if (found := _setting(db, name)) != expected:
+            raise damaged(path, f"its {name} is {found}, not {expected} as it was made")
+    rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+    if len(rows) != len(_SCHEMA_ROWS) or set(rows) != _SCHEMA_ROWS:
+        raise damaged(path, "its tables are not as they were made")
+
+
+def _setting(db: sqlite3.Connection, name: str) -> Any:
+    return db.execute(f"PRAGMA {name}").fetchall()[0][0]
+
+
+def make(path: str, terms: Terms) -> None:
+    """Make the file, whole or not at all: built beside its place and then given its name, unless that is taken.
+
+    A journal that an older file of that name left behind would be played into the new one, so it must go first.
+    """
+    for left in (f"{path}-journal", f"{path}-wal"):
+        if os.path.lexists(left) and not os.path.lexists(path):
+            raise LedgerError(
+                f"{left} was left by a ledger that is gone; put that ledger back, or remove this file too"
+            )
+    beside, turn = f"{path}.{secrets.token_hex(8)}.new", Turn()
+    try:
+        try:
+            turn.begin()
+            _build(turn, beside, terms)
+            with suppress(FileExistsError):
+                os.link(beside, path)
+            _sync_folder(path)
+        finally:
+            _clear_away(turn, beside)
+    except sqlite3.Error as error:
+        raise LedgerError(f"{path} {said(error)}") from None
+    except FileNotFoundError:
+        raise LedgerError(f"{path} cannot be opened: its folder is not there, or was taken away") from None
+    except OSError as error:
+        raise unusable(path, error) from None
+    finally:
+        _clear_away(turn, beside)  # the first one may have been interrupted
+
+
+def _build(turn: Turn, path: str, terms: Terms) -> None:
+    """A new ledger in a new file, for its owner's eyes alone."""
+    content = {**terms.as_json(), "made": now(), "version": version(), "id": secrets.token_hex(16)}
+    open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)).close()
+    db = turn.connect(path, "rw")
+    db.execute(f"PRAGMA application_id = {APPLICATION}")
+    db.execute(f"PRAGMA user_version = {SCHEMA}")
+    db.execute("BEGIN EXCLUSIVE")
+    for statement in _OBJECTS.values():
+        db.execute(statement)
+    db.execute("INSERT INTO terms VALUES (?)", (json.dumps(content),))
+    db.execute("COMMIT")
+    db.close()
+
+
+def _clear_away(turn: Turn, beside: str) -> None:
+    turn.end()
+    with suppress(OSError):  # it is not there, or no such name can be: what went wrong first is told
+        os.unlink(beside)
+
+
+def _sync_folder(path: str) -> None:
+    """Make a new name last."""
+    if hasattr(os, "O_DIRECTORY"):
+        folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,52 @@
+"""What a caller of the ledger writes: paths, texts and currencies, checked at the door."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from shortlist.ledger.filter import CURRENCIES, Currency
+from shortlist.ledger.turn import LedgerError
+
+LONGEST = {"purpose": 10_000, "unit": 1_000, "mechanism": 1_000_000, "guarantee": 1_000_000}
+"""Characters of the texts in an entry."""
+
+
+def checked_currencies(refundable: Iterable[Currency]) -> tuple[Currency, ...]:
+    asked = (refundable,) if isinstance(refundable, str) else tuple(refundable)
+    if not set(asked) <= set(CURRENCIES):
+        raise ValueError('refundable must name currencies: write refundable=("pure",) or ("pure", "zcdp")')
+    return tuple(currency for currency in CURRENCIES if currency in asked)
+
+
+def checked_path(path: object) -> str:
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(name, str):
+        raise TypeError('path must be text, for example "budget.db"')
+    if not name or "\0" in name:
+        raise ValueError('path must be the name of a file, for example "budget.db"')
+    try:
+        return os.path.abspath(name)
+    except FileNotFoundError:
+        raise LedgerError(f"{name} has no place: the current folder was taken away; give the whole path") from None
+
+
+def check_text(name: str, text: object) -> None:
+    """Refuse what a file cannot hold."""
+    if not isinstance(text, str):
+        raise TypeError(f'{name} must be text: write {name}="weekly chart", for example')
+    if len(text) > LONGEST[name]:
+        raise ValueError(f"{name} must be at most {LONGEST[name]:,} characters: say it shorter")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} must be Unicode text: it holds half a surrogate pair") from None
+
+
+def checked_last(last: object, most: int) -> int:
+    """How many entries are asked for, at most `most`; all of them if nothing is said."""
+    if last is None:
+        return most
+    if isinstance(last, bool) or not isinstance(last, int) or last < 0:
+        raise ValueError("last must be a whole number, 0 or more: write last=20, for example")
+    return min(last, most)

@@ -1,0 +1,249 @@
+"""Canonical top-k: one noisy maximum over all sets of k candidates (Definition 62, Theorem 63).
+
+A set is scored by its worst member against the best candidate left out; one person moves that by little for every k.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Values
+from shortlist._runs import Runs
+from shortlist.exact.quality import Quality
+from shortlist.mechanisms.contract import (
+    Budget,
+    Mechanism,
+    Outcome,
+    check_known_candidates,
+    checked_budget,
+    checked_draws,
+    checked_k,
+    checked_noise,
+    checked_source,
+    store_budget,
+)
+from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.sampling.entropy import Source
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
+from shortlist.exact.partial_reals import rounded
+from shortlist.exact.ranked_subsets import Ranking, ranked
+from shortlist.sampling.subset_draw import prepare_subsets
+from shortlist.privacy import ApproxDP, BoundedRange, Guarantee, PureDP
+from shortlist.scores import Scores
+
+Loss = Literal["gap-aware", "paper"]
+
+MOST_SETS = 100_000
+MOST_CLASSES = 1 << 26
+"""k (d - k) at most, for noise under which every class is drawn."""
+
+PERFECT = Quality(1.0, 1.0, 1.0, 1.0)
+
+NOTHING = ApproxDP(0.0, 0.0)
+"""What it costs to release all candidates, who are public: the output does not depend on anybody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanonicalTopK(Mechanism):
+    """The set y of k candidates with the largest (epsilon / R) u(y) + N_y, with independent noise N_y of scale 1.
+
+    u(y) = gamma min(scores inside y) - (1 - gamma) max(scores outside y), the gap-aware loss with its sign turned. Its
+    range sensitivity is R, that of the scores, for every k.
+
+    Promise: epsilon-DP for the set; with Gumbel noise epsilon-bounded range, and then epsilon is the largest that fits
+    a zCDP or (epsilon, delta) budget. If k is the number of candidates, all are released and nothing is spent.
+
+    Parameters
+    ----------
+    k
+        How many items.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; Gumbel noise also takes `ZCDP(rho)` and
+        `ApproxDP(epsilon, delta)`.
+    gamma
+        Between 0 (only the best candidate left out counts) and 1 (only the worst inside). None is a public rule: 1/2,
+        but 0.9 for k = 2 and 1 for k = 1, and their complements if all but 2 or 1 are chosen.
+    noise
+        None is `"exponential"` for a pure budget and `"gumbel"` for any other.
+    loss
+        `"gap-aware"`, or `"paper"`, where max(inside, outside) stands for the best score outside: never better.
+
+    Examples
+    --------
+    >>> CanonicalTopK(k=2, epsilon=1.0).release([900, 20, 500, 7], monotone=True).items
+    [0, 2]
+    """
+
+    k: int
+    epsilon: float | None = None
+    budget: Guarantee | None = None
+    gamma: float | Fraction | None = None
+    noise: str | Noise | None = None
+    loss: Loss = "gap-aware"
+
+    proof: ClassVar[str] = "docs/mechanisms/canonical.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        store_budget(self)
+        object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
+        if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper"):
+            raise ValueError('loss must be "gap-aware" (the better one) or "paper"')
+        kind, budget = self._kind, self.guarantee
+        if not isinstance(budget, PureDP) and not kind.bounded_range:
+            raise ValueError(f'{kind.name} noise keeps pure budgets only; for {budget} write noise="gumbel"')
+
+    @property
+    def _kind(self) -> Noise:
+        if self.noise is not None:
+            return checked_noise(self.noise)
+        return EXPONENTIAL if isinstance(self.guarantee, PureDP) else GUMBEL
+
+    @property
+    def name(self) -> str:
+        paper = " and the loss of the paper" if self.loss == "paper" else ""
+        return f"canonical top-{self.k} with {self._kind.name} noise{paper}"
+
+    @property
+    def guarantee(self) -> Budget:
+        return checked_budget(self.epsilon, self.budget)
+
+    @property
+    def charge(self) -> Guarantee:
+        """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
+        return BoundedRange(epsilon_of_a_round(1, self.guarantee)) if self._kind.bounded_range else self.guarantee
+
+    @property
+    def ordered(self) -> bool:
+        return False
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, self.k)
+        if (
+            self._kind not in (GUMBEL, EXPONENTIAL)
+            and self.gamma != 1
+            and self.k * (scores._size - self.k) > MOST_CLASSES
+        ):
+            raise ValueError(f'{self._kind.name} noise would take hours here; write noise="exponential" or "gumbel"')
+
+    def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
+        return (NOTHING, NOTHING) if self.k == _choosable(scores) else (self.guarantee, self.charge)
+
+    def _rate(self, scores: Scores) -> Fraction:
+        """e / R, exactly."""
+        return Fraction(epsilon_of_a_round(1, self.guarantee)) / scores.range_sensitivity
+
+    def _ranking(self, scores: Scores, values: Values | Runs | None = None) -> Ranking:
+        gamma = default_gamma(self.k, _choosable(scores)) if self.gamma is None else Fraction(self.gamma)
+        values = scores._numbers if values is None else values
+        return ranked(values, self.k, self._rate(scores), gamma, gap_aware=self.loss == "gap-aware")
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        if self.k == _choosable(scores):
+            everyone = np.flatnonzero(scores._numbers > -np.inf).tolist()
+            return Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
+        ranking = self._ranking(scores, scores._runs)
+        return Outcome(np.sort(prepare_subsets(ranking, self._kind).draw(source)).tolist())
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+        """The positions of independent draws, one sorted row each, for study and audit of public scores."""
+        asked, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        if self.k == _choosable(asked):
+            return np.tile(np.flatnonzero(asked.values > -np.inf), (number, 1))
+        return prepare_subsets(self._ranking(asked), self._kind).draw_many(source, number)
+
+    def probabilities(self, scores: object, **question: Any) -> dict[tuple[int, ...], float]:
+        """P[each set of k candidates], by their positions: exact, to 1e-12, where there are at most 100,000 sets."""
+        from shortlist.mechanisms.noisy_max.law import winner_probabilities
+
+        asked = self._studied(scores, question)
+        d = _choosable(asked)
+        if math.comb(d, self.k) > MOST_SETS:
+            raise ValueError(
+                f"there are more than {MOST_SETS:,} sets; ask for quality or inclusion_probabilities instead"
+            )
+        if d == self.k:
+            return {tuple(np.flatnonzero(asked.values > -np.inf).tolist()): 1.0}
+        ranking = self._ranking(asked)
+        sets = list(combinations(range(d), self.k))
+        chances = winner_probabilities(np.array([-rounded(ranking.loss_of(ranks)) for ranks in sets]), self._kind)
+        named = [tuple(sorted(ranking.order[list(ranks)].tolist())) for ranks in sets]
+        return dict(sorted(zip(named, chances.tolist(), strict=True)))
+
+    def success_bounds(self, scores: object, **question: Any) -> tuple[float, float]:
+        """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
+        from shortlist.mechanisms.canonical.law import success_bounds
+
+        asked = self._studied(scores, question)
+        return (1.0, 1.0) if self.k == _choosable(asked) else success_bounds(self._ranking(asked), self._summed)
+
+    def success_probability(self, scores: object, **question: Any) -> float:
+        """P[the released set is a true top k], ties counting as equal: the middle of `success_bounds`."""
+        return sum(self.success_bounds(scores, **question)) / 2
+
+    def quality(self, scores: object, **question: Any) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
+        from shortlist.mechanisms.canonical.law import quality
+
+        asked = self._studied(scores, question)
+        return PERFECT if self.k == _choosable(asked) else quality(self._ranking(asked), self._summed)
+
+    def number_correct(self, scores: object, **question: Any) -> Floats:
+        """P[c of the released items score at least as the k-th best], c = 0..k: exact, to 1e-8."""
+        from shortlist.mechanisms.canonical.law import number_correct
+
+        asked = self._studied(scores, question)
+        if self.k == _choosable(asked):
+            return np.append(np.zeros(self.k), 1.0)
+        return number_correct(self._ranking(asked), self._summed)
+
+    def inclusion_probabilities(self, scores: object, **question: Any) -> Floats:
+        """P[candidate i is released], for every candidate: exact, to 1e-8."""
+        from shortlist.mechanisms.canonical.law import inclusion_probabilities
+
+        asked = self._studied(scores, question)
+        if self.k == _choosable(asked):
+            return (asked.values > -np.inf).astype(np.float64)
+        return inclusion_probabilities(self._ranking(asked), self._summed, len(asked))
+
+    @property
+    def _summed(self) -> Noise:
+        """The noise, if the law of its winner is known in closed form."""
+        if self._kind not in (GUMBEL, EXPONENTIAL):
+            raise ValueError(
+                f"exact utility is known for gumbel and exponential noise, not for {self._kind.name}; where there are "
+                "few sets, .probabilities lists them all"
+            )
+        return self._kind
+
+
+def default_gamma(k: int, d: int) -> Fraction:
+    """The public rule for k of d candidates (Definition 62)."""
+    fewer = min(k, d - k)
+    gamma = {0: Fraction(1), 1: Fraction(1), 2: Fraction(9, 10)}.get(fewer, Fraction(1, 2))
+    return 1 - gamma if 2 * k > d else gamma
+
+
+def _choosable(scores: Scores) -> int:
+    """How many candidates may be chosen, those above -inf: public, as which ones they are."""
+    if not scores.numbered:  # counted from a table: a number for everyone
+        return scores._size
+    values = scores._numbers
+    return int(np.count_nonzero(values > -np.inf)) if values.dtype.kind == "f" else len(values)
+
+
+def _checked_gamma(gamma: object) -> Fraction | float | None:
+    """Numbers of numpy as Python's own, which are exact."""
+    plain = gamma.item() if isinstance(gamma, np.integer | np.floating) else gamma
+    if plain is None:
+        return None
+    if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction) or not 0 <= plain <= 1:
+        raise ValueError("gamma must be a number between 0 and 1, for example gamma=0.5, or None for the public rule")
+    return plain

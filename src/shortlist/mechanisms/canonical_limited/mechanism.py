@@ -1,0 +1,171 @@
+"""Canonical top-k when the list of candidates comes from the data: a set in one round (Theorem 115)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from shortlist._arrays import Indices, Values
+from shortlist._runs import Runs
+from shortlist.exact.unknown_domain_thresholds import canonical_offset
+from shortlist.mechanisms.contract import (
+    Mechanism,
+    Outcome,
+    checked_draws,
+    checked_k,
+    checked_source,
+)
+from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms.unknown_domain import DeltaBudget, check_counts, checked_limit, listing, store_delta_budget
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.limited_subset_draw import LimitedSets
+from shortlist.privacy import ZCDP, Guarantee, ThinnedRange
+from shortlist.scores import Scores
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.limited_domain.law import Reached
+
+GAMMA = Fraction(17, 20)
+
+MOST_CLASSES = 1 << 24
+"""k times limit at most: so many classes of sets may have to be weighed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanonicalLimitedDomain(Mechanism):
+    """A set y of at most k labels of the working list T, with probability proportional to e^(epsilon u(y)).
+
+    T = {i : count_i > c}, c the count of row limit + 1; B = c + 1 + t is the bar, t >= ln(N (1 - delta) / delta) /
+    (gamma epsilon), N = sum_{j=1..k} C(limit, j). u(y) = gamma m(y) - (1 - gamma) M(y) with m(y) the least count in y
+    (and B, if y has fewer than k labels) and M(y) the largest count of T outside y, or B.
+
+    Promise: one round of epsilon-bounded range after a thinning of mass delta, hence (epsilon, delta)-DP and
+    delta-approximate epsilon^2/8-zCDP, for the set and every k. No list of candidates is needed, and no cap on how
+    many a person holds. Fewer than k come back where fewer clear the bar.
+
+    Parameters
+    ----------
+    k
+        How many labels at most.
+    epsilon, delta, budget
+        `epsilon=1.0, delta=1e-6` is short for `budget=ApproxDP(1.0, 1e-6)`; `ZCDP(rho, delta)` is taken too.
+    limit
+        How many rows may be looked at: a public number, 2 k if None.
+    gamma
+        How much the worst label inside counts, in (0, 1].
+
+    Raises
+    ------
+    ValueError, TypeError
+        naming the argument; for scores that are not whole-number counts under add/remove, before they are looked at.
+
+    Examples
+    --------
+    >>> mechanism = CanonicalLimitedDomain(k=2, epsilon=1.0, delta=1e-6)
+    >>> mechanism.release({"ada": 900, "bob": 500, "cy": 20}, monotone=True).items
+    ['ada', 'bob']
+    """
+
+    k: int
+    epsilon: float | None = None
+    delta: float | None = None
+    budget: Guarantee | None = None
+    limit: int | None = None
+    gamma: float | Fraction = GAMMA
+
+    proof: ClassVar[str] = "docs/mechanisms/canonical-limited-domain.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        store_delta_budget(self)
+        limit = checked_limit(2 * self.k if self.limit is None else self.limit, self.k)
+        object.__setattr__(self, "limit", limit)
+        object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
+        if self.guarantee.delta >= 0.5:
+            raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
+        if self.k * limit > MOST_CLASSES:
+            raise ValueError(
+                f"k times limit must be at most {MOST_CLASSES:,}: choose a smaller limit, or LimitedDomainTopK"
+            )
+
+    @property
+    def name(self) -> str:
+        return f"canonical top-{self.k} of a limited domain"
+
+    @property
+    def guarantee(self) -> DeltaBudget:
+        assert isinstance(self.budget, DeltaBudget)
+        return self.budget
+
+    @property
+    def charge(self) -> ThinnedRange:
+        return ThinnedRange(self._round, 1, self.guarantee.delta)
+
+    @property
+    def ordered(self) -> bool:
+        return False
+
+    @property
+    def _round(self) -> float:
+        """The bounded range of the one round: epsilon, or sqrt(8 rho) rounded down."""
+        budget = self.guarantee
+        return epsilon_of_a_round(1, ZCDP(budget.rho)) if isinstance(budget, ZCDP) else budget.epsilon
+
+    @property
+    def offset(self) -> Fraction:
+        """t: how far the bar stands above c + 1, in users. Public, rounded up."""
+        assert self.limit is not None
+        inner = Fraction(self.gamma) * Fraction(self._round)
+        return canonical_offset(self.k, self.limit, inner, Fraction(self.guarantee.delta))
+
+    def _check(self, scores: Scores) -> None:
+        check_counts(scores)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        positions, sets = self._prepared(scores._sequence)
+        return Outcome([int(positions[rank]) for rank in sets.draw(source)])
+
+    def _prepared(self, counts: Values | Runs) -> tuple[Values, LimitedSets]:
+        """(the positions of the ranks, the law over sets of ranks)."""
+        assert self.limit is not None
+        found = listing(counts, self.limit)
+        gamma, rate = Fraction(self.gamma), Fraction(self._round)
+        bar = found.beyond + 1 + self.offset
+        return found.positions, LimitedSets(found.counts, bar, self.k, self.limit, gamma * rate, (1 - gamma) * rate)
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+        """The positions of independent draws, one sorted row each, for study and audit of public scores.
+
+        A row with fewer than k labels ends in -1.
+        """
+        asked, source = self._studied(scores, question), checked_source(rng)
+        positions, sets = self._prepared(asked.values)
+        found = sets.draw_many(source, checked_draws(draws))
+        ranks = np.array([one + [-1] * (self.k - len(one)) for one in found])
+        rows = np.sort(np.append(positions, len(asked))[ranks], axis=1)  # no label comes after all labels
+        return np.where(rows == len(asked), -1, rows)
+
+    def success_probability(self, scores: object, **question: Any) -> float:
+        """P[the set is a true top k], ties counting as equal: exact, to 1e-9."""
+        return self._reached(scores, question).top
+
+    def expected_recall(self, scores: object, **question: Any) -> float:
+        """The expected share of a true top k that is in the set: exact, to 1e-9."""
+        return self._reached(scores, question).recall
+
+    def _reached(self, scores: object, question: dict[str, Any]) -> Reached:
+        from shortlist.mechanisms.limited_domain.law import canonical_limited_domain
+
+        assert self.limit is not None
+        counts, delta = self._studied(scores, question).values, self.guarantee.delta
+        return canonical_limited_domain(counts, self.k, self._round, delta, self.limit, float(self.gamma))
+
+
+def _checked_gamma(gamma: object) -> float | Fraction:
+    if isinstance(gamma, int | float | Fraction) and not isinstance(gamma, bool) and 0 < gamma <= 1:
+        return gamma
+    raise ValueError("gamma must be a number above 0 and at most 1, for example gamma=0.85")

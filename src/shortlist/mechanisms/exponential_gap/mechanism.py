@@ -1,0 +1,111 @@
+"""The exponential mechanism with its gap: the winner, its lead over the runner-up, and what that proves.
+
+The law and its price (Theorem 86), the gap as a p-value (Theorem 87).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from shortlist.mechanisms.contract import (
+    Draws,
+    Mechanism,
+    Outcome,
+    check_known_candidates,
+    checked_budget,
+    checked_draws,
+    checked_pure,
+    checked_source,
+    checked_work,
+)
+from shortlist.sampling.entropy import Source
+from shortlist.exact.noise_distributions import GUMBEL
+from shortlist.exact.partial_reals import rounded
+from shortlist.sampling.race import Work, race
+from shortlist.sampling.race_batch import Field
+from shortlist.privacy import Guarantee, PureDP
+from shortlist.scores import Scores
+
+NOTE = (
+    "p_value: were some other candidate's score at least the winner's, a lead as large as this one would have at most "
+    "this probability, given the winner"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExponentialWithGap(Mechanism):
+    """The largest of x_i + G_i and its lead over the second largest, G_i independent Gumbel noise of scale R / epsilon.
+
+    Promise: epsilon-DP for the winner, drawn as by the exponential mechanism, with its gap. Pure budgets only: the
+    gap destroys the bounded range that the winner alone has. `gap` is in the units of the scores; `p_value` is
+    2 / (1 + e^g), g = epsilon gap / R, rounded up. At least two candidates are needed.
+
+    Parameters
+    ----------
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`, the only kind there is for it.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
+    Examples
+    --------
+    >>> release = ExponentialWithGap(epsilon=1.0).release([900, 20, 500], monotone=True)
+    >>> release.index, release.gap > 0, release.p_value < 1e-6
+    (0, True, True)
+    """
+
+    epsilon: float | None = None
+    budget: Guarantee | None = None
+    work: Work = "adaptive"
+
+    proof: ClassVar[str] = "docs/mechanisms/exponential-with-gap.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", self.guarantee.epsilon)
+        object.__setattr__(self, "budget", None)
+        checked_work(self.work)
+
+    @property
+    def name(self) -> str:
+        return "exponential mechanism with gap"
+
+    @property
+    def guarantee(self) -> PureDP:
+        return checked_pure("the exponential mechanism with gap", checked_budget(self.epsilon, self.budget))
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, 1)
+        try:
+            check_known_candidates(scores, 2)
+        except ValueError:
+            raise ValueError("a gap needs two candidates; with one there is nothing to choose") from None
+
+    def _scale(self, scores: Scores) -> Fraction:
+        """R / epsilon, exactly."""
+        return scores.range_sensitivity / Fraction(self.guarantee.epsilon)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        scale = self._scale(scores)
+        finish = race(scores._numbers, k=2, scale=scale, noise=GUMBEL, source=source, work=self.work)
+        gaps = finish.gaps()
+        return Outcome([int(finish.indices[0])], notes=(NOTE,), gaps=gaps, p_value=p_value_of(gaps[0], scale))
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """The winner and its gap in independent draws, one row each, for study and audit of public scores."""
+        asked = self._studied(scores, question)
+        races = Field(asked.values, 2, self._scale(asked), GUMBEL).races(checked_draws(draws), checked_source(rng))
+        return Draws.of_rows((rows.indices[:, :1], rows.gaps()) for rows in races)
+
+
+def p_value_of(gap: float, scale: Fraction) -> float:
+    """2 / (1 + e^(gap / scale)), rounded up: the largest P(a gap so large | this winner) if it is not the only best."""
+    tail = math.exp(-rounded(Fraction(gap) / scale)) if gap < math.inf else 0.0
+    return min(1.0, max(2 * tail / (1 + tail) * (1 + 2.0**-40), math.nextafter(0.0, 1.0)))

@@ -1,0 +1,243 @@
+"""Top-k with gaps: the k largest noisy scores in order, and by how much each is ahead of the next.
+
+With Laplace noise (Theorem 80) and with exponential noise (Theorem 81).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices
+from shortlist.estimates import ChainedGaps, best_linear
+from shortlist.mechanisms.contract import (
+    Draws,
+    Mechanism,
+    Outcome,
+    check_known_candidates,
+    checked_budget,
+    checked_draws,
+    checked_k,
+    checked_pure,
+    checked_source,
+    checked_work,
+)
+from shortlist.sampling.additive import add_noise, add_noise_to_rows
+from shortlist.sampling.entropy import Source
+from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
+from shortlist.exact.partial_reals import rounded
+from shortlist.sampling.race import Work, race
+from shortlist.sampling.race_batch import Field, Rows
+from shortlist.privacy import Guarantee, PureDP
+from shortlist.scores import Scores
+
+DEVIATIONS = {EXPONENTIAL.name: 1.0, LAPLACE.name: sqrt(2.0)}
+"""The standard deviation of the noises of scale 1 whose gaps may be released."""
+
+BIAS = (
+    "values are best linear estimates from fresh measurements and the gaps; where the order was close, whoever was "
+    "selected because its noise was large is still estimated too high, by a part of that noise"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopKWithGaps(Mechanism):
+    """The k largest of x_i + N_i in order, each with its lead over the next; N_i is noise of scale k R / epsilon.
+
+    Promise: epsilon-DP for items, order and all k gaps; the gaps are free. The last gap is the lead over the best
+    loser, who is not named, so k + 1 candidates are needed. Pure budgets only: a gap has no bounded range.
+
+    Parameters
+    ----------
+    k
+        How many items, fewer than there are candidates.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`.
+    noise
+        `"exponential"` (half the variance) or `"laplace"`.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
+    Examples
+    --------
+    >>> release = TopKWithGaps(k=2, epsilon=1.0).release([9000, 5000, 20, 7], monotone=True)
+    >>> release.indices, len(release.gaps)
+    ([0, 1], 2)
+    """
+
+    k: int
+    epsilon: float | None = None
+    budget: Guarantee | None = None
+    noise: str = "exponential"
+    work: Work = "adaptive"
+
+    proof: ClassVar[str] = "docs/mechanisms/top-k-with-gaps.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _store(self)
+
+    @property
+    def name(self) -> str:
+        return f"top-{self.k} with gaps and {self.noise} noise"
+
+    @property
+    def guarantee(self) -> PureDP:
+        return checked_pure("top-k with gaps", checked_budget(self.epsilon, self.budget))
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        _check_loser(scores, self.k)
+
+    def _scale(self, scores: Scores) -> Fraction:
+        return selection_scale(scores, self.k, Fraction(self.guarantee.epsilon))
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        scale = self._scale(scores)
+        indices, gaps = winners_with_gaps(scores, self.k, scale, checked_gap_noise(self.noise), source, self.work)
+        return Outcome(indices, gaps=gaps, evidence=ChainedGaps(DEVIATIONS[self.noise] * rounded(scale)))
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
+        asked = self._studied(scores, question)
+        field = Field(asked.values, self.k + 1, self._scale(asked), checked_gap_noise(self.noise))
+        races = field.races(checked_draws(draws), checked_source(rng))
+        return Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredTopK(Mechanism):
+    """The k best, selected with half of epsilon, then measured with the other half, gaps and measurements combined.
+
+    Promise: epsilon-DP. Selection is `TopKWithGaps(epsilon / 2)`. Each winner's score is then measured with fresh
+    Laplace noise of scale k Delta / (epsilon / 2): one person moves the k scores by at most k Delta in all. `values`
+    are the best linear unbiased estimates from both (`gaps` come along); against the measurements alone their mean
+    squared error is less by (k - 1) / (k (1 + lambda)), lambda = 1/2 for exponential noise and monotone scores.
+
+    Parameters
+    ----------
+    k
+        How many items, fewer than there are candidates.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`, the only kind there is for it.
+    noise
+        Of the selection: `"exponential"` (half the variance) or `"laplace"`.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
+    Examples
+    --------
+    >>> len(MeasuredTopK(k=2, epsilon=1.0).release([9000, 5000, 20, 7], monotone=True).values)
+    2
+    """
+
+    k: int
+    epsilon: float | None = None
+    budget: Guarantee | None = None
+    noise: str = "exponential"
+    work: Work = "adaptive"
+
+    proof: ClassVar[str] = "docs/mechanisms/top-k-with-gaps.md#select-measure-refine"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _store(self)
+
+    @property
+    def name(self) -> str:
+        return f"measured top-{self.k} with gaps and {self.noise} noise"
+
+    @property
+    def guarantee(self) -> PureDP:
+        return checked_pure("measured top-k", checked_budget(self.epsilon, self.budget))
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        _check_loser(scores, self.k)
+
+    def _scales(self, scores: Scores) -> tuple[Fraction, Fraction]:
+        """Of the noise that selects, and of the noise that measures."""
+        half = Fraction(self.guarantee.epsilon) / 2
+        return selection_scale(scores, self.k, half), self.k * scores.largest_sensitivity / half
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        selection, scale = self._scales(scores)
+        noise = checked_gap_noise(self.noise)
+        indices, gaps = winners_with_gaps(scores, self.k, selection, noise, source, self.work)
+        measured = [add_noise(scores._numbers[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices]
+        return Outcome(indices, best_linear(measured, gaps, self._ratio(scores)), notes=(BIAS,), gaps=gaps)
+
+    def _ratio(self, scores: Scores) -> float:
+        """The variance of the noise that selects, in units of that which measures."""
+        selection, scale = self._scales(scores)
+        return float((selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2)
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """The positions and reals of independent draws, one row each, for study and audit of public scores.
+
+        The reals are the k gaps, then the k values: the estimate from gaps and measurements on their grids.
+        """
+        asked, source = self._studied(scores, question), checked_source(rng)
+        selection, scale = self._scales(asked)
+        ratio = self._ratio(asked)
+
+        def read(rows: Rows) -> tuple[Indices, Floats]:
+            indices, gaps = rows.indices[:, : self.k], rows.gaps()
+            measured = add_noise_to_rows(asked.values[indices], scale=scale, noise=LAPLACE, source=source)
+            values = best_linear(list(measured.T), list(gaps.T), ratio)
+            return indices, np.column_stack([gaps, *values])
+
+        field = Field(asked.values, self.k + 1, selection, checked_gap_noise(self.noise))
+        return Draws.of_rows(map(read, field.races(checked_draws(draws), source)))
+
+
+def _store(mechanism: TopKWithGaps | MeasuredTopK) -> None:
+    object.__setattr__(mechanism, "k", checked_k(mechanism.k))
+    object.__setattr__(mechanism, "epsilon", mechanism.guarantee.epsilon)
+    object.__setattr__(mechanism, "budget", None)
+    checked_gap_noise(mechanism.noise)
+    checked_work(mechanism.work)
+
+
+def checked_gap_noise(noise: object) -> Noise:
+    kinds = {EXPONENTIAL.name: EXPONENTIAL, LAPLACE.name: LAPLACE}
+    if not isinstance(noise, str) or noise not in kinds:
+        raise ValueError(
+            'noise must be "exponential" or "laplace": for other noise, geometric noise with a fixed order of ties '
+            "among it, the gap to the best loser is not covered by the proof"
+        )
+    return kinds[noise]
+
+
+def selection_scale(scores: Scores, k: int, epsilon: Fraction) -> Fraction:
+    """k R / epsilon, exactly."""
+    return k * scores.range_sensitivity / epsilon
+
+
+def winners_with_gaps(
+    scores: Scores, k: int, scale: Fraction, noise: Noise, source: Source, work: Work
+) -> tuple[list[int], list[float]]:
+    """The k winners and their k gaps: a race of k + 1, whose last one stays unnamed."""
+    finish = race(scores._numbers, k=k + 1, scale=scale, noise=noise, source=source, work=work)
+    return [int(i) for i in finish.indices[:k]], finish.gaps()
+
+
+def _check_loser(scores: Scores, k: int) -> None:
+    """k winners and one loser must be there: the number of candidates is public."""
+    check_known_candidates(scores, k)
+    try:
+        check_known_candidates(scores, k + 1)
+    except ValueError:
+        raise ValueError(
+            f"k={k} gaps need {k + 1} candidates, the last gap being the lead over the best loser; choose a smaller k"
+        ) from None

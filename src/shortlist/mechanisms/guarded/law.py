@@ -1,0 +1,92 @@
+"""Exact utility of the guarded race (Theorem 123): the race of all subsets, unless the guard arrives first.
+
+The guard arrives at e^-v U^(1/a), so it has not arrived at time s with chance F(s) = (1 - (s e^v)^a)_+. Every integral
+of `subset_chances` gets that factor. F is not smooth at 0, so the integrals are taken in ln s.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from shortlist._arrays import Floats, Mask
+from shortlist.mechanisms.oneshot.law import inclusion_probabilities, number_correct, right_probability, within_ranks
+from shortlist.exact.quality import Quality, good_ranks, great_ranks
+from shortlist.exact.subset_chances import Chances, covered, log_integral, survival_of, thinned
+from shortlist.exact.subset_classes import Classes
+from shortlist.exact.noise_distributions import EXPONENTIAL
+
+PANELS = 40
+"""Panels of one nat below the end of the integrals: what lies below them is less than e^-40."""
+
+
+def guarded_chances(classes: Classes, v: float, a: float, cuts: tuple[int, ...] = ()) -> tuple[Chances, float]:
+    """(the law of the class that wins, the chance of the guard) under exponential noise."""
+    cells, left_out = covered(classes, cuts)
+    mass = 0.5 * (cells.lower + cells.upper)
+    loss = classes.rise[cells.row] + 0.5 * (classes.fall[cells.first] + classes.fall[cells.last])
+    end, _ = survival_of(mass, loss, np.zeros(1))
+    node, weight = _log_panels(min(end, -v))
+    _, survival = survival_of(mass, loss, np.exp(node - end))
+    still_out = survival + np.log(-np.expm1(np.minimum(a * (node + v), 0.0)))
+    top = log_integral(end, still_out, weight * np.exp(node - end))
+    cell = mass + thinned(loss, end, still_out, np.exp(node - end), weight * np.exp(node - end))
+    guard = max(0.0, 1.0 - math.exp(top) - float(np.exp(cell).sum()))
+    # a subset left out wins before the integrals end, with p s far below 1: at most with twice its mass times that end
+    return Chances(classes, cells, cell, top, math.exp(min(left_out + end, -1.0) + math.log(2.0))), guard
+
+
+def _log_panels(end: float) -> tuple[Floats, Floats]:
+    """Gauss nodes and weights for an integral over ln s up to `end`."""
+    node, weight = np.polynomial.legendre.leggauss(8)
+    middles = end - 0.5 - np.arange(PANELS)
+    return (middles[:, None] + node / 2).ravel(), np.tile(weight / 2, PANELS)
+
+
+def mixed(race: Quality, guard: float, fallback: Quality) -> Quality:
+    """What the race gives, and what follows if the guard wins."""
+    return Quality(*(getattr(race, name) + guard * getattr(fallback, name) for name in Quality.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """What is left of d candidates when one-shot picks the `losers` largest of their negated scores s."""
+
+    s: Floats
+    losers: int
+
+    @property
+    def k(self) -> int:
+        return len(self.s) - self.losers
+
+    def quality(self) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the k that are left."""
+        d, kept = len(self.s), self.inclusion_probabilities()
+        ranks = (great_ranks(self.k), good_ranks(self.k))
+        great, good = (
+            within_ranks(self.s, self.losers, max(d - reach, 0), d - head, EXPONENTIAL) for head, reach in ranks
+        )
+        recall = min(1.0, float(kept[~self._wrong()].sum()) / self.k)
+        return Quality(right_probability(self.s, self.losers, EXPONENTIAL), great, good, recall)
+
+    def number_correct(self) -> Floats:
+        """P[c of the k that are left score at least the k-th largest], c = 0..k."""
+        wrong, result = int(self._wrong().sum()), np.zeros(self.k + 1)
+        if not wrong:
+            result[self.k] = 1.0
+            return result
+        gone = number_correct(self.s, self.losers, EXPONENTIAL, wrong)  # how many of the wrong ones were picked
+        picked = np.arange(max(wrong - self.k, 0), min(wrong, self.losers) + 1)
+        result[self.k - wrong + picked] = gone[picked]
+        return result
+
+    def inclusion_probabilities(self) -> Floats:
+        """P[candidate is left], for every candidate."""
+        return 1.0 - inclusion_probabilities(self.s, self.losers, EXPONENTIAL)
+
+    def _wrong(self) -> Mask:
+        """Who scores below the k-th largest."""
+        wrong: Mask = self.s > np.sort(self.s)[self.k - 1]
+        return wrong

@@ -1,0 +1,118 @@
+"""Top-k with noisy values: Gumbel noise once, the k largest noisy scores released with their items (Theorem 90, 91).
+
+In E = e^(-value / gamma) the noisy scores are exponential clocks: which one rings first and when are independent, so
+for monotone scores the items come free with the values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from shortlist.mechanisms.contract import (
+    Draws,
+    Mechanism,
+    Outcome,
+    check_known_candidates,
+    checked_draws,
+    checked_k,
+    checked_source,
+    checked_work,
+)
+from shortlist.sampling.entropy import Source
+from shortlist.exact.noise_distributions import GUMBEL
+from shortlist.exact.partial_reals import rounded
+from shortlist.sampling.race import Work, race
+from shortlist.sampling.race_batch import Field
+from shortlist.privacy import ApproxDP, GumbelDP, calibrate
+from shortlist.scores import Scores
+
+EULER = 0.5772156649015329
+"""The mean of Gumbel noise of scale 1."""
+
+NOTE = (
+    "values are noisy and say nothing about the item beside them: together they describe the soft maximum of all "
+    "scores, of which soft_max is the unbiased estimate"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GumbelTopKValues(Mechanism):
+    """The k largest of x_i + N_i with their values, N_i independent Gumbel noise of scale gamma.
+
+    Promise: (epsilon, delta)-DP, by the exact Gumbel-DP profile with mu = Delta / gamma for monotone scores and by the
+    two-clock profile otherwise. No pure and no zCDP guarantee exists for a Gumbel value.
+
+    The values are exact reals, correctly rounded. The largest is centred at the soft maximum
+    gamma ln sum_i e^(x_i / gamma), 0.5772 gamma above it, whichever item won; `soft_max` corrects for that.
+
+    Parameters
+    ----------
+    k
+        How many items, each with its value.
+    budget
+        `ApproxDP(epsilon, delta)`; the noise is calibrated to it.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
+    Examples
+    --------
+    >>> GumbelTopKValues(k=10, budget=ApproxDP(1.0, 1e-5)).guarantee
+    ApproxDP(epsilon=1.0, delta=1e-05)
+    """
+
+    k: int
+    budget: ApproxDP
+    work: Work = "adaptive"
+
+    proof: ClassVar[str] = "docs/mechanisms/gumbel-values.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        checked_work(self.work)
+        if not isinstance(self.budget, ApproxDP):
+            raise TypeError(
+                "a Gumbel value has no pure and no zCDP guarantee (its loss has an exponential tail); "
+                "write budget=ApproxDP(epsilon, delta)"
+            )
+
+    @property
+    def name(self) -> str:
+        return f"Gumbel top-{self.k} with values"
+
+    @property
+    def guarantee(self) -> ApproxDP:
+        return self.budget
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, self.k)
+
+    def scale(self, scores: Scores) -> Fraction:
+        """gamma = Delta / mu, a public number: it depends on the sensitivity and not on the values."""
+        return scores.largest_sensitivity / Fraction(largest_mu(self.k, self.budget, scores.monotone))
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        scale = self.scale(scores)
+        finish = race(scores._numbers, k=self.k, scale=scale, noise=GUMBEL, source=source, work=self.work)
+        values = finish.values()
+        soft_max = values[0] - rounded(Fraction(EULER) * scale)
+        return Outcome([int(i) for i in finish.indices], values=values, soft_max=soft_max, notes=(NOTE,))
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """The positions and values of independent draws, one row each, for study and audit of public scores."""
+        asked = self._studied(scores, question)
+        races = Field(asked.values, self.k, self.scale(asked), GUMBEL).races(checked_draws(draws), checked_source(rng))
+        return Draws.of_rows((rows.indices, rows.values()) for rows in races)
+
+
+@lru_cache
+def largest_mu(k: int, budget: ApproxDP, monotone: bool) -> float:
+    """The largest mu = Delta / gamma whose profile fits the budget, rounded down."""
+    return calibrate(lambda mu: GumbelDP(mu, k, monotone), budget)

@@ -1,0 +1,266 @@
+"""Hybrids of top-k and sparse vector: at most k winners above a threshold, paid by their number (Theorem 99)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices
+from shortlist.estimates import ChainedGaps, ThresholdGaps
+from shortlist.mechanisms.contract import (
+    Draws,
+    Mechanism,
+    Outcome,
+    check_known_candidates,
+    checked_budget,
+    checked_draws,
+    checked_k,
+    checked_pure,
+    checked_source,
+    checked_threshold,
+    checked_work,
+)
+from shortlist.mechanisms.sparse_vector.mechanism import gap_law, least_variance_share
+from shortlist.mechanisms.sparse_vector.stream import ex_post
+from shortlist.sampling.entropy import Source
+from shortlist.exact.noise_distributions import EXPONENTIAL
+from shortlist.exact.partial_reals import nearest_float, rounded
+from shortlist.sampling.threshold_runner import Finish, Runner, difference, how_many_above
+from shortlist.sampling.race import Work, race
+from shortlist.sampling.race_batch import LINE, Field, Rows, padded
+from shortlist.privacy import Guarantee, PureDP
+from shortlist.accounting.checks import number
+from shortlist.ledger.filter import Currency
+from shortlist.scores import Scores
+
+ENDED = "the threshold ended the list: the last gap is the lead over the threshold, noise included"
+FULL = "the list is full: the last gap is the lead over whoever came next, the threshold or a loser"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HybridTopK(Mechanism):
+    """Top-k with gaps in which the threshold runs as well: the list ends where the threshold finishes, or after k.
+
+    Promise: epsilon-DP. Items and threshold get exponential noise of scale k R / epsilon. A list of n items that the
+    threshold ended has log ratios of at most (n + Delta / R) epsilon / k, a full one of at most epsilon: `cost`. That
+    is a statement about one outcome; the mechanism is epsilon-DP and nothing less.
+
+    Parameters
+    ----------
+    threshold
+        A public number; the list ends where it is reached.
+    k
+        How many items at most.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`, the only kind there is for it.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
+    Examples
+    --------
+    >>> release = HybridTopK(threshold=1000, k=3, epsilon=1.0).release([9000, 5000, 20, 7], monotone=True)
+    >>> release.indices, release.stopped, round(release.cost, 6)
+    ([0, 1], True, 1.0)
+    """
+
+    threshold: int | float
+    k: int
+    epsilon: float | None = None
+    budget: Guarantee | None = None
+    work: Work = "adaptive"
+
+    proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _store(self)
+
+    @property
+    def name(self) -> str:
+        return f"hybrid top-{self.k} with gaps and a threshold"
+
+    @property
+    def guarantee(self) -> PureDP:
+        return checked_pure("hybrid top-k", checked_budget(self.epsilon, self.budget))
+
+    @property
+    def refundable(self) -> tuple[Currency, ...]:
+        return ("pure",)
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, 1)
+
+    def _scale(self, scores: Scores) -> Fraction:
+        """k R / epsilon, exactly."""
+        return self.k * scores.range_sensitivity / Fraction(self.guarantee.epsilon)
+
+    def _line(self, scores: Scores) -> Runner:
+        return Runner(Fraction(self.threshold), self._scale(scores), EXPONENTIAL)
+
+    def _cost(self, scores: Scores, count: int) -> Fraction:
+        """What a list of so many items costs: the threshold ended it if they are fewer than k."""
+        relative = scores.largest_sensitivity / scores.range_sensitivity
+        return (count + relative if count < self.k else Fraction(self.k)) * Fraction(self.guarantee.epsilon) / self.k
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        scale = self._scale(scores)
+        indices, finishes = _best(scores, self.k + 1, scale, source, self.work)
+        line = self._line(scores).draw(source)
+        above = how_many_above(finishes, line)
+        stopped = above < self.k
+        count = min(above, self.k)
+        chain = [*finishes[:above], line, *finishes[above:]][: count + 1]
+        return Outcome(
+            indices[:count],
+            notes=(ENDED if stopped else FULL,),
+            gaps=[_lead(one, two) for one, two in pairwise(chain)],
+            stopped=stopped,
+            kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
+            evidence=ChainedGaps(rounded(scale)),
+        )
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
+        asked = self._studied(scores, question)
+        field = Field(asked.values, self.k + 1, self._scale(asked), EXPONENTIAL, self._line(asked))
+        races = field.races(checked_draws(draws), checked_source(rng))
+        return Draws.of_rows(_cut(rows, rows.gaps(), self.k) for rows in races)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HybridSparseVector(Mechanism):
+    """The items above a noisy threshold, the k largest at most, each with its gap to the threshold.
+
+    Promise: epsilon-DP. The threshold gets centred exponential noise of scale Delta / e0, every item of scale R / e1;
+    e0 = theta epsilon, e1 = (1 - theta) epsilon / k. An outcome of n items has log ratios of at most e0 + n e1: `cost`.
+    That is a statement about one outcome; the mechanism is epsilon-DP and nothing less.
+
+    Parameters
+    ----------
+    threshold
+        A public number.
+    k
+        How many items at most.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`, the only kind there is for it.
+    theta
+        The share of epsilon for the threshold, between 0 and 1; None is the best one for the noise of the gaps.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
+    Examples
+    --------
+    >>> release = HybridSparseVector(threshold=1000, k=3, epsilon=1.0).release([9000, 20, 5000, 7], monotone=True)
+    >>> release.indices, release.cost < 1.0
+    ([0, 2], True)
+    """
+
+    threshold: int | float
+    k: int
+    epsilon: float | None = None
+    budget: Guarantee | None = None
+    theta: float | None = None
+    work: Work = "adaptive"
+
+    proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _store(self)
+        if self.theta is not None:
+            number("theta", self.theta, above=True, below=1.0)
+
+    @property
+    def name(self) -> str:
+        return f"hybrid sparse vector, at most {self.k}"
+
+    @property
+    def guarantee(self) -> PureDP:
+        return checked_pure("hybrid sparse vector", checked_budget(self.epsilon, self.budget))
+
+    @property
+    def refundable(self) -> tuple[Currency, ...]:
+        return ("pure",)
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, 1)
+
+    def shares(self, scores: Scores) -> tuple[Fraction, Fraction]:
+        """(e0, e1), exactly: what the threshold costs, and each item."""
+        epsilon, relative = Fraction(self.guarantee.epsilon), scores.range_sensitivity / scores.largest_sensitivity
+        share = Fraction(least_variance_share(self.k * relative) if self.theta is None else self.theta)
+        return share * epsilon, (1 - share) * epsilon / self.k
+
+    def _scales(self, scores: Scores) -> tuple[Fraction, Fraction]:
+        """Of the threshold's noise, and of each item's."""
+        first, each = self.shares(scores)
+        return scores.largest_sensitivity / first, scores.range_sensitivity / each
+
+    def _line(self, scores: Scores) -> Runner:
+        """The threshold, noise centred on both sides."""
+        below, scale = self._scales(scores)
+        return Runner(Fraction(self.threshold) + scale - below, below, EXPONENTIAL)
+
+    def _cost(self, scores: Scores, count: int) -> Fraction:
+        """What an outcome of so many items costs."""
+        first, each = self.shares(scores)
+        return first + count * each
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        below, scale = self._scales(scores)
+        indices, finishes = _best(scores, self.k, scale, source, self.work)
+        line = self._line(scores).draw(source)
+        count = how_many_above(finishes, line)
+        law = gap_law("exponential", self.threshold, below, scale, Fraction(0))
+        return Outcome(
+            indices[:count],
+            gaps=[_lead(one, line) for one in finishes[:count]],
+            stopped=count < self.k,
+            kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
+            evidence=ThresholdGaps((law,) * count),
+        )
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
+        asked = self._studied(scores, question)
+        field = Field(asked.values, self.k + 1, self._scales(asked)[1], EXPONENTIAL, self._line(asked))
+        races = field.races(checked_draws(draws), checked_source(rng))
+        return Draws.of_rows(_cut(rows, rows.leads(), self.k) for rows in races)
+
+
+def _store(mechanism: HybridTopK | HybridSparseVector) -> None:
+    object.__setattr__(mechanism, "threshold", checked_threshold(mechanism.threshold))
+    object.__setattr__(mechanism, "k", checked_k(mechanism.k))
+    object.__setattr__(mechanism, "epsilon", mechanism.guarantee.epsilon)
+    object.__setattr__(mechanism, "budget", None)
+    checked_work(mechanism.work)
+
+
+def _best(scores: Scores, most: int, scale: Fraction, source: Source, work: Work) -> tuple[list[int], list[Finish]]:
+    """The largest noisy scores, `most` of them or all there are."""
+    values = scores._numbers
+    there = len(values) if values.dtype.kind != "f" else int(np.count_nonzero(values > -np.inf))
+    finish = race(values, k=min(most, there), scale=scale, noise=EXPONENTIAL, source=source, work=work)
+    return [int(i) for i in finish.indices], finish.finishes()
+
+
+def _cut(rows: Rows, gaps: Floats, k: int) -> tuple[Indices, Floats]:
+    """The k winners and their gaps, as far as the threshold lets them."""
+    ahead = rows.ahead()
+    return padded(rows.indices, ahead, k, LINE), padded(gaps, ahead, k, np.nan)
+
+
+def _lead(one: Finish, two: Finish) -> float:
+    return nearest_float(*difference(one, two))

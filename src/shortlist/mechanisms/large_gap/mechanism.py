@@ -1,0 +1,186 @@
+"""How many? The rank behind which the scores fall off: an exponential mechanism over gaps (Theorem 100)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shortlist._arrays import Indices
+from shortlist.mechanisms.contract import (
+    Budget,
+    Mechanism,
+    Outcome,
+    checked_budget,
+    checked_draws,
+    checked_source,
+    store_budget,
+)
+from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms.unknown_domain import check_counts, checked_limit, sorted_counts
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.rationals import rational_winners
+from shortlist.privacy import BoundedRange, Guarantee
+from shortlist.scores import Scores
+
+Regularizer = Sequence[float] | Callable[[int], float]
+"""r(1), r(2), ..: public numbers, added to the gaps; -inf for a rank that may never be chosen."""
+
+UNKNOWN_LIMIT = 1000
+"""How many ranks are candidates if the list of candidates is not public and no limit is given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LargeGap(Mechanism):
+    """The rank j with the largest u(j) + r(j) + Gumbel(2 R / epsilon), u(j) = h_(j) - h_(j+1), h_(1) >= h_(2) >= ..
+
+    Promise: epsilon-DP and epsilon-bounded range for the rank, whether or not the list of candidates is public: the
+    candidates are the ranks 1 .. limit. R is the range sensitivity of the scores; a gap moves by up to R either way.
+
+    Parameters
+    ----------
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; `ZCDP(rho)` and `ApproxDP(epsilon, delta)` are taken too.
+    regularizer
+        r: a list with one number for each rank from 1 on, or a function of the rank; public. None: 0.
+    limit
+        The last rank: a public number. None: all ranks but the last of a public list, otherwise 1000.
+
+    Examples
+    --------
+    >>> LargeGap(epsilon=1.0).release([900, 880, 870, 20, 10, 5], monotone=True).k
+    3
+    """
+
+    epsilon: float | None = None
+    budget: Guarantee | None = None
+    regularizer: Regularizer | None = None
+    limit: int | None = None
+
+    proof: ClassVar[str] = "docs/mechanisms/large-gap.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        store_budget(self)
+        store_ranks(self, 1)
+
+    @property
+    def name(self) -> str:
+        return "large gap"
+
+    @property
+    def guarantee(self) -> Budget:
+        return checked_budget(self.epsilon, self.budget)
+
+    @property
+    def charge(self) -> Guarantee:
+        return BoundedRange(epsilon_of_a_round(1, self.guarantee))
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        if not scores.public:
+            check_counts(scores)
+        offsets(self.regularizer, last_rank(scores, self.limit))
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        k = int(self._ranks(scores, source, 1)[0])
+        return Outcome([], k=k, notes=(f"k = {k}: the scores fall off behind rank {k}",))
+
+    def _scale(self, scores: Scores) -> Fraction:
+        """2 R / e, exactly."""
+        return 2 * scores.range_sensitivity / Fraction(epsilon_of_a_round(1, self.guarantee))
+
+    def _ranks(self, scores: Scores, source: Source, draws: int) -> Indices:
+        limit = last_rank(scores, self.limit)
+        sorted_scores, added = largest(scores, limit + 1), offsets(self.regularizer, limit)
+        return large_gaps(sorted_scores, added, self._scale(scores), source, draws)
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+        """Independent ranks, for study and audit of public scores."""
+        asked, source = self._studied(scores, question), checked_source(rng)
+        return self._ranks(asked, source, checked_draws(draws))
+
+
+def large_gaps(
+    sorted_scores: Sequence[int | Fraction],
+    added: Sequence[Fraction | None],
+    scale: Fraction,
+    source: Source,
+    draws: int,
+) -> Indices:
+    """Independent ranks (from 1) with the largest gap + added + scale * Gumbel noise; None is never chosen.
+
+    `sorted_scores` are in decreasing order, one more than there are ranks; equal histograms give equal laws.
+    """
+    ranks = [j for j, one in enumerate(added) if one is not None]
+    scores = [sorted_scores[j] - sorted_scores[j + 1] + (added[j] or 0) for j in ranks]
+    winners = rational_winners(scores, scale=scale, source=source, draws=draws)
+    found: Indices = 1 + np.array(ranks)[winners]
+    return found
+
+
+def largest(scores: Scores, size: int) -> list[int] | list[Fraction]:
+    """The largest scores in decreasing order, exactly; counts are followed by zeros, since an absent label counts 0."""
+    values = scores._numbers
+    if values.dtype.kind == "f":
+        return sorted((Fraction(value) for value in values[values > -np.inf].tolist()), reverse=True)[:size]
+    return sorted_counts(scores._sequence, size)
+
+
+def last_rank(scores: Scores, limit: int | None) -> int:
+    """The number of ranks to choose from: public."""
+    if not scores.public:
+        return UNKNOWN_LIMIT if limit is None else limit
+    able = scores._size if scores._numbers.dtype.kind != "f" else int(np.count_nonzero(scores._numbers > -np.inf))
+    if able < 2:
+        raise ValueError("scores must be at least two: with one candidate there is no gap to find")
+    if limit is not None and limit >= able:
+        raise ValueError(f"limit={limit} must be less than the {able} candidates that may be chosen")
+    return able - 1 if limit is None else limit
+
+
+def store_ranks(mechanism: Any, least: int) -> None:
+    """Check limit and regularizer against one another; a list of numbers says how many ranks there are."""
+    given = mechanism.regularizer
+    if given is not None and not callable(given):
+        if isinstance(given, str | bytes) or not isinstance(given, Sequence | np.ndarray):
+            raise TypeError("regularizer must be a list of numbers, one for each rank, or a function of the rank")
+        given = tuple(given)
+        if mechanism.limit not in (None, len(given)):
+            raise ValueError("regularizer must have one number for each rank: as many as limit")
+        offsets(given, len(given))
+        object.__setattr__(mechanism, "regularizer", given)
+        object.__setattr__(mechanism, "limit", len(given))
+    if mechanism.limit is not None:
+        object.__setattr__(mechanism, "limit", checked_limit(mechanism.limit, least))
+
+
+def offsets(regularizer: Regularizer | None, limit: int) -> list[Fraction | None]:
+    """r(1), .., r(limit) exactly; None where it is -inf."""
+    if regularizer is None:
+        return [Fraction(0)] * limit
+    given = [regularizer(j) for j in range(1, limit + 1)] if callable(regularizer) else regularizer
+    found = [_offset(one) for one in given]
+    if len(found) != limit:
+        raise ValueError("regularizer must have one number for each rank: as many as limit")
+    if all(one is None for one in found):
+        raise ValueError("regularizer must leave at least one rank that may be chosen")
+    return found
+
+
+def _offset(value: object) -> Fraction | None:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction):
+        raise TypeError("regularizer must give numbers, for example regularizer=lambda j: -0.1 * j")
+    if plain == -math.inf:
+        return None
+    if not math.isfinite(plain):
+        raise ValueError("regularizer must give finite numbers, or -inf for a rank that may never be chosen")
+    return Fraction(plain)

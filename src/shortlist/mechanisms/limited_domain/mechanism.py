@@ -1,0 +1,310 @@
+"""Top-k when the list of candidates comes from the data: an ordered list that ends at a noisy bar.
+
+With Gumbel noise (Theorem 111) and with exponential noise (Theorem 112).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from shortlist._arrays import Indices
+from shortlist.exact.unknown_domain_thresholds import dummies, exponential_offset
+from shortlist.mechanisms.contract import (
+    Mechanism,
+    Outcome,
+    checked_draws,
+    checked_k,
+    checked_noise,
+    checked_source,
+)
+from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round, quick_epsilon_of_a_round
+from shortlist.mechanisms.unknown_domain import (
+    DeltaBudget,
+    Listing,
+    check_counts,
+    checked_limit,
+    listing,
+    part_of,
+    store_delta_budget,
+)
+from shortlist.sampling.entropy import Source
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
+from shortlist.sampling.threshold_runner import Runner, best_of, how_many_above
+from shortlist.sampling.race import race
+from shortlist.sampling.race_batch import LINE, Field, padded
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
+from shortlist.accounting.checks import number, up
+from shortlist.ledger.filter import Currency
+from shortlist.scores import Scores
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.limited_domain.law import BarredRace
+
+STOPPED = "the list ended at the bar: no further name could be released"
+SHARES = (Fraction(0), Fraction(1, 64), *(Fraction(n, 20) for n in (1, 2, 3, 5, 7, 9, 10, 12)))
+"""Shares of delta for the conversion, among which the best is taken: by public numbers alone. None: rounds add up."""
+
+LOWER = 1 - 1e-3
+"""A bar that is lower by less than this is not worth another calibration."""
+
+SPARE = 1e-7
+"""By how much e stays below what is calibrated where rounds are converted, so that their charge fits as well."""
+
+NEAR = 1.005
+"""Shares whose quick height is within this of the lowest are tried, if that is by zCDP: it misleads by less than 1%."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitedDomainTopK(Mechanism):
+    """The labels of the working list in the order of their noisy counts, cut before the noisy bar, at most k of them.
+
+    T = {i : count_i > c}, c the count of row limit + 1. Noise of scale 1 / e on every label and on the bar, which
+    stands at c + 1 + ln(M) / e, M = ceil(limit (1 - delta) / delta) (Gumbel), or c + 1 + t (exponential).
+
+    Promise: k rounds of e-bounded range after one thinning of mass delta (Gumbel), so delta is paid once for all
+    rounds; (k e, delta)-DP (exponential). e is the largest that fits the budget. The ordered list is released, and
+    whether the bar ended it.
+
+    Parameters
+    ----------
+    k
+        How many labels at most.
+    epsilon, delta, budget
+        `epsilon=1.0, delta=1e-6` is short for `budget=ApproxDP(1.0, 1e-6)`; Gumbel noise also takes `ZCDP(rho, delta)`.
+    limit
+        How many rows may be looked at: a public number, max(1000, 10 k) if None.
+    noise
+        `"gumbel"`, or `"exponential"`: a lower bar for k <= 3 under (epsilon, delta).
+    split
+        The share of delta kept for converting the rounds, for Gumbel noise under (epsilon, delta). None: the best one.
+
+    Raises
+    ------
+    ValueError, TypeError
+        naming the argument; for scores that are not whole-number counts under add/remove, before they are looked at.
+
+    Examples
+    --------
+    >>> mechanism = LimitedDomainTopK(k=2, epsilon=1.0, delta=1e-6)
+    >>> mechanism.release({"ada": 900, "bob": 500, "cy": 20}, monotone=True).items
+    ['ada', 'bob']
+    """
+
+    k: int
+    epsilon: float | None = None
+    delta: float | None = None
+    budget: Guarantee | None = None
+    limit: int | None = None
+    noise: str | Noise = "gumbel"
+    split: float | None = None
+
+    proof: ClassVar[str] = "docs/mechanisms/limited-domain.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        store_delta_budget(self)
+        limit = max(1000, 10 * self.k) if self.limit is None else self.limit
+        object.__setattr__(self, "limit", checked_limit(limit, self.k))
+        gumbel = _checked_kind(self.noise) == GUMBEL
+        if self.split is not None:
+            number("split", self.split, below=1.0)
+            if not gumbel or isinstance(self.budget, ZCDP):
+                raise ValueError("split is for Gumbel noise under (epsilon, delta): leave it out here")
+        paid = self.guarantee
+        if (8 * paid.rho if isinstance(paid, ZCDP) else paid.epsilon) / self.k == 0:
+            raise ValueError("the budget is too small to be shared by k rounds; choose a larger epsilon or rho")
+        if not gumbel and isinstance(self.budget, ZCDP):
+            raise ValueError('exponential noise keeps (epsilon, delta) budgets only; for ZCDP write noise="gumbel"')
+
+    @property
+    def name(self) -> str:
+        return f"limited-domain top-{self.k} with {_checked_kind(self.noise).name} noise"
+
+    @property
+    def guarantee(self) -> DeltaBudget:
+        assert isinstance(self.budget, DeltaBudget)
+        return self.budget
+
+    @property
+    def charge(self) -> Guarantee:
+        return self._cost(self.k)
+
+    @property
+    def refundable(self) -> tuple[Currency, ...]:
+        """Rounds that were not run come back, as pure epsilon and (Gumbel noise) as rho; delta never does."""
+        return ("pure", "zcdp") if _checked_kind(self.noise) == GUMBEL else ("pure",)
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    @property
+    def offset(self) -> float:
+        """How far the bar stands above c + 1, in users: a public number."""
+        above, many = self._bar
+        return math.log(many) / self._rates[0] if many > 1 else float(above)
+
+    @property
+    def likely_bar(self) -> float:
+        """The part of delta that the bar nearly always gets under (epsilon, delta), by a quick estimate."""
+        budget = self.guarantee
+        assert isinstance(budget, ApproxDP)
+        return part_of(budget.delta, 1 - _quick_heights(self.k, self._limit, budget)[0][1])
+
+    @property
+    def _limit(self) -> int:
+        assert self.limit is not None
+        return self.limit
+
+    @property
+    def _rates(self) -> tuple[float, float]:
+        """(e, the delta of the bar)."""
+        if _checked_kind(self.noise) == GUMBEL:
+            return _gumbel_rates(self.k, self._limit, self.guarantee, self.split)
+        budget = self.guarantee
+        assert isinstance(budget, ApproxDP)
+        return epsilon_of_a_round(self.k, PureDP(budget.epsilon)), budget.delta
+
+    @property
+    def _bar(self) -> tuple[Fraction, int]:
+        """(t, M): it stands at c + 1 + t, with the largest of M noises."""
+        e, delta = (Fraction(rate) for rate in self._rates)
+        if _checked_kind(self.noise) == GUMBEL:
+            return Fraction(0), dummies(self._limit, delta)
+        return exponential_offset(self._limit, e, delta), 1
+
+    def _cost(self, rounds: int) -> Guarantee:
+        e, delta = self._rates
+        if _checked_kind(self.noise) == GUMBEL:
+            return ThinnedRange(e, rounds, delta)
+        return ApproxDP(up(rounds * Fraction(e)), delta)
+
+    def _kept(self, outcome: Outcome) -> Guarantee:
+        assert outcome.indices is not None
+        return self._cost(min(len(outcome.indices) + 1, self.k))
+
+    def _check(self, scores: Scores) -> None:
+        check_counts(scores)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        found = listing(scores._sequence, self._limit)
+        ranks = self._ranks(found, source)
+        stopped = len(ranks) < self.k
+        notes = (STOPPED,) if stopped else ()
+        return Outcome([int(found.positions[rank]) for rank in ranks], stopped=stopped, notes=notes)
+
+    def _ranks(self, found: Listing, source: Source) -> list[int]:
+        """The ranks (from 0) of the winners in the working list, best first."""
+        if not len(found.counts):
+            return []
+        kind, bar = _checked_kind(self.noise), self._noisy_bar(found)
+        finish = race(found.counts, k=min(self.k, len(found.counts)), scale=bar.scale, noise=kind, source=source)
+        return [int(rank) for rank in finish.indices[: how_many_above(finish.finishes(), bar.draw(source))]]
+
+    def _noisy_bar(self, found: Listing) -> Runner:
+        """The bar, under noise of the scale of all."""
+        kind, (offset, many) = _checked_kind(self.noise), self._bar
+        noise = best_of(many) if kind == GUMBEL else kind
+        return Runner(found.beyond + 1 + offset, 1 / Fraction(self._rates[0]), noise)
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+        """The positions of independent draws, best first, one row each, for study and audit of public scores.
+
+        -1 where the bar had ended the list.
+        """
+        asked, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        found = listing(asked.values, self._limit)
+        if not len(found.counts):
+            return np.full((count, self.k), LINE)
+        bar = self._noisy_bar(found)
+        field = Field(found.counts, self.k + 1, bar.scale, _checked_kind(self.noise), bar)
+        ranks = [padded(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
+        return np.append(found.positions, LINE)[np.concatenate(ranks)]
+
+    def success_probability(self, scores: object, **question: Any) -> float:
+        """P[the list names a true top k], ties counting as equal, under Gumbel noise: exact, to 1e-9."""
+        return self._law(scores, question).top()
+
+    def expected_recall(self, scores: object, **question: Any) -> float:
+        """The expected share of a true top k that is named, under Gumbel noise: exact, to 1e-9."""
+        return self._law(scores, question).recall()
+
+    def _law(self, scores: object, question: dict[str, Any]) -> BarredRace:
+        from shortlist.mechanisms.limited_domain.law import BarredRace
+
+        if _checked_kind(self.noise) != GUMBEL:
+            raise ValueError('exact utility is known for noise="gumbel" here; release_many draws public counts')
+        return BarredRace.of(self._studied(scores, question).values, self.k, *self._rates, self._limit)
+
+
+def _checked_kind(noise: str | Noise) -> Noise:
+    kind = checked_noise(noise)
+    if kind not in (GUMBEL, EXPONENTIAL):
+        raise ValueError('noise must be "gumbel" or "exponential" here: for others no lower bar is proved')
+    return kind
+
+
+def offset_estimate(k: int, limit: int, budget: DeltaBudget) -> float:
+    """About how far the bar of Gumbel noise stands above c + 1, from public numbers, fast."""
+    if isinstance(budget, ZCDP):
+        return math.log(limit / budget.delta) / quick_epsilon_of_a_round(k, budget)
+    return _quick_heights(k, limit, budget)[0][0]
+
+
+def _quick_heights(k: int, limit: int, budget: ApproxDP) -> list[tuple[float, Fraction]]:
+    """(the height of the bar by zCDP or the plain sum, the share of delta for conversion), the lowest first."""
+
+    def height(share: Fraction) -> float:
+        e = quick_epsilon_of_a_round(k, ApproxDP(budget.epsilon, part_of(budget.delta, share)))
+        return math.log(limit / ((1 - share) * budget.delta)) / e
+
+    return sorted((height(share), share) for share in SHARES)
+
+
+@lru_cache
+def _gumbel_rates(k: int, limit: int, budget: DeltaBudget, split: float | None) -> tuple[float, float]:
+    """(e, delta of the bar): delta is split where the bar c + 1 + ln(M) / e stands lowest, or where `split` says."""
+    if isinstance(budget, ZCDP):
+        return epsilon_of_a_round(k, ZCDP(budget.rho)), budget.delta
+    return _lowest(k, limit, budget) if split is None else _rates_at(k, budget, Fraction(split))
+
+
+def _lowest(k: int, limit: int, budget: ApproxDP) -> tuple[float, float]:
+    """The rates of the share, of SHARES, whose calibrated bar is lowest, or nearly.
+
+    Another share is better if an e that would lower the bar fits its part of the budget: one look at the privacy
+    curve, where finding the e itself takes many.
+    """
+    quick, first = (heights := _quick_heights(k, limit, budget))[0]
+    best = _rates_at(k, budget, first)
+    for height, share in heights[1:]:
+        left = part_of(budget.delta, 1 - share)
+        lowest = math.log(dummies(limit, Fraction(best[1]))) / best[0]
+        if not left or not lowest or (first and height > NEAR * quick):
+            continue
+        needed = math.log(dummies(limit, Fraction(left))) / (LOWER * lowest)
+        if _for_rounds(budget, share).excess(BoundedRange(needed).repeat(k)) <= 0:
+            best = _rates_at(k, budget, share)
+    return best
+
+
+def _rates_at(k: int, budget: ApproxDP, share: Fraction) -> tuple[float, float]:
+    """e and the delta of the bar, both rounded down, if that share of delta converts the rounds.
+
+    e is less by SPARE where rounds are converted: a ledger adds the bar's delta to their curve, and rounds that up.
+    """
+    rounds = _for_rounds(budget, share)
+    e = epsilon_of_a_round(k, rounds)
+    return e if isinstance(rounds, PureDP) else e * (1 - SPARE), part_of(budget.delta, 1 - share)
+
+
+def _for_rounds(budget: ApproxDP, share: Fraction) -> ApproxDP | PureDP:
+    converted = part_of(budget.delta, share)
+    return ApproxDP(budget.epsilon, converted) if converted else PureDP(budget.epsilon)

@@ -1,0 +1,106 @@
+"""The winner under Gaussian noise, honestly accounted: the cost grows with the number of candidates (Theorem 55)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices
+from shortlist.mechanisms.contract import (
+    Outcome,
+    check_known_candidates,
+    check_studied,
+    checked_draws,
+    checked_source,
+    checked_work,
+)
+from shortlist.mechanisms.unknown_domain import part_of
+from shortlist.exact.score_intervals import Contest, kth_largest
+from shortlist.sampling.entropy import Source
+from shortlist.exact.gaussian_noise import GAUSSIAN
+from shortlist.exact.noise_distributions import Noise
+from shortlist.sampling.race import Work, race
+from shortlist.sampling.race_batch import race_many
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, calibrate
+from shortlist.scores import Scores, as_scores
+
+if TYPE_CHECKING:
+    from shortlist.exact.quality import Quality
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianMax:
+    """The candidate with the largest x_i + N(0, sigma^2), sigma = R / r, for m candidates.
+
+    r is the largest with which the Gaussian mechanism of sensitivity r is (epsilon, delta / m)-DP: then the winner is
+    (epsilon, delta)-DP.
+    """
+
+    guarantee: ApproxDP
+    work: Work
+
+    @property
+    def charge(self) -> Guarantee:
+        return self.guarantee
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, 1)
+
+    def _scale(self, scores: Scores) -> Fraction:
+        """sigma, exactly; the number of candidates that may be chosen is public."""
+        values = scores._numbers
+        m = len(values) if values.dtype.kind != "f" else int(np.count_nonzero(values > -np.inf))
+        return scores.range_sensitivity / Fraction(gaussian_rate(self.guarantee, m))
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        scale = self._scale(scores)
+        finish = race(scores._numbers, k=1, scale=scale, noise=GAUSSIAN, source=source, work=self.work)
+        return Outcome([int(finish.indices[0])])
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+        asked = self._studied(scores, question)
+        source, count = checked_source(rng), checked_draws(draws)
+        return race_many(asked.values, k=1, scale=self._scale(asked), noise=GAUSSIAN, source=source, draws=count)
+
+    def success_probability(self, scores: object, **question: Any) -> float:
+        from shortlist.mechanisms.oneshot.law import right_probability
+
+        return right_probability(*self._race(scores, question))
+
+    def quality(self, scores: object, **question: Any) -> Quality:
+        from shortlist.mechanisms.oneshot.law import quality
+
+        return quality(*self._race(scores, question))
+
+    def _studied(self, scores: object, question: dict[str, Any]) -> Scores:
+        asked = as_scores(scores, **question)
+        check_studied(asked)
+        self._check(asked)
+        return asked
+
+    def _race(self, scores: object, question: dict[str, Any]) -> tuple[Floats, int, Noise]:
+        """(scores in noise units above the largest, 1, the noise): what the exact laws are functions of."""
+        asked = self._studied(scores, question)
+        values = asked.values
+        positions = Contest(values, 1, self._scale(asked), GAUSSIAN, kth_largest(values, 1)).positions(values)
+        return np.where(values == -np.inf, -np.inf, positions), 1, GAUSSIAN
+
+
+def gaussian_max(budget: Guarantee, work: Work) -> GaussianMax:
+    """Or the reason why this budget has no Gaussian winner."""
+    checked_work(work)
+    if not isinstance(budget, ApproxDP) or not budget.delta or not budget.epsilon:
+        raise ValueError(
+            'gaussian noise keeps (epsilon, delta) budgets only: write budget=ApproxDP(1.0, 1e-6), or noise="gumbel"'
+        )
+    return GaussianMax(budget, work)
+
+
+@lru_cache
+def gaussian_rate(budget: ApproxDP, m: int) -> float:
+    """r = R / sigma, rounded down: D_a <= a r^2/2 + ln(m) / (a-1) (Cor 9 of the paper) is what is converted here."""
+    return calibrate(lambda r: ZCDP(r * r / 2), ApproxDP(budget.epsilon, part_of(budget.delta, Fraction(1, m))))

@@ -1,0 +1,111 @@
+"""Noisy max: add noise to every score and release who is on top (Theorem 51).
+
+Exponential noise is permute-and-flip, the best known for a pure budget; Gumbel noise is the exponential mechanism.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shortlist._arrays import Floats, Indices
+from shortlist.mechanisms.contract import Mechanism, Outcome, checked_noise, store_budget, stored_budget
+from shortlist.mechanisms.noisy_max.gaussian import GaussianMax, gaussian_max
+from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
+from shortlist.sampling.entropy import Source
+from shortlist.exact.noise_distributions import Noise
+from shortlist.sampling.race import Work
+from shortlist.privacy import Guarantee
+from shortlist.scores import Scores
+
+if TYPE_CHECKING:
+    from shortlist.exact.quality import Quality
+
+NAMES = {"exponential": "permute-and-flip", "gumbel": "exponential mechanism"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyMax(Mechanism):
+    """The candidate with the largest x_i + N_i, with independent noise N_i of scale R / epsilon.
+
+    Promise: epsilon-DP for every noise but Gaussian; with Gumbel noise also epsilon-bounded range. R is the range
+    sensitivity of the scores: it is one-shot top-k with k = 1. With Gaussian noise (epsilon, delta)-DP: its standard
+    deviation is that of a Gaussian mechanism of sensitivity R that is (epsilon, delta / m)-DP, m candidates.
+
+    Parameters
+    ----------
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; Gumbel noise also takes `ZCDP(rho)` and
+        `ApproxDP(epsilon, delta)`.
+    noise
+        `"exponential"`, `"gumbel"`, `"laplace"`, `"logistic"`, `"half-logistic"`, or custom noise; `"gaussian"` for
+        `ApproxDP(epsilon, delta)` alone, at a cost that grows with the number of candidates.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
+    Examples
+    --------
+    >>> NoisyMax(epsilon=1.0).probabilities([3, 2, 0]).round(4).tolist()
+    [0.6303, 0.2807, 0.089]
+    """
+
+    epsilon: float | None = None
+    budget: Guarantee | None = None
+    noise: str | Noise = "exponential"
+    work: Work = "adaptive"
+
+    proof: ClassVar[str] = "docs/mechanisms/noisy-max.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    _top_one: OneshotTopK | GaussianMax = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        store_budget(self)
+        object.__setattr__(self, "_top_one", self._as_top_one())
+
+    def _as_top_one(self) -> OneshotTopK | GaussianMax:
+        if self.noise == "gaussian":
+            return gaussian_max(stored_budget(self), self.work)
+        return OneshotTopK(k=1, epsilon=self.epsilon, budget=self.budget, noise=self.noise, work=self.work)
+
+    @property
+    def name(self) -> str:
+        noise = "gaussian" if self.noise == "gaussian" else checked_noise(self.noise).name
+        return NAMES.get(noise, f"noisy max with {noise} noise")
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self._top_one.guarantee
+
+    @property
+    def charge(self) -> Guarantee:
+        return self._top_one.charge
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        self._top_one._check(scores)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        return self._top_one._draw(scores, source)
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+        """The positions of independent winners, for study and audit of public scores."""
+        return self._top_one.release_many(scores, draws=draws, rng=rng, **question)[:, 0]
+
+    def probabilities(self, scores: object, **question: Any) -> Floats:
+        """P[candidate i wins], for every candidate: exact, and they sum to 1."""
+        from shortlist.mechanisms.noisy_max.law import winner_probabilities
+
+        positions, _, noise = self._top_one._race(scores, question)
+        return winner_probabilities(positions, noise)
+
+    def success_probability(self, scores: object, **question: Any) -> float:
+        """P[the winner has the largest score]: exact, to 1e-9."""
+        return self._top_one.success_probability(scores, **question)
+
+    def quality(self, scores: object, **question: Any) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the winner (Definition 118): exact, to 1e-9."""
+        return self._top_one.quality(scores, **question)

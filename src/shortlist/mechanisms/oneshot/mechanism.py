@@ -1,0 +1,198 @@
+"""One-shot top-k: add noise once to every score and release the k largest, in order (Theorem 58, 60).
+
+With Gumbel noise this has the law of k rounds of the exponential mechanism without replacement ("peeling").
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices
+from shortlist.mechanisms.contract import (
+    Budget,
+    Mechanism,
+    Outcome,
+    check_known_candidates,
+    checked_draws,
+    checked_k,
+    checked_noise,
+    checked_source,
+    checked_work,
+    store_budget,
+    stored_budget,
+)
+from shortlist.exact.score_intervals import Contest, kth_largest
+from shortlist.sampling.entropy import Source
+from shortlist.exact.noise_distributions import Noise
+from shortlist.sampling.race import Work, race
+from shortlist.sampling.race_batch import race_many
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
+from shortlist.scores import Scores
+
+if TYPE_CHECKING:
+    from shortlist.exact.quality import Quality
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneshotTopK(Mechanism):
+    """The k largest of x_i + N_i, with independent noise N_i of scale R / e, e = epsilon / k for a pure budget.
+
+    Promise: epsilon-DP for the ordered list, for every named noise; under custom noise (`piecewise_noise`) only
+    the set is released. With Gumbel noise the list is k rounds of e-bounded range, and e is the largest that fits
+    a zCDP or (epsilon, delta) budget by the tightest sound accountant. R is the range sensitivity of the scores.
+
+    Parameters
+    ----------
+    k
+        How many items.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; Gumbel noise also takes `ZCDP(rho)` and
+        `ApproxDP(epsilon, delta)`.
+    noise
+        `"gumbel"`, `"exponential"`, `"laplace"`, `"logistic"`, `"half-logistic"`, or custom noise.
+    work
+        `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+
+    Examples
+    --------
+    >>> OneshotTopK(k=2, epsilon=1.0).guarantee
+    PureDP(epsilon=1.0)
+    """
+
+    k: int
+    epsilon: float | None = None
+    budget: Guarantee | None = None
+    noise: str | Noise = "gumbel"
+    work: Work = "adaptive"
+
+    proof: ClassVar[str] = "docs/mechanisms/oneshot.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        store_budget(self)
+        checked_work(self.work)
+        noise, budget = checked_noise(self.noise), self.guarantee
+        if isinstance(budget, PureDP):
+            if budget.epsilon / self.k == 0:
+                raise ValueError("epsilon is too small to be shared by k rounds; choose a larger epsilon")
+        elif not noise.bounded_range:
+            raise ValueError(f'{noise.name} noise keeps pure budgets only; for {budget} write noise="gumbel"')
+
+    @property
+    def name(self) -> str:
+        return f"one-shot top-{self.k} with {checked_noise(self.noise).name} noise"
+
+    @property
+    def guarantee(self) -> Budget:
+        return stored_budget(self)
+
+    @property
+    def charge(self) -> Guarantee:
+        """With Gumbel noise k rounds of bounded range, which says more than the budget; otherwise the budget."""
+        if not checked_noise(self.noise).bounded_range:
+            return self.guarantee
+        return _rounds(self.k, self.guarantee)
+
+    @property
+    def ordered(self) -> bool:
+        return checked_noise(self.noise).releases_order
+
+    def _scale(self, scores: Scores) -> Fraction:
+        """R / e, exactly."""
+        return scores.range_sensitivity / Fraction(epsilon_of_a_round(self.k, self.guarantee))
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, self.k)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        finish = race(
+            scores._numbers,
+            k=self.k,
+            scale=self._scale(scores),
+            noise=checked_noise(self.noise),
+            source=source,
+            work=self.work,
+        )
+        return Outcome([int(i) for i in finish.indices])
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+        """The positions of independent draws, one row each, for study and audit of public scores."""
+        asked = self._studied(scores, question)
+        rows = race_many(
+            asked.values,
+            k=self.k,
+            scale=self._scale(asked),
+            noise=checked_noise(self.noise),
+            source=checked_source(rng),
+            draws=checked_draws(draws),
+        )
+        return rows if self.ordered else np.sort(rows, axis=1)
+
+    def success_probability(self, scores: object, **question: Any) -> float:
+        """P[the released set is a true top k], ties counting as equal: exact, to 1e-9."""
+        from shortlist.mechanisms.oneshot.law import right_probability
+
+        return right_probability(*self._race(scores, question))
+
+    def quality(self, scores: object, **question: Any) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-9."""
+        from shortlist.mechanisms.oneshot.law import quality
+
+        return quality(*self._race(scores, question))
+
+    def number_correct(self, scores: object, **question: Any) -> Floats:
+        """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-9."""
+        from shortlist.mechanisms.oneshot.law import number_correct
+
+        return number_correct(*self._race(scores, question))
+
+    def inclusion_probabilities(self, scores: object, **question: Any) -> Floats:
+        """P[candidate i is released], for every candidate: exact, to 1e-9."""
+        from shortlist.mechanisms.oneshot.law import inclusion_probabilities
+
+        return inclusion_probabilities(*self._race(scores, question))
+
+    def _race(self, scores: object, question: dict[str, Any]) -> tuple[Floats, int, Noise]:
+        """(scores in noise units above the k-th largest, k, noise): what the exact laws are functions of."""
+        asked = self._studied(scores, question)
+        values, noise = asked.values, checked_noise(self.noise)
+        contest = Contest(values, self.k, self._scale(asked), noise, kth_largest(values, self.k))
+        positions = contest.positions(values)
+        return np.where(values == -np.inf, -np.inf, positions), self.k, noise
+
+
+@lru_cache
+def _rounds(k: int, budget: Budget) -> Guarantee:
+    return BoundedRange(epsilon_of_a_round(k, budget)).repeat(k)
+
+
+@lru_cache
+def epsilon_of_a_round(k: int, budget: Budget) -> float:
+    """e, rounded down: epsilon / k for a pure budget, otherwise the largest of which k rounds fit the budget."""
+    if not isinstance(budget, PureDP):
+        return calibrate(lambda e: BoundedRange(e).repeat(k), budget, near=quick_epsilon_of_a_round(k, budget) or 1.0)
+    e = budget.epsilon / k
+    return e if k * Fraction(e) <= Fraction(budget.epsilon) else math.nextafter(e, 0.0)
+
+
+def quick_epsilon_of_a_round(k: int, budget: ZCDP | ApproxDP) -> float:
+    """At most e, and not much less: k rounds of e^2 / 8 of zCDP, or their plain sum. 0 if neither says anything."""
+    if isinstance(budget, ZCDP):
+        return math.sqrt(8 * budget.rho / k)
+    return max(math.sqrt(8 * _rho_within(budget) / k), budget.epsilon / k)
+
+
+@lru_cache
+def _rho_within(budget: ApproxDP) -> float:
+    """0 if no rho fits."""
+    try:
+        return calibrate(ZCDP, budget)
+    except ValueError:
+        return 0.0

@@ -1,0 +1,256 @@
+"""Sparse vector: which of many questions are above a threshold, paying only for those that are (Theorem 95)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from shortlist._reading import checked_flag
+from shortlist.estimates import GapLaw, GapNoise, ThresholdGaps, geometric_mean
+from shortlist.mechanisms.contract import (
+    Draws,
+    Mechanism,
+    Outcome,
+    check_known_candidates,
+    check_ledger,
+    checked_budget,
+    checked_draws,
+    checked_k,
+    checked_pure,
+    checked_source,
+    checked_threshold,
+)
+from shortlist.mechanisms.sparse_vector.stream import Branch, Rules, Stream, ex_post
+from shortlist.sampling.noisy_threshold_batch import ManyRuns
+from shortlist.sampling.noisy_threshold import Barrier, Test, passing
+from shortlist.sampling.entropy import Source
+from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
+from shortlist.exact.partial_reals import rounded
+from shortlist.privacy import Guarantee, Ledger, PureDP
+from shortlist.accounting.checks import number
+from shortlist.ledger.filter import Currency
+from shortlist.scores import Number, Scores, as_scores, exact_sensitivities
+
+NOTE = "in the order of the questions; gaps are to the threshold, noise included; lower_bound(confidence) has a caveat"
+KINDS: dict[str, Noise] = {"exponential": EXPONENTIAL, "laplace": LAPLACE, "geometric": EXPONENTIAL}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparseVector(Mechanism):
+    """Answers "above" or "below" to one question after the other, and stops when its budget for "above" is used up.
+
+    Promise: epsilon-DP for the whole sequence of answers and gaps, however the questions were chosen. "Below" is free.
+    The threshold gets noise of scale Delta / e0 once, every question fresh noise of scale R / e1, where e0 = theta
+    epsilon and e1 = (1 - theta) epsilon / k. Adaptive: each question is first tested with twice the noise for being two
+    deviations above, at half the cost; so between k and 2 k - 1 answers "above".
+
+    What an outcome cost is e0 plus e1 (or e1 / 2) for each "above": `cost`, for a ledger that reserved epsilon.
+
+    Parameters
+    ----------
+    threshold
+        A finite number; a whole one with geometric noise.
+    k
+        How many answers "above" are paid for.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`.
+    adaptive
+        Whether to try the cheaper test first.
+    noise
+        `"exponential"` (the least variance), `"laplace"`, or `"geometric"` for whole numbers with whole gaps.
+    theta
+        The threshold's share of epsilon, in (0, 1). None: the one with the least variance of the gaps,
+        1 / (1 + (c k)^(2/3)) with c = R / Delta, and 2 c in place of c if adaptive.
+    sensitivity, monotone
+        As in `Scores`: the most one person moves one answer, and whether all of them move the same way.
+
+    Examples
+    --------
+    >>> sv = SparseVector(threshold=100, k=2, epsilon=1.0, monotone=True)
+    >>> [answer.above for answer in sv.stream([5000, 0, -5000, 9000, 8000])]
+    [True, False, False, True]
+    """
+
+    threshold: int | float
+    k: int
+    epsilon: float | None = None
+    budget: Guarantee | None = None
+    adaptive: bool = False
+    noise: Literal["exponential", "laplace", "geometric"] = "exponential"
+    theta: float | None = None
+    sensitivity: Number | tuple[Number, Number] = 1.0
+    monotone: bool = False
+
+    proof: ClassVar[str] = "docs/mechanisms/sparse-vector.md#proof"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threshold", checked_threshold(self.threshold))
+        object.__setattr__(self, "k", checked_k(self.k))
+        object.__setattr__(self, "epsilon", self.guarantee.epsilon)
+        object.__setattr__(self, "budget", None)
+        checked_flag("adaptive", self.adaptive)
+        exact_sensitivities(self.sensitivity, checked_flag("monotone", self.monotone), "add-remove")
+        if not isinstance(self.noise, str) or self.noise not in KINDS:
+            raise ValueError(f"noise must be one of {', '.join(map(repr, KINDS))}")
+        if self.noise == "geometric" and not isinstance(self.threshold, int):
+            raise TypeError("geometric noise is for whole numbers: write a whole threshold, such as threshold=100")
+        if self.theta is not None:
+            number("theta", self.theta, above=True, below=1.0)
+        self.rules  # noqa: B018 (it checks that the numbers are not too extreme)
+
+    @property
+    def name(self) -> str:
+        return f"{'adaptive ' * self.adaptive}sparse vector with {self.noise} noise"
+
+    @property
+    def guarantee(self) -> PureDP:
+        return checked_pure("sparse vector with gaps", checked_budget(self.epsilon, self.budget))
+
+    @property
+    def refundable(self) -> tuple[Currency, ...]:
+        return ("pure",)
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    @property
+    def rules(self) -> Rules:
+        """The exact numbers behind the promise: all of them public."""
+        epsilon = Fraction(self.guarantee.epsilon)
+        largest, spread = exact_sensitivities(self.sensitivity, self.monotone, "add-remove")
+        wide = 2 if self.adaptive else 1
+        share = Fraction(least_variance_share(wide * self.k * spread / largest) if self.theta is None else self.theta)
+        first, each = share * epsilon, (1 - share) * epsilon / self.k
+        halves = (Fraction(1, 2), Fraction(1)) if self.adaptive else (Fraction(1),)
+        branches = tuple(
+            self._branch("top" if part < 1 else "middle", part * each, largest / first, spread / (part * each))
+            for part in halves
+        )
+        return Rules(self.threshold, largest / first, KINDS[self.noise], self._whole, epsilon, first, each, branches)
+
+    @property
+    def _whole(self) -> bool:
+        return self.noise == "geometric"
+
+    def _branch(self, name: Literal["top", "middle"], cost: Fraction, below: Fraction, scale: Fraction) -> Branch:
+        """One test of a question, with noise of that scale, against a threshold with noise of scale `below`."""
+        deviations = 2 if name == "top" else 0
+        centre, cut = centre_and_cut(self.noise, below, scale, deviations)
+        law = gap_law(self.noise, self.threshold, below, scale, centre)
+        return Branch(name, Test(KINDS[self.noise], scale, centre, cut), cost, law)
+
+    def stream(
+        self,
+        values: Iterable[int | float] | None = None,
+        *,
+        rng: Source | None = None,
+        ledger: Ledger | None = None,
+        purpose: str = "",
+        unit: str = "user",
+    ) -> Stream:
+        """A run that answers online: iterate over it, or `ask` it one question after the other.
+
+        It reads `values` one at a time, after the answer before was given, and never past the last answer it may
+        give. Each run costs epsilon of its own: `ledger` books it here, before the first value is read, and takes back
+        what was not used when the stream stops or is closed (never, if it is just left), noting `purpose` and `unit`.
+
+        Raises
+        ------
+        BudgetExceeded
+            if the ledger has no room: nothing is booked and nothing read.
+        """
+        source, questions = checked_source(rng), iter(() if values is None else values)
+        check_ledger(ledger)
+        return Stream(self.rules, questions, source, self._reserve(ledger, self.charge, purpose, unit))
+
+    def _asked(self, scores: object, question: dict[str, Any]) -> Scores:
+        if isinstance(scores, Scores):
+            asked = as_scores(scores, **question)
+            ours = exact_sensitivities(self.sensitivity, self.monotone, "add-remove")
+            if (asked.largest_sensitivity, asked.range_sensitivity) != ours:
+                raise ValueError(
+                    "sensitivity and monotone of the Scores differ from those of the mechanism: say the same"
+                )
+            return asked
+        if isinstance(scores, list | tuple) and len({isinstance(one, int | np.integer) for one in scores}) > 1:
+            raise TypeError("answers must be all whole numbers or all floats; convert them, for example with float()")
+        return as_scores(scores, sensitivity=self.sensitivity, monotone=self.monotone, **question)
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, 1)
+        if self._whole and scores._numbers.dtype.kind == "f":
+            raise TypeError("geometric noise is for whole numbers: give integers")
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        """The law of `stream` over the same values, without drawing for those far below the threshold."""
+        rules, values = self.rules, scores._numbers
+        barrier = Barrier(rules.threshold, rules.threshold_scale, rules.noise, source, whole=rules.whole)
+        indices, answers, laws, spent = [], [], [], Fraction(0)
+        for index, place, draw in passing(values, barrier, [branch.test for branch in rules.branches]):
+            branch = rules.branches[place]
+            indices.append(index)
+            answers.append(branch.answer(barrier.gap(values[index].item(), branch.test, draw)))
+            laws.append(branch.law)
+            spent += branch.cost
+            if rules.stops(spent):
+                break
+        return Outcome(
+            indices,
+            notes=(NOTE,),
+            gaps=[answer.gap for answer in answers if answer.gap is not None],
+            answers=answers,
+            stopped=rules.stops(spent),
+            kept=ex_post(rules.epsilon, rules.first + spent),
+            evidence=ThresholdGaps(tuple(laws)),
+        )
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """Independent runs, for study and audit of public scores: what passed, the gaps, and each answer's branch.
+
+        If adaptive, `chosen` is 0 for an answer by the cheaper test and 1 for one by the other.
+        """
+        asked, source = self._studied(scores, question), checked_source(rng)
+        rules = self.rules
+        runs = ManyRuns(
+            asked.values,
+            rules.threshold,
+            rules.threshold_scale,
+            rules.noise,
+            rules.whole,
+            tuple(branch.test for branch in rules.branches),
+            rules.weights,
+            rules.enough,
+        )
+        indices, gaps, tests = runs.draw(source, checked_draws(draws))
+        return Draws(indices, gaps, tests if self.adaptive else None)
+
+
+def least_variance_share(c: Fraction) -> float:
+    """theta = 1 / (1 + c^(2/3)): the threshold's share with the least variance 1 / theta^2 + c^2 / (1 - theta)^2."""
+    if c > 2**100:
+        raise ValueError("k is too large for a threshold to get a share of epsilon; choose a smaller k or give theta=")
+    return 1 / (1 + math.pow(c, 2 / 3))
+
+
+def centre_and_cut(noise: GapNoise, below: Fraction, scale: Fraction, deviations: int) -> tuple[Fraction, Fraction]:
+    """The difference of the noises' means and so many deviations of the question's; whole for geometric noise."""
+    if noise == "geometric":
+        mean, other = (geometric_mean(rounded(1 / one)) for one in (scale, below))
+        if not mean * mean + other < math.inf:
+            raise ValueError("epsilon is too small for geometric noise of a size that floats can hold")
+        return Fraction(round(mean - other)), Fraction(math.ceil(deviations * math.sqrt(mean * (1 + mean))))
+    if noise == "laplace":
+        return Fraction(0), deviations * Fraction(math.sqrt(2)) * scale
+    return scale - below, deviations * scale
+
+
+def gap_law(noise: GapNoise, threshold: int | float, below: Fraction, scale: Fraction, centre: Fraction) -> GapLaw:
+    """What a gap says, in floats."""
+    whole = rounded(centre) if noise == "geometric" else 0.0
+    return GapLaw(noise, threshold, rounded(1 / scale), rounded(1 / below), whole)

@@ -1,0 +1,301 @@
+"""Stable top-k: choose k where the gap is large, test that the set is stable, release it without noise (Theorem 104).
+
+The cost does not grow with k. What is released is the set alone: never its order, never a count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from shortlist._arrays import Indices, Values
+from shortlist._runs import Runs
+from shortlist.exact.stability_test import GaussianTest, LaplaceTest, OptimalTest, StabilityTest, quantile_above, rate_below
+from shortlist.mechanisms.contract import (
+    Draws,
+    Mechanism,
+    Outcome,
+    check_known_candidates,
+    checked_draws,
+    checked_k,
+    checked_source,
+)
+from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
+from shortlist.mechanisms.canonical_limited.mechanism import MOST_CLASSES, CanonicalLimitedDomain
+from shortlist.mechanisms.large_gap.mechanism import Regularizer, large_gaps, last_rank, offsets, store_ranks
+from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms.unknown_domain import (
+    DeltaBudget,
+    check_counts,
+    head,
+    part_of,
+    sorted_counts,
+    store_delta_budget,
+)
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.stability_coin import passes, passes_many
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, ThinnedRange, calibrate, compose
+from shortlist.accounting.checks import number, up
+from shortlist.scores import Scores
+
+TestName = Literal["gaussian", "laplace", "optimal"]
+
+FAILED = "the test did not pass: no set is named"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a budget pays for, each part rounded so that together they fit."""
+
+    gap: float | None
+    """epsilon of `LargeGap`; None if k is fixed."""
+    test: StabilityTest
+    cost: Guarantee
+    """Of the test."""
+    fill: float | None
+    """epsilon of the round that fills up; None if there is none."""
+    fill_delta: float
+
+    def charge(self) -> Guarantee:
+        rounds = [] if self.gap is None else [BoundedRange(self.gap)]
+        filled = [] if self.fill is None else [ThinnedRange(self.fill, 1, self.fill_delta)]
+        return compose(*rounds, self.cost, *filled)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StableTopK(Mechanism):
+    """The true top-j set where it is stable; None (no name at all) where its test does not pass.
+
+    With k = None, j is chosen by `LargeGap`. The test passes with a probability that depends on the gap q behind rank j
+    alone, and is at most delta where one person could change the set (q <= 1); a tie never passes. Three tests:
+    "gaussian" for `ZCDP(rho, delta)`, "optimal" and "laplace" for `ApproxDP(epsilon, delta)`.
+
+    Promise: delta-approximate rho-zCDP or (epsilon, delta)-DP, with or without a public list of candidates. Half goes
+    to choosing j, half to the test; with k fixed all goes to the test; with `fill` half goes to filling up, and half
+    of delta with it.
+
+    Parameters
+    ----------
+    k
+        How many labels; None lets the gaps decide.
+    epsilon, delta, budget
+        `epsilon=1.0, delta=1e-6` is short for `budget=ApproxDP(1.0, 1e-6)`; `ZCDP(rho, delta)` is taken too.
+    regularizer, limit
+        As in `LargeGap`: which ranks are preferred, and the last one. Public.
+    test
+        None: "gaussian" for a zCDP budget, "optimal" otherwise.
+    fill
+        For fixed k: let `LargeGap` choose j, then fill up to k outside the stable set, or choose k inside it, by a
+        canonical round that is sound for the domain. Then at most k labels come back, and never None.
+    split
+        The share of delta kept for conversion by the Gaussian test under (epsilon, delta). Half, if None.
+
+    Raises
+    ------
+    ValueError, TypeError
+        naming the argument; for scores that are not whole-number counts under add/remove, before they are looked at.
+
+    Examples
+    --------
+    >>> counts = {"ada": 900, "bob": 880, "cy": 20, "di": 10}
+    >>> release = StableTopK(epsilon=1.0, delta=1e-6).release(counts, monotone=True)
+    >>> release.items, release.k
+    (['ada', 'bob'], 2)
+    """
+
+    k: int | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    budget: Guarantee | None = None
+    regularizer: Regularizer | None = None
+    limit: int | None = None
+    test: TestName | None = None
+    fill: bool = False
+    split: float | None = None
+
+    proof: ClassVar[str] = "docs/mechanisms/stable.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            object.__setattr__(self, "k", checked_k(self.k))
+        store_delta_budget(self)
+        store_ranks(self, self.k or 1)
+        if not isinstance(self.fill, bool) or (self.fill and self.k is None):
+            raise ValueError("fill must be True or False, and needs a fixed k: write k=10, fill=True")
+        zcdp = isinstance(self.budget, ZCDP)
+        if self.test not in (None, "gaussian") and (zcdp or self.test not in ("laplace", "optimal")):
+            names = '"gaussian"' if zcdp else '"optimal", "laplace" or "gaussian"'
+            raise ValueError(f"test must be {names} for this budget")
+        object.__setattr__(self, "test", self.test or ("gaussian" if zcdp else "optimal"))
+        if self.split is not None:
+            number("split", self.split, above=True, below=1.0)
+            if zcdp or self.test != "gaussian":
+                raise ValueError("split is for the Gaussian test under (epsilon, delta): leave it out here")
+        if self.guarantee.delta >= 0.5:
+            raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
+
+    @property
+    def name(self) -> str:
+        how = "adaptive" if self.k is None else f"top-{self.k}"
+        return f"stable {how}{', filled up,' * self.fill} with the {self.test} test"
+
+    @property
+    def guarantee(self) -> DeltaBudget:
+        assert isinstance(self.budget, DeltaBudget)
+        return self.budget
+
+    @property
+    def charge(self) -> Guarantee:
+        return self._parts.charge()
+
+    @property
+    def ordered(self) -> bool:
+        return False
+
+    @property
+    def _parts(self) -> Parts:
+        assert self.test is not None
+        return _shared(self.guarantee, self.test, self.k is None or self.fill, self.fill, self.split)
+
+    @property
+    def _scale(self) -> Fraction:
+        """Of the noise on the gaps, if they decide."""
+        gap = self._parts.gap
+        assert gap is not None
+        return 2 / Fraction(gap)
+
+    def _check(self, scores: Scores) -> None:
+        check_counts(scores)
+        if self.k is not None and scores.public:
+            check_known_candidates(scores, self.k)
+        if self.k is None or self.fill:
+            offsets(self.regularizer, last_rank(scores, self.limit))
+        if self.fill and not scores.public and 2 * (self.k or 0) ** 2 > MOST_CLASSES:
+            raise ValueError(f"k={self.k} is too large to be filled up without a public list: leave fill= out")
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        if self.k is not None and not self.fill:
+            found = self._tested(scores._sequence, self.k, source)
+            return Outcome(None, notes=(FAILED,)) if found is None else Outcome(found)
+        j = int(self._chosen(scores, source, 1)[0])
+        found = self._tested(scores._sequence, j, source)
+        if not self.fill:
+            return Outcome(found, k=j, notes=(f"k = {j}", *([FAILED] if found is None else [])))
+        indices, used = self._filled(scores, found or [], source)
+        return Outcome(indices, k=j, used=used)
+
+    def _chosen(self, scores: Scores, source: Source, draws: int) -> Indices:
+        """Independent ranks with the large gap."""
+        limit = last_rank(scores, self.limit)
+        largest, added = sorted_counts(scores._sequence, limit + 1), offsets(self.regularizer, limit)
+        return large_gaps(largest, added, self._scale, source, draws)
+
+    def _tested(self, counts: Values | Runs, j: int, source: Source) -> list[int] | None:
+        """The positions of the top j, if they pass."""
+        positions, largest = head(counts, j + 1)
+        here, behind = [*largest.tolist(), 0, 0][min(j, len(largest) + 1) - 1 :][:2]  # beyond the data there is no set
+        if not passes(self._parts.test, here - behind, source):
+            return None
+        return [int(i) for i in positions[:j]]
+
+    def _filled(self, scores: Scores, stable: list[int], source: Source) -> tuple[list[int], str]:
+        """(k positions, or fewer in an unknown domain; which way it went)."""
+        assert self.k is not None
+        k = self.k
+        if len(stable) == k:
+            return stable, "stable"
+        if len(stable) > k:
+            inside = Scores(scores._numbers[stable], monotone=True)
+            chosen = self._filling(k, public=True)._draw(inside, source).indices
+            return [stable[i] for i in chosen or []], "chosen inside the stable set"
+        left = np.array(scores._numbers, np.int64)
+        left[stable] = 0  # they are public by now; a count of 0 is an absent label
+        used = "stable and filled up" if stable else "filled up"
+        filling = self._filling(k - len(stable), public=scores.public)
+        if scores.public:
+            others = np.setdiff1d(np.arange(len(left)), stable)
+            more = filling._draw(Scores(left[others], monotone=True), source).indices
+            return [*stable, *(int(others[i]) for i in more or [])], used
+        more = filling._draw(Scores(left, labels=range(len(left)), monotone=True), source).indices
+        return [*stable, *(more or [])], used
+
+    def _filling(self, size: int, *, public: bool) -> CanonicalTopK | CanonicalLimitedDomain:
+        """The round that chooses `size` labels, out of a public list or of what is there."""
+        parts = self._parts
+        assert parts.fill is not None
+        if public:
+            return CanonicalTopK(k=size, epsilon=parts.fill, noise="gumbel")
+        return CanonicalLimitedDomain(k=size, epsilon=parts.fill, delta=parts.fill_delta)
+
+    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+        """Independent draws, for study and audit of public scores: sets, sorted, as wide as the largest could be.
+
+        `chosen` has two columns: the rank (0 if k is given and nothing was chosen), and whether its set has passed.
+        """
+        asked, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        values, test = asked.values, self._parts.test
+        if self.k is not None and not self.fill:
+            drawn = certified_sets(values, np.full(number, min(self.k, len(values) + 1)), self.k, test, source)
+            return replace(drawn, chosen=drawn.chosen * np.array([0, 1]))
+        drawn = certified_sets(values, self._chosen(asked, source, number), last_rank(asked, self.limit), test, source)
+        if self.k is None:
+            return drawn
+        rows = np.full((number, self.k), -1, np.int64)
+        for row, stable in zip(rows, drawn.indices, strict=True):
+            found, _ = self._filled(asked, stable[stable >= 0].tolist(), source)
+            row[: len(found)] = sorted(found)
+        return Draws(rows, None, drawn.chosen)
+
+    def success_probability(self, scores: object, **question: Any) -> float:
+        """P[the top k is released], for fixed k: the chance of the test at the gap behind it, to 1e-15."""
+        asked = self._studied(scores, question)
+        if self.k is None or self.fill:
+            raise ValueError("exact utility is known for a fixed k without fill: write k=10, or draw with release_many")
+        here, behind = sorted_counts(asked.values, self.k + 1)[-2:]
+        return float(self._parts.test.chance(here - behind).mid()) if here > behind else 0.0
+
+
+def certified_sets(counts: Values, ranks: Indices, most: int, test: StabilityTest, source: Source) -> Draws:
+    """The top-j set for each rank j, up to `most`, if it passes. `chosen`: the rank, and whether it passed."""
+    positions, largest = head(counts, most + 1)
+    gaps = -np.diff([*largest.tolist(), 0, 0])
+    passed = passes_many(test, gaps[np.minimum(ranks, len(gaps)) - 1], source)
+    rows = np.full((len(ranks), min(most, len(counts))), -1, np.int64)
+    for j in np.unique(ranks[passed]).tolist():
+        rows[passed & (ranks == j), :j] = np.sort(positions[:j])
+    return Draws(rows, None, np.column_stack([ranks, passed]))
+
+
+@lru_cache
+def _shared(budget: DeltaBudget, test: TestName, chooses: bool, fills: bool, split: float | None) -> Parts:
+    """The parts of a budget: halves for choosing and testing, and before that half for filling up."""
+    delta = part_of(budget.delta, Fraction(1, 2)) if fills else budget.delta
+    if isinstance(budget, ApproxDP) and test != "gaussian":
+        whole = Fraction(budget.epsilon) / (2 if fills else 1)
+        gap = _down(whole / 2) if chooses else None
+        own = _down(whole / 2 if chooses else whole)
+        exact = Fraction(own), Fraction(delta)
+        coin = OptimalTest(*exact) if test == "optimal" else LaplaceTest(*exact)
+        return Parts(gap, coin, ApproxDP(own, delta), _down(whole) if fills else None, delta)
+    rho = budget.rho if isinstance(budget, ZCDP) else None
+    if isinstance(budget, ApproxDP):
+        share = Fraction(1, 2) if split is None else Fraction(split)
+        rho = calibrate(ZCDP, ApproxDP(budget.epsilon, part_of(budget.delta, share)))
+        delta = part_of(delta, 1 - share)
+    assert rho is not None
+    stable = rho / 2 if fills else rho
+    for_test = stable / 2 if chooses else stable
+    gap = epsilon_of_a_round(1, ZCDP(stable / 2)) if chooses else None
+    rate = rate_below(for_test, 1)
+    fill = epsilon_of_a_round(1, ZCDP(rho / 2)) if fills else None
+    return Parts(gap, GaussianTest(rate, quantile_above(delta)), ZCDP(up(rate**2 / 2), delta), fill, delta)
+
+
+def _down(exact: Fraction) -> float:
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else float(np.nextafter(nearest, 0.0))

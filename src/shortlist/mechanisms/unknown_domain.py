@@ -1,0 +1,150 @@
+"""What all mechanisms for an unknown list of candidates share: budgets with a delta, counts, and the working list.
+
+The code below looks at the largest counts only, so that it works as well on the head of a histogram. Labels come
+from the data: none is ever touched before it has won, and no error, repr or note tells how many there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from shortlist._arrays import Indices, Values
+from shortlist._runs import Runs
+from shortlist.mechanisms.contract import checked_k
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.accounting.checks import number
+from shortlist.scores import Scores
+
+DeltaBudget = ZCDP | ApproxDP
+
+LARGEST_LIMIT = 2**31 - 1
+LEAST_DELTA = 1e-280
+"""Below it a share of delta would be lost to underflow."""
+
+
+def checked_delta_budget(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> DeltaBudget:
+    """(epsilon, delta), or a budget with a delta: without one no label may be named (Proposition 107)."""
+    example = "write epsilon=1.0, delta=1e-6, or budget=ZCDP(rho=0.05, delta=1e-6)"
+    if (epsilon is None) == (budget is None):
+        raise TypeError(f"give either epsilon= and delta=, or budget=: {example}")
+    paid = PureDP(epsilon) if epsilon is not None else budget
+    if not isinstance(paid, PureDP | ZCDP | ApproxDP):
+        raise TypeError(f"budget must be ApproxDP(epsilon, delta) or ZCDP(rho, delta): {example}")
+    if delta is not None:
+        own = getattr(paid, "delta", 0.0)
+        if own not in (0.0, delta):
+            raise ValueError("delta was given twice, and not the same: leave delta= out, the budget has one")
+        wanted = number("delta", delta, above=True, below=1.0)
+        paid = ZCDP(paid.rho, wanted) if isinstance(paid, ZCDP) else ApproxDP(paid.epsilon, wanted)
+    if isinstance(paid, PureDP) or paid.delta == 0:
+        raise ValueError(
+            "without a delta no name can be released here: a name that one person brought would tell of that person. "
+            f"{example[0].upper()}{example[1:]}"
+        )
+    if paid.delta < LEAST_DELTA:
+        raise ValueError("delta is too small to be shared by the parts that need it: write delta=1e-6, for example")
+    if (paid.rho if isinstance(paid, ZCDP) else paid.epsilon) == 0:
+        raise ValueError("the budget must be greater than 0, for example epsilon=1.0")
+    return paid
+
+
+def store_delta_budget(mechanism: Any) -> None:
+    """Keep whatever was given as one `budget`, so that equal mechanisms are equal."""
+    paid = checked_delta_budget(mechanism.epsilon, mechanism.delta, mechanism.budget)
+    for name, value in (("epsilon", None), ("delta", None), ("budget", paid)):
+        object.__setattr__(mechanism, name, value)
+
+
+def checked_limit(limit: object, least: int) -> int:
+    """A public number of rows to look at, at least as many as are wanted."""
+    try:
+        found = checked_k(limit)
+    except (TypeError, ValueError):
+        raise _limit_error(least) from None
+    if not least <= found <= LARGEST_LIMIT:
+        raise _limit_error(least)
+    return found
+
+
+def _limit_error(least: int) -> ValueError:
+    return ValueError(
+        f"limit must be a whole number from {least} (no fewer than k) to 2^31 - 1, chosen without a look at the data: "
+        f"write limit={2 * least}, for example"
+    )
+
+
+def check_counts(scores: Scores) -> None:
+    """Distinct-user counts under add/remove, or the reason why not: from public facts, and what no count can be."""
+    if scores.neighbours != "add-remove":
+        raise ValueError(
+            'this needs counts under add/remove: write neighbours="add-remove" (replacing a person moves counts both '
+            "ways)"
+        )
+    if not scores.monotone or scores.largest_sensitivity != 1 or isinstance(scores.sensitivity, tuple | list):
+        raise ValueError(
+            "this needs counts of distinct users, which one person moves by at most 1 and all the same way: write "
+            "sensitivity=1, monotone=True (clipped sums and other scores will not do)"
+        )
+    if not scores.numbered:  # counted from a table, by people
+        return
+    if scores._numbers.dtype.kind == "f":
+        raise ValueError("this needs whole-number counts, not floats: convert them, for example with .astype(int)")
+    if not scores.public and scores._size and not scores._has_names:
+        raise ValueError("candidates that are not public need names: give labels=, or say public=True for positions")
+    if scores._size and scores._numbers.min() < 0:
+        raise ValueError("counts must not be negative: they are numbers of users")
+
+
+def head(counts: Values | Runs, size: int) -> tuple[Indices, Indices]:
+    """(positions, counts) of the `size` largest counts, in decreasing order, or of all there are.
+
+    Which of the tied counts at the end are in is arbitrary: whoever uses it must not depend on that.
+    """
+    if isinstance(counts, Runs):
+        first = np.arange(min(size, len(counts)))
+        return first, counts[first]
+    chosen = np.arange(len(counts))
+    if size < len(counts):
+        chosen = np.argpartition(counts, len(counts) - size)[len(counts) - size :]
+    chosen = chosen[np.argsort(-counts[chosen].astype(np.int64), kind="stable")]
+    return chosen, counts[chosen].astype(np.int64)
+
+
+def sorted_counts(counts: Values | Runs, size: int) -> list[int]:
+    """The `size` largest counts in decreasing order, followed by zeros: an absent label counts 0."""
+    found: list[int] = head(counts, size)[1].tolist()
+    return found + [0] * (size - len(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The strict working list T = {i : count_i > c}, c the count of row limit + 1 (0 if there is none).
+
+    It has at most `limit` labels, and it is a function of the histogram: ties at the boundary all fall out, so no tie
+    rule exists that could tell something.
+    """
+
+    positions: Indices
+    counts: Indices
+    """In decreasing order."""
+    beyond: int
+    """c"""
+
+
+def listing(counts: Values | Runs, limit: int) -> Listing:
+    """The strict working list of a histogram; of its limit + 1 largest counts it is the same."""
+    positions, largest = head(counts, limit + 1)
+    beyond = int(largest[limit]) if len(largest) > limit else 0
+    listed = int(np.count_nonzero(largest > beyond))
+    return Listing(positions[:listed], largest[:listed], beyond)
+
+
+def part_of(delta: float, share: Fraction) -> float:
+    """share * delta, rounded down."""
+    exact = share * Fraction(delta)
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else float(np.nextafter(nearest, 0.0))

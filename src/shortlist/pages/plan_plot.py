@@ -1,0 +1,54 @@
+"""A picture of a plan: what each mechanism costs, or how far it gets."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from shortlist.planning.rounding import bound_text, chance_text, cost_text
+from shortlist.pages.plots import ACCENT, INK, PALETTE, SOFT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from shortlist.planning.answer import Plan
+
+BUDGETS = {"pure": ACCENT, "zcdp": PALETTE[1], "approx": PALETTE[2]}
+
+
+def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
+    """One dot for each row, best on top, coloured by budget; the bound and the collapse point as lines."""
+    rows = [row for row in plan.rows if math.isfinite(row.epsilon) and row.epsilon > 0]
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(8, 1.6 + 0.3 * max(len(rows), 3)), layout="constrained")
+    by_cost = plan.target is not None
+    for place, row in enumerate(rows):
+        x = row.epsilon if by_cost else row.reached
+        filled = row.domain == "known"
+        ax.plot(x, place, "o", color=BUDGETS[row.budget], markersize=7, markerfacecolor=None if filled else "white")
+        text = cost_text(x) if by_cost else chance_text(x)
+        ax.annotate(text, (x, place), (8, 0), textcoords="offset points", va="center", fontsize=8, color=INK)
+    ax.set_yticks(range(len(rows)), [f"{row.mechanism} ({row.budget})" for row in rows], fontsize=9)
+    ax.invert_yaxis()
+    if by_cost:
+        ax.set_xscale("log")
+        for value, label, style in (
+            (plan.bound, "lower bound", "--"),
+            (plan.collapse, "collapse point", ":"),
+        ):
+            if value is not None and 0 < value < math.inf:
+                ax.axvline(value, color=SOFT, linestyle=style, label=f"{label} {bound_text(value)}")
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend(frameon=False, fontsize=8, loc="upper right")
+    title = (
+        f"Epsilon for {plan.goal} {plan.target:g}: {plan.described}" if by_cost else f"{plan.goal}: {plan.described}"
+    )
+    ax.set_title(title, loc="left", color=INK, fontsize=11)
+    ax.set_xlabel("epsilon (hollow: candidates from the data)" if by_cost else plan.goal, color=INK, fontsize=9)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="x", color="#e2e8f0")
+    ax.set_axisbelow(True)
+    ax.margins(x=0.12)
+    return ax

@@ -1,0 +1,241 @@
+"""One release as a page: the list, what it can give away, how it was made, what was paid, how to cite it.
+
+Everything on it is released or public; nothing else can be, since a `Release` holds nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from shortlist._files import write_text
+from shortlist._text import page_safe, terminal_safe
+from shortlist._version import version
+from shortlist.privacy import ApproxDP
+from shortlist.pages.theme import page, table
+from shortlist.pages.guarantee_in_words import Odds, in_full, in_short, odds, percent
+
+if TYPE_CHECKING:
+    from shortlist.ledger.filter import Balance
+    from shortlist.ledger.ledger import Receipt
+    from shortlist.release import Release
+
+
+def write_release(release: Release, path: str | os.PathLike[str], title: str = "") -> None:
+    """The page in a file: the whole of it, or what was there before. A new file is for its owner alone."""
+    if not isinstance(name := os.fspath(path), str):
+        raise TypeError('path must be text, for example "top10.html"')
+    if not isinstance(title, str):
+        raise TypeError('title must be text, for example title="Most rented films"')
+    write_text(name, release_page(release, title))
+
+
+def release_page(release: Release, title: str = "") -> str:
+    """The page as HTML."""
+    heading = terminal_safe(title or _heading(release))
+    body = "\n".join(
+        [
+            "<main>",
+            f'<header class="top"><p class="mark">shortlist · a private release</p><h1>{page_safe(heading)}</h1>',
+            f'<p class="lead">{_lead(release)}</p></header>',
+            "" if release.secure else _warning(),
+            _list(release),
+            _promise(release),
+            _made(release),
+            _paid(release),
+            _cite(release, heading),
+            "</main>",
+            f'<footer><p class="note">Written by shortlist {page_safe(version())}. This page holds released '
+            "and public facts alone, loads nothing and sends nothing.</p></footer>",
+        ]
+    )
+    return page(title=heading, body=body, styles=("base.css", "release.css"))
+
+
+def _heading(release: Release) -> str:
+    many = len(release.items or ())
+    if many == 0:
+        return "Nothing could be released"
+    return "One winner, chosen privately" if many == 1 else f"{many:,} items, chosen privately"
+
+
+def _lead(release: Release) -> str:
+    if len(release.items or ()) <= 1:
+        order = ""
+    elif release.ordered:
+        order = "The list is in order, best first. "
+    else:
+        order = "This is a set, sorted by name: its order says nothing. "
+    paid, unit = page_safe(in_short(release.guarantee)), page_safe(release.unit)
+    return f"{order}It was drawn with differential privacy, {paid}, for every single {unit}."
+
+
+def _warning() -> str:
+    return (
+        '<p class="warning" role="note"><b>Not private.</b> This release was drawn with seeded randomness, for tests: '
+        "whoever knows the seed can undo it.</p>"
+    )
+
+
+def _list(release: Release) -> str:
+    columns = release.columns()
+    rows = []
+    for place, item in enumerate(release.items or ()):
+        mark = f'<span class="rank">{place + 1}</span>' if release.ordered else '<span class="dot"></span>'
+        numbers = "".join(
+            f'<span class="value">{word} <b>{columns[word][place]:.6g}</b></span>'
+            for word in ("value", "gap")
+            if word in columns
+        )
+        rows.append(f'<li>{mark}<bdi class="name">{page_safe(_name(item))}</bdi>{numbers}</li>')
+    kind = "ol" if release.ordered else "ul"
+    notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in release.notes)
+    empty = "" if rows else "<p>It looked, and found nothing that it may name: an answer too, and paid for.</p>"
+    return f'<{kind} class="list" role="list">{"".join(rows)}</{kind}>{empty}{notes}'
+
+
+def _name(item: object) -> str:
+    return " · ".join(map(str, item)) if isinstance(item, tuple) else str(item)
+
+
+def _promise(release: Release) -> str:
+    unit, found = page_safe(release.unit), odds(release.guarantee)
+    if release.neighbours == "replace":
+        doubt = f"which of two versions of one {unit}’s data was used"
+    else:
+        doubt = f"whether one particular {unit} is in the data at all"
+    return (
+        f"<h2>What it can give away</h2><p>Think of somebody who knows everything else: all the other people in the "
+        f"data, the method, and this list. They want to know {doubt}, and have no idea: fifty-fifty.</p>"
+        f'<div class="odds keep">{_bar("Before they read the list, they guess right", 0.5, "")}'
+        f"{_bar('After, with the best possible attack, at most', found.right, 'after')}"
+        f"{_suspicions(found)}{_alarms(found)}</div>"
+        f"{_limits(release)}"
+    )
+
+
+def _bar(words: str, chance: float, kind: str) -> str:
+    shown = percent(chance)
+    return (
+        f'<div class="row {kind}"><span>{words}</span><b>{shown}</b>'
+        f'<div class="bar"><i style="width:{100 * chance:.1f}%"></i></div></div>'
+    )
+
+
+def _suspicions(found: Odds) -> str:
+    if not found.after:
+        return ""
+    rows = [(percent(before), percent(after)) for before, after in found.after]
+    return table(("if they suspected it before", "they may now suspect it at most"), rows)
+
+
+def _alarms(found: Odds) -> str:
+    rows = [(f"{alarm:.0%} of the innocent", f"{percent(caught)} of the others") for alarm, caught in found.caught]
+    return table(("an attack that wrongly accuses", "catches at most"), rows)
+
+
+def _limits(release: Release) -> str:
+    guarantee, unit = release.guarantee, page_safe(release.unit)
+    failing = ""
+    pure = guarantee.as_pure()
+    if isinstance(guarantee, ApproxDP):
+        # not "with probability delta it may say more": that does not follow from (epsilon, delta)
+        other = "with the other version of their data" if release.neighbours == "replace" else "without them"
+        failing = (
+            f" Whatever one looks for in the list, its chance is at most e<sup>ε</sup> times what it would be {other}, "
+            f"plus δ = {in_full(guarantee.delta)}, and the other way round; the bounds above include that."
+        )
+    group = f" For a group of m of them, multiply ε = {in_full(pure.epsilon)} by m." if pure is not None else ""
+    return (
+        f'<p class="note">The promise is for one {unit}, with all their rows, against any computer and any knowledge '
+        f"from elsewhere, now or later.{failing}{group} It does not hide what is true of the whole crowd: that is what "
+        "the list is for.</p>"
+    )
+
+
+def _facts(facts: list[tuple[str, str]]) -> str:
+    return '<dl class="facts">' + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts) + "</dl>"
+
+
+def _made(release: Release) -> str:
+    moved = {"add-remove": "one is added or removed, with all their rows", "replace": "one is exchanged for another"}
+    why = release.why.removeprefix("auto: ")
+    why = f"Chosen by public facts alone: {why}" if release.why.startswith("auto: ") else why
+    facts = [
+        ("Mechanism", page_safe(release.mechanism)),
+        ("Why this one", page_safe(why[:1].upper() + why[1:] + ".")),
+        ("Guarantee", f"<code>{page_safe(str(release.guarantee))}</code>"),
+        (
+            "Protects",
+            f"every {page_safe(release.unit)}: {moved.get(release.neighbours, page_safe(release.neighbours))}",
+        ),
+        ("Randomness", "the operating system’s secure source" if release.secure else "seeded: a test, not private"),
+        ("Sampling", "exact: the law of the mechanism, without rounding errors"),
+    ]
+    if release.charge != release.guarantee:
+        facts.insert(3, ("Booked as", f"<code>{page_safe(str(release.charge))}</code>, which says more"))
+    if release.used is not None:
+        facts.insert(2, ("Which way it went", page_safe(release.used)))
+    return f"<h2>How it was made</h2>{_facts(facts)}"
+
+
+def _paid(release: Release) -> str:
+    receipt = release.receipt
+    if receipt is None:
+        return (
+            "<h2>What was paid</h2><p>No ledger was given, so nothing keeps count of what this list and others give "
+            "away together.</p>"
+        )
+    facts = [
+        ("Ledger", f"<code>{page_safe(receipt.ledger)}</code>, entry {receipt.entry:,}"),
+        ("Purpose", page_safe(receipt.purpose or "not said")),
+        ("Budget", f"<code>{page_safe(receipt.budget)}</code>"),
+        ("Spent so far", page_safe(str(receipt.spent))),
+        ("Left", page_safe(str(receipt.remaining))),
+        ("Head of the chain", f"<code>{page_safe(receipt.head[:16])}</code>"),
+    ]
+    return f"<h2>What was paid</h2>{_meter(receipt)}{_facts(facts)}"
+
+
+def _meter(receipt: Receipt) -> str:
+    share = spent_share(receipt.spent, receipt.remaining)
+    if share is None:
+        return ""
+    return (
+        f'<div class="meter" role="img" aria-label="{share:.0%} of the budget is spent">'
+        f'<i style="width:{100 * share:.1f}%"></i></div>'
+    )
+
+
+def spent_share(spent: Balance, remaining: Balance) -> float | None:
+    """The share of the budget that is gone, by the rule that has the most room left; None if no rule is open."""
+    pairs = ((spent.epsilon, remaining.epsilon), (spent.rho, remaining.rho), (spent.renyi, remaining.renyi))
+    shares = [gone / (gone + left) for gone, left in pairs if gone is not None and left is not None and gone + left > 0]
+    return min(shares, default=None)
+
+
+def _cite(release: Release, heading: str) -> str:
+    today, number = datetime.now(UTC).date(), version()
+    text = (
+        f"“{heading}”. Released under {release.guarantee} for one {release.unit} ({release.neighbours}) by "
+        f"{release.mechanism}, with shortlist {number}, {today:%-d %B %Y}."
+    )
+    bibtex = "\n".join(
+        page_safe(line)
+        for line in [
+            f"@misc{{shortlist{today:%Y%m%d},",
+            f"  title        = {{{_plain(heading)}}},",
+            f"  year         = {{{today:%Y}}},",
+            f"  howpublished = {{Differentially private release by {_plain(release.mechanism)}, shortlist {number}}},",
+            f"  note         = {{{_plain(str(release.guarantee))} for one {_plain(release.unit)}, "
+            f"{release.neighbours}}}",
+            "}",
+        ]
+    )
+    return f'<h2>How to cite it</h2><p>{page_safe(text)}</p><pre tabindex="0" aria-label="BibTeX">{bibtex}</pre>'
+
+
+def _plain(text: str) -> str:
+    """Without the signs that mean something to BibTeX."""
+    return "".join(" " if letter in "{}\\%" else letter for letter in text)

@@ -1,0 +1,47 @@
+"""A release from a file that is paid for first: the charge is on the disk before a row of the table is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shortlist.mechanisms import Mechanism
+from shortlist.sampling.entropy import SECURE
+from shortlist.privacy import Ledger
+from shortlist.ledger.ledger import Reservation
+from shortlist.release import Release
+from shortlist.scores import Scores
+
+
+@dataclass(slots=True)
+class Booked:
+    """A charge for scores that are not counted yet. Whatever happens to the count, it stays; it pays for one draw."""
+
+    mechanism: Mechanism
+    accepted: Scores
+    reservation: Reservation
+    used: bool = False
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, accepted: Scores, ledger: Ledger, purpose: str) -> Booked:
+        """Book what a release will cost, by what is public of it (`uncounted`).
+
+        Raises
+        ------
+        ValueError, TypeError
+            if the question does not fit the mechanism: nothing is booked.
+        BudgetExceeded, LedgerError
+            as the ledger would: nothing is booked.
+        """
+        reservation = mechanism._booked(accepted, ledger, purpose)
+        assert reservation is not None
+        return cls(mechanism, accepted, reservation)
+
+    def release(self, scores: Scores) -> Release:
+        """One exact draw from the scores that were paid for; what it shows unused goes back where that is proved."""
+        if self.used:
+            raise ValueError("this charge has paid for its draw already; book another one")
+        self.mechanism._booked(scores, None, "")
+        if self.mechanism._terms(scores) != self.mechanism._terms(self.accepted):
+            raise ValueError("the candidates changed between the charge and the count; nothing was drawn")
+        self.used = True
+        return self.mechanism._drawn(scores, SECURE, self.reservation)

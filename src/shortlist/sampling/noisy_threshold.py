@@ -1,0 +1,203 @@
+"""The barrier: a threshold whose noise is drawn once, and questions that are tested against it, exactly.
+
+The gap of a question is
+
+    value + scale * noise - (threshold + its scale * its noise) - centre,
+
+and the question passes if the gap is at least `cut`. `centre` and `cut` are public rational numbers. The threshold's
+noise is a partially drawn number that every comparison may refine and none forgets. With whole numbers (`whole`) the
+noise of both is the floor of exponential noise, which is geometric: for whole values, thresholds and centres,
+value + floor(noise) >= line is the same event as value + noise >= line, and the gap is the floor of the gap under
+continuous noise. So one engine serves both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NoReturn
+
+import numpy as np
+
+from shortlist._arrays import Floats, Values
+from shortlist.exact.score_intervals import FAR, Contest
+from shortlist.sampling.entropy import Source, word
+from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.partial_reals import Draw, Term, float_bounds, floor_of, is_positive, nearest_float, rounded
+from shortlist.sampling.skip_schedule import Layout
+
+SLACK = 2.0**-50
+"""Relative error allowed to each number in a comparison of floats; true: a few 2^-53."""
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """How a question is tested: its noise and scale, what is subtracted from its gap, and the least gap that passes."""
+
+    noise: Noise
+    scale: Fraction
+    centre: Fraction
+    cut: Fraction
+
+
+class Barrier:
+    """threshold + scale * noise, the noise drawn once and never written out; `first` is its first word, if drawn."""
+
+    __slots__ = ("_noise", "line", "source", "threshold", "whole")
+
+    def __init__(
+        self,
+        threshold: int | float,
+        scale: Fraction,
+        noise: Noise,
+        source: Source,
+        *,
+        whole: bool = False,
+        first: int | None = None,
+    ) -> None:
+        draw = Draw(noise, word(source) if first is None else first, 64, source)
+        self.threshold = threshold
+        self.source = source
+        self.whole = whole
+        self.line = Fraction(threshold) + (floor_of(Fraction(0), [(scale, draw)]) if whole else 0)
+        self._noise: list[Term] = [] if whole else [(scale, draw)]
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("the noise of a threshold is drawn once: it cannot be copied or pickled")
+
+    def passes(self, value: int | float, test: Test, draw: Draw) -> bool:
+        """Whether the gap of this question is at least the cut, exactly."""
+        offset, terms = self._gap(value, test, draw)
+        return is_positive(offset - test.cut, terms)
+
+    def gap(self, value: int | float, test: Test, draw: Draw) -> float:
+        """The exact gap, correctly rounded; with whole numbers its floor."""
+        offset, terms = self._gap(value, test, draw)
+        return rounded(Fraction(floor_of(offset, terms))) if self.whole else nearest_float(offset, terms)
+
+    def steps(self, value: int | float, test: Test, draw: Draw, step: Fraction) -> int:
+        """floor(gap / step), exactly."""
+        offset, terms = self._gap(value, test, draw)
+        return floor_of(offset / step, [(scale / step, noise) for scale, noise in terms])
+
+    def _gap(self, value: int | float, test: Test, draw: Draw) -> tuple[Fraction, list[Term]]:
+        below = [(-scale, noise) for scale, noise in self._noise]
+        return Fraction(value) - self.line - test.centre, [(test.scale, draw), *below]
+
+    def bounds(self, origin: int | float, test: Test, unit: Fraction) -> tuple[float, float]:
+        """Floats around what (value - origin + scale * noise) / unit must reach to pass, by the bits drawn so far."""
+        offset = self.line + test.centre + test.cut - Fraction(origin)
+        return float_bounds(offset / unit, [(scale / unit, noise) for scale, noise in self._noise])
+
+
+class Questions:
+    """Questions that come one at a time, each with fresh noise, against one barrier and one test.
+
+    Noise is drawn a few questions ahead, as certified intervals; it is used once and in order.
+    """
+
+    __slots__ = ("_barrier", "_high", "_highest", "_low", "_lowest", "_next", "_test", "_words")
+
+    def __init__(self, barrier: Barrier, test: Test) -> None:
+        self._barrier = barrier
+        self._test = test
+        self._lowest, self._highest = barrier.bounds(barrier.threshold, test, Fraction(1))
+        self._low: list[float] = []
+        self._high: list[float] = []
+        self._words: list[int] = []
+        self._next = 0
+
+    def ask(self, value: int | float) -> Draw | None:
+        """The noise of this question if it passes (its first 64 bits, or more), None if it does not."""
+        i = self._next
+        if i == len(self._words):
+            self._draw_ahead()
+            i = 0
+        self._next = i + 1
+        distance = value - self._barrier.threshold
+        error = SLACK * (abs(value) + abs(distance))
+        if distance + self._high[i] + error < self._lowest:
+            return None
+        draw = Draw(self._test.noise, self._words[i], 64, self._barrier.source)
+        if distance + self._low[i] - error > self._highest or self._barrier.passes(value, self._test, draw):
+            return draw
+        return None
+
+    def _draw_ahead(self) -> None:
+        words = self._barrier.source.words(min(max(4 * len(self._words), 16), 1024))
+        noise, error = self._test.noise.quantile(words, 0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            low, high = scaled(noise, error, self._test.scale)
+        self._low, self._high, self._words = low.tolist(), high.tolist(), words.tolist()
+
+
+def scaled(noise: Floats, error: Floats, scale: Fraction) -> tuple[Floats, Floats]:
+    """Bounds on scale * noise, with room for the sums they go into. NaN, where floats overflow, decides nothing."""
+    factor = rounded(scale)
+    middle = factor * noise
+    room = factor * error + 4 * SLACK * np.abs(middle) + 1e-300
+    return middle - room, middle + room
+
+
+BLOCK = 4096
+FIRST_CHUNK = 1 << 15
+LARGEST_CHUNK = 1 << 24
+GROWTH = 512
+
+
+def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator[tuple[int, int, Draw]]:
+    """(index, number of the test, noise) of all questions that pass a test, in order; of several tests the first.
+
+    The same law as asking one after the other, by skipping: whoever is far below the line draws nothing. Chunks grow,
+    so that an early stop is cheap. A question at -inf never passes.
+    """
+    origin = _origin(values, barrier.threshold)
+    lines = [barrier.bounds(origin, test, test.scale) for test in tests]
+    start, size = 0, FIRST_CHUNK
+    while start < len(values):
+        chunk = values[start : start + size]
+        whole = len(chunk) // BLOCK
+        peaks: Values = chunk[: whole * BLOCK].reshape(whole, BLOCK).max(axis=1)
+        contests = [Contest(chunk, 1, test.scale, test.noise, origin) for test in tests]
+        found = [_candidates(*one, peaks, barrier.source) for one in zip(contests, lines, strict=True)]
+        last = -1
+        for index, number, bits, level, sure in sorted(_numbered(found)):
+            if index == last:
+                continue  # it passed an earlier test
+            draw = Draw(tests[number].noise, bits, 64 + level, barrier.source)
+            if sure or barrier.passes(chunk[index].item(), tests[number], draw):
+                last = index
+                yield start + index, number, draw
+        start, size = start + size, min(size * GROWTH, LARGEST_CHUNK)
+
+
+Candidate = tuple[int, int, int, bool]
+"""Index, word, level, and whether it surely passes."""
+
+
+@np.errstate(all="ignore")
+def _candidates(contest: Contest, line: tuple[float, float], peaks: Values, source: Source) -> list[Candidate]:
+    """All that may reach the line, whose noisy position is known to lie between two floats."""
+    lowest, highest = line
+    layout = Layout.of(contest, contest.positions(peaks), BLOCK, min(max(lowest, -FAR), FAR))
+    hits = layout.plan().draw(source)
+    values = contest.values[hits.index]
+    low, high = contest.intervals(values, hits.words, hits.level)
+    may = np.flatnonzero((high >= lowest) & (values > -np.inf))
+    columns = (hits.index[may], hits.words[may], hits.level[may], low[may] > highest)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _numbered(found: list[list[Candidate]]) -> Iterator[tuple[int, int, int, int, bool]]:
+    for number, some in enumerate(found):
+        for index, bits, level, sure in some:
+            yield index, number, bits, level, sure
+
+
+def _origin(values: Values, threshold: int | float) -> int | float:
+    """A number of the values' own kind near the threshold: positions are counted from there."""
+    if values.dtype.kind == "f":
+        return float(threshold)
+    return max(min(math.floor(threshold), 2**63 - 1), -(2**63))

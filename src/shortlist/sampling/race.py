@@ -1,0 +1,143 @@
+"""The race: the k candidates with the largest score + scale * noise, exactly.
+
+The one engine under every selection. Where there are many candidates it draws few of them, by skipping; where
+there are few, or where the work must not depend on the scores (`work="fixed"`), it draws all of them in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, partial
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Values, Words
+from shortlist.exact.score_intervals import Contest, kth_largest, ranking
+from shortlist.sampling.entropy import Source
+from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.partial_reals import NoisyScore, Term, nearest_float
+from shortlist.sampling.skip_schedule import block_size, make_plan
+from shortlist.sampling.skipping import CHUNK, Plan
+
+Work = Literal["adaptive", "fixed"]
+
+SKIP_FROM = 4096
+"""Below so many candidates drawing them all is as fast as skipping."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The winners, best first, with what is known of their noise."""
+
+    indices: Indices
+    _contest: Contest
+    _exact: Callable[[], list[NoisyScore]]
+
+    def finishes(self) -> list[tuple[Fraction, Term]]:
+        """The exact noisy scores, each as (score, (scale, noise))."""
+        scale, centre = self._contest.scale, Fraction(self._contest.centre)
+        return [(centre + scale * one.position, (scale, one.draw)) for one in self._exact()]
+
+    def values(self) -> list[float]:
+        """The exact noisy scores, each correctly rounded."""
+        return [nearest_float(score, [term]) for score, term in self.finishes()]
+
+    def gaps(self) -> list[float]:
+        """The exact differences of consecutive noisy scores, each correctly rounded."""
+        scale = self._contest.scale
+        return [
+            nearest_float(scale * (one.position - two.position), [(scale, one.draw), (-scale, two.draw)])
+            for one, two in pairwise(self._exact())
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Runners:
+    """Candidates that may still win: their indices, bits and intervals."""
+
+    index: Indices
+    words: Words
+    level: Indices
+    low: Floats
+    high: Floats
+
+    def keep(self, chosen: Indices) -> _Runners:
+        return _Runners(self.index[chosen], self.words[chosen], self.level[chosen], self.low[chosen], self.high[chosen])
+
+    def join(self, other: _Runners) -> _Runners:
+        return _Runners(
+            np.concatenate([self.index, other.index]),
+            np.concatenate([self.words, other.words]),
+            np.concatenate([self.level, other.level]),
+            np.concatenate([self.low, other.low]),
+            np.concatenate([self.high, other.high]),
+        )
+
+    def finish(self, contest: Contest, source: Source) -> Finish:
+        @cache
+        def exact(i: int) -> NoisyScore:
+            return contest.noisy_score(int(self.index[i]), int(self.words[i]), int(self.level[i]), source)
+
+        order = ranking(self.low, self.high, contest.k, exact)
+        return Finish(self.index[order], contest, lambda: [exact(int(i)) for i in order])
+
+
+def race(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, work: Work = "adaptive") -> Finish:
+    """The k largest of values + scale * noise, best first. At least k values must be above -inf."""
+    return prepare(values, k=k, scale=scale, noise=noise, work=work)(source)
+
+
+@np.errstate(all="ignore")
+def prepare(
+    values: Values, *, k: int, scale: Fraction, noise: Noise, work: Work = "adaptive"
+) -> Callable[[Source], Finish]:
+    """Whatever depends on the scores alone, done once: a race that can be run again and again."""
+    block = block_size(len(values), k) if work == "adaptive" and len(values) >= SKIP_FROM else None
+    if block is None:
+        return partial(full_race, Contest(values, k, scale, noise, kth_largest(values, k)))
+    return partial(skip_race, make_plan(values, k, scale, noise, block))
+
+
+@np.errstate(all="ignore")
+def full_race(contest: Contest, source: Source) -> Finish:
+    """One race in which every candidate draws."""
+    return _best(contest, _everyone(len(contest.values), source)).finish(contest, source)
+
+
+@np.errstate(all="ignore")
+def skip_race(plan: Plan, source: Source) -> Finish:
+    """One race by skipping."""
+    contest = plan.contest
+    hits = plan.draw(source)
+    low, high = contest.intervals(contest.values[hits.index], hits.words, hits.level)
+    if np.count_nonzero(low > plan.threshold) >= contest.k:
+        runners = _Runners(hits.index, hits.words, hits.level, low, high)
+        return runners.keep(np.flatnonzero(high >= plan.threshold)).finish(contest, source)
+    return _best(contest, plan.reveal(hits, source)).finish(contest, source)
+
+
+def _everyone(d: int, source: Source) -> Iterator[tuple[Indices, Words, Indices]]:
+    for start in range(0, d, CHUNK):
+        index = np.arange(start, min(start + CHUNK, d))
+        yield index, source.words(len(index)), np.zeros(len(index), np.int64)
+
+
+def _best(contest: Contest, chunks: Iterable[tuple[Indices, Words, Indices]]) -> _Runners:
+    """Whoever may still be among the k best after all chunks."""
+    best: _Runners | None = None
+    bar = -np.inf
+    for index, words, level in chunks:
+        low, high = contest.intervals(contest.values[index], words, level)
+        some = _Runners(index, words, level, low, high)
+        if best is not None:
+            some = best.join(some.keep(np.flatnonzero(high >= bar)))
+        if len(some.low) >= contest.k:
+            bar = np.partition(some.low, len(some.low) - contest.k)[len(some.low) - contest.k]
+            some = some.keep(np.flatnonzero(some.high >= bar))
+        best = some
+    assert best is not None
+    return best

@@ -1,0 +1,71 @@
+"""Races under Gumbel noise among candidates whose scores are any rational numbers.
+
+Equal scores run together: the best of m Gumbel noises is Gumbel noise + ln m, and all m are as likely to have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shortlist._arrays import Floats, Indices
+from shortlist.exact.score_intervals import FAR, ROUNDING, ranking
+from shortlist.sampling.entropy import Source
+from shortlist.exact.noise_distributions import GUMBEL, RELATIVE_ERROR
+from shortlist.exact.partial_reals import Draw, NoisyScore, rounded
+from shortlist.sampling.threshold_runner import best_of
+from shortlist.sampling.skipping import CHUNK
+from shortlist.sampling.uniforms import Stream, many_below
+
+
+def rational_winners(scores: Sequence[int | Fraction], *, scale: Fraction, source: Source, draws: int) -> Indices:
+    """Where score + scale * noise is largest, in each of so many independent races."""
+    tied: dict[int | Fraction, list[int]] = {}
+    for i, score in enumerate(scores):
+        tied.setdefault(score, []).append(i)
+    top, members = max(tied), list(tied.values())
+    groups = _Groups([Fraction(score - top) / scale for score in tied], [len(group) for group in members])
+    winners = np.empty(draws, np.int64)
+    races = max(1, CHUNK // len(tied))
+    for start in range(0, draws, races):
+        count = min(races, draws - start)
+        words = source.words(len(tied) * count).reshape(len(tied), count)
+        winners[start : start + count] = groups.winners(words, source)
+    found, stream = np.empty(draws, np.int64), Stream(source)
+    for group in np.unique(winners).tolist():
+        won = np.flatnonzero(winners == group)
+        found[won] = np.array(members[group])[many_below(len(members[group]), len(won), stream)]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """Candidates that run for several: their exact positions in noise units, and for how many."""
+
+    positions: list[Fraction]
+    sizes: list[int]
+
+    @np.errstate(all="ignore")
+    def winners(self, words: NDArray[np.uint64], source: Source) -> Indices:
+        """One race in each column of words: by floats where they can tell, otherwise exactly."""
+        g: Floats = np.maximum([rounded(one) for one in self.positions], -FAR)[:, None]
+        more = np.log(self.sizes)[:, None]
+        q, error = GUMBEL.quantile(words, 0)
+        z = g + (q + more)
+        error = error + RELATIVE_ERROR * (np.abs(q) + more) + ROUNDING * (np.abs(g) + np.abs(z)) + 1e-300
+        low, high = np.where(g <= -FAR, -np.inf, z - error), z + error
+        found: Indices = low.argmax(axis=0)
+        for race in np.flatnonzero(np.count_nonzero(high >= low.max(axis=0), axis=0) > 1):
+            drawn = words[:, race].tolist()
+
+            @cache
+            def noisy(i: int, drawn: list[int] = drawn) -> NoisyScore:
+                return NoisyScore(self.positions[i], Draw(best_of(self.sizes[i]), drawn[i], 64, source))
+
+            found[race] = ranking(low[:, race], high[:, race], 1, noisy)[0]
+        return found

@@ -1,0 +1,193 @@
+"""Planning a skip: block maxima, the centre, the threshold, and the levels. Nothing here draws.
+
+The plan is a function of the scores alone, so that a poor plan costs time and never exactness. One plan
+serves any number of independent draws.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shortlist._arrays import Floats, Indices, Values
+from shortlist.exact.score_intervals import Contest, kth_largest
+from shortlist.exact.noise_distributions import LN2, Noise
+from shortlist.sampling.skipping import LEVELS, Batch, Plan
+
+OPEN = 5
+"""Blocks at this level or below are opened, first into small blocks, then into candidates."""
+
+SMALL = 32
+
+COPIED = 1 << 16
+"""So many scores of opened blocks are copied at a time."""
+
+SLACK = 2.0**-30
+"""By how much levels are rounded down beyond every float error: it costs nothing."""
+
+_ROUND_DOWN = LEVELS[np.searchsorted(LEVELS, np.arange(LEVELS[-1] + 1), side="right") - 1].astype(np.int8)
+
+
+def make_plan(
+    values: Values, k: int, scale: Fraction, noise: Noise, block: int, threshold: float | None = None
+) -> Plan:
+    """The plan of one contest. `threshold` overrides the choice, for tests that force the rare paths."""
+    whole = len(values) // block
+    peaks: Values = values[: whole * block].reshape(whole, block).max(axis=1)
+
+    def seen_from(centre: int | float) -> Layout:
+        contest = Contest(values, k, scale, noise, centre)
+        heights = contest.positions(peaks)
+        return Layout.of(
+            contest, heights, block, choose_threshold(contest, heights) if threshold is None else threshold
+        )
+
+    centre = kth_largest(np.append(peaks, values[whole * block :]), k)
+    layout = seen_from(centre) if centre > -math.inf else None
+    if layout is None or layout.is_crowded():
+        layout = seen_from(_kth_largest(values, peaks, block, k))
+    return layout.plan()
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The levels of blocks against a threshold, and the small blocks of those that stand near it or above."""
+
+    contest: Contest
+    threshold: float
+    block: int
+    level: NDArray[np.int8]
+    """Of each block."""
+    starts: Indices
+    """Of the small blocks: every `block // SMALL`-th score of a block."""
+    heights: Floats
+    """Of the small blocks' maxima."""
+
+    @classmethod
+    def of(cls, contest: Contest, heights: Floats, block: int, threshold: float) -> Layout:
+        """`heights` are those of the block maxima."""
+        level = levels(contest.noise, heights, threshold)
+        hot = np.flatnonzero(level <= OPEN)
+        blocks = contest.values[: len(level) * block].reshape(len(level), SMALL, block // SMALL)
+        starts = (hot[:, None] * block + np.arange(block // SMALL)).ravel()
+        return cls(contest, threshold, block, level, starts, contest.positions(_column_maxima(blocks, hot)))
+
+    def is_crowded(self) -> bool:
+        """Whether the best scores crowd into few blocks, so that the centre lies far below the k-th of them."""
+        k, seen = self.contest.k, len(self.heights)
+        return seen >= k and bool(np.partition(self.heights, seen - k)[seen - k] > 1)
+
+    def plan(self) -> Plan:
+        """Every candidate in a run of its own level, its small block's or its block's."""
+        contest, whole = self.contest, len(self.level) * self.block
+        small_level = levels(contest.noise, self.heights, self.threshold)
+        stride = self.block // SMALL
+        singles = (self.starts[small_level <= OPEN][:, None] + np.arange(SMALL) * stride).ravel()
+        singles = np.append(singles, np.arange(whole, len(contest.values)))  # the rest is no whole block
+        level = levels(contest.noise, contest.positions(contest.values[singles]), self.threshold)
+        return Plan(
+            contest,
+            self.threshold,
+            (
+                *_by_level(np.arange(0, whole, self.block), self.block, self.level, above=OPEN),
+                *_by_level(self.starts, SMALL, small_level, above=OPEN, stride=stride),
+                *_by_level(singles, 1, level, above=-1),
+            ),
+        )
+
+
+def _column_maxima(blocks: Values, hot: Indices) -> Values:
+    """The maximum of each column of these blocks; columns are several times as fast as short rows.
+
+    A few blocks at a time, so that what is copied stays small and near.
+    """
+    some = max(1, COPIED // (blocks.shape[1] * blocks.shape[2]))
+    parts = [blocks[hot[i : i + some]].max(axis=1).ravel() for i in range(0, len(hot), some)]
+    return np.concatenate(parts) if parts else np.empty(0, blocks.dtype)
+
+
+def _by_level(starts: Indices, length: int, level: NDArray[np.int8], *, above: int, stride: int = 1) -> Iterator[Batch]:
+    order = np.argsort(level, kind="stable")
+    counts = np.bincount(level)
+    ends = np.cumsum(counts)
+    for j in np.flatnonzero(counts):
+        if j > above:
+            yield Batch(int(j), length, starts[order[ends[j] - counts[j] : ends[j]]], stride)
+
+
+def block_size(d: int, k: int) -> int | None:
+    """At least 16 k blocks of 32 to 1024 scores, or 32 k larger ones; None where drawing in full is as fast."""
+    for block in (4096, 2048):
+        if d >= 32 * k * block:
+            return block
+    for block in (1024, 512, 256, 128, 64, SMALL):
+        if d >= 16 * k * block:
+            return block
+    return None
+
+
+def _kth_largest(values: Values, peaks: Values, block: int, k: int) -> int | float:
+    """The k-th largest score. It stands in the rest or in one of the k blocks with the largest maxima."""
+    best = np.argpartition(peaks, len(peaks) - k)[len(peaks) - k :]
+    blocks, top = values[: len(peaks) * block].reshape(-1, block), values[len(peaks) * block :]
+    some = max(1, COPIED // block)
+    for i in range(0, k, some):
+        seen = np.append(top, blocks[best[i : i + some]])
+        top = np.partition(seen, len(seen) - k)[len(seen) - k :] if len(seen) > k else seen
+    return kth_largest(top, k)
+
+
+def levels(noise: Noise, heights: Floats, threshold: float) -> NDArray[np.int8]:
+    """The largest j in LEVELS with P(height + N > threshold) <= 2^-j, rounded down with slack."""
+    distance = threshold - heights
+    decay = noise.decay(distance - SLACK * (1 + abs(threshold) + np.abs(heights)))
+    bits = np.clip(decay * ((1 - SLACK) / LN2) - SLACK, 0, LEVELS[-1])
+    return _ROUND_DOWN[bits.astype(np.int8)]
+
+
+def choose_threshold(contest: Contest, heights: Floats) -> float:
+    """The highest threshold that, by what is known, more than enough candidates will pass.
+
+    Known are the block maxima (a sure lower bound on how many pass) and a fixed sample of the scores, counted half.
+    Heights and thresholds lie on one grid of half units, heights rounded down to it.
+    """
+    values, k, noise = contest.values, contest.k, contest.noise
+    enough = k + 5 * math.sqrt(k) + 8
+    sample = contest.positions(values[_scattered(len(values))])
+    each = len(values) / len(sample)
+    by_blocks, by_sample = _histogram(heights), _histogram(sample)
+    surely_passed, chance = _passing(noise, k)
+    blocks, some = np.convolve(by_blocks, chance, "valid"), np.convolve(by_sample, chance, "valid")
+    told = some**2 >= 32 * np.convolve(by_sample, chance**2, "valid")  # not by a few large scores in the sample
+    crowded = np.flatnonzero((blocks >= enough) | (told & (0.5 * each * some >= enough)))
+    return float(max(surely_passed, _GRID[crowded[-1]])) if len(crowded) else surely_passed
+
+
+_GRID = np.arange(-100, 91) / 2
+
+
+@lru_cache(maxsize=4)
+def _scattered(d: int) -> Indices:
+    """Some 2,048 positions, eight neighbours at a time, spread by the golden ratio: no period of the data fits it."""
+    starts = np.arange(256) * 0.6180339887498949 % 1 * (d - 7)
+    return (starts.astype(np.int64)[:, None] + np.arange(8)).ravel()
+
+
+@lru_cache
+def _passing(noise: Noise, k: int) -> tuple[float, Floats]:
+    """(what k draws of noise all pass but for a chance of 1e-5, the chance to pass each distance)."""
+    almost_one = np.array([2**64 - 1 - int(2.0**64 * 1e-5 / k)], np.uint64)
+    distance = np.arange(-200, 191) / 2
+    return float(noise.quantile(almost_one, 0)[0][0]), np.exp(noise.log_survival(distance))
+
+
+def _histogram(heights: Floats) -> Floats:
+    """How many stand at each height -50, -49.5, .., 50. Those below -50 are too low to matter."""
+    bins = np.clip(np.floor(2 * heights) + 101, 0, 201).astype(np.int64)
+    return np.bincount(bins, minlength=202)[1:].astype(np.float64)

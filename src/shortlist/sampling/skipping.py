@@ -1,0 +1,151 @@
+"""Survival-bit skipping: the top k of d noisy scores from one pass over the scores and a few hundred words.
+
+Fix a threshold t (in noise units above the centre) by any rule that does not look at the noise. A candidate
+at position g can finish above t only if its survival uniform U is at most S(t - g) <= 2^-j, that is if the
+first j bits of U are zero: an event of probability 2^-j, independent for all candidates, found by geometric
+skips without a random bit per candidate. Whole blocks share the level j of their maximum; blocks near the top
+are opened into small ones and then into candidates with a level each (level 0: drawn in full). What is not
+hit finishes at or below t. So if k hits surely finish above t, the top k of the hits is the top k of all.
+
+Otherwise the rest is revealed *conditionally*: a candidate that was not hit at level j has U above 2^-j, so
+its word is drawn again while its first j bits are zero. The hits keep their bits. Any t gives the exact law.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Words
+from shortlist.exact.score_intervals import Contest
+from shortlist.sampling.entropy import Source
+from shortlist.exact.noise_distributions import LN2
+from shortlist.exact.partial_reals import failures_before_success
+
+LEVELS = np.array([0, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 26, 40])
+CHUNK = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Candidates whose leading bits are all zero, with 64 further bits of their uniforms."""
+
+    index: Indices
+    words: Words
+    level: Indices
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Groups of candidates, all of one size and at one distance from each other, that are tested at one level."""
+
+    level: int
+    length: int
+    starts: Indices
+    stride: int = 1
+
+    def members(self, places: Indices) -> Indices:
+        """The candidates at these places, counted through all groups."""
+        found: Indices = self.starts[places // self.length] + places % self.length * self.stride
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A contest, its threshold, and the level at which each candidate is tested."""
+
+    contest: Contest
+    threshold: float
+    batches: tuple[Batch, ...]
+    """Every candidate is in exactly one of them."""
+
+    def draw(self, source: Source) -> Hits:
+        """Test every candidate once."""
+        index = [_NONE]
+        level = [_NONE]
+        for batch, first in zip(self.batches, source.words(len(self.batches)).tolist(), strict=True):
+            found = successes(len(batch.starts) * batch.length, batch.level, first, source)
+            if len(found):
+                index.append(batch.members(found))
+                level.append(np.full(len(found), batch.level))
+        hits = np.concatenate(index)
+        return Hits(hits, source.words(len(hits)), np.concatenate(level))
+
+    def reveal(self, hits: Hits, source: Source) -> Iterator[tuple[Indices, Words, Indices]]:
+        """Every candidate in turn, in chunks of (index, words, level): the hits as they are, the rest given
+        that they were not hit."""
+        d = len(self.contest.values)
+        tested = np.empty(d, np.int8)
+        for batch in self.batches:
+            for offset in range(batch.length):
+                tested[batch.starts + offset * batch.stride] = batch.level
+        order = np.argsort(hits.index)
+        found = hits.index[order]
+        for start in range(0, d, CHUNK):
+            index = np.arange(start, min(start + CHUNK, d))
+            words = _not_hit(tested[start : start + CHUNK].astype(np.int64), source)
+            level = np.zeros(len(index), np.int64)
+            here = order[slice(*np.searchsorted(found, [start, start + CHUNK]))]
+            words[hits.index[here] - start] = hits.words[here]
+            level[hits.index[here] - start] = hits.level[here]
+            yield index, words, level
+
+
+def _not_hit(level: Indices, source: Source) -> Words:
+    """Uniform words of which none has its first `level` bits all zero (level 0: no condition)."""
+    shift = np.where(level > 0, 64 - level, 0).astype(np.uint64)
+    words = source.words(len(level)).copy()
+    again = np.flatnonzero((level > 0) & (words >> shift == 0))
+    while len(again):
+        words[again] = source.words(len(again))
+        again = again[words[again] >> shift[again] == 0]
+    return words
+
+
+_NONE = np.empty(0, np.int64)
+
+
+def successes(trials: int, level: int, first: int, source: Source) -> Indices:
+    """The positions of the successes in `trials` independent trials of probability 2^-level, exactly.
+
+    The number of failures before the next success is floor(ln U / ln(1 - 2^-level)); `first` is the first word of U.
+    """
+    if level == 0 or trials == 0:
+        return np.arange(trials)
+    if first + 1 + (trials << (64 - level)) <= 1 << 64:
+        return _NONE  # U <= 1 - trials 2^-level <= (1 - 2^-level)^trials: no success
+    found: list[Indices] = []
+    start = 0
+    while start < trials:
+        words = source.words(_enough((trials - start) * 2.0**-level)).copy()
+        if not found:
+            words[0] = first
+        position = start - 1 + np.cumsum(_failures(words, level, trials, source) + 1)
+        found.append(position[: np.searchsorted(position, trials)])
+        start = int(position[-1]) + 1
+    return np.concatenate(found)
+
+
+def _enough(expected: float) -> int:
+    """How many words to draw at once where so many successes are expected: seldom too few."""
+    return int(expected + 5 * math.sqrt(expected) + 4)
+
+
+def _failures(words: Words, level: int, most: int, source: Source) -> Indices:
+    """floor(ln U / ln(1 - 2^-level)), cut at `most`; exact arithmetic where a float cannot tell."""
+    v = np.maximum(words.astype(np.float64), 0.5)
+    ratio = (np.log(v) - 64 * LN2) / math.log1p(-(2.0**-level))
+    error = failure_error(v, ratio, level)
+    count = np.floor(np.minimum(ratio, most))
+    for i in np.flatnonzero((np.floor(ratio - error) != np.floor(ratio + error)) & (ratio - error < most)):
+        count[i] = min(failures_before_success(int(words[i]), level, source), most)
+    return count.astype(np.int64)
+
+
+def failure_error(v: Floats, ratio: Floats, level: int) -> Floats:
+    """Bound on the error of `ratio`: rounding, and what the part of U not drawn can change."""
+    error: Floats = ratio * 2.0**-40 + (2.0 / v + 2.0**-40) * 2.0 ** (level + 1)
+    return error

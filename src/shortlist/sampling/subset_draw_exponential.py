@@ -1,0 +1,138 @@
+"""The first arrival among all k-subsets under exponential noise, without drawing them all (Theorem 68).
+
+With U_y uniform, the subset with the largest noise - loss_y is the one with the least T_y = U_y / p_y, p_y = e^-loss_y.
+The top k arrives at a uniform time, the others with hazard sum n p / (1 - p s) at time s. On the slice of times from
+1 - 2^-l to 1 - 2^-(l+1) that is at most B = 2^(l+1) times sum n p, so a Poisson process of that rate, thinned, is
+the arrivals. All comparisons are of partially drawn numbers: nothing is rounded and nothing is cut off.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from shortlist.sampling.subset_rejection import ERROR, Envelope, Proposal, accepted
+from shortlist.exact.partial_reals import ball
+from shortlist.sampling.uniforms import Lazy, Stream, Uniform, is_positive
+
+if TYPE_CHECKING:
+    from flint import arb
+
+
+class Arrival:
+    """The time start + (E_1 + .. + E_n) / (total 2^doublings) of the n-th point of a Poisson process, drawn lazily."""
+
+    __slots__ = ("_log_rate", "clocks", "doublings", "start", "total")
+
+    def __init__(self, start: Fraction, total: int, doublings: int) -> None:
+        self.start = start
+        self.total = total
+        self.doublings = doublings
+        self.clocks: list[Uniform] = []
+        self._log_rate = math.log(total) + doublings * math.log(2.0)
+
+    def next(self, stream: Stream) -> None:
+        self.clocks.append(Uniform(stream))
+
+    @property
+    def low(self) -> float:
+        return self._time(sum(-math.log(clock.high) for clock in self.clocks), -ERROR)
+
+    @property
+    def high(self) -> float:
+        return self._time(sum(-math.log(clock.low) if clock.low else math.inf for clock in self.clocks), ERROR)
+
+    def _time(self, wait: float, error: float) -> float:
+        """start + wait / rate, moved by `error` of itself, far more than the floats are off."""
+        delay = math.exp(min(math.log(wait) - self._log_rate, 700.0)) if wait else 0.0
+        return (float(self.start) + delay) * (1.0 + error * (1.0 + abs(self.doublings)))
+
+    @property
+    def bits(self) -> int:
+        return max(clock.bits for clock in self.clocks)
+
+    def ball(self) -> arb:
+        from flint import arb
+
+        rate = ball(self.total * Fraction(2) ** self.doublings)
+        return ball(self.start) + sum((-clock.ball().log() for clock in self.clocks), arb(0)) / rate
+
+    def refine(self) -> None:
+        for clock in self.clocks:
+            clock.refine()
+
+
+def first_arrival(envelope: Envelope, deadline: Lazy, stream: Stream) -> tuple[int, int] | None:
+    """The class (i, j) whose subset arrives first, or None if none arrives before the deadline.
+
+    The deadline, at most 1, is the arrival of the top k: a `Uniform`; or that of anything else in the same race.
+    """
+    slices = 0
+    while True:
+        start, end = _slice(slices)
+        final = not later(deadline, end)
+        arrival = Arrival(start, envelope.total, slices + 1 - envelope.shift)
+        while True:
+            arrival.next(stream)
+            if after(arrival, deadline) if final else later(arrival, end):
+                break
+            proposal = envelope.propose(stream)
+            thinning = _Thinning(proposal, arrival, 2 << slices)
+            if accepted(proposal, stream, thinning.log_bounds(), thinning):
+                return proposal.i, proposal.j
+        if final:
+            return None
+        slices += 1
+
+
+@lru_cache
+def _slice(number: int) -> tuple[Fraction, Fraction]:
+    """Where this slice of the times begins and ends."""
+    return 1 - Fraction(1, 1 << number), 1 - Fraction(1, 2 << number)
+
+
+def later(time: Lazy, end: Fraction) -> bool:
+    """Whether the time is after a rational one."""
+    if time.low > float(end) * (1.0 + ERROR):
+        return True
+    if time.high < float(end) * (1.0 - ERROR):
+        return False
+    return is_positive(lambda: time.ball() - ball(end), [time])
+
+
+def after(one: Lazy, other: Lazy) -> bool:
+    if one.low > other.high:
+        return True
+    if one.high < other.low:
+        return False
+    return is_positive(lambda: one.ball() - other.ball(), [one, other])
+
+
+class _Thinning:
+    """(1 - p s) speed: by how much the hazard stays below its bound, inverted."""
+
+    __slots__ = ("_arrival", "_proposal", "_speed")
+
+    def __init__(self, proposal: Proposal, arrival: Arrival, speed: int) -> None:
+        self._proposal = proposal
+        self._arrival = arrival
+        self._speed = speed
+
+    def log_bounds(self) -> tuple[float, float]:
+        loss, time = self._proposal.loss, self._arrival
+        most = 1.0 - math.exp(-loss * (1.0 + ERROR)) * time.low * (1.0 - ERROR)
+        least = 1.0 - math.exp(-loss * (1.0 - ERROR)) * time.high * (1.0 + ERROR)
+        log_speed = math.log(self._speed)
+        return (math.log(least) if least > 0 else -math.inf) + log_speed, math.log(most) + log_speed
+
+    @property
+    def bits(self) -> int:
+        return self._arrival.bits
+
+    def ball(self) -> arb:
+        return (1 - self._proposal.weight() * self._arrival.ball()) * self._speed
+
+    def refine(self) -> None:
+        self._arrival.refine()

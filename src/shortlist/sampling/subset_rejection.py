@@ -1,0 +1,235 @@
+"""Drawing a class of subsets in proportion to its mass: integer weights above the masses, and exact rejection.
+
+Every cell c has an integer weight W_c at least 2^shift times its mass, by certified bounds. A proposal is a cell drawn
+in proportion to W_c and a class j in it drawn in proportion to its size C(i + j, i). Accepting it with probability
+
+    2^shift N_c e^-loss(i, j) / W_c,   N_c = sum over the cell of C(i + j, i),
+
+gives every class a chance in proportion to C(i + j, i) e^-loss(i, j): the exact mass. All classes that the sieve left
+out share one residual weight, from its bound on their mass. They become an envelope of their own when it is hit, and
+are proposed with that much less than the residual weight as it is too large. Nothing is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shortlist._arrays import Indices
+from shortlist.exact.binomials import ULPS, one_log_choose
+from shortlist.exact.class_bounds import others, relevant
+from shortlist.exact.subset_classes import Cells, Classes, cover, join
+from shortlist.exact.partial_reals import ball
+from shortlist.sampling.uniforms import Exact, Stream, Uniform, is_positive
+
+if TYPE_CHECKING:
+    from flint import arb, fmpz
+
+Loss = Callable[[int, int], Fraction]
+"""The exact loss of class (i, j)."""
+
+WIDTH = 0.7
+"""How much the loss may vary in a cell: a proposal is accepted with a chance of at least e^-0.7, or nearly."""
+
+MARGIN = 2.0**-20
+"""Weights are above the masses by this share, beyond every float error."""
+
+SPARE = 4.0
+"""The residual weight is so many times the bound on the mass left out: its cells weigh up to e^WIDTH of their mass."""
+
+LIGHTEST = -128
+"""Masses below 2^-128 are weighed as if they were that large."""
+
+SMALL = 64
+"""Integers of up to so many bits are as fast as floats."""
+
+ERROR = 2.0**-40
+"""Assumed relative error of the floats in an acceptance; where they cannot tell, Arb does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Class (i, j), to be accepted with probability factor 2^shift N e^-loss / of, N the size of its cell."""
+
+    i: int
+    j: int
+    first: int
+    last: int
+    shift: int
+    of: int
+    """The weight of its cell."""
+    loss: float
+    """The loss of the class, to a relative error of 2^-48."""
+    low: float
+    """A lower bound on the logarithm of the chance of acceptance."""
+    high: float
+    """An upper bound on it."""
+    exact_loss: Loss
+    factor: Fraction = Fraction(1)
+
+    def chance(self) -> arb:
+        """factor 2^shift N e^-loss / of"""
+        from flint import arb
+
+        cell = arb(stick(self.i, self.last) - stick(self.i, self.first - 1))
+        return cell * self.weight() * ball(self.factor * Fraction(2) ** self.shift / self.of)
+
+    def weight(self) -> arb:
+        """e^-loss"""
+        return (-ball(self.exact_loss(self.i, self.j))).exp()
+
+    def scaled(self, factor: Fraction) -> Proposal:
+        """The same, with a chance that is `factor` (at most 1) times as large."""
+        log = math.log(factor.numerator) - math.log(factor.denominator)
+        error = ERROR * (1.0 + math.log(factor.denominator))
+        return replace(self, factor=self.factor * factor, low=self.low + log - error, high=self.high + log + error)
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Cells with integer weights, and perhaps all other classes behind one residual weight."""
+
+    classes: Classes
+    cells: Cells
+    exact_loss: Loss
+    shift: int
+    cumulative: Indices
+    total: int
+    """The sum of all weights: at least 2^shift times the mass of all classes."""
+    residual: int = 0
+    rest: Callable[[], Envelope] | None = None
+
+    def propose(self, stream: Stream) -> Proposal:
+        ticket = stream.below(self.total) - self.residual
+        if self.rest is not None and ticket < 0:
+            rest = self.rest()
+            share = Fraction(2) ** (self.shift - rest.shift) * rest.total / self.residual
+            return rest.propose(stream).scaled(share)
+        return self._proposal(int(np.searchsorted(self.cumulative, ticket, side="right")), stream)
+
+    def _proposal(self, c: int, stream: Stream) -> Proposal:
+        row, first, last = int(self.cells.row[c]), int(self.cells.first[c]), int(self.cells.last[c])
+        lower, upper = float(self.cells.lower[c]), float(self.cells.upper[c])
+        weight = int(self.cumulative[c]) - (int(self.cumulative[c - 1]) if c else 0)
+        i = int(self.classes.i[row])
+        j = position(i, first, last, stream)
+        rise, fall = float(self.classes.rise[row]), self.classes.fall
+        least, here, most = float(fall[first]), float(fall[j]), float(fall[last])
+        high = upper - (here - least) + self.shift * math.log(2.0) - math.log(weight)
+        unsure = upper - lower - (most - least)
+        error = ERROR * (64.0 + abs(self.shift) + abs(upper) + rise + most)
+        low, high = high - unsure - error, high + error
+        return Proposal(i, j, first, last, self.shift, weight, rise + here, low, high, self.exact_loss)
+
+
+def prepare(classes: Classes, exact_loss: Loss, *, start: int = 0, width: float = WIDTH) -> Envelope:
+    """The envelope of all classes with j >= start, beside a top set of mass 1."""
+    cells, left_out = relevant(classes, outside=0.0, width=width, start=start)
+    kept = _enveloped(classes, cells, exact_loss, heaviest=max(float(cells.upper.max(initial=0.0)), 0.0))
+    if left_out == -math.inf:
+        return kept
+
+    @cache
+    def rest() -> Envelope:
+        return _rest(classes, cells, exact_loss, start)
+
+    residual = math.floor(SPARE * math.exp(left_out + kept.shift * math.log(2.0))) + 1
+    return replace(kept, total=kept.total + residual, residual=residual, rest=rest)
+
+
+def _rest(classes: Classes, cells: Cells, exact_loss: Loss, start: int) -> Envelope:
+    """The envelope of all classes that are in none of the cells.
+
+    Its weights amount to less than SPARE times the mass of these classes and half a residual weight of 1: cells exceed
+    their mass by a factor of e^WIDTH = 2.02 at most, those that `cover` drops by less than 1e-13 of it together, and
+    one is added to each of the weights, which are scaled to 2^30 at least or else are below 2^-98.
+    """
+    cover_of_them = cover(classes, others(classes, cells, start=start), outside=-math.inf, width=WIDTH)
+    outer = join(list(cover_of_them))
+    return _enveloped(classes, outer, exact_loss, heaviest=float(outer.upper.max()))
+
+
+def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest: float) -> Envelope:
+    """Integer weights for cells whose mass is at most e^heaviest."""
+    halvings = max(math.ceil(heaviest / math.log(2.0) + MARGIN), LIGHTEST)
+    bits = 60 - len(cells).bit_length()
+    share = np.exp(cells.upper - halvings * math.log(2.0))
+    cumulative = np.cumsum(np.floor(share * (2.0**bits * (1.0 + MARGIN))).astype(np.int64) + 1)
+    total = int(cumulative[-1]) if len(cells) else 0
+    return Envelope(classes, cells, exact_loss, bits - halvings, cumulative, total)
+
+
+def accepted(
+    proposal: Proposal, stream: Stream, slower: tuple[float, float] = (0.0, 0.0), exact: Exact | None = None
+) -> bool:
+    """True with the proposal's chance; divided by `exact`, whose logarithm lies between the two of `slower`."""
+    coin = Uniform(stream)
+    if math.log(coin.high) + slower[1] + ERROR < proposal.low:
+        return True
+    if coin.low and math.log(coin.low) + slower[0] - ERROR > proposal.high:
+        return False
+    if exact is None:
+        return is_positive(lambda: proposal.chance() - coin.ball(), [coin])
+    return is_positive(lambda: proposal.chance() - coin.ball() * exact.ball(), [coin, exact])
+
+
+def position(i: int, first: int, last: int, stream: Stream) -> int:
+    """j in [first, last] with probability in proportion to C(i + j, i), exactly.
+
+    That is the least j with u N < C(i + j + 1, i + 1) - C(i + first, i + 1) for u uniform and N the sum. Newton's steps
+    find it in floats; where u is too near a boundary for them, integers decide, and draw more of u if they must.
+    """
+    if first == last:
+        return first
+    word, left, right = stream.word(), first, last
+    if i + last < SMALL:
+        return _exact_position(i, first, last, word, stream)
+    top = one_log_choose(i + 1, last)
+    before = math.exp(one_log_choose(i + 1, first - 1) - top) if first else 0.0
+    target = before + (word + 0.5) * 2.0**-64 * (1.0 - before)
+    error = 4.0 * ULPS * (4.0 + top)
+    level, guess, value = top + math.log(target), last, top
+    while left < right:
+        step = (level - value) / math.log1p((i + 1) / max(guess, 1))
+        guess = min(max(int(guess + step), left), right - 1)
+        value = one_log_choose(i + 1, guess)
+        gap = math.exp(value - top) - target
+        if abs(gap) <= error:
+            return _exact_position(i, first, last, word, stream)
+        left, right = (left, guess) if gap > 0 else (guess + 1, right)
+    return left
+
+
+def _exact_position(i: int, first: int, last: int, word: int, stream: Stream) -> int:
+    start, bits = stick(i, first - 1), 64
+    size = stick(i, last) - start
+    while True:
+        low = _least(i, first, last, start, size * word, bits)
+        if low == _least(i, first, last, start, size * (word + 1) - 1, bits):
+            return low
+        word = (word << 64) | stream.word()
+        bits += 64
+
+
+def _least(i: int, first: int, last: int, start: fmpz, target: fmpz, bits: int) -> int:
+    """The least j with target < 2^bits (C(i + j + 1, i + 1) - C(i + first, i + 1))."""
+    while first < last:
+        middle = (first + last) // 2
+        if target < (stick(i, middle) - start) << bits:
+            last = middle
+        else:
+            first = middle + 1
+    return first
+
+
+def stick(i: int, j: int) -> fmpz:
+    """sum_{l = 0 .. j} C(i + l, i) = C(i + j + 1, i + 1), exactly."""
+    from flint import fmpz
+
+    return fmpz.bin_uiui(i + j + 1, i + 1)

@@ -1,0 +1,188 @@
+"""Exactly uniform choices: integers below a bound, subsets, and real numbers drawn bit by bit.
+
+A `Uniform` knows some leading bits of a real number in (0, 1) and draws 64 more on demand. `is_positive` decides the
+sign of an expression in such numbers as the exact reals would: it draws and computes on until Arb is certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from shortlist._arrays import Indices, Words
+from shortlist.sampling.entropy import Source
+
+if TYPE_CHECKING:
+    from flint import arb
+
+NUDGE = 2.0**-50
+"""Relative error of the float bounds of a uniform: two rounded operations."""
+
+
+FEW = 32
+"""So many members of a subset are drawn one by one, more of them in bulk."""
+
+
+HALF = 1 << 32
+"""Values of half a word."""
+
+
+class Stream:
+    """Random words one by one, fetched a few at a time. It lives as long as one call and is never shared."""
+
+    __slots__ = ("_ahead", "_source", "_words")
+
+    def __init__(self, source: Source, ahead: int = 16) -> None:
+        self._source = source
+        self._ahead = ahead
+        self._words: list[int] = []
+
+    def word(self) -> int:
+        if not self._words:
+            self._words = self._source.words(self._ahead).tolist()
+        return self._words.pop()
+
+    def words(self, count: int) -> Words:
+        return self._source.words(count)
+
+    def below(self, bound: int) -> int:
+        """Uniform among 0, .., bound - 1: the leading bits of words, rejected from the bound on."""
+        bits = (bound - 1).bit_length()
+        while True:
+            value = 0
+            for _ in range(0, bits, 64):
+                value = (value << 64) | self.word()
+            value >>= -bits % 64
+            if value < bound:
+                return value
+
+    def all_zero(self, bits: int) -> bool:
+        """Whether that many random bits are all 0: true with probability 2^-bits."""
+        while bits >= 64:
+            if self.word():
+                return False
+            bits -= 64
+        return not bits or not self.word() >> (64 - bits)
+
+
+def subset(size: int, count: int, stream: Stream) -> Indices:
+    """A uniform subset of `count` of 0, .., size - 1, in increasing order.
+
+    The first `count` different values of a stream of independent uniform ones are, by symmetry, a uniform subset. If
+    more than half is wanted, what is left out is drawn instead.
+    """
+    if 2 * count > size:
+        kept = np.ones(size, np.bool_)
+        kept[subset(size, size - count, stream)] = False
+        return np.flatnonzero(kept)
+    if count <= FEW or size >= HALF:
+        few: set[int] = set()
+        while len(few) < count:
+            few.add(stream.below(size))
+        return np.array(sorted(few), np.int64)
+    drawn = np.empty(0, np.int64)
+    while True:
+        drawn = np.append(drawn, _about(size, count + count * count // size + FEW, stream))
+        keys = np.sort((drawn << 32) | np.arange(len(drawn)))  # by value, equal ones by the time they were drawn
+        values, when = keys >> 32, keys & (HALF - 1)
+        first = np.append(True, values[1:] > values[:-1])
+        values, when = values[first], when[first]
+        if len(values) >= count:
+            chosen: Indices = values[when <= np.partition(when, count - 1)[count - 1]]
+            return chosen
+
+
+def shuffled(count: int, stream: Stream) -> list[int]:
+    """0, .., count - 1 in a uniform order."""
+    order = list(range(count))
+    for last in range(count - 1, 0, -1):
+        other = stream.below(last + 1)
+        order[last], order[other] = order[other], order[last]
+    return order
+
+
+def many_below(size: int, count: int, stream: Stream) -> Indices:
+    """So many independent uniform values among 0, .., size - 1, for size < 2^32."""
+    drawn = np.zeros(count, np.int64) if size == 1 else np.empty(0, np.int64)
+    while len(drawn) < count:
+        drawn = np.append(drawn, _about(size, count - len(drawn), stream))
+    return drawn[:count]
+
+
+def _about(size: int, about: int, stream: Stream) -> Indices:
+    """About that many of them, from half a word each.
+
+    Of the 2^32 values h, those with h size mod 2^32 >= 2^32 mod size give each floor(h size / 2^32) equally often
+    (Lemire 2019); the others are thrown away.
+    """
+    product = stream.words(about // 2 + 1).view(np.uint32).astype(np.uint64) * np.uint64(size)
+    fair = (product & np.uint64(HALF - 1)) >= HALF % size
+    return (product[fair] >> np.uint64(32)).astype(np.int64)
+
+
+class Exact(Protocol):
+    """A real number that depends on bits drawn one after the other: a ball around it, ever narrower."""
+
+    @property
+    def bits(self) -> int: ...
+
+    def ball(self) -> arb: ...
+
+    def refine(self) -> None: ...
+
+
+class Lazy(Exact, Protocol):
+    """Such a number with float bounds."""
+
+    @property
+    def low(self) -> float: ...
+
+    @property
+    def high(self) -> float: ...
+
+
+class Uniform:
+    """U in [value, value + 1] / 2^bits, the rest not drawn yet."""
+
+    __slots__ = ("_stream", "bits", "value")
+
+    def __init__(self, stream: Stream, word: int | None = None) -> None:
+        self._stream = stream
+        self.value = stream.word() if word is None else word
+        self.bits = 64
+
+    @property
+    def low(self) -> float:
+        """At most U."""
+        return (self.value / (1 << self.bits)) * (1.0 - NUDGE)
+
+    @property
+    def high(self) -> float:
+        """At least U."""
+        return min(1.0, ((self.value + 1) / (1 << self.bits)) * (1.0 + NUDGE))
+
+    def ball(self) -> arb:
+        from flint import arb, fmpq
+
+        return arb(fmpq(2 * self.value + 1, 2 << self.bits), fmpq(1, 2 << self.bits))
+
+    def refine(self) -> None:
+        self.value = (self.value << 64) | self._stream.word()
+        self.bits += 64
+
+
+def is_positive(expression: Callable[[], arb], drawn: Sequence[Exact]) -> bool:
+    """Whether an expression in partially drawn numbers is above zero, exactly (zero has probability zero)."""
+    from flint import ctx
+
+    while True:
+        with ctx.workprec(64 + max(number.bits for number in drawn)):
+            value = expression()
+        if value > 0:
+            return True
+        if value < 0:
+            return False
+        for number in drawn:
+            number.refine()

@@ -1,0 +1,148 @@
+"""What the studio answers once a request was let in: the page, what is there, a plan, a release, a download."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from typing import Any
+
+from shortlist._text import terminal_safe
+from shortlist.pages.guarantee_in_words import in_short, odds, percent
+from shortlist.pages.release_page import spent_share
+from shortlist.studio.expected import expected
+from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
+from shortlist.studio.limits import BusyError, Limits
+from shortlist.studio.page import studio_page
+from shortlist.studio.planner import Planner
+from shortlist.studio.form import Plan, Question, ledger_facts, new_ledger
+from shortlist.studio.work import Job, Work
+
+Answer = tuple[int, str, bytes, str]
+"""(status, type, body, name of the file if it is to be kept)."""
+
+
+class Answers:
+    """By route. Routes are fixed words; a job's name is looked up, never a path."""
+
+    def __init__(self, folder: Folder, limits: Limits) -> None:
+        self._folder = folder
+        self._limits = limits
+        self._plans = threading.BoundedSemaphore(limits.plans)
+        self._planner = Planner(limits.plan_seconds)
+        self._work = Work(folder)
+        self._page = studio_page().encode()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a release is under way."""
+        return self._work.busy
+
+    def close(self) -> None:
+        """End the plans that are being computed."""
+        self._planner.close()
+
+    def get(self, route: tuple[str, ...]) -> Answer:
+        match route:
+            case ("page",):
+                return 200, "text/html; charset=utf-8", self._page, ""
+            case ("state",):
+                return _json(self._state())
+            case ("job", name):
+                job = self._work.job(name)
+                return _json({"error": "there is no such release"}, 404) if job is None else _json(self._told(job))
+            case ("download", name, kind):
+                job = self._work.job(name)
+                found = None if job is None else self._work.download(job, kind)
+                if found is not None:
+                    return 200, found[1], found[2], found[0]
+        return _json({"error": "there is nothing of that name"}, 404)
+
+    def post(self, route: tuple[str, ...], asked: dict[str, Any]) -> Answer:
+        match route:
+            case ("ledger",):
+                return _json({"name": self._folder.name(new_ledger(self._folder, asked)), **self._state()})
+            case ("plan",):
+                return _json(self._in_turn(asked))
+            case ("release",):
+                return _json({"job": self._work.confirm(asked.get("confirm"), asked.get("agree")).name})
+        return _json({"error": "there is nothing of that name"}, 404)
+
+    def _state(self) -> dict[str, Any]:
+        ledgers = (ledger_facts(self._folder.root / one["name"], one["name"]) for one in self._folder.files(LEDGERS))
+        return {
+            "folder": self._folder.root.name,
+            "tables": self._folder.files(TABLES),
+            "lists": [*self._folder.files(LISTS), *self._folder.files(TABLES)],  # a table is seldom a public list
+            "ledgers": [one for one in ledgers if one is not None],
+            "done": [self._told(job) for job in self._work.done()],
+        }
+
+    def _in_turn(self, asked: dict[str, Any]) -> dict[str, Any]:
+        if not self._plans.acquire(timeout=self._limits.plan_seconds):
+            raise BusyError("the studio is busy with other plans; look at the plan again in a moment")
+        try:
+            return self._plan(asked)
+        finally:
+            self._plans.release()
+
+    def _plan(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """The plan and the word that confirms it."""
+        plan = Plan.of(Question.of(self._folder, asked))
+        before, after = plan.room()
+        described = expected(plan, asked, self._planner)
+        found = odds(plan.guarantee)
+        return {
+            "confirm": self._work.offer(plan),
+            "k": plan.question.k,
+            "candidates": plan.candidates,
+            "mechanism": plan.mechanism.name,
+            "why": plan.why[:1].upper() + plan.why[1:] + ".",
+            "guarantee": str(plan.guarantee),
+            "charge": str(plan.mechanism.charge),
+            "price": in_short(plan.mechanism.charge),
+            "proof": plan.mechanism.proof,
+            "unit": plan.question.unit,
+            "right": found.right,
+            "right_text": percent(found.right),
+            "after": [(percent(one), percent(other)) for one, other in found.after],
+            "ledger": self._folder.name(plan.question.ledger),
+            "share_before": before.share,
+            "share_after": after.share,
+            "left": before.left,
+            "left_after": after.left,
+            "expected": described,
+        }
+
+    def _told(self, job: Job) -> dict[str, Any]:
+        asked, release = job.plan.question, job.release
+        told: dict[str, Any] = {
+            "job": job.name,
+            "state": job.state,
+            "share": math.floor(100 * job.share) / 100,
+            "booked": job.booked,
+        }
+        if job.error:
+            told["error"] = job.error
+        if release is not None and release.receipt is not None:
+            receipt = release.receipt
+            told |= {
+                "k": asked.k,
+                "purpose": asked.purpose,
+                "items": [terminal_safe(str(item)) for item in release.items or ()],
+                "ordered": release.ordered,
+                "guarantee": str(release.guarantee),
+                "mechanism": release.mechanism,
+                "notes": list(release.notes),
+                "ledger": receipt.ledger,
+                "entry": receipt.entry,
+                "spent": str(receipt.spent),
+                "left": str(receipt.remaining),
+                "share_after": spent_share(receipt.spent, receipt.remaining),
+                "head": receipt.head[:16],
+            }
+        return told
+
+
+def _json(value: dict[str, Any], status: int = 200) -> Answer:
+    return status, "application/json", json.dumps(value).encode(), ""

@@ -1,0 +1,106 @@
+"""Plans on made-up counts, each in a process of its own: one that takes too long can be ended there, and only there.
+
+`python -m shortlist.studio.planner` is that process: one question on its input, one answer on its output, both
+JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import json
+import math
+import subprocess
+import sys
+from typing import Any
+
+TARGET = 0.99
+SHOWN = 5
+"""So many mechanisms are shown, the cheapest first."""
+SPARE = 10.0
+"""Seconds after its time in which a process ends itself, if whoever should end it is gone."""
+
+
+class Planner:
+    """Asks for plans, and waits so many seconds for each."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._workers: set[subprocess.Popen[bytes]] = set()
+        self._closed = False
+
+    def ask(self, facts: dict[str, Any], epsilon: float) -> dict[str, Any]:
+        """What each mechanism reaches with epsilon, and what it would need for the target.
+
+        Raises
+        ------
+        ValueError
+            if the plan takes too long, or as `sl.plan` would.
+        """
+        found = json.loads(self._answer(json.dumps({"facts": facts, "epsilon": epsilon}).encode()))
+        if "error" in found:
+            raise ValueError(found["error"])
+        answer: dict[str, Any] = found["answer"]
+        return answer
+
+    def close(self) -> None:
+        """End what is under way, and whatever is asked from now on."""
+        self._closed = True
+        for worker in list(self._workers):
+            worker.kill()
+
+    def _answer(self, question: bytes) -> bytes:
+        command = [sys.executable, "-P", "-m", "shortlist.studio.planner", str(self._seconds + SPARE)]
+        pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+        # A session of its own: Ctrl-C is for the studio, which ends its plans itself.
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nothing, start_new_session=True) as worker:
+            self._workers.add(worker)
+            try:
+                if self._closed:
+                    worker.kill()
+                answer, _ = worker.communicate(question, timeout=self._seconds)
+            except subprocess.TimeoutExpired:
+                raise ValueError(
+                    f"this plan takes longer than {self._seconds:g} seconds; ask for fewer items or a smaller k, or "
+                    "leave the description out"
+                ) from None
+            finally:
+                worker.kill()
+                self._workers.discard(worker)
+        return answer or b'{"error": "the plan could not be computed"}'
+
+
+def computed(facts: dict[str, Any], epsilon: float) -> dict[str, Any]:
+    """Both plans, as the page shows them."""
+    from shortlist.planning import plan
+
+    reached = {row.mechanism: row.reached for row in plan(epsilon=epsilon, **facts).rows}
+    needed = plan(target=TARGET, **facts)
+    rows = [
+        {
+            "mechanism": row.mechanism,
+            "reached": reached[row.mechanism],
+            "needed": row.epsilon if math.isfinite(row.epsilon) else None,
+        }
+        for row in needed.rows
+        if row.mechanism in reached
+    ]
+    return {"described": needed.described, "rows": rows[:SHOWN], "bound": needed.bound}
+
+
+def main() -> None:
+    """Answer one question."""
+    faulthandler.dump_traceback_later(float(sys.argv[1]), exit=True)
+    question = json.load(sys.stdin)
+    told: dict[str, Any]
+    try:
+        told = {"answer": computed(**question)}
+    except (ValueError, TypeError) as error:
+        told = {"error": str(error)}
+    with contextlib.suppress(OSError):  # nobody waits for it any more
+        json.dump(told, sys.stdout)
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

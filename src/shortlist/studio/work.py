@@ -1,0 +1,154 @@
+"""A confirmed release, in the order that keeps the promise: check the columns, book the charge, count, draw.
+
+Nothing is written but the ledger. What came out stays in memory for the downloads, until the studio ends.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from shortlist._text import csv_table
+from shortlist.choose import explained
+from shortlist.privacy import BudgetExceeded, Ledger, LedgerError
+from shortlist.release import Release
+from shortlist.pages.release_page import release_page
+from shortlist.studio.folder import Folder
+from shortlist.studio.form import Plan, Question
+from shortlist.paid_release import Booked
+from shortlist.tables.count import counted, uncounted
+from shortlist.tables.question import Question as Columns
+
+SAID = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded)
+"""Errors of ours, whose one sentence shows nothing of the table."""
+
+PATIENCE = 900.0
+"""Seconds for which a plan may be confirmed."""
+
+
+@dataclass(slots=True)
+class Job:
+    """One confirmed release on its way."""
+
+    name: str
+    plan: Plan
+    state: str = "waiting"
+    share: float = 0.0
+    error: str = ""
+    release: Release | None = None
+    booked: bool = False
+
+
+class Work:
+    """Plans that wait for their confirmation, and releases under way or done."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._waiting: dict[str, tuple[Plan, float]] = {}
+        self._jobs: dict[str, Job] = {}
+        self._lock = threading.Lock()
+        self._turn = threading.Lock()  # one release at a time: each uses the whole machine
+
+    def offer(self, plan: Plan) -> str:
+        """A word that confirms this plan, once, for a while."""
+        word, now = secrets.token_urlsafe(16), time.monotonic()
+        with self._lock:
+            self._waiting = {key: kept for key, kept in self._waiting.items() if now - kept[1] < PATIENCE}
+            self._waiting[word] = plan, now
+        return word
+
+    def confirm(self, word: object, agree: object) -> Job:
+        """Start the release that the word stands for. The word is spent."""
+        with self._lock:
+            found = self._waiting.pop(word, None) if isinstance(word, str) and agree is True else None
+        if found is None or time.monotonic() - found[1] > PATIENCE:
+            raise ValueError("this release was not confirmed, or its confirmation is used up: look at the plan again")
+        job = Job(secrets.token_urlsafe(8), found[0])
+        with self._lock:
+            self._jobs[job.name] = job
+        threading.Thread(target=self._run, args=(job,), daemon=True).start()
+        return job
+
+    def job(self, name: str) -> Job | None:
+        with self._lock:
+            return self._jobs.get(name)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a release is under way or waits for its turn."""
+        with self._lock:
+            return any(job.state not in ("done", "failed") for job in self._jobs.values())
+
+    def done(self) -> list[Job]:
+        with self._lock:
+            return [job for job in self._jobs.values() if job.release is not None]
+
+    def _run(self, job: Job) -> None:
+        with self._turn:
+            try:
+                self._release(job)
+            except SAID as error:
+                job.error, job.state = self._folder.words(error), "failed"
+            except Exception as error:  # its words might show a row
+                job.error, job.state = f"something went wrong ({type(error).__name__})", "failed"
+
+    def _release(self, job: Job) -> None:
+        asked, mechanism = job.plan.question, job.plan.mechanism
+        columns = Columns.of(asked.user, asked.item, None, None)
+        job.state = "checking"
+        accepted = uncounted(str(asked.table), columns, asked.listed(), unit=asked.unit)
+        if accepted.public:
+            asked.check_k(len(accepted))
+        ledger = Ledger(asked.ledger)
+        job.state = "charging"
+        paid = Booked.of(mechanism, accepted, ledger, asked.purpose)
+        job.booked, job.state = True, "counting"
+
+        def tell(share: float) -> None:
+            job.share = share
+
+        scores = counted(str(asked.table), columns, asked.listed(), unit=asked.unit, progress=tell)
+        job.state = "drawing"
+        job.release = explained(paid.release(scores), job.plan.why, asked.ordered)
+        job.state = "done"
+
+    def download(self, job: Job, kind: str) -> tuple[str, str, bytes] | None:
+        """(file name, type, bytes) of the list, the report or the code; None if there is no such thing."""
+        release, asked = job.release, job.plan.question
+        if release is None:
+            return None
+        stem = f"top{asked.k}"
+        if kind == "list.csv":
+            return f"{stem}.csv", "text/csv; charset=utf-8", csv_table(release.columns()).encode()
+        if kind == "report.html":
+            return f"{stem}.html", "text/html; charset=utf-8", release_page(release, asked.purpose).encode()
+        if kind == "repeat.py":
+            return f"{stem}.py", "text/x-python; charset=utf-8", code(self._folder, asked).encode()
+        return None
+
+
+def code(folder: Folder, asked: Question) -> str:
+    """The program that does the same again: a new draw, which is charged again."""
+    listed: Any = asked.candidates
+    if isinstance(listed, tuple):
+        candidates = f", candidates={list(listed)!r}"
+    else:
+        candidates = "" if listed is None else f", candidates={folder.name(listed)!r}"
+    unit = f", unit={asked.unit!r}" if asked.unit != "user" else ""
+    budget = repr(asked.budget)
+    paid = f"epsilon={asked.budget.epsilon!r}" if budget.startswith("PureDP") else f"budget=sl.{budget}"
+    order = ", ordered=True" if asked.ordered else ""
+    purpose = f", purpose={asked.purpose!r}" if asked.purpose else ""
+    return f'''"""The same question again, in the studio's folder. It is a new draw, and the ledger is charged again."""
+
+import shortlist as sl
+
+scores = sl.count({folder.name(asked.table)!r}, user={asked.user!r}, item={asked.item!r}{candidates}{unit})
+with sl.Ledger({folder.name(asked.ledger)!r}) as ledger:
+    release = sl.top_k(scores, k={asked.k}, {paid}{order}, ledger=ledger{purpose})
+print(release)
+release.report("top{asked.k}.html"{f", title={asked.purpose!r}" if asked.purpose else ""})
+'''

@@ -1,0 +1,137 @@
+"""`shortlist ledger`, through real processes: tables for people, JSON for programs, one sentence for errors."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from shortlist import Ledger
+from shortlist.cli.app import main
+from shortlist.privacy import ZCDP, ApproxDP, PureDP
+
+from tests.cli.terminal import called as in_this_process
+from tests.cli.test_app import run
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "budget.db")
+
+
+def called(capsys, monkeypatch, *arguments):
+    """The command in this process: exit code, standard output, standard error."""
+    monkeypatch.setattr("sys.argv", ["shortlist", "ledger", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    shown = capsys.readouterr()
+    return end.value.code or 0, shown.out, shown.err
+
+
+def test_init_show_and_verify_in_real_processes(path):
+    assert run("ledger", "init", path, "--epsilon", "3", "--delta", "1e-6").returncode == 0
+    Ledger(path).charge(PureDP(0.5), purpose="weekly chart [red] \x1b[31m")
+    shown = run("ledger", "show", path)
+    assert shown.returncode == 0
+    assert "weekly chart" in shown.stdout
+    assert "[red]" in shown.stdout
+    assert "\x1b" not in shown.stdout
+    assert "epsilon 2.5 or rho" in shown.stdout
+    checked = run("ledger", "verify", path)
+    assert checked.stdout == f"all 1 entries follow from one another; head {Ledger(path).head}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "budget"),
+    [
+        (["--epsilon", "3"], PureDP(3.0)),
+        (["--epsilon", "3", "--delta", "1e-6"], ApproxDP(3.0, 1e-6)),
+        (["--rho", "0.5"], ZCDP(0.5)),
+        (["--rho", "0.5", "--delta", "1e-6"], ZCDP(0.5, 1e-6)),
+    ],
+)
+def test_init_makes_each_kind_of_budget(path, capsys, monkeypatch, options, budget):
+    code, out, _ = called(capsys, monkeypatch, "init", path, *options, "--json")
+    assert (code, Ledger(path).budget) == (0, budget)
+    assert json.loads(out)["head"] == Ledger(path).head
+
+
+def test_init_fixes_split_and_order(path, capsys, monkeypatch):
+    options = ["--epsilon", "3", "--delta", "1e-6", "--split", "0.25", "--order", "12"]
+    assert called(capsys, monkeypatch, "init", path, *options)[0] == 0
+    terms = Ledger(path).terms
+    assert (terms.split, terms.order) == (0.25, 12.0)
+
+
+def test_json_has_the_whole_story(path, capsys, monkeypatch):
+    ledger = Ledger(path, budget=PureDP(3.0))
+    for number in range(3):
+        ledger.charge(PureDP(0.5), purpose=f"release {number}")
+    shown = json.loads(called(capsys, monkeypatch, "show", path, "--rows", "2", "--json")[1])
+    assert shown["spent"]["epsilon"] == shown["remaining"]["epsilon"] == 1.5
+    assert [entry["purpose"] for entry in shown["entries"]] == ["release 1", "release 2"]
+    exported = json.loads(called(capsys, monkeypatch, "export", path, "--json")[1])
+    assert len(exported["entries"]) == 3
+    assert json.loads(called(capsys, monkeypatch, "verify", path, "--json")[1])["entries"] == 3
+
+
+def test_export_is_csv_with_exact_numbers(path, capsys, monkeypatch):
+    ledger = Ledger(path, budget=PureDP(3.0))
+    ledger.charge(PureDP(0.1), purpose='a "quoted", purpose')
+    (row,) = csv.DictReader(io.StringIO(called(capsys, monkeypatch, "export", path)[1]))
+    assert row["purpose"] == 'a "quoted", purpose'
+    assert row["epsilon"] == "3602879701896397/36028797018963968"
+    assert row["hash"] == ledger.head
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["show", "nowhere.db"], 1, "is not there"),
+        (["show", "."], 1, "is not a file"),
+        (["verify", "text"], 1, "not a ledger"),
+        (["verify", "there.db", "--head", "abc"], 1, "have vanished"),
+        (["init", "there.db", "--epsilon", "3"], 1, "is there already"),
+        (["init", "new.db", "--epsilon", "-1"], 1, "epsilon must be"),
+        (["init", "new.db", "--epsilon", "nan"], 1, "epsilon must be"),
+        (["init", "new.db", "--epsilon", "1", "--split", "0.5"], 1, "split and order belong"),
+        (["init", "no/folder.db", "--epsilon", "1"], 1, "cannot be opened"),
+        (["init", "new.db"], 2, "give --epsilon"),
+        (["init", "new.db", "--epsilon", "1", "--rho", "1"], 2, "one of them"),
+        (["init", "new.db", "--epsilon", "much"], 2, "Invalid value"),
+        (["show"], 2, "Missing argument"),
+    ],
+)
+def test_an_error_is_one_sentence_and_an_exit_code(tmp_path, capsys, monkeypatch, arguments, code, said):
+    monkeypatch.chdir(tmp_path)
+    Ledger("there.db", budget=PureDP(3.0))
+    (tmp_path / "text").write_text("no ledger" * 1000)
+    found, out, err = called(capsys, monkeypatch, *arguments)
+    assert (found, out) == (code, "")
+    assert said in err
+    assert "Traceback" not in err
+    assert code == 2 or err.count("\n") == 1
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_an_exceeded_budget_is_exit_code_3(path, capsys, monkeypatch):
+    ledger = Ledger(path, budget=PureDP(0.25))
+
+    def overspend(*_):
+        ledger.charge(PureDP(0.5))
+
+    monkeypatch.setattr("shortlist.cli.ledger._show", overspend)
+    code, _, err = called(capsys, monkeypatch, "show", path)
+    assert code == 3
+    assert "asked epsilon 0.5; spent epsilon 0.0; left epsilon 0.25" in err
+
+
+def test_a_ledger_without_room_is_asked_before_the_table_is_opened(path, tmp_path):
+    """Whatever is wrong with the table is told to those alone who can pay for the answer."""
+    Ledger(path, budget=ApproxDP(0.1, 1e-5))
+    table = tmp_path / "rows.csv"
+    table.write_text("person,film\n1,a\n")  # no column of the names that are asked for
+    question = ("--user", "user_id", "--item", "movie", "--delta", "1e-6", "-k", "1")
+    ended = in_this_process("top", table, *question, "--epsilon", "1", "--ledger", path)
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert "column" not in ended.stderr

@@ -1,0 +1,101 @@
+"""The laws of unknown domains against enumeration and the oracles (Table 163)."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from shortlist.exact.unknown_domain_thresholds import canonical_offset
+from shortlist.mechanisms.limited_domain.law import BarredRace, canonical_limited_domain
+from shortlist.testing import seeded
+
+COUNTS = np.array([7, 5, 4, 3, 3, 1])
+
+
+def listed(counts, limit):
+    x = sorted(counts, reverse=True)
+    c = x[limit] if len(x) > limit else 0
+    return [one for one in x[:limit] if one > c], c
+
+
+def quality_of(law, counts, k):
+    """(P[a true top k], expected recall) of a law over tuples of positions in the list."""
+    kth = counts[k - 1] if len(counts) >= k else -1
+    best = counts[:k]
+    right = sum(p for y, p in law.items() if len(y) == k and sorted((counts[i] for i in y), reverse=True) == best)
+    return right, sum(p * sum(counts[i] >= kth for i in y) for y, p in law.items()) / k
+
+
+def by_peeling(counts, k, e, delta, limit):
+    found, c = listed(counts, limit)
+    bar = math.ceil(limit * (1 - delta) / delta) * math.exp(e * (c + 1))
+    weight, law = [math.exp(e * one) for one in found], {}
+
+    def go(chosen, chance):
+        left = [i for i in range(len(found)) if i not in chosen]
+        if len(chosen) == k:
+            law[chosen] = law.get(chosen, 0.0) + chance
+            return
+        total = bar + sum(weight[i] for i in left)
+        law[chosen] = law.get(chosen, 0.0) + chance * bar / total
+        for i in left:
+            go((*chosen, i), chance * weight[i] / total)
+
+    go((), 1.0)
+    return quality_of(law, found, k)
+
+
+def by_listing(counts, k, epsilon, delta, limit, gamma):
+    found, c = listed(counts, limit)
+    sets = sum(math.comb(limit, j) for j in range(1, k + 1))
+    offset = math.log(sets * (1 - delta) / delta) / (gamma * epsilon)
+    bar = c + 1 + float(canonical_offset(k, limit, Fraction(gamma) * Fraction(epsilon), Fraction(delta)))
+    assert 0 <= bar - (c + 1 + offset) + 1e-12 < 3e-6  # the mechanism's own, rounded up
+    law = {}
+    for j in range(k + 1):
+        for y in itertools.combinations(range(len(found)), j):
+            inside = min([found[i] for i in y] + [bar] * (j < k))
+            outside = max([bar] + [found[i] for i in range(len(found)) if i not in y])
+            law[y] = math.exp(epsilon * (gamma * inside - (1 - gamma) * outside))
+    total = sum(law.values())
+    return quality_of({y: p / total for y, p in law.items()}, found, k)
+
+
+def random_cases(number):
+    source = seeded(5)
+    for _ in range(number):
+        words = source.words(12).astype(float) / 2**64
+        size, k = 1 + int(words[0] * 6), 1 + int(words[1] * 3)
+        counts = [int(one * 9) for one in words[4 : 4 + size]]
+        yield counts, k, 0.1 + 2 * words[2], (0.3, 0.01, 1e-4)[int(3 * words[3])], k + int(words[11] * 4)
+
+
+def test_lists_agree_with_peeling_round_by_round():
+    for counts, k, e, delta, limit in random_cases(60):
+        race = BarredRace.of(np.array(counts), k, e, delta, limit)
+        assert (race.top(), race.recall()) == pytest.approx(by_peeling(counts, k, e, delta, limit), abs=1e-12)
+
+
+def test_sets_agree_with_the_list_of_all_sets():
+    for counts, k, e, delta, limit in random_cases(60):
+        found = canonical_limited_domain(np.array(counts), k, e, delta, limit, 0.85)
+        assert (found.top, found.recall) == pytest.approx(by_listing(counts, k, e, delta, limit, 0.85), abs=1e-12)
+
+
+def test_oracles():
+    race = BarredRace.of(COUNTS, 2, 1.0, 0.01, 3)
+    assert race.top() == pytest.approx(0.00056595 + 0.00053505, abs=2e-8)
+    assert canonical_limited_domain(COUNTS, 2, 1.0, 0.01, 3, 0.85).top == pytest.approx(0.00380748, abs=3e-8)
+    counts = np.array([30, 22, 21, 20, 9, 3, 3, 1])
+    assert canonical_limited_domain(counts, 3, 1.0, 1e-4, 5, 0.85).top == pytest.approx(0.41741312, abs=5e-7)
+
+
+def test_counts_far_apart_and_a_bar_out_of_reach():
+    counts = np.array([10**9, 10**6, 10, 9, 8])
+    race = BarredRace.of(counts, 2, 1.0, 1e-6, 4)
+    assert race.top() == pytest.approx(1.0)
+    assert race.recall() == pytest.approx(1.0)
+    assert BarredRace.of(np.array([3, 2, 1]), 2, 1e-3, 1e-6, 3).recall() < 1e-3
+    assert BarredRace.of(np.array([0, 0]), 1, 1.0, 0.1, 1).recall() == 0.0

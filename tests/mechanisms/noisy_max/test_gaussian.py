@@ -1,0 +1,101 @@
+"""NoisyMax with Gaussian noise: its law, and a cost that depends on the number of candidates."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import shortlist as sl
+from shortlist import ApproxDP, Ledger, PureDP, Scores
+from shortlist.mechanisms.noisy_max.law import winner_probabilities
+from shortlist.mechanisms import NoisyMax, OneshotTopK
+from shortlist.mechanisms.noisy_max.gaussian import gaussian_rate
+from shortlist.exact.gaussian_noise import GAUSSIAN
+from shortlist.privacy import ZCDP
+
+from tests.support import assert_law, histogram
+
+BUDGET = ApproxDP(1.0, 0.01)
+M = NoisyMax(noise="gaussian", budget=BUDGET)
+
+
+def sigma(scores):
+    return float(M._top_one._scale(scores))
+
+
+def test_draws_follow_the_law():
+    x = Scores([6, 3, 0, -9])
+    z = np.linspace(-80, 80, 100_001)
+    density = [norm.pdf(z, v, sigma(x)) for v in x.values]
+    below = [norm.cdf(z, v, sigma(x)) for v in x.values]
+    law = [np.trapezoid(density[i] * np.prod(below[:i] + below[i + 1 :], axis=0), z) for i in range(4)]
+    np.testing.assert_allclose(M.probabilities(x), law, atol=1e-9)
+    assert M.success_probability(x) == pytest.approx(law[0])
+    assert M.quality(x).recall == pytest.approx(law[0])
+    rows = M.release_many(x, draws=20_000, rng=sl.testing.seeded(1))
+    gumbel = NoisyMax(noise="gumbel", budget=BUDGET).probabilities(x)
+    assert_law(histogram(rows, 4), law, wrong=gumbel)
+    assert M.release(x).index in range(4)
+    assert M.release(x).guarantee == M.release(x).charge == BUDGET
+
+
+def test_many_candidates_are_drawn_by_skipping_too():
+    x = np.zeros(20_000, np.int64)
+    x[7] = 10**6
+    assert M.release(x).index == 7
+    assert NoisyMax(noise="gaussian", budget=BUDGET, work="fixed").release(x).index == 7
+
+
+@pytest.mark.parametrize("monotone", [True, False])
+def test_epsilon_and_delta_are_kept_on_a_box(monotone):
+    moves = list(product((0, 1), repeat=4)) if monotone else list(product((-1, 0, 1), repeat=4))
+    worst = 0.0
+    for x in ((0, 0, 0, 0), (1, 0, 0, 0), (2, 2, 0, 0), (3, 0, 0, 0)):
+        here = M.probabilities(Scores(x, monotone=monotone))
+        for move in moves:
+            there = M.probabilities(Scores(np.add(x, move), monotone=monotone))
+            for p, q in ((here, there), (there, here)):
+                worst = max(worst, float(np.maximum(p - np.e * q, 0.0).sum()))
+    assert worst <= BUDGET.delta
+
+
+def test_the_noise_grows_with_the_number_of_candidates():
+    """sigma is that of a Gaussian mechanism at delta / m: the bound R^2 a / (2 sigma^2) + ln(m) / (a - 1)."""
+    rates = [gaussian_rate(ApproxDP(1.0, 1e-6), m) for m in (1, 10, 1000)]
+    assert rates == sorted(rates, reverse=True)
+    for m, rate in zip((1, 10, 1000), rates, strict=True):
+        assert ZCDP(rate**2 / 2).delta_at(1.0) * m <= 1e-6 * (1 + 1e-9)
+    assert sigma(Scores([1.0, 2.0, -np.inf])) == sigma(Scores([1.0, 2.0]))  # who may never be chosen does not count
+
+
+def test_a_claim_without_the_number_of_candidates_is_broken():
+    """sqrt(8) Delta / sigma Gaussian DP, at m = 1000, Delta / sigma = .5, half up, half down (Proposition 137)."""
+    flat, moved = (winner_probabilities(np.repeat([0.0, low], 500), GAUSSIAN) for low in (0.0, -1.0))
+    delta = float(np.maximum(flat - np.exp(1.67) * moved, 0.0).sum())
+    assert delta == pytest.approx(0.3424, abs=1e-3)
+    mu = 8**0.5 * 0.5
+    claimed = norm.cdf(mu / 2 - 1.67 / mu) - np.exp(1.67) * norm.cdf(-mu / 2 - 1.67 / mu)
+    assert claimed == pytest.approx(0.1610, abs=1e-3)
+
+
+@pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(0.1), ApproxDP(1.0, 0.0), ApproxDP(0.0, 0.1)])
+def test_only_epsilon_and_delta_together_will_do(budget):
+    with pytest.raises(ValueError, match="ApproxDP"):
+        NoisyMax(noise="gaussian", budget=budget)
+
+
+def test_lists_have_no_gaussian_noise():
+    with pytest.raises(ValueError, match="not known"):
+        OneshotTopK(k=2, epsilon=1.0, noise="gaussian")
+    with pytest.raises(ValueError, match="work"):
+        NoisyMax(noise="gaussian", budget=BUDGET, work="slow")
+    with pytest.raises(ValueError, match="as_public"):
+        M.release_many(Scores([1, 2])._as_counted(), draws=3)
+
+
+def test_a_ledger_books_the_pair(tmp_path):
+    with Ledger(tmp_path / "budget.db", budget=ApproxDP(3.0, 0.1)) as ledger:
+        M.release([3, 2, 1], ledger=ledger)
+        assert ledger.spent.epsilon == 1.0
+        assert ledger.spent.delta == 0.01

@@ -1,0 +1,256 @@
+"""The law of one-shot top-k: independent paths, identities that must hold, extremes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from shortlist.mechanisms.oneshot.law import (
+    great_good,
+    inclusion_probabilities,
+    number_correct,
+    quality,
+    right_probability,
+    within_ranks,
+)
+from shortlist.mechanisms.noisy_max.law import winner_probabilities
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
+from shortlist.exact.piecewise_noise import piecewise_noise
+from tests.laws import by_force
+from tests.support import full_size, sized
+
+every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
+every_shape = pytest.mark.parametrize("noise", [EXPONENTIAL, GUMBEL, LAPLACE], ids=repr)
+"""A law that starts at a kink, a smooth one, and one with a kink in the middle."""
+
+SMALL = [
+    [5.0, 4.0, 4.0, 1.0, 0.0],
+    [0.0, 0.0, 0.0, 0.0],
+    [1e-4, 0.0, -1e-4, 3.0, -30.0],
+]
+
+
+def scores(d, spread=1.0, seed=0, ties=False):
+    s = spread * np.random.default_rng(seed).normal(size=d)
+    return np.round(s * 4) / 4 if ties else s
+
+
+@full_size
+@every_noise
+@pytest.mark.parametrize("s", SMALL, ids=str)
+def test_every_law_agrees_with_one_integral_per_set(s, noise):
+    every = (1, 2, len(s) - 1)
+    for k in every if s is SMALL[0] else sized(every[1:2], full=every):
+        sets = by_force.set_probabilities(s, k, noise.name)
+        x = np.array(s)
+        assert right_probability(x, k, noise) == pytest.approx(by_force.right(sets, s, k), abs=1e-12)
+        np.testing.assert_allclose(number_correct(x, k, noise), by_force.correct(sets, s, k), atol=1e-12)
+        np.testing.assert_allclose(inclusion_probabilities(x, k, noise), by_force.inclusion(sets, len(s)), atol=1e-12)
+        for head, reach in [(1, k), (1, k + 1)]:
+            expected = by_force.within(sets, s, head, reach)
+            assert within_ranks(x, k, head, reach, noise) == pytest.approx(expected, abs=1e-12)
+
+
+@every_noise
+@pytest.mark.parametrize(("d", "k", "ties"), [(14, 4, False), (14, 11, True)])
+def test_laws_agree_with_counting_by_recursion(d, k, ties, noise):
+    s = scores(d, 2.0, seed=k, ties=ties)
+    np.testing.assert_allclose(number_correct(s, k, noise), by_force.correct_by_recursion(s, k, noise.name), atol=1e-12)
+    np.testing.assert_allclose(
+        inclusion_probabilities(s, k, noise), by_force.inclusion_by_recursion(s, k, noise.name), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_gumbel_inclusions_agree_with_plackett_luce(k):
+    s = scores(6, 1.5, seed=1)
+    expected = by_force.inclusion(by_force.plackett_luce(s, k), 6)
+    np.testing.assert_allclose(inclusion_probabilities(s, k, GUMBEL), expected, atol=1e-13)
+
+
+@every_shape
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize(("d", "k", "spread"), [(2, 1, 1.0), (300, 30, 0.01), (300, 299, 3.0)])
+def test_masses_add_up(d, k, spread, ties, noise):
+    s = scores(d, spread, seed=2, ties=ties)
+    law, included = number_correct(s, k, noise), inclusion_probabilities(s, k, noise)
+    assert law.sum() == pytest.approx(1, abs=1e-11)
+    assert included.sum() == pytest.approx(k, abs=k * 1e-11)
+    assert law.min() >= 0
+    assert 0 <= included.min() <= included.max() <= 1
+    correct = s >= np.sort(s)[-k]
+    assert law @ np.arange(k + 1) == pytest.approx(included[correct].sum(), abs=k * 1e-11)
+
+
+@full_size
+@every_shape
+@pytest.mark.parametrize("spread", [0.1, 3.0])
+def test_right_is_all_correct_when_no_tie_crosses_rank_k(spread, noise):
+    s = scores(sized(60, full=120), spread, seed=3)
+    for k in (1, sized(20, full=40)):
+        assert right_probability(s, k, noise) == pytest.approx(number_correct(s, k, noise)[k], abs=1e-13)
+        assert right_probability(s, k, noise) == pytest.approx(within_ranks(s, k, k, k, noise), abs=1e-13)
+
+
+def test_right_is_less_than_all_correct_when_a_tie_crosses_rank_k():
+    s = np.array([0.0, 0.0, 5.0])
+    assert number_correct(s, 2, LAPLACE)[2] == pytest.approx(1)
+    assert right_probability(s, 2, LAPLACE) < 0.999
+
+
+@every_noise
+def test_equal_scores_are_a_uniform_set(noise):
+    s, d, k = np.zeros(500), 500, 40
+    assert right_probability(s, k, noise) == pytest.approx(1, abs=1e-10)
+    np.testing.assert_allclose(inclusion_probabilities(s, k, noise), k / d, rtol=1e-11)
+    np.testing.assert_allclose(number_correct(s, k, noise), np.arange(k + 1) == k, atol=1e-11)
+    uniform = math.comb(60 - 10, k - 10) / math.comb(d, k)
+    assert uniform < 1e-40
+    assert within_ranks(s, k, 10, 60, noise) == pytest.approx(uniform, rel=1e-8)
+    uniform = math.comb(499 - 1, k - 1) / math.comb(d, k)
+    assert within_ranks(s, k, 1, 499, noise) == pytest.approx(uniform, rel=1e-10)
+
+
+def test_exponential_noise_fails_less_than_gumbel_and_half_as_often_in_the_end():
+    """In the end the only rivals are ranks k and k + 1: e^-gap / 2 against e^-gap."""
+    s = np.array([40.0, 14.0, 0.0, -30.0])
+    for scale in (0.01, 0.1, 0.5, 1.0):
+        exponential, gumbel = (1 - right_probability(scale * s, 2, noise) for noise in (EXPONENTIAL, GUMBEL))
+        assert exponential < gumbel
+    assert exponential / gumbel == pytest.approx(0.5, abs=1e-3)
+
+
+@pytest.mark.parametrize("noise", [LAPLACE, LOGISTIC])
+def test_symmetric_noise_chooses_losers_as_it_chooses_winners(noise):
+    s = scores(50, 2.0, seed=5)
+    np.testing.assert_allclose(
+        inclusion_probabilities(s, 12, noise), 1 - inclusion_probabilities(-s, 38, noise), atol=1e-12
+    )
+
+
+@every_noise
+def test_one_winner_has_the_law_of_the_noisy_maximum(noise):
+    s = scores(80, 1.0, seed=6, ties=True)
+    law = winner_probabilities(s, noise)
+    np.testing.assert_allclose(inclusion_probabilities(s, 1, noise), law, atol=1e-12)
+    assert right_probability(s, 1, noise) == pytest.approx(law[s == s.max()].sum(), abs=1e-12)
+
+
+@every_noise
+def test_laws_are_equivariant_under_permutation_and_invariant_under_shifts(noise):
+    s = scores(40, 1.0, seed=7, ties=True)
+    order = np.random.default_rng(8).permutation(40)
+    np.testing.assert_array_equal(
+        inclusion_probabilities(s[order], 9, noise), inclusion_probabilities(s, 9, noise)[order]
+    )
+    assert quality(s[order], 9, noise) == quality(s, 9, noise) == quality(s + 512.0, 9, noise)
+
+
+@pytest.mark.parametrize(
+    ("k", "noise"),
+    [
+        *((3, noise) for noise in (EXPONENTIAL, GUMBEL, LAPLACE)),
+        (30, GUMBEL),
+        *(pytest.param(30, noise, marks=pytest.mark.long) for noise in (EXPONENTIAL, LAPLACE)),
+    ],
+)
+def test_many_items_by_cells_agree_with_each_item_by_itself(k, noise, monkeypatch):
+    s = np.random.default_rng(9).exponential(size=300)
+    laws = [number_correct, inclusion_probabilities, great_good, right_probability]
+    by_cells = [law(s, k, noise) for law in laws]
+    monkeypatch.setattr("shortlist.exact.weighted_scores.FULL_CELL", np.inf)
+    for law, value in zip(laws, by_cells, strict=True):
+        np.testing.assert_allclose(value, law(s, k, noise), rtol=1e-9, atol=1e-13)
+
+
+@full_size
+@every_shape
+@pytest.mark.parametrize("spread", [1e-3, pytest.param(10.0, marks=pytest.mark.long)])
+def test_very_many_distinct_scores_and_a_hundred_winners(spread, noise):
+    s = scores(sized(20_000, full=100_000), spread, seed=10)
+    law = number_correct(s, 100, noise)
+    assert law.sum() == pytest.approx(1, abs=1e-11)
+    assert law[100] == pytest.approx(right_probability(s, 100, noise), abs=1e-11)
+
+
+@every_noise
+def test_small_probabilities_of_being_right_are_exact_too(noise):
+    """k ties above d - k ties, far too much noise: 1 / C(d, k) times a little more than 1."""
+    s = np.repeat([1e-9, 0.0], [50, 450])
+    assert right_probability(s, 50, noise) == pytest.approx(1 / math.comb(500, 50), rel=1e-6)
+
+
+@every_noise
+def test_returning_everything_is_certain(noise):
+    for s, k in (([0.0], 1), ([3.0, -np.inf, 1.0, -np.inf], 2)):
+        finite = np.isfinite(s)
+        assert quality(np.array(s), k, noise) == quality(np.zeros(k), k, noise)
+        assert right_probability(np.array(s), k, noise) == 1.0
+        np.testing.assert_array_equal(number_correct(np.array(s), k, noise), np.arange(k + 1) == k)
+        np.testing.assert_array_equal(inclusion_probabilities(np.array(s), k, noise), finite)
+
+
+@every_noise
+def test_items_at_minus_infinity_change_nothing(noise):
+    s = np.array([1.0, 0.5, -0.25, 2.0])
+    with_never = np.array([1.0, -np.inf, 0.5, -0.25, -np.inf, 2.0])
+    assert quality(with_never, 2, noise) == quality(s, 2, noise)
+    included = inclusion_probabilities(with_never, 2, noise)
+    assert included[1] == included[4] == 0
+    np.testing.assert_array_equal(included[[0, 2, 3, 5]], inclusion_probabilities(s, 2, noise))
+
+
+@every_noise
+@pytest.mark.parametrize("gap", [0.01, 20.0])
+def test_a_cluster_beside_another_item_has_two_scales(gap, noise):
+    """The best loser is the single item, or (far away: with chance about e^-20) the least of a thousand."""
+    s = np.concatenate([np.zeros(1000), [-gap]])
+    law = number_correct(s, 1000, noise)
+    assert law.sum() == pytest.approx(1, abs=1e-11)
+    assert law[1000] == pytest.approx(right_probability(s, 1000, noise), abs=1e-11)
+
+
+def test_custom_noise_with_many_kinks_agrees_with_one_integral_per_set():
+    knots = [5 * j for j in range(40)]
+    noise = piecewise_noise(knots, [-1, 0] * 19 + [-1, -1])
+    law = tuple((lambda x, log=log: np.exp(log(x))) for log in (noise.log_survival, noise.log_cdf, noise.log_density))
+    s = [5.0, 0.0, 5.0, 3.3]
+    sets = by_force.set_probabilities(s, 2, law, noise.kinks)
+    np.testing.assert_allclose(inclusion_probabilities(np.array(s), 2, noise), by_force.inclusion(sets, 4), atol=1e-9)
+    assert right_probability(np.array(s), 2, noise) == pytest.approx(by_force.right(sets, s, 2), abs=1e-9)
+
+
+def test_quality_is_made_of_the_other_laws():
+    s = scores(60, 2.0, seed=11)
+    found = quality(s, 20, HALF_LOGISTIC)
+    assert found.top == right_probability(s, 20, HALF_LOGISTIC)
+    assert (found.great, found.good) == great_good(s, 20, HALF_LOGISTIC)
+    assert found.recall == pytest.approx(inclusion_probabilities(s, 20, HALF_LOGISTIC)[np.argsort(-s)[:20]].mean())
+    assert found.top < found.great < found.good < 1
+
+
+@pytest.mark.parametrize("law", [right_probability, number_correct, inclusion_probabilities, great_good])
+def test_noise_with_a_hidden_kink_is_refused_rather_than_answered_badly(law):
+    with pytest.raises(ArithmeticError, match="settle"):
+        law(np.array([0.3, 0.0, -1.0]), 1, replace(LAPLACE, kinks=()))
+
+
+@pytest.mark.parametrize("k", [0, -1, 3, 1.0, True, "1"], ids=repr)
+def test_a_wrong_k_is_refused(k):
+    with pytest.raises(ValueError, match="k must be"):
+        right_probability(np.array([1.0, 0.0, -np.inf]), k, GUMBEL)
+
+
+@pytest.mark.parametrize("s", [[0.0, np.nan], [0.0, np.inf], [-np.inf], [[0.0, 1.0]]], ids=str)
+def test_scores_that_are_no_scores_are_refused(s):
+    with pytest.raises(ValueError, match="s must"):
+        number_correct(np.array(s), 1, GUMBEL)
+
+
+@pytest.mark.parametrize(("head", "reach"), [(-1, 3), (3, 3), (1, 1)])
+def test_ranks_that_do_not_enclose_k_are_refused(head, reach):
+    with pytest.raises(ValueError, match="head"):
+        within_ranks(np.arange(5.0), 2, head, reach, GUMBEL)

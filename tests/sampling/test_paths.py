@@ -1,0 +1,108 @@
+"""A few draws on every path: what is drawn here is possible; that its law is right, thousands of draws tell elsewhere.
+
+Here coverage looks, which would make those thousands slow.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from shortlist.sampling import noisy_threshold as barrier, subset_draw_any_noise as groups, skipping, subset_draw_exponential as thinning
+from shortlist.sampling import subset_rejection as envelopes
+from shortlist.sampling.entropy import Seeded, word
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS
+from shortlist.sampling.threshold_runner import Runner
+from shortlist.sampling.race import SKIP_FROM
+from shortlist.sampling.race_batch import LINE, Field
+from shortlist.sampling.skipping import successes
+
+from tests.mechanisms.sparse_vector.by_formula import patterns
+from tests.sampling.test_noisy_threshold import KINDS as TESTED
+from tests.sampling.test_noisy_threshold import VALUES, in_batch, rules_of
+from tests.sampling.test_race import coarse
+from tests.sampling.test_subset_draw import ANY, CASES, drawn_in_groups, leave_out, race_of
+
+FEW = 40
+
+
+def assert_sets(rows, case):
+    """k different candidates in each row, and none that can never be chosen."""
+    found, (scores, k, *_) = np.sort(np.array(rows), axis=1), case
+    assert found.shape == (FEW, k)
+    assert (np.diff(found, axis=1) > 0).all()
+    assert (np.array(scores)[found] > -1e300).all()
+
+
+@pytest.mark.parametrize("noise", [GUMBEL, EXPONENTIAL], ids=["gumbel", "exponential"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_subsets(case, noise):
+    assert_sets(race_of(case, noise).draw_many(Seeded(1), FEW), case)
+
+
+@pytest.mark.parametrize("noise", [GUMBEL, EXPONENTIAL], ids=["gumbel", "exponential"])
+@pytest.mark.parametrize("below", [0.6, 0.0])
+def test_subsets_through_the_residual(noise, below, monkeypatch):
+    leave_out(monkeypatch, below=below)
+    for case in (CASES[0], CASES[1], CASES[3]):
+        assert_sets(race_of(case, noise).draw_many(Seeded(2), FEW), case)
+
+
+@pytest.mark.parametrize("noise", [GUMBEL, EXPONENTIAL], ids=["gumbel", "exponential"])
+def test_subsets_that_balls_decide(noise, monkeypatch):
+    for module in (envelopes, thinning):
+        monkeypatch.setattr(module, "ERROR", 0.4)
+    monkeypatch.setattr(envelopes, "ULPS", 1.0)
+    for case in CASES[:4]:
+        assert_sets(race_of(case, noise, width=9.0).draw_many(Seeded(3), FEW), case)
+
+
+@pytest.mark.parametrize("noise", ANY, ids=[noise.name for noise in ANY])
+def test_subsets_by_group_maxima(noise, monkeypatch):
+    def unsure(words, level):
+        q, error = noise.quantile(words, level)
+        return q, error + 0.8
+
+    for case in (CASES[0], CASES[1], CASES[8]):
+        assert_sets(drawn_in_groups(case, noise, FEW), case)
+    monkeypatch.setattr(groups, "BLOCK", 4)
+    assert_sets(drawn_in_groups(CASES[0], replace(noise, quantile=unsure), FEW), CASES[0])
+    assert_sets(race_of(CASES[3], KINDS["logistic"]).draw_many(Seeded(4), FEW), CASES[3])
+
+
+@pytest.mark.parametrize(("noise", "adaptive"), TESTED)
+def test_questions_among_hopeless_ones(noise, adaptive, monkeypatch):
+    for name, value in (("BLOCK", 32), ("FIRST_CHUNK", 64), ("GROWTH", 2)):
+        monkeypatch.setattr(barrier, name, value)
+    where, values = [0, 70, 71, 300], np.full(301, -200)
+    values[where] = VALUES
+    rules, source = rules_of(noise, adaptive), Seeded(5)
+    possible = {pattern for pattern, _ in patterns(rules, len(VALUES))}
+    for force in (None, coarse):
+        drawn = {in_batch(rules_of(noise, adaptive, force), values, source, where) for _ in range(FEW)}
+        assert drawn <= possible
+
+
+def test_large_fields_one_race_at_a_time():
+    values = np.append([5, 4, 2], np.full(SKIP_FROM, -600))
+    for rows in Field(values, 3, Fraction(1), GUMBEL, Runner(Fraction(3), Fraction(2), GUMBEL)).races(5, Seeded(7)):
+        assert (rows.gaps() >= 0).all()
+        assert (np.diff(rows.values()) <= 0).all()
+        assert set(rows.indices.ravel().tolist()) <= {LINE, 0, 1, 2}
+
+
+def test_successes_that_floats_cannot_decide(monkeypatch):
+    monkeypatch.setattr(skipping, "failure_error", lambda v, ratio, level: np.full_like(ratio, np.inf))
+    source = Seeded(8)
+    for _ in range(FEW):
+        assert (np.diff(successes(12, 2, word(source), source), prepend=-1, append=12) > 0).all()
+
+
+def test_successes_where_the_words_drawn_at_once_do_not_suffice(monkeypatch):
+    monkeypatch.setattr(skipping, "_enough", lambda expected: 1)
+    source = Seeded(6)
+    for trials, level in ((7, 1), (12, 2), (40, 4)):
+        for _ in range(FEW):
+            found = successes(trials, level, word(source), source)
+            assert (np.diff(found, prepend=-1, append=trials) > 0).all()

@@ -1,0 +1,165 @@
+"""The studio's whole story, clicked through in a real browser."""
+
+import pytest
+
+import shortlist as sl
+from tests.pages.browser import SCREENS, check_contrast, check_keyboard, check_width
+from tests.studio.studios import Running, fill
+
+
+@pytest.fixture
+def studio(tmp_path):
+    fill(tmp_path)
+    running = Running(tmp_path)
+    yield running
+    running.close()
+
+
+def arrive(look, studio, **how):
+    page = look(studio.address, **how)
+    page.wait_for_function("() => document.getElementById('table').options.length > 0")
+    return page
+
+
+def answer(page, **changes):
+    """Fill in the form as an analyst would."""
+    answers = {"user": "who", "item": "film", "k": "3", "epsilon": "1", "purpose": "films of the week", **changes}
+    page.select_option("#candidates_file", "films.txt")
+    for name, text in answers.items():
+        page.fill(f"#{name}", text)
+
+
+def plan(page, **changes):
+    answer(page, **changes)
+    page.click("#show-plan")
+    page.wait_for_selector("#plan", state="visible")
+
+
+def test_the_whole_story(look, studio):
+    page = arrive(look, studio)
+    plan(page)
+    assert page.inner_text("#plan-title") == "3 of 8 candidates"
+    assert page.inner_text("#right") == "73.2%"
+    assert "guarded top-3" in page.inner_text("#plan-facts")
+    assert "After this: epsilon 2.0" in page.inner_text("#plan-left")
+    assert page.is_disabled("#release")
+    page.check("#agree")
+    page.click("#release")
+    page.wait_for_selector(".result")
+    assert page.locator(".result .list li").count() == 3
+    assert "year.db, entry 1" in page.inner_text(".result")
+    assert "PureDP(epsilon=1.0)" in page.inner_text("#entries")
+    assert "Left: epsilon 2.0" in page.inner_text("#ledger-facts")
+    names = set()
+    for link in page.locator(".downloads a").all():
+        with page.expect_download() as started:
+            link.click()
+        names.add(started.value.suggested_filename)
+        assert started.value.path().stat().st_size > 20
+    assert names == {"top3.csv", "top3.html", "top3.py"}
+    assert sl.Ledger(studio.folder / "year.db").spent.epsilon == 1.0
+    assert look.complaints == []
+    assert all(one.startswith(studio.origin) for one in look.requests)
+
+
+def test_a_reload_or_a_changed_answer_needs_a_new_confirmation(look, studio):
+    page = arrive(look, studio)
+    plan(page)
+    page.check("#agree")
+    page.reload()
+    page.wait_for_function("() => document.getElementById('table').options.length > 0")
+    assert not page.is_visible("#plan")
+    assert page.is_disabled("#release")
+    plan(page)
+    assert not page.is_checked("#agree")
+    page.check("#agree")
+    page.fill("#epsilon", "2")
+    assert not page.is_visible("#plan")
+    plan(page, epsilon="0.5")
+    page.check("#agree")
+    page.click("#release")
+    page.wait_for_selector(".result")
+    page.reload()
+    page.wait_for_selector(".result")
+    assert not page.is_visible("#plan")
+    assert sl.Ledger(studio.folder / "year.db").spent.epsilon == 0.5
+
+
+def test_problems_are_said_in_the_page(look, studio):
+    page = arrive(look, studio)
+    answer(page, epsilon="9")
+    page.click("#show-plan")
+    page.wait_for_selector("#problem", state="visible")
+    assert "no room" in page.inner_text("#problem")
+    answer(page, user="")
+    page.click("#show-plan")
+    page.wait_for_function("() => document.activeElement.id === 'user'")
+    assert page.inner_text("#field-problem") == "Write it as the table does."
+    check_contrast(page)
+    plan(page, user="nobody")
+    page.check("#agree")
+    page.click("#release")
+    page.wait_for_selector("#problem", state="visible")
+    assert "no column" in page.inner_text("#problem")
+    assert sl.Ledger(studio.folder / "year.db").spent.epsilon == 0
+
+
+def test_a_ledger_is_made_in_the_page(look, studio):
+    (studio.folder / "year.db").unlink()
+    page = arrive(look, studio)
+    page.fill("#ledger-name", "own.db")
+    page.click("#make-ledger")
+    page.wait_for_function("() => document.getElementById('ledger').value === 'own.db'")
+    plan(page)
+    assert "Left in own.db: epsilon 3.0" in page.inner_text("#plan-left")
+
+
+def test_labels_that_try_to_be_html_stay_text(look, studio):
+    label = "<img src=x onerror=document.title='evil'>"
+    (studio.folder / "rentals.csv").write_text("who,film\n" + "".join(f"p{i},{label}\n" for i in range(500)))
+    page = arrive(look, studio)
+    page.check("input[value=text]")
+    page.fill("#candidates_text", f"{label}\nother")
+    answer_rest = {"user": "who", "item": "film", "k": "1", "epsilon": "1", "purpose": label}
+    for name, text in answer_rest.items():
+        page.fill(f"#{name}", text)
+    page.click("#show-plan")
+    page.wait_for_selector("#plan", state="visible")
+    page.check("#agree")
+    page.click("#release")
+    page.wait_for_selector(".result")
+    assert label in page.inner_text(".result .list")
+    assert page.title() == "shortlist studio"
+    assert look.complaints == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+def test_every_screen_fits_and_has_contrast(look, studio, width, scheme):
+    page = arrive(look, studio, width=width, scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    check_width(page)
+    check_contrast(page)
+    plan(page)
+    check_width(page)
+    check_contrast(page)
+    page.check("#agree")
+    page.click("#release")
+    page.wait_for_selector(".result")
+    check_width(page)
+    check_contrast(page)
+
+
+def test_keyboard_alone_tells_the_story(look, studio):
+    page = arrive(look, studio)
+    check_keyboard(page)
+    answer(page)
+    page.focus("#user")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#plan", state="visible")
+    assert page.evaluate("document.activeElement.id") == "plan-title"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "agree"
+    page.keyboard.press("Space")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".result")

@@ -1,0 +1,210 @@
+"""What must hold on Spark: in one process, on a cluster of worker processes, and through Spark Connect.
+
+Run as a script (`python -m tests.tables.spark_checks local|cluster|connect`): a process has one kind of session only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import os
+import pickle
+import sys
+import tempfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import shortlist as sl
+from shortlist.tables.errors import TableError
+from tests import taint
+from tests.releases import PUBLIC, UNKNOWN
+from tests.support import sized
+
+from tests.tables.tables import counts_of, found
+from tests.tables.test_agree import LABELS, rows_of
+
+MASTERS = {"local": "local[2]", "cluster": "local-cluster[2,1,1024]"}
+QUICK = {
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}
+"""Small tables: what Spark compiles for large ones takes longer than they do."""
+
+
+def session(kind):
+    from pyspark.sql import SparkSession
+
+    if kind == "connect":
+        os.environ["SPARK_TESTING"] = "1"  # a port of its own: the usual one may be taken by another run
+        builder = SparkSession.builder.remote("local[2]")
+    else:
+        builder = SparkSession.builder.master(MASTERS[kind])
+    for name, value in QUICK.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+class Cells:
+    """Counts the cells of every row that reaches the driver."""
+
+    def __init__(self, spark):
+        self.seen = 0
+        frame = type(spark.range(1))
+        self.collect = frame.collect
+        for way in ("toPandas", "toArrow", "toLocalIterator", "take", "head", "first", "tail", "show"):
+            setattr(frame, way, self.forbidden)
+        frame.collect = lambda table: self.noted(self.collect(table))
+
+    def noted(self, rows):
+        self.seen += sum(len(row) for row in rows)
+        return rows
+
+    @staticmethod
+    def forbidden(*_arguments, **_options):
+        raise AssertionError("only collect may bring rows to the driver")
+
+
+def check(spark, folder, thorough):
+    """Jobs are slow to start, so all is checked through Connect alone, and the first part everywhere."""
+    cells = Cells(spark)
+    plain = rows_of("text", several=True)
+    plain.write_parquet(folder / "rows.parquet")
+    rows = spark.read.parquet(str(folder / "rows.parquet"))
+    only_winners_reach_the_driver(spark, cells, rows, plain)
+    if not thorough:
+        return
+    engines_agree(rows, plain)
+    types_agree(spark, folder)
+    kinds_are_checked(spark)
+    broken_text_is_refused(spark)
+    sums_and_names(spark, folder)
+    own_frames(spark, rows)
+    releases_hold_nothing_private(spark, folder)
+
+
+def only_winners_reach_the_driver(spark, cells, rows, plain):
+    known = spark.range(5000).selectExpr("concat('never ', id) AS item").union(rows.select("item"))
+    cells.seen = 0
+    scores = sl.count(rows, user="user", item="item", candidates=known)
+    counts = counts_of(plain)
+    distinct = len({*counts.values(), 0})
+    release = sl.top_k(scores, 7, epsilon=1.0)
+    assert len(release.items) == 7
+    assert cells.seen == 2 * distinct + 7, (cells.seen, distinct)
+    assert len(scores) == 5000 + len(counts)
+    assert sorted(counts.values()) == sorted(n for n in found(scores).values() if n)
+    assert {counts.get(item, 0) for item in release.items} <= set(counts.values()) | {0}
+
+
+def engines_agree(rows, plain):
+    for items in (["item"], ["item", "other"]):
+        scores = sl.count(rows, user="user", item=items)
+        assert found(scores) == counts_of(plain, items)
+        assert sl.top_k(scores, 3, epsilon=1.0, delta=1e-3).indices is None
+    here = sl.count(plain, user="user", item="item", candidates=LABELS["text"])
+    there = sl.count(rows, user="user", item="item", candidates=LABELS["text"])
+    for seed in range(3):
+        drawn, wanted = (sl.top_k(one, 4, epsilon=0.1, rng=sl.testing.seeded(seed)) for one in (there, here))
+        assert drawn.items == wanted.items
+
+
+def types_agree(spark, folder):
+    for kind in ("integers", "dates", "booleans"):
+        plain = rows_of(kind)
+        plain.write_parquet(folder / f"{kind}.parquet")
+        rows = spark.read.parquet(str(folder / f"{kind}.parquet"))
+        scores = sl.count(rows, user="user", item="item", candidates=LABELS[kind])
+        assert found(scores) == {label: counts_of(plain).get(label, 0) for label in LABELS[kind]}
+
+
+def kinds_are_checked(spark):
+    """By the declared types, before a row is read."""
+    rows = spark.sql("SELECT 1 AS user, 1.5D AS d, 1.5 AS n, timestamp'2024-01-01' AS t, INTERVAL 1 DAY AS i, "
+                     "array(1) AS a, 'TeA' COLLATE UTF8_LCASE AS c, 7Y AS b, date'10000-01-01' AS late")  # fmt: skip
+    for item in "dntiac":
+        with pytest.raises(ValueError, match="must be a column of text"):
+            sl.count(rows, user="user", item=item)
+    with pytest.raises(ValueError, match="must be a column of plain values"):
+        sl.count(rows, user="a", item="b")
+    assert found(sl.count(rows, user="user", item="b", candidates=["7", 300])) == {7: 1, 300: 0}
+    assert found(sl.count(rows, user="user", item="late")) == {}
+    with pytest.raises(ValueError, match="candidates do not fit"):
+        sl.count(rows, user="user", item="b", candidates=[1.5])
+    with pytest.raises(ValueError, match="of the same kinds"):
+        sl.count(rows, user="user", item="b", candidates=rows.selectExpr("CAST(b AS string) AS b"))
+
+
+def broken_text_is_refused(spark):
+    """By `count`: Spark would show other letters in the place of such bytes. Its error may quote the row."""
+    rows = spark.sql("SELECT 1 AS user, CAST(X'5A6562756C6F6EFF' AS STRING) AS item UNION ALL SELECT 2, 'tea'")
+    for question in ({}, {"candidates": ["tea"]}):
+        with pytest.raises(TableError) as caught:
+            sl.count(rows, user="user", item="item", **question)
+        assert "Zebulon" not in str(caught.value)
+        assert (caught.value.__context__, caught.value.__cause__) == (None, None)
+
+
+def sums_and_names(spark, folder):
+    names = {"user": "us`er; --", "item": "it.em", "value": "score"}
+    nan = float("nan")
+    plain = pl.DataFrame(
+        {
+            "user": [1.0, 1.0, 2.0, nan, None, 3.0, 3.0],
+            "item": ["a", "a", "a", "a", "a", "b", "b"],
+            "value": [0.1, 9.0, -7.0, 1.0, 1.0, nan, 2.5],
+        }
+    )
+    plain.rename(names).write_parquet(folder / "sums.parquet")
+    rows = spark.read.parquet(str(folder / "sums.parquet"))
+    asked = {"candidates": ["a", "b", "c"], "clip": (-1.5, 4.0)}
+    there = sl.count(rows, user=names["user"], item=names["item"], value=names["value"], **asked)
+    here = sl.count(plain, user="user", item="item", value="value", **asked)
+    assert found(there) == found(here) == {"a": 2.5, "b": 2.5, "c": 0.0}
+    with pytest.raises(ValueError, match="no column of that name"):
+        sl.count(rows, user="nobody", item=names["item"])
+
+
+def own_frames(spark, rows):
+    release = sl.top_k(sl.count(rows, user="user", item="item", candidates=["tea", "猫"]), 1, epsilon=1.0, ordered=True)
+    frame = release.to_frame()
+    assert type(frame) is type(rows)
+    assert frame.columns == ["rank", "item"]
+    assert dict(frame.dtypes) == {"rank": "bigint", "item": "string"}
+    again = sl.Release.from_json(release.to_json())
+    assert again == release == pickle.loads(pickle.dumps(release))
+    assert type(again.to_frame()) is type(rows)
+    empty = dataclasses.replace(release, items=[], indices=None)
+    assert dict(empty.to_frame().dtypes) == {"rank": "bigint", "item": "string"}
+    dates = spark.createDataFrame([(1, datetime.date(2024, 1, 1))], ["user", "item"])
+    assert found(sl.count(dates, user="user", item="item")) == {datetime.date(2024, 1, 1): 1}
+
+
+def releases_hold_nothing_private(spark, folder):
+    taint.rows_of().write_parquet(folder / "taint.parquet")
+    rows = spark.read.parquet(str(folder / "taint.parquet"))
+    listed = sl.count(rows, user="user", item="item", candidates=taint.CANDIDATES)
+    unlisted = sl.count(rows, user="user", item="item")
+    for mechanisms, scores in ((PUBLIC, listed), (UNKNOWN, unlisted)):
+        for mechanism in [*mechanisms.values()][:: sized(4, full=1)]:  # the other engines try them all
+            taint.check_release(mechanism.release(scores, rng=sl.testing.seeded(5)))
+
+
+def main(kind):
+    spark = session(kind)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            check(spark, Path(folder), thorough=kind == "connect")
+    finally:
+        spark.stop()
+    print("all is well")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
