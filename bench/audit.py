@@ -25,7 +25,24 @@ from shortlist.audit.black_box import (
     target_of,
 )
 from shortlist.cli.audit import claimed
-from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, ExponentialWithGap, GuardedTopK, GumbelTopKValues, HybridSparseVector, HybridTopK, JointTopK, LargeGap, LimitedDomainTopK, MeasuredTopK, NoisyMax, OneshotTopK, SparseVector, StableTopK, TopKWithGaps
+from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
+    CanonicalTopK,
+    ExponentialWithGap,
+    GuardedTopK,
+    GumbelTopKValues,
+    HybridSparseVector,
+    HybridTopK,
+    JointTopK,
+    LargeGap,
+    LimitedDomainTopK,
+    MeasuredTopK,
+    NoisyMax,
+    OneshotTopK,
+    SparseVector,
+    StableTopK,
+    TopKWithGaps,
+)
 from shortlist.exact.noise_distributions import KINDS
 from shortlist.pate import PATE, MultiLabelPATE
 

@@ -3,7 +3,24 @@
 from __future__ import annotations
 
 from shortlist import ZCDP, ApproxDP
-from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, ExponentialWithGap, GuardedTopK, GumbelTopKValues, HybridSparseVector, HybridTopK, JointTopK, LargeGap, LimitedDomainTopK, MeasuredTopK, NoisyMax, OneshotTopK, SparseVector, StableTopK, TopKWithGaps
+from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
+    CanonicalTopK,
+    ExponentialWithGap,
+    GuardedTopK,
+    GumbelTopKValues,
+    HybridSparseVector,
+    HybridTopK,
+    JointTopK,
+    LargeGap,
+    LimitedDomainTopK,
+    MeasuredTopK,
+    NoisyMax,
+    OneshotTopK,
+    SparseVector,
+    StableTopK,
+    TopKWithGaps,
+)
 
 APPROX = ApproxDP(2.0, 1e-4)
 

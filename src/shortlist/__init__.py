@@ -69,7 +69,7 @@ _ROOMS = ("mechanisms", "noise", "planning", "privacy", "tables", "testing")
 """Modules that may be used as attributes without an import of their own."""
 
 _DRAWS = ("numpy.ma", "flint")
-_LAWS = (*_DRAWS, *(f"shortlist.laws.{name}" for name in ("canonical", "guarded", "oneshot", "winner")))
+_LAWS = (*_DRAWS, *(f"shortlist.mechanisms.{name}.law" for name in ("canonical", "guarded", "oneshot", "noisy_max")))
 _LATER = {
     "compare": _LAWS,
     "count": ("shortlist.tables.files", "shortlist.tables.frames"),

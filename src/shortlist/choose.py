@@ -11,7 +11,17 @@ from typing import Any
 
 from shortlist._reading import checked_flag
 from shortlist.knowledge import cited
-from shortlist.mechanisms import CanonicalTopK, GuardedTopK, GumbelTopKValues, JointTopK, MeasuredTopK, Mechanism, NoisyMax, OneshotTopK, TopKWithGaps
+from shortlist.mechanisms import (
+    CanonicalTopK,
+    GuardedTopK,
+    GumbelTopKValues,
+    JointTopK,
+    MeasuredTopK,
+    Mechanism,
+    NoisyMax,
+    OneshotTopK,
+    TopKWithGaps,
+)
 from shortlist.mechanisms.contract import checked_budget, checked_k
 from shortlist.mechanisms.unknown_domain import checked_delta_budget
 from shortlist.sampling.entropy import Source

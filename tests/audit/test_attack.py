@@ -17,7 +17,20 @@ from shortlist.audit.fingerprints import fingerprint
 from shortlist.audit.encoding import read_each, read_many
 from shortlist.audit.jobs import Notebook, batches, seed_of
 from shortlist.audit.black_box import target_of
-from shortlist.mechanisms import CanonicalLimitedDomain, ExponentialWithGap, GuardedTopK, GumbelTopKValues, JointTopK, LargeGap, LimitedDomainTopK, NoisyMax, OneshotTopK, SparseVector, StableTopK, TopKWithGaps
+from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
+    ExponentialWithGap,
+    GuardedTopK,
+    GumbelTopKValues,
+    JointTopK,
+    LargeGap,
+    LimitedDomainTopK,
+    NoisyMax,
+    OneshotTopK,
+    SparseVector,
+    StableTopK,
+    TopKWithGaps,
+)
 from shortlist.mechanisms.contract import Outcome
 from shortlist.privacy import ZCDP
 from shortlist.scores import Scores

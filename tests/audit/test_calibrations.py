@@ -9,7 +9,24 @@ from flint import arb
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.audit.enumeration import Law, epsilons_of, neighbours, prove
 from shortlist.audit.prove import law_of, prove_mechanism, prove_pate
-from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, ExponentialWithGap, GuardedTopK, GumbelTopKValues, HybridSparseVector, HybridTopK, JointTopK, LargeGap, LimitedDomainTopK, MeasuredTopK, NoisyMax, OneshotTopK, SparseVector, StableTopK, TopKWithGaps
+from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
+    CanonicalTopK,
+    ExponentialWithGap,
+    GuardedTopK,
+    GumbelTopKValues,
+    HybridSparseVector,
+    HybridTopK,
+    JointTopK,
+    LargeGap,
+    LimitedDomainTopK,
+    MeasuredTopK,
+    NoisyMax,
+    OneshotTopK,
+    SparseVector,
+    StableTopK,
+    TopKWithGaps,
+)
 from shortlist.mechanisms.canonical import mechanism as canonical
 from shortlist.mechanisms.gaps import mechanism as gaps
 from shortlist.mechanisms.guarded import mechanism as guarded

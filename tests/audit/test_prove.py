@@ -10,7 +10,24 @@ import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP, mechanisms
 from shortlist.audit.prove import MAKERS, law_of, prove_mechanism, prove_pate
-from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, ExponentialWithGap, GuardedTopK, GumbelTopKValues, HybridSparseVector, HybridTopK, JointTopK, LargeGap, LimitedDomainTopK, MeasuredTopK, NoisyMax, OneshotTopK, SparseVector, StableTopK, TopKWithGaps
+from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
+    CanonicalTopK,
+    ExponentialWithGap,
+    GuardedTopK,
+    GumbelTopKValues,
+    HybridSparseVector,
+    HybridTopK,
+    JointTopK,
+    LargeGap,
+    LimitedDomainTopK,
+    MeasuredTopK,
+    NoisyMax,
+    OneshotTopK,
+    SparseVector,
+    StableTopK,
+    TopKWithGaps,
+)
 from shortlist.exact.noise_distributions import KINDS
 from shortlist.pate import MultiLabelPATE
 from shortlist.scores import Scores

@@ -8,7 +8,15 @@ from flint import arb
 from shortlist import ApproxDP, PureDP
 from shortlist.audit.enumeration import Law, alike, neighbours, prove
 from shortlist.audit.prove import law_of, prove_mechanism
-from shortlist.mechanisms import CanonicalTopK, GumbelTopKValues, HybridTopK, NoisyMax, OneshotTopK, SparseVector, TopKWithGaps
+from shortlist.mechanisms import (
+    CanonicalTopK,
+    GumbelTopKValues,
+    HybridTopK,
+    NoisyMax,
+    OneshotTopK,
+    SparseVector,
+    TopKWithGaps,
+)
 from shortlist.scores import Scores
 
 

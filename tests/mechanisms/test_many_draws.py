@@ -6,7 +6,15 @@ from scipy.stats import gumbel_r, kstest, laplace
 
 import shortlist as sl
 from shortlist import ApproxDP, Scores
-from shortlist.mechanisms import ExponentialWithGap, GumbelTopKValues, HybridSparseVector, HybridTopK, LimitedDomainTopK, MeasuredTopK, TopKWithGaps
+from shortlist.mechanisms import (
+    ExponentialWithGap,
+    GumbelTopKValues,
+    HybridSparseVector,
+    HybridTopK,
+    LimitedDomainTopK,
+    MeasuredTopK,
+    TopKWithGaps,
+)
 from shortlist.mechanisms.contract import Draws
 from shortlist.sampling import grid
 from shortlist.sampling import race_batch as rows_module

@@ -10,7 +10,19 @@ from hypothesis import strategies as st
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
 from shortlist.choose import METHODS
-from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, GumbelTopKValues, HybridTopK, LargeGap, LimitedDomainTopK, NoisyMax, OneshotTopK, SparseVector, StableTopK, TopKWithGaps
+from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
+    CanonicalTopK,
+    GumbelTopKValues,
+    HybridTopK,
+    LargeGap,
+    LimitedDomainTopK,
+    NoisyMax,
+    OneshotTopK,
+    SparseVector,
+    StableTopK,
+    TopKWithGaps,
+)
 
 FEW = settings(max_examples=30)
 numbers = st.lists(st.integers(7_310_000, 7_319_999), min_size=2, max_size=6, unique=True)

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 import shortlist as sl
 from shortlist import PureDP, Scores
 from shortlist.choose import METHODS
-from shortlist.mechanisms import CanonicalTopK, ExponentialWithGap, GuardedTopK, JointTopK, NoisyMax, OneshotTopK, TopKWithGaps
+from shortlist.mechanisms import (
+    CanonicalTopK,
+    ExponentialWithGap,
+    GuardedTopK,
+    JointTopK,
+    NoisyMax,
+    OneshotTopK,
+    TopKWithGaps,
+)
 from shortlist.exact.noise_distributions import KINDS
 
 FEW = settings(max_examples=25)

@@ -20,7 +20,15 @@ import pandas as pd
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
 from shortlist.audit.prove import law_of
-from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, NoisyMax, OneshotTopK, SparseVector, TopKWithGaps
+from shortlist.mechanisms import (
+    CanonicalTopK,
+    GuardedTopK,
+    JointTopK,
+    NoisyMax,
+    OneshotTopK,
+    SparseVector,
+    TopKWithGaps,
+)
 from shortlist.pate import PATE
 from tests.releases import NUMBERED, PUBLIC, UNKNOWN
 

@@ -9,7 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.sampling import noisy_threshold as barrier, subset_draw_any_noise as groups, skipping, subset_draw_exponential as thinning
+from shortlist.sampling import (
+    noisy_threshold as barrier,
+    subset_draw_any_noise as groups,
+    skipping,
+    subset_draw_exponential as thinning,
+)
 from shortlist.sampling import subset_rejection as envelopes
 from shortlist.sampling.entropy import Seeded, word
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS

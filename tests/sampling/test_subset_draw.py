@@ -17,7 +17,14 @@ from shortlist.sampling.entropy import Seeded
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS
 from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.exact.ranked_subsets import ranked
-from shortlist.sampling.subset_draw import SubsetRace, envelope_of, exponential_class, groups_of, gumbel_class, prepare_subsets
+from shortlist.sampling.subset_draw import (
+    SubsetRace,
+    envelope_of,
+    exponential_class,
+    groups_of,
+    gumbel_class,
+    prepare_subsets,
+)
 from shortlist.sampling.subset_draw_exponential import first_arrival
 from shortlist.sampling.uniforms import Stream, Uniform, is_positive, subset
 

@@ -13,7 +13,19 @@ import numpy as np
 from shortlist.audit.enumeration import Point, neighbours
 from shortlist.audit.fingerprints import fingerprint
 from shortlist.audit.encoding import Sample, label_number, read_each, read_many
-from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, GuardedTopK, HybridSparseVector, HybridTopK, JointTopK, LargeGap, LimitedDomainTopK, Mechanism, SparseVector, StableTopK
+from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
+    CanonicalTopK,
+    GuardedTopK,
+    HybridSparseVector,
+    HybridTopK,
+    JointTopK,
+    LargeGap,
+    LimitedDomainTopK,
+    Mechanism,
+    SparseVector,
+    StableTopK,
+)
 from shortlist.mechanisms.contract import Draws
 from shortlist.sampling.entropy import SECURE, Seeded, Source
 from shortlist.scores import Scores

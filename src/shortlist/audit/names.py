@@ -7,7 +7,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from shortlist.choose import METHODS
-from shortlist.mechanisms import CanonicalLimitedDomain, ExponentialWithGap, HybridSparseVector, HybridTopK, LargeGap, LimitedDomainTopK, MeasuredTopK, Mechanism, NoisyMax, SparseVector, StableTopK
+from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
+    ExponentialWithGap,
+    HybridSparseVector,
+    HybridTopK,
+    LargeGap,
+    LimitedDomainTopK,
+    MeasuredTopK,
+    Mechanism,
+    NoisyMax,
+    SparseVector,
+    StableTopK,
+)
 from shortlist.mechanisms.contract import Budget
 from shortlist.privacy import Guarantee
 

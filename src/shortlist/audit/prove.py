@@ -1,6 +1,6 @@
 """The certified law of each mechanism on small inputs: what `prove_mechanism` compares with its promise.
 
-They are written from the formulas in docs/mechanisms, not from the samplers, and share nothing with `shortlist.laws`.
+They are written from the formulas in docs/mechanisms, not from the samplers, and share nothing with the exact laws.
 Only how much noise there is they ask the mechanism, where its sampler asks too: a wrong calibration shows on the box.
 """
 
@@ -32,7 +32,25 @@ from shortlist.audit.unknown_laws import (
     stable,
 )
 from shortlist.audit.values import gumbel_values
-from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, ExponentialWithGap, GuardedTopK, GumbelTopKValues, HybridSparseVector, HybridTopK, JointTopK, LargeGap, LimitedDomainTopK, MeasuredTopK, Mechanism, NoisyMax, OneshotTopK, SparseVector, StableTopK, TopKWithGaps
+from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
+    CanonicalTopK,
+    ExponentialWithGap,
+    GuardedTopK,
+    GumbelTopKValues,
+    HybridSparseVector,
+    HybridTopK,
+    JointTopK,
+    LargeGap,
+    LimitedDomainTopK,
+    MeasuredTopK,
+    Mechanism,
+    NoisyMax,
+    OneshotTopK,
+    SparseVector,
+    StableTopK,
+    TopKWithGaps,
+)
 from shortlist.mechanisms.contract import Budget, checked_noise
 from shortlist.pate import MultiLabelPATE
 from shortlist.privacy import Guarantee

@@ -50,7 +50,7 @@ def release_page(release: Release, title: str = "") -> str:
             "and public facts alone, loads nothing and sends nothing.</p></footer>",
         ]
     )
-    return page(title=heading, body=body, styles=("base.css", "release.css"))
+    return page(title=heading, body=body, styles=("pages/base.css", "pages/release.css"))
 
 
 def _heading(release: Release) -> str:

@@ -13,8 +13,9 @@ from typing import Any
 
 
 def asset_path(name: str) -> Path:
-    """Where one of our style sheets, scripts or tables is."""
-    return Path(str(files("shortlist.report") / "assets" / name))
+    """Where one of our style sheets, scripts or tables is: "pages/base.css" is that of the room `pages`."""
+    room, _, file = name.partition("/")
+    return Path(str(files("shortlist") / room / "assets" / file))
 
 
 def asset(name: str) -> str:
@@ -26,7 +27,7 @@ def page(
     *,
     title: str,
     body: str,
-    styles: tuple[str, ...] = ("base.css",),
+    styles: tuple[str, ...] = ("pages/base.css",),
     scripts: tuple[str, ...] = (),
     data: dict[str, Any] | None = None,
     talks: bool = False,

@@ -22,7 +22,7 @@ from shortlist.planning.compare import Studied
 from shortlist.pages.theme import asset, asset_path
 from shortlist.scores import Scores
 
-TABLES = "explore.json"
+TABLES = "reproduce/explore.json"
 ITEMS = 1000
 EPSILONS = tuple(float(f"{10 ** (step / 20 - 2):.5g}") for step in range(61))
 SIZES = (1, 2, 5, 10, 20, 50)

@@ -28,7 +28,7 @@ def study_page(folder: Path, records: Sequence[Record]) -> str:
     """The whole page, from the records and their pictures in the folder."""
     from shortlist.reproduce.experiment import PAPERS
 
-    errata: list[Erratum] = json.loads(asset("errata.json"))
+    errata: list[Erratum] = json.loads(asset("reproduce/errata.json"))
     told = [paper for paper in PAPERS if any(record.paper.key == paper.key for record in records)]
     parts = [_contents(told, records), '<main class="study">', _top(records, errata), _explorer(), _headlines(records)]
     for paper in told:
@@ -43,8 +43,8 @@ def study_page(folder: Path, records: Sequence[Record]) -> str:
     return page(
         title="Five papers on private selection, reproduced",
         body=f'<div class="frame">{"".join(parts)}</div>',
-        styles=("base.css", "study.css"),
-        scripts=("explore.js",),
+        styles=("pages/base.css", "reproduce/study.css"),
+        scripts=("reproduce/explore.js",),
         data={"tables": grid},
     )
 

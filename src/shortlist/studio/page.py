@@ -7,5 +7,11 @@ from shortlist.pages.theme import asset, page
 
 def studio_page() -> str:
     """The page. It holds no facts: it asks the server for them."""
-    styles = ("base.css", "release.css", "studio.css")
-    return page(title="shortlist studio", body=asset("studio.html"), styles=styles, scripts=("studio.js",), talks=True)
+    styles = ("pages/base.css", "pages/release.css", "studio/studio.css")
+    return page(
+        title="shortlist studio",
+        body=asset("studio/studio.html"),
+        styles=styles,
+        scripts=("studio/studio.js",),
+        talks=True,
+    )

@@ -11,7 +11,17 @@ import narwhals as nw
 import numpy as np
 
 from shortlist._reading import FrameKind
-from shortlist.tables.column_types import FIRST, LAST, Kind, check_user, is_float, is_number, item_kind, kind_of, text_of
+from shortlist.tables.column_types import (
+    FIRST,
+    LAST,
+    Kind,
+    check_user,
+    is_float,
+    is_number,
+    item_kind,
+    kind_of,
+    text_of,
+)
 from shortlist.tables.question import Question
 
 OBJECTS = "objects"

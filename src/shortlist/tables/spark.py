@@ -14,7 +14,17 @@ from pyspark.sql import functions as sf
 from shortlist._reading import Frame
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.remote_scores import Place
-from shortlist.tables.column_types import FIRST, LAST, Kind, as_text, check_user, is_float, is_number, item_kind, kind_of
+from shortlist.tables.column_types import (
+    FIRST,
+    LAST,
+    Kind,
+    as_text,
+    check_user,
+    is_float,
+    is_number,
+    item_kind,
+    kind_of,
+)
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 from shortlist.tables.errors import in_one_sentence
 from shortlist.frames import own_frame

@@ -27,7 +27,7 @@ def box(law, d, monotone, scale, top=2, k=1, noise="gumbel"):
 
 @every
 def test_certified_laws_are_those_of_the_quadrature(noise):
-    """An independent path: shortlist.laws, in floats."""
+    """An independent path: the exact law, in floats."""
     s = [1.5, 1.0, 0.0, -0.3]
     ours = [float(p) for p in ordered_law(s, 1, noise, 1).values()]
     assert ours == pytest.approx(winner_probabilities(np.array(s), KINDS[noise]).tolist(), abs=1e-11)

@@ -10,7 +10,15 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
 from shortlist.exact.quality import Quality, good_ranks, great_ranks
-from shortlist.exact.sequence_classes import MOST, MOST_FLOATS, Ladder, inclusion_of_ranks, ladder, number_correct, within
+from shortlist.exact.sequence_classes import (
+    MOST,
+    MOST_FLOATS,
+    Ladder,
+    inclusion_of_ranks,
+    ladder,
+    number_correct,
+    within,
+)
 from shortlist.mechanisms.contract import (
     Budget,
     Mechanism,

@@ -14,7 +14,14 @@ import numpy as np
 
 from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
-from shortlist.exact.stability_test import GaussianTest, LaplaceTest, OptimalTest, StabilityTest, quantile_above, rate_below
+from shortlist.exact.stability_test import (
+    GaussianTest,
+    LaplaceTest,
+    OptimalTest,
+    StabilityTest,
+    quantile_above,
+    rate_below,
+)
 from shortlist.mechanisms.contract import (
     Draws,
     Mechanism,
