@@ -18,7 +18,7 @@ test: lint $(SPARK)
 	+$(MAKE) --no-print-directory -j2 types tests
 
 tests: .venv/installed
-	$(PYTEST) --cov=src/shortlist/noise --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
+	$(PYTEST) --cov --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -10,10 +10,6 @@ from typing import Any
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
-from shortlist.audit.enumeration import Proof, neighbours
-from shortlist.audit.broken import catch_all
-from shortlist.audit.prove import prove_mechanism, prove_pate
-from shortlist.audit.encoding import read_many
 from shortlist.audit.black_box import (
     ONE_BY_ONE,
     UNKNOWN,
@@ -24,7 +20,12 @@ from shortlist.audit.black_box import (
     source_of,
     target_of,
 )
+from shortlist.audit.broken import catch_all
+from shortlist.audit.encoding import read_many
+from shortlist.audit.enumeration import Proof, neighbours
+from shortlist.audit.prove import prove_mechanism, prove_pate
 from shortlist.cli.audit import claimed
+from shortlist.exact.noise_distributions import KINDS
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -43,7 +44,6 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.exact.noise_distributions import KINDS
 from shortlist.pate import PATE, MultiLabelPATE
 
 

@@ -8,10 +8,10 @@ from statistics import median
 from time import perf_counter
 
 from shortlist import Ledger
-from shortlist.privacy import PureDP
 from shortlist.ledger import file as file
 from shortlist.ledger.filter import cost_of
 from shortlist.ledger.turn import in_transaction
+from shortlist.privacy import PureDP
 
 EPSILON = 2.0**-10
 

@@ -12,10 +12,10 @@ import numpy as np
 from bench.shapes import SHAPES, shape
 from bench.timing import interleaved, ratio
 from shortlist import Scores
+from shortlist.exact.noise_distributions import KINDS
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.sampling import skipping
 from shortlist.sampling.entropy import SECURE
-from shortlist.exact.noise_distributions import KINDS
 from shortlist.sampling.race import prepare
 
 EPSILON = 0.1

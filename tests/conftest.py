@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, settings
 from shortlist.sampling import entropy
 
 HERE = Path(__file__).parent
-TRACED = {"test_guarded.py", "test_joint.py"}
+TRACED = [HERE / "mechanisms" / name / "test_mechanism.py" for name in ("guarded", "joint")]
 
 settings.register_profile(
     "repeatable", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -26,8 +26,8 @@ def is_traced(item):
     They must reach every branch of the noise. Tracing the others would say nothing more, and doubles the time of every
     draw.
     """
-    of_noise = HERE / "noise" in item.path.parents and not item.get_closest_marker("sized")
-    return of_noise or item.path.name in TRACED
+    of_noise = item.path.parent in (HERE / "sampling", HERE / "exact") and not item.get_closest_marker("sized")
+    return of_noise or item.path in TRACED
 
 
 def pytest_collection_modifyitems(items):

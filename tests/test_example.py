@@ -13,7 +13,6 @@ import pytest
 
 import shortlist as sl
 from shortlist.mechanisms import GuardedTopK
-
 from tests.cli.terminal import called
 
 SOURCE = Path(sl.__file__).parent / "example.py"

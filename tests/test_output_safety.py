@@ -16,7 +16,6 @@ from shortlist.cli.output import write_table
 from shortlist.pages.release_page import release_page
 from shortlist.studio.folder import Folder
 from shortlist.studio.work import Job, Work
-
 from tests.cli.terminal import called
 
 mpl.use("Agg")

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist import cli
 from shortlist._text import csv_table, spreadsheet_safe
+from shortlist.accounting.guarantees import Composition, PureDP
+from shortlist.cli.app import main
 from shortlist.cli.output import write_table
 from shortlist.cli.top import show
-from shortlist.accounting.guarantees import Composition, PureDP
 
 mpl.use("Agg")
 
@@ -92,7 +92,7 @@ def test_an_error_that_names_a_file_steers_no_terminal(capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["shortlist", "top", "x\x1b[31m\u202e.csv", *asked])
     monkeypatch.setattr("typer.echo", lambda text, err: sys.stderr.write(text))
     with pytest.raises(SystemExit) as ended:
-        cli.main()
+        main()
     assert ended.value.code == 1
     assert "x [31m .csv" in capsys.readouterr().err
 

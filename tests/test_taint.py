@@ -12,15 +12,14 @@ import shortlist as sl
 from shortlist import ZCDP, Ledger, PureDP, mechanisms
 from shortlist._reading import Frame
 from shortlist.mechanisms import Mechanism, SparseVector
-from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.paid_release import Booked
+from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.tables.count import counted, uncounted
 from shortlist.tables.question import Question
 from shortlist.testing import seeded
-
-from tests.tables.tables import ENGINES, source
 from tests.releases import NUMBERED, PUBLIC, UNKNOWN
 from tests.support import full_size, sized
+from tests.tables.tables import ENGINES, source
 from tests.taint import CANDIDATES, COUNTS, check_release, leaks, rows_of
 
 ROWS = rows_of()

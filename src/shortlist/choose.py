@@ -24,9 +24,9 @@ from shortlist.mechanisms import (
 )
 from shortlist.mechanisms.contract import checked_budget, checked_k
 from shortlist.mechanisms.unknown_domain import checked_delta_budget
-from shortlist.sampling.entropy import Source
 from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.release import Release
+from shortlist.sampling.entropy import Source
 from shortlist.scores import as_scores
 from shortlist.unknown_domain import UNKNOWN, automatic, has_delta
 

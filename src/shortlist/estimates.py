@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any, Literal, TypeVar
 
 from shortlist._arrays import Floats
-from shortlist.exact.partial_reals import rounded
 from shortlist.accounting.checks import number
+from shortlist.exact.partial_reals import rounded
 
 Real = TypeVar("Real", float, Floats)
 GapNoise = Literal["exponential", "laplace", "geometric"]

@@ -9,8 +9,8 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist._reading import FRAMES, Frame
-from shortlist.sampling.entropy import Seeded
 from shortlist.frames import released_frame
+from shortlist.sampling.entropy import Seeded
 
 USERS, ROWS, FILMS = 3_000, 40_000, 200
 STRIDE = 77

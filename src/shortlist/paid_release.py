@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shortlist.mechanisms import Mechanism
-from shortlist.sampling.entropy import SECURE
-from shortlist.privacy import Ledger
 from shortlist.ledger.ledger import Reservation
+from shortlist.mechanisms import Mechanism
+from shortlist.privacy import Ledger
 from shortlist.release import Release
+from shortlist.sampling.entropy import SECURE
 from shortlist.scores import Scores
 
 

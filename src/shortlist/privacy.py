@@ -1,9 +1,9 @@
 """Guarantees as values, their conversions, their composition and their calibration; and the ledger that books them."""
 
 from shortlist.accounting.calibration import Budget, calibrate
-from shortlist.ledger.filter import Balance, BudgetExceeded
 from shortlist.accounting.finer_guarantees import BoundedRange, ExPost, GumbelDP, RenyiDP, ThinnedRange
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Composition, Guarantee, PureDP, compose
+from shortlist.ledger.filter import Balance, BudgetExceeded
 from shortlist.ledger.ledger import Ledger, Receipt, Reservation
 from shortlist.ledger.turn import LedgerError
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from shortlist.estimates import Answer, ChainedGaps, LowerBound, ThresholdGaps
-    from shortlist.privacy import ExPost, Guarantee
     from shortlist.ledger.ledger import Receipt
+    from shortlist.privacy import ExPost, Guarantee
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

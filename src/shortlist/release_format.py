@@ -30,10 +30,10 @@ from shortlist._codecs import (
     word,
 )
 from shortlist._reading import Frame
-from shortlist.estimates import Answer, ChainedGaps, GapLaw, ThresholdGaps
-from shortlist.ledger.filter import Balance
 from shortlist.accounting.finer_guarantees import BoundedRange, ExPost, GumbelDP, RenyiDP, ThinnedRange
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Composition, PureDP
+from shortlist.estimates import Answer, ChainedGaps, GapLaw, ThresholdGaps
+from shortlist.ledger.filter import Balance
 from shortlist.ledger.ledger import Receipt
 
 FORMAT = "shortlist release"

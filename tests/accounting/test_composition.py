@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Composition, GumbelDP, PureDP, RenyiDP, compose
 from shortlist.accounting import accountant, bounded_range
 from shortlist.accounting.bounded_range import many_rounds, one_round
 from shortlist.accounting.convolution import connect, convolve
-from shortlist.accounting.privacy_curves import Pair, two_point
 from shortlist.accounting.gumbel_curves import forward
+from shortlist.accounting.privacy_curves import Pair, two_point
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Composition, GumbelDP, PureDP, RenyiDP, compose
 
 KINDS = [
     PureDP(0.2),

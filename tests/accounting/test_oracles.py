@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, GumbelDP, PureDP, calibrate
 from shortlist.accounting.bounded_range import many_rounds
 from shortlist.accounting.gumbel_curves import backward, backward_renyi, forward, forward_renyi
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, GumbelDP, PureDP, calibrate
 
 
 def at(profile, x: float) -> float:

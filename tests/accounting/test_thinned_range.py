@@ -3,8 +3,8 @@
 import pytest
 
 from shortlist import Ledger
-from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange
 from shortlist.ledger.filter import cost_of
+from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange
 
 FEW = ThinnedRange(0.15, 10, 5e-7)
 

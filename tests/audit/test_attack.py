@@ -12,11 +12,11 @@ from scipy.stats import binom
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
+from shortlist.audit.black_box import target_of
+from shortlist.audit.encoding import read_each, read_many
 from shortlist.audit.events import Event, learn, lowest_bits, proportion_bounds
 from shortlist.audit.fingerprints import fingerprint
-from shortlist.audit.encoding import read_each, read_many
 from shortlist.audit.jobs import Notebook, batches, seed_of
-from shortlist.audit.black_box import target_of
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     ExponentialWithGap,
@@ -34,9 +34,8 @@ from shortlist.mechanisms import (
 from shortlist.mechanisms.contract import Outcome
 from shortlist.privacy import ZCDP
 from shortlist.scores import Scores
-
-from tests.support import full_size, sized
 from tests.audit import outsiders
+from tests.support import full_size, sized
 
 
 def gumbel(scale):

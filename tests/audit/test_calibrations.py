@@ -39,7 +39,6 @@ from shortlist.mechanisms.stable.mechanism import Parts
 from shortlist.pate import MultiLabelPATE
 from shortlist.privacy import GumbelDP
 from shortlist.scores import Scores
-
 from tests.support import FULL, full_size, sized
 
 # Claims

@@ -9,13 +9,12 @@ import pytest
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.audit.enumeration import Law, prove
 from shortlist.audit.broken import CATALOGUE, accounting, catch, sets, thresholds
+from shortlist.audit.enumeration import Law, prove
 from shortlist.certified.races import ordered_law
 from shortlist.privacy import ZCDP
-
-from tests.support import full_size, sized
 from tests.audit import outsiders
+from tests.support import full_size, sized
 
 
 @pytest.mark.parametrize("entry", CATALOGUE, ids=[entry.name for entry in CATALOGUE])

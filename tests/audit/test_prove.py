@@ -10,6 +10,7 @@ import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP, mechanisms
 from shortlist.audit.prove import MAKERS, law_of, prove_mechanism, prove_pate
+from shortlist.exact.noise_distributions import KINDS
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -28,11 +29,9 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.exact.noise_distributions import KINDS
 from shortlist.pate import MultiLabelPATE
 from shortlist.scores import Scores
 from shortlist.testing import seeded
-
 from tests.support import assert_law, full_size, sized
 
 kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from unittest.mock import patch
 
-from shortlist import cli
+from shortlist.cli.app import main
 
 SHORTLIST = Path(sys.executable).parent / "shortlist"
 
@@ -33,7 +33,7 @@ def called(*arguments, cwd=None):
     ):  # fmt: skip
         code = 0
         try:
-            cli.main()
+            main()
         except SystemExit as end:
             code = end.code
     return subprocess.CompletedProcess(command, code, out.getvalue(), err.getvalue())

@@ -144,10 +144,10 @@ MOST = 400
 
 @pytest.mark.long
 def test_the_command_is_stopped_at_any_line_or_return_of_all_that_it_runs(home, capfd, monkeypatch):
-    rooms = ("commands", "tables", "privacy", "report", "mechanisms", "noise")
+    rooms = ("cli", "tables", "accounting", "ledger", "pages", "mechanisms", "sampling", "exact")
     files = [str(path.relative_to(HOME)) for room in rooms for path in (HOME / room).rglob("*.py")]
-    files += ["_files.py", "_reading.py", "choose.py", "cli.py", "release.py", "scores.py"]
-    inside = [("cli.py", "main")]  # it gives the signals back
+    files += ["_files.py", "_reading.py", "choose.py", "paid_release.py", "frames.py", "release.py", "scores.py"]
+    inside = [("cli/app.py", "main")]  # it gives the signals back
     ends = storm_of_top(home, capfd, monkeypatch, files, lambda place: place[1:3] not in inside, most=MOST)
     print(f"{len(ends):,} places; {sum(code != 0 for code in ends):,} runs stopped")
     assert len(ends) > MOST // 2

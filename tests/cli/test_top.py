@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP
-
 from tests.cli.terminal import SHORTLIST, Terminal, called, run
 
 FILMS = ["ant", "bee", "cat", "dog", "eel"]

@@ -6,12 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.mechanisms.canonical.law import success_bounds
 from shortlist.exact.lower_bound import least_epsilon, least_failure
-from shortlist.mechanisms import OneshotTopK
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
 from shortlist.exact.ranked_subsets import ranked
-
+from shortlist.mechanisms import OneshotTopK
+from shortlist.mechanisms.canonical.law import success_bounds
 from tests.mechanisms.canonical.test_law import counts
 
 

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
-from shortlist.sampling.additive import add_noise
-from shortlist.sampling.entropy import Seeded
 from shortlist.exact.noise_distributions import KINDS, LAPLACE
 from shortlist.exact.partial_reals import (
     Draw,
@@ -21,7 +19,8 @@ from shortlist.exact.partial_reals import (
     nearest_float,
 )
 from shortlist.exact.piecewise_noise import piecewise_noise
-
+from shortlist.sampling.additive import add_noise
+from shortlist.sampling.entropy import Seeded
 from tests.support import assert_law, full_size, sized
 
 CUSTOM = piecewise_noise([0, 2, 3], [Fraction(-1, 2), 0, -1])

@@ -8,11 +8,10 @@ from flint import arb, ctx, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shortlist.exact.score_intervals import FAR, ROUNDING, Contest, ranking
-from shortlist.sampling.entropy import Seeded
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
 from shortlist.exact.partial_reals import Draw, NoisyScore
-
+from shortlist.exact.score_intervals import FAR, ROUNDING, Contest, ranking
+from shortlist.sampling.entropy import Seeded
 from tests.support import full_size, sized
 
 scales = st.one_of(

@@ -14,12 +14,12 @@ import numpy as np
 
 import shortlist as sl
 from shortlist import Scores
+from shortlist.audit.encoding import read_each
 from shortlist.audit.events import Event
 from shortlist.audit.names import mechanism_named
-from shortlist.audit.encoding import read_each
 from shortlist.exact.piecewise_noise import piecewise_noise
-from shortlist.privacy import ApproxDP, PureDP
 from shortlist.ledger.terms import Terms
+from shortlist.privacy import ApproxDP, PureDP
 
 REFUSALS = (TypeError, ValueError)
 

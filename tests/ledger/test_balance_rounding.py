@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from shortlist.privacy import ApproxDP, Ledger, PureDP
 from shortlist.ledger.filter import Amounts, balance
+from shortlist.privacy import ApproxDP, Ledger, PureDP
 
 
 def test_what_is_spent_is_rounded_up_and_what_is_left_down():

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from shortlist import BudgetExceeded, Ledger
-from shortlist.privacy import PureDP
 from shortlist.ledger import file as ledger_file
 from shortlist.ledger.turn import in_transaction
-
+from shortlist.privacy import PureDP
 from tests.interrupting import at_line
 from tests.processes import Looking, finish, in_child, release_until_killed, start
 

@@ -14,13 +14,12 @@ from pathlib import Path
 import pytest
 
 from shortlist import BudgetExceeded, Ledger
-from shortlist.privacy import ZCDP, ApproxDP, LedgerError, PureDP
 from shortlist.ledger import file as file
 from shortlist.ledger.terms import Terms, _largest_rho
-
-from tests.support import full_size, sized
+from shortlist.privacy import ZCDP, ApproxDP, LedgerError, PureDP
 from tests.ledger.test_file import edit
 from tests.privacy.test_ledger_golden import FACTS, GOLDEN
+from tests.support import full_size, sized
 
 
 @pytest.fixture

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from shortlist import BudgetExceeded, Ledger
-from shortlist.privacy import LedgerError, PureDP
 from shortlist.ledger import file as file
 from shortlist.ledger.filter import cost_of
 from shortlist.ledger.turn import in_transaction
-
+from shortlist.privacy import LedgerError, PureDP
 from tests.processes import Looking, in_child
 
 

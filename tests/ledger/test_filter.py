@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, GumbelDP, PureDP, RenyiDP, compose
 from shortlist.ledger.filter import ZERO, Amounts, cost_of, fits, has_form, refund_of
 from shortlist.ledger.terms import Terms
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, GumbelDP, PureDP, RenyiDP, compose
 
 
 def two_point(high, low):

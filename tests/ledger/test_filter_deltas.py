@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP, ThinnedRange
 from shortlist.ledger.filter import Amounts, fits, has_form, refund_of
+from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP, ThinnedRange
 
 TINY = Fraction(1, 10**9)
 

@@ -9,10 +9,9 @@ from contextlib import closing
 import pytest
 
 from shortlist import Ledger
-from shortlist.privacy import PureDP
 from shortlist.ledger import turn as ledger_turn
 from shortlist.ledger.turn import in_transaction
-
+from shortlist.privacy import PureDP
 from tests.processes import in_child
 
 

@@ -10,9 +10,8 @@ from contextlib import closing
 import pytest
 
 from shortlist import Ledger
-from shortlist.privacy import LedgerError, PureDP
 from shortlist.ledger import turn as ledger_turn
-
+from shortlist.privacy import LedgerError, PureDP
 from tests.interrupting import Interrupt, every_place, interrupted
 from tests.processes import in_child
 from tests.support import full_size, sized

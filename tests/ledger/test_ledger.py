@@ -12,7 +12,6 @@ from shortlist import BudgetExceeded, Ledger, Scores, mechanisms
 from shortlist.mechanisms import GumbelTopKValues, Mechanism, NoisyMax, OneshotTopK
 from shortlist.mechanisms.contract import Outcome
 from shortlist.privacy import ZCDP, ApproxDP, Balance, BoundedRange, ExPost, GumbelDP, LedgerError, PureDP, compose
-
 from tests.processes import Looking
 
 

@@ -9,7 +9,6 @@ import shortlist as sl
 from shortlist.exact.unknown_domain_thresholds import dummies
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
 from shortlist.privacy import ZCDP
-
 from tests.mechanisms.limited_domain.by_formula import canonical_law, gumbel_law
 from tests.support import assert_law
 

@@ -7,12 +7,12 @@ import pytest
 
 from shortlist.exact import quadrature as panels
 from shortlist.exact.exceedance_counts import spectrum
-from shortlist.exact.weighted_scores import crowd_of
-from shortlist.mechanisms.oneshot.law import number_correct, quality, right_probability
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
 from shortlist.exact.quadrature import refined
 from shortlist.exact.saddlepoint import tilt
+from shortlist.exact.weighted_scores import crowd_of
 from shortlist.mechanisms import GuardedTopK, OneshotTopK
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
+from shortlist.mechanisms.oneshot.law import number_correct, quality, right_probability
 from tests.support import full_size, sized
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)

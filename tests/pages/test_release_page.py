@@ -7,9 +7,9 @@ import pytest
 
 import shortlist as sl
 from shortlist.mechanisms import NoisyMax
-from shortlist.privacy import BoundedRange
 from shortlist.pages.guarantee_in_words import in_short, odds, percent
 from shortlist.pages.release_page import release_page
+from shortlist.privacy import BoundedRange
 from tests.pages.browser import check_contrast, check_keyboard, check_width
 
 NAMES = ["oak", "elm", "<b>ash</b>", "a name of many letters " * 8, "yew"]

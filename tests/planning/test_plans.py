@@ -8,13 +8,12 @@ import pytest
 
 import shortlist as sl
 from shortlist.audit.prove import law_of
-from shortlist.knowledge import FACTS
 from shortlist.exact.collapse import collapse_point
-from shortlist.mechanisms.limited_domain.law import BarredRace
+from shortlist.knowledge import FACTS
 from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, LimitedDomainTopK, OneshotTopK, StableTopK
+from shortlist.mechanisms.limited_domain.law import BarredRace
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.planning.shapes import shaped
-
 from tests.support import full_size, sized
 
 SHAPE = {"items": 400, "users": 20_000, "shape": "zipf:1.1"}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import shortlist as sl
 from shortlist import PureDP, Scores
 from shortlist.choose import METHODS
+from shortlist.exact.noise_distributions import KINDS
 from shortlist.mechanisms import (
     CanonicalTopK,
     ExponentialWithGap,
@@ -19,7 +20,6 @@ from shortlist.mechanisms import (
     OneshotTopK,
     TopKWithGaps,
 )
-from shortlist.exact.noise_distributions import KINDS
 
 FEW = settings(max_examples=25)
 whole = st.lists(st.integers(-50, 50), min_size=3, max_size=7)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from shortlist.exact.collapse import collapse_point
+from shortlist.pages.plots import PALETTE
+from shortlist.pages.theme import asset, embedded
 from shortlist.reproduce import explore
 from shortlist.reproduce.inline_svg import COLOURS, inline_svg
-from shortlist.pages.theme import asset, embedded
-from shortlist.pages.plots import PALETTE
 from tests.pages.browser import SCREENS, check_contrast, check_keyboard, check_width
 
 MOST = 3_000_000

@@ -10,7 +10,6 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from shortlist import testing
 from shortlist.sampling import entropy
 from shortlist.sampling.entropy import KERNEL_WORDS, SECURE, Seeded, word
-
 from tests.support import assert_law
 
 pytestmark = pytest.mark.kernel

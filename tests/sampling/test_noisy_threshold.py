@@ -8,16 +8,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.mechanisms import SparseVector
-from shortlist.sampling import noisy_threshold as module
-from shortlist.sampling.noisy_threshold import Barrier, Questions, Test, passing
-from shortlist.sampling.entropy import Seeded
 from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE
 from shortlist.exact.partial_reals import Draw, float_bounds, floor_of
-
+from shortlist.mechanisms import SparseVector
+from shortlist.sampling import noisy_threshold as module
+from shortlist.sampling.entropy import Seeded
+from shortlist.sampling.noisy_threshold import Barrier, Questions, Test, passing
 from tests.mechanisms.sparse_vector.by_formula import BELOW, patterns, transcript
-from tests.support import assert_law, full_size, sized
 from tests.sampling.test_race import coarse, without_floats
+from tests.support import assert_law, full_size, sized
 
 Test.__test__ = False
 KINDS = [("exponential", False), ("exponential", True), ("laplace", False), ("laplace", True), ("geometric", True)]

@@ -9,19 +9,18 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from shortlist.mechanisms import SparseVector
-from shortlist.sampling import noisy_threshold_batch as module
-from shortlist.sampling.noisy_threshold_batch import ManyRuns
-from shortlist.sampling.noisy_threshold import Barrier
-from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.grid import floors, step_for
 from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.exact.partial_reals import Draw
-
+from shortlist.mechanisms import SparseVector
+from shortlist.sampling import noisy_threshold_batch as module
+from shortlist.sampling.entropy import Seeded
+from shortlist.sampling.grid import floors, step_for
+from shortlist.sampling.noisy_threshold import Barrier
+from shortlist.sampling.noisy_threshold_batch import ManyRuns
 from tests.mechanisms.sparse_vector.by_formula import BELOW
-from tests.support import SIGNIFICANCE, assert_law, full_size, p_value, sized
 from tests.sampling.test_noisy_threshold import KINDS, VALUES, every, law_of, rules_of
 from tests.sampling.test_race import coarse, without_floats
+from tests.support import SIGNIFICANCE, assert_law, full_size, p_value, sized
 
 
 def runs_of(rules, values):

@@ -9,20 +9,25 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS
 from shortlist.sampling import (
     noisy_threshold as barrier,
-    subset_draw_any_noise as groups,
+)
+from shortlist.sampling import (
     skipping,
+)
+from shortlist.sampling import (
+    subset_draw_any_noise as groups,
+)
+from shortlist.sampling import (
     subset_draw_exponential as thinning,
 )
 from shortlist.sampling import subset_rejection as envelopes
 from shortlist.sampling.entropy import Seeded, word
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS
-from shortlist.sampling.threshold_runner import Runner
 from shortlist.sampling.race import SKIP_FROM
 from shortlist.sampling.race_batch import LINE, Field
 from shortlist.sampling.skipping import successes
-
+from shortlist.sampling.threshold_runner import Runner
 from tests.mechanisms.sparse_vector.by_formula import patterns
 from tests.sampling.test_noisy_threshold import KINDS as TESTED
 from tests.sampling.test_noisy_threshold import VALUES, in_batch, rules_of

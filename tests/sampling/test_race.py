@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 
 from shortlist.exact import score_intervals as contest
-from shortlist.sampling import skipping
-from shortlist.sampling import race as module
-from shortlist.sampling.entropy import Seeded
 from shortlist.exact.noise_distributions import EXPONENTIAL, KINDS
 from shortlist.exact.partial_reals import compare
 from shortlist.exact.piecewise_noise import piecewise_noise
-from shortlist.sampling.skip_schedule import make_plan
+from shortlist.sampling import race as module
+from shortlist.sampling import skipping
+from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.race import prepare, race, skip_race
 from shortlist.sampling.race_batch import race_many
-
+from shortlist.sampling.skip_schedule import make_plan
 from tests.support import SIGNIFICANCE, assert_law, full_size, histogram, p_value, sized
 
 CUSTOM = piecewise_noise([0, 1, 2], [Fraction(-1, 2), 0, -1])

@@ -9,19 +9,18 @@ import pytest
 from flint import ctx
 from scipy.stats import gumbel_r, ks_2samp, kstest, laplace
 
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
+from shortlist.exact.partial_reals import exactly, floor_of, narrowing, rounded
 from shortlist.sampling import grid as grid_module
 from shortlist.sampling import race as race_module
 from shortlist.sampling import race_batch as module
 from shortlist.sampling.additive import add_noise_to_rows
 from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.grid import FINENESS, Grid
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
-from shortlist.exact.partial_reals import exactly, floor_of, narrowing, rounded
-from shortlist.sampling.threshold_runner import Runner, best_of
 from shortlist.sampling.race_batch import LINE, Field, padded
-
-from tests.support import SIGNIFICANCE, assert_law, full_size, sized
+from shortlist.sampling.threshold_runner import Runner, best_of
 from tests.sampling.test_race import every, plackett_luce, without_floats
+from tests.support import SIGNIFICANCE, assert_law, full_size, sized
 
 LINES = {
     "none": None,

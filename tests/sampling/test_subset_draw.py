@@ -10,13 +10,15 @@ import pytest
 
 from shortlist._runs import Runs
 from shortlist.exact.class_bounds import relevant
-from shortlist.exact.subset_classes import log_sum
-from shortlist.sampling import subset_rejection as envelopes
-from shortlist.sampling import subset_draw_any_noise as groups, subset_draw_exponential as thinning, uniforms
-from shortlist.sampling.entropy import Seeded
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS
 from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.exact.ranked_subsets import ranked
+from shortlist.exact.subset_classes import log_sum
+from shortlist.sampling import subset_draw_any_noise as groups
+from shortlist.sampling import subset_draw_exponential as thinning
+from shortlist.sampling import subset_rejection as envelopes
+from shortlist.sampling import uniforms
+from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.subset_draw import (
     SubsetRace,
     envelope_of,
@@ -27,7 +29,6 @@ from shortlist.sampling.subset_draw import (
 )
 from shortlist.sampling.subset_draw_exponential import first_arrival
 from shortlist.sampling.uniforms import Stream, Uniform, is_positive, subset
-
 from tests.subset_law import counted, subset_law
 from tests.support import assert_law, full_size, histogram, sized
 

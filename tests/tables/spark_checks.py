@@ -21,7 +21,6 @@ from shortlist.tables.errors import TableError
 from tests import taint
 from tests.releases import PUBLIC, UNKNOWN
 from tests.support import sized
-
 from tests.tables.tables import counts_of, found
 from tests.tables.test_agree import LABELS, rows_of
 

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-
 from tests.tables.tables import ENGINES, TEXT, as_text, counts_of, found, source
 
 DAY = datetime.date(2024, 2, 29)

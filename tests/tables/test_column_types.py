@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 import shortlist as sl
-
 from tests.tables.tables import ENGINES, TEXT, found, source
 
 DAY = datetime.date(2024, 2, 29)

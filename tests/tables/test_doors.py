@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import shortlist as sl
 from shortlist.tables.dialect import Dialect
 from shortlist.tables.errors import TableError
-
 from tests.tables.tables import found
 
 QUICK = settings(max_examples=40, deadline=None, derandomize=True, database=None)

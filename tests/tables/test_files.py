@@ -9,7 +9,6 @@ import pytest
 
 import shortlist as sl
 from shortlist.tables.errors import TableError
-
 from tests.tables.tables import found
 
 SECRET = "Zebulon"

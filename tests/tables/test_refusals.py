@@ -17,7 +17,6 @@ import shortlist as sl
 from shortlist import Scores
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.tables.errors import TableError, in_one_sentence
-
 from tests.tables.tables import found
 
 SECRET = "Zebulon"

@@ -15,7 +15,6 @@ from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, Mechanis
 from shortlist.tables import sql
 from shortlist.tables.remote_scores import Held
 from tests.support import assert_law, full_size, sized
-
 from tests.tables.tables import source
 
 

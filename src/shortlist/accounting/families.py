@@ -11,7 +11,8 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.accounting import bounded_range, gumbel_curves as gumbel
+from shortlist.accounting import bounded_range
+from shortlist.accounting import gumbel_curves as gumbel
 from shortlist.accounting.checks import up
 from shortlist.accounting.privacy_curves import (
     ULP,

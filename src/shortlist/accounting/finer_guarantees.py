@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from shortlist.accounting import families
 from shortlist.accounting.checks import count, flag, number, orders_with_costs, up
-from shortlist.accounting.privacy_curves import Curves
 from shortlist.accounting.guarantees import Guarantee, PureDP, stored
+from shortlist.accounting.privacy_curves import Curves
 
 
 @dataclass(frozen=True, slots=True)

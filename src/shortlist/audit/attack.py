@@ -15,14 +15,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from shortlist.accounting.checks import count, number
+from shortlist.audit.black_box import default_pairs, default_size, target_of
+from shortlist.audit.encoding import Sample, together
 from shortlist.audit.events import Event, learn, proportion_bounds
 from shortlist.audit.fingerprints import fingerprint
-from shortlist.audit.encoding import Sample, together
 from shortlist.audit.jobs import Job, Notebook, Runner, batches, seed_of
-from shortlist.audit.black_box import default_pairs, default_size, target_of
 from shortlist.mechanisms import Mechanism
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
-from shortlist.accounting.checks import count, number
 
 SEARCH, LEARN = 0.2, 0.1
 """The shares of the trials that choose the neighbours, and learn the event. The rest test it."""

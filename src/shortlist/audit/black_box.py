@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from shortlist.audit.encoding import Sample, label_number, read_each, read_many
 from shortlist.audit.enumeration import Point, neighbours
 from shortlist.audit.fingerprints import fingerprint
-from shortlist.audit.encoding import Sample, label_number, read_each, read_many
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.accounting import accountant
+from shortlist.privacy import BoundedRange, Guarantee
 
 if TYPE_CHECKING:
     from flint import arb

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shortlist._files import write_text
-from shortlist.audit.events import Event
-from shortlist.audit.encoding import Sample
 from shortlist.audit.black_box import Target
+from shortlist.audit.encoding import Sample
+from shortlist.audit.events import Event
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor

@@ -15,13 +15,9 @@ from typing import Any
 
 from flint import arb, ctx, fmpq
 
-from shortlist.certified import curves
-from shortlist.audit.enumeration import TOLERANCE, Law, Point, Proof, RealLaw, alike, neighbours, prove
-from shortlist.certified.curves import NAMED, PRECISION, power, rational
-from shortlist.certified.races import best_of, gap_density, leads, ordered_law, set_law
-from shortlist.audit.set_laws import canonical, guarded, joint
 from shortlist.audit.black_box import UNKNOWN
-from shortlist.certified.transcripts import transcript_law
+from shortlist.audit.enumeration import TOLERANCE, Law, Point, Proof, RealLaw, alike, neighbours, prove
+from shortlist.audit.set_laws import canonical, guarded, joint
 from shortlist.audit.unknown_laws import (
     ballots,
     canonical_limited,
@@ -32,6 +28,10 @@ from shortlist.audit.unknown_laws import (
     stable,
 )
 from shortlist.audit.values import gumbel_values
+from shortlist.certified import curves
+from shortlist.certified.curves import NAMED, PRECISION, power, rational
+from shortlist.certified.races import best_of, gap_density, leads, ordered_law, set_law
+from shortlist.certified.transcripts import transcript_law
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,

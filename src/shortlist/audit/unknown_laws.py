@@ -13,9 +13,9 @@ from typing import Any
 from flint import arb
 
 from shortlist.audit.enumeration import Law, Point, neighbours
+from shortlist.audit.set_laws import canonical
 from shortlist.certified.curves import power, rational
 from shortlist.certified.races import choice_law, ordered_law
-from shortlist.audit.set_laws import canonical
 from shortlist.exact.stability_test import GaussianTest, LaplaceTest
 from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, LargeGap, LimitedDomainTopK, StableTopK
 from shortlist.mechanisms.large_gap.mechanism import last_rank, offsets

@@ -71,8 +71,8 @@ def _subject(name: str, k: int | None, claim: PureDP | ApproxDP) -> Any:
 
 def _proof(mechanism: Any, monotone: bool) -> Any:
     """The box, where a certified law is known and small."""
-    from shortlist.audit.prove import MAKERS, prove_mechanism
     from shortlist.audit.black_box import default_size
+    from shortlist.audit.prove import MAKERS, prove_mechanism
 
     k = getattr(mechanism, "k", 1)
     known: bool = isinstance(mechanism, tuple(MAKERS))

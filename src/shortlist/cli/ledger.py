@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from shortlist._text import csv_table, terminal_safe
-from shortlist.privacy import ZCDP, ApproxDP, Ledger, LedgerError, PureDP
 from shortlist.ledger.file import Entry
+from shortlist.privacy import ZCDP, ApproxDP, Ledger, LedgerError, PureDP
 
 app = typer.Typer(no_args_is_help=True, help="A privacy budget in a file that nobody can overdraw.")
 

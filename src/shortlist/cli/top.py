@@ -14,9 +14,9 @@ from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe
 from shortlist.choose import explained, planned
 from shortlist.cli.output import check_writable, write_picture, write_table
+from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Ledger
 from shortlist.release import Release
-from shortlist.paid_release import Booked
 from shortlist.tables.count import Progress, counted, uncounted
 from shortlist.tables.files import check_public, files_at
 from shortlist.tables.question import Question

@@ -14,10 +14,10 @@ import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.exact.exceedance_counts import circle, spectrum, with_one_above
-from shortlist.exact.weighted_scores import Crowd, Levels, gather, rounded
+from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.quadrature import Block, find_range
 from shortlist.exact.saddlepoint import Tilted, tilt
-from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.weighted_scores import Crowd, Levels, gather, rounded
 
 _AT_A_TIME = 9_000
 """Nodes x sites taken together, so that what belongs to them stays in the processor's cache."""

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shortlist.sampling.entropy import Source, word
 from shortlist.exact.noise_distributions import Noise
+from shortlist.sampling.entropy import Source, word
 
 if TYPE_CHECKING:
     from flint import arb

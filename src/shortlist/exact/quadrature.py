@@ -15,8 +15,8 @@ from itertools import pairwise
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.exact.weighted_scores import Levels
 from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.weighted_scores import Levels
 
 NEGLIGIBLE_LOG = -41.0
 """Ranges end where less than e^-41 (about 1e-18) of the mass lies beyond."""

@@ -17,9 +17,9 @@ import numpy as np
 
 from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
-from shortlist.exact.subset_classes import Classes
-from shortlist.exact.score_intervals import Contest
 from shortlist.exact.noise_distributions import GUMBEL
+from shortlist.exact.score_intervals import Contest
+from shortlist.exact.subset_classes import Classes
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask
-from shortlist.exact.weighted_scores import Crowd
 from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.weighted_scores import Crowd
 
 _LARGEST_LOG_TILT = 700.0
 

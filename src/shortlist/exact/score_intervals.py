@@ -15,9 +15,9 @@ from functools import cmp_to_key, lru_cache
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, Words
-from shortlist.sampling.entropy import Source
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import Draw, NoisyScore, compare
+from shortlist.sampling.entropy import Source
 
 ROUNDING = 2.0**-50
 """Relative error of a position: one rounded difference, one rounded factor, one product."""

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.exact.weighted_scores import Crowd, Levels, gather, rounded
-from shortlist.exact.quadrature import find_range
 from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.quadrature import find_range
+from shortlist.exact.weighted_scores import Crowd, Levels, gather, rounded
 
 _LOWEST_LOG = -1e5
 """ln 0 for our purposes: weights of either sign can be applied to it."""

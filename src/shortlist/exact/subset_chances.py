@@ -20,8 +20,8 @@ from scipy.special import eval_legendre, roots_jacobi
 
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.class_bounds import relevant
-from shortlist.exact.subset_classes import Cells, Classes, log_sum, settle
 from shortlist.exact.noise_distributions import GUMBEL, Noise
+from shortlist.exact.subset_classes import Cells, Classes, log_sum, settle
 
 TOLERANCE = 1e-9
 """Cells are cut until the bounds of their masses differ by about this share of the total, or all scores are equal."""

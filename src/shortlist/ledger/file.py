@@ -19,8 +19,8 @@ from typing import Any, Literal, Self
 from shortlist._version import version
 from shortlist.ledger.filter import CURRENCIES, ZERO, Amounts, fits, is_exact
 from shortlist.ledger.schema import INDEX, now
-from shortlist.ledger.turn import damaged
 from shortlist.ledger.terms import Terms
+from shortlist.ledger.turn import damaged
 
 MOST_ENTRIES = 2**53
 LONGEST_TERMS = 100_000

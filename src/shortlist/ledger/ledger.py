@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable
 from sqlite3 import Connection
 from typing import Self, TypeVar
 
-from shortlist.ledger import file as file
 from shortlist.accounting.checks import number
+from shortlist.accounting.guarantees import Guarantee
+from shortlist.ledger import file as file
+from shortlist.ledger.file import Entry, Origin, State
 from shortlist.ledger.filter import (
     Amounts,
     Balance,
@@ -22,14 +24,12 @@ from shortlist.ledger.filter import (
     left_of,
     refund_of,
 )
-from shortlist.accounting.guarantees import Guarantee
-from shortlist.ledger.file import Entry, Origin, State
-from shortlist.ledger.schema import check_schema, make
-from shortlist.ledger.turn import WAIT, LedgerError, damaged, in_transaction
-from shortlist.ledger.words import check_text, checked_currencies, checked_last, checked_path
 from shortlist.ledger.replay import Replay
 from shortlist.ledger.reservation import Receipt, Reservation
+from shortlist.ledger.schema import check_schema, make
 from shortlist.ledger.terms import Terms
+from shortlist.ledger.turn import WAIT, LedgerError, damaged, in_transaction
+from shortlist.ledger.words import check_text, checked_currencies, checked_last, checked_path
 
 __all__ = ["Ledger", "Receipt", "Reservation"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shortlist.ledger.filter import Balance
 from shortlist.accounting.guarantees import Guarantee
+from shortlist.ledger.filter import Balance
 
 if TYPE_CHECKING:
     from shortlist.ledger.ledger import Ledger

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from shortlist._version import version
-from shortlist.ledger.turn import LedgerError, Turn, damaged, said, unusable
 from shortlist.ledger.terms import Terms
+from shortlist.ledger.turn import LedgerError, Turn, damaged, said, unusable
 
 APPLICATION = 0x73686C74
 """Marks the file as ours: "shlt" in the header field that SQLite keeps for this."""

@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Any, Self
 
 from shortlist.accounting.checks import number
-from shortlist.ledger.filter import Amounts
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.ledger.filter import Amounts
 
 KINDS: dict[str, Callable[..., PureDP | ZCDP | ApproxDP]] = {"PureDP": PureDP, "ZCDP": ZCDP, "ApproxDP": ApproxDP}
 DIGITS = 80

@@ -1,8 +1,8 @@
 """Every mechanism, one file each."""
 
-from shortlist.mechanisms.contract import Mechanism
 from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
 from shortlist.mechanisms.canonical_limited.mechanism import CanonicalLimitedDomain
+from shortlist.mechanisms.contract import Mechanism
 from shortlist.mechanisms.exponential_gap.mechanism import ExponentialWithGap
 from shortlist.mechanisms.gaps.mechanism import MeasuredTopK, TopKWithGaps
 from shortlist.mechanisms.guarded.mechanism import GuardedTopK

@@ -18,12 +18,12 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
 from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps
-from shortlist.sampling.entropy import SECURE, Secure, Seeded, Source
 from shortlist.exact.noise_distributions import Noise, noise_named
-from shortlist.privacy import ZCDP, ApproxDP, ExPost, Guarantee, Ledger, LedgerError, PureDP
 from shortlist.ledger.filter import Currency
 from shortlist.ledger.ledger import Reservation
+from shortlist.privacy import ZCDP, ApproxDP, ExPost, Guarantee, Ledger, LedgerError, PureDP
 from shortlist.release import Release
+from shortlist.sampling.entropy import SECURE, Secure, Seeded, Source
 from shortlist.scores import Scores, as_scores
 
 Budget = PureDP | ZCDP | ApproxDP

@@ -14,9 +14,9 @@ import numpy as np
 
 from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
+from shortlist.accounting.checks import number
 from shortlist.mechanisms.contract import checked_k
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.accounting.checks import number
 from shortlist.scores import Scores
 
 DeltaBudget = ZCDP | ApproxDP

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from shortlist.planning.rounding import bound_text, chance_text, cost_text
 from shortlist.pages.plots import ACCENT, INK, PALETTE, SOFT
+from shortlist.planning.rounding import bound_text, chance_text, cost_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

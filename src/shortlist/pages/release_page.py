@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from shortlist._files import write_text
 from shortlist._text import page_safe, terminal_safe
 from shortlist._version import version
-from shortlist.privacy import ApproxDP
-from shortlist.pages.theme import page, table
 from shortlist.pages.guarantee_in_words import Odds, in_full, in_short, odds, percent
+from shortlist.pages.theme import page, table
+from shortlist.privacy import ApproxDP
 
 if TYPE_CHECKING:
     from shortlist.ledger.filter import Balance

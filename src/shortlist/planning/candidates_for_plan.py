@@ -16,8 +16,8 @@ from typing import Literal
 import numpy as np
 
 from shortlist.exact.stability_test import OptimalTest
-from shortlist.mechanisms.limited_domain.law import BarredRace, canonical_limited_domain
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
+from shortlist.mechanisms.limited_domain.law import BarredRace, canonical_limited_domain
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.planning.compare import Studied
 from shortlist.planning.goals import Goal, reached

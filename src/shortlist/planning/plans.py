@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from shortlist.accounting.checks import flag, number
 from shortlist.exact.collapse import collapse_point
 from shortlist.exact.lower_bound import least_epsilon
-from shortlist.mechanisms.contract import check_studied, checked_k
 from shortlist.mechanisms.canonical.mechanism import default_gamma
+from shortlist.mechanisms.contract import check_studied, checked_k
 from shortlist.planning.answer import MOST, Plan, PlanRow
 from shortlist.planning.candidates_for_plan import (
     CURRENCIES,
@@ -30,7 +31,6 @@ from shortlist.planning.goals import Goal, checked_goal
 from shortlist.planning.limited_domain_search import least_epsilon_of_a_list
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.planning.shapes import shaped
-from shortlist.accounting.checks import flag, number
 from shortlist.scores import Scores, as_scores
 
 LEAST = 1e-9

@@ -10,8 +10,8 @@ import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.mechanisms import CanonicalTopK, OneshotTopK, StableTopK
-from shortlist.privacy import ZCDP, ApproxDP, calibrate
 from shortlist.pages.plots import PALETTE
+from shortlist.privacy import ZCDP, ApproxDP, calibrate
 from shortlist.reproduce.data import data_file, zipf
 from shortlist.reproduce.experiment import ADAPTIVE, Columns, Experiment, Line, Result, Setting
 from shortlist.reproduce.figures import Row, canvas, columns_of, curve, legend, log_axis, name, rows_of

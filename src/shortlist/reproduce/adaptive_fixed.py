@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist.mechanisms.limited_domain.law import BarredRace, canonical_limited_domain
 from shortlist.mechanisms import LimitedDomainTopK, OneshotTopK, StableTopK
+from shortlist.mechanisms.limited_domain.law import BarredRace, canonical_limited_domain
+from shortlist.pages.plots import INK, PALETTE
 from shortlist.planning.candidates_for_plan import GAMMA
 from shortlist.planning.goals import recall_of
 from shortlist.privacy import ApproxDP, ThinnedRange
-from shortlist.pages.plots import INK, PALETTE
 from shortlist.reproduce.data import zipf
 from shortlist.reproduce.experiment import ADAPTIVE, Columns, Experiment, Line, Result, Setting, verdict
 from shortlist.reproduce.figures import Row, canvas, columns_of, curve, distinct, legend, name, rows_of

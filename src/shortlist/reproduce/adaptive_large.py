@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortlist.mechanisms.limited_domain.law import canonical_limited_domain
 from shortlist.mechanisms import OneshotTopK, StableTopK
+from shortlist.mechanisms.limited_domain.law import canonical_limited_domain
+from shortlist.pages.plots import PALETTE
 from shortlist.planning.candidates_for_plan import GAMMA
 from shortlist.planning.goals import recall_of
 from shortlist.privacy import ApproxDP
-from shortlist.pages.plots import PALETTE
 from shortlist.reproduce.adaptive_fixed import CANONICAL, COLOURS, LISTS, PUBLIC, list_recall
 from shortlist.reproduce.experiment import ADAPTIVE, Columns, Experiment, Line, Result, Setting, verdict
 from shortlist.reproduce.figures import Row, canvas, columns_of, curve, legend, log_axis, name, rows_of

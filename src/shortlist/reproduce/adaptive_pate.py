@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats
+from shortlist.pages.plots import PALETTE, SOFT
 from shortlist.pate import MultiLabelPATE
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, calibrate, compose
-from shortlist.pages.plots import PALETTE, SOFT
 from shortlist.reproduce.experiment import ADAPTIVE, Columns, Experiment, Line, Result, Setting
 from shortlist.reproduce.figures import Row, canvas, columns_of, log_axis, name, rows_of
 

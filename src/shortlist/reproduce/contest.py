@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
-from shortlist.planning.compare import Studied
 from shortlist.pages.plots import INK, PALETTE
+from shortlist.planning.compare import Studied
 
 PEELING, ONE_SHOT, JOINT = "peeling, Gumbel", "one-shot, exponential", "joint"
 PAPER, OURS, GUARDED, BOUND = "canonical, paper's loss", "canonical, gap-aware", "guarded (default)", "lower bound"

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.sampling.entropy import Source
 from shortlist.exact.noise_distributions import LAPLACE
 from shortlist.reproduce.experiment import Setting
+from shortlist.sampling.entropy import Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.mechanisms import SparseVector, TopKWithGaps
-from shortlist.sampling.entropy import Source
 from shortlist.release import Release
 from shortlist.reproduce.data import laplace, market, shuffled
 from shortlist.reproduce.experiment import FREE_GAP, Columns, Experiment, Line, Result, Setting, verdict
 from shortlist.reproduce.figures import OURS, THEIRS, Row, canvas, columns_of, curve, legend, name, rows_of
+from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores
 
 if TYPE_CHECKING:

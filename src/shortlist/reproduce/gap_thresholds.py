@@ -8,11 +8,11 @@ import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.mechanisms import SparseVector
-from shortlist.sampling.uniforms import Stream
 from shortlist.pages.plots import PALETTE
 from shortlist.reproduce.data import MARKETS, market, shuffled
 from shortlist.reproduce.experiment import FREE_GAP, Columns, Experiment, Line, Result, Setting, verdict
 from shortlist.reproduce.figures import OURS, THEIRS, Row, canvas, columns_of, curve, distinct, legend, name, rows_of
+from shortlist.sampling.uniforms import Stream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

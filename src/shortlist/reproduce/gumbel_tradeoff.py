@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortlist.privacy import GumbelDP
 from shortlist.pages.plots import PALETTE, SOFT
+from shortlist.privacy import GumbelDP
 from shortlist.reproduce.experiment import GUMBEL, Columns, Experiment, Line, Result, Setting
 from shortlist.reproduce.figures import canvas, columns_of, curve, legend, name, rows_of
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.privacy import ApproxDP, BoundedRange, GumbelDP, PureDP, calibrate
 from shortlist.pages.plots import PALETTE, SOFT
+from shortlist.privacy import ApproxDP, BoundedRange, GumbelDP, PureDP, calibrate
 from shortlist.reproduce.experiment import GUMBEL, Columns, Experiment, Line, Result, Setting
 from shortlist.reproduce.figures import canvas, columns_of, curve, legend, log_axis, name, rows_of
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shortlist.mechanisms.noisy_max.law import winner_probabilities
-from shortlist.mechanisms import NoisyMax
 from shortlist.exact.noise_distributions import GUMBEL as GUMBEL_NOISE
+from shortlist.mechanisms import NoisyMax
+from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.privacy import BoundedRange
 from shortlist.reproduce.data import shuffled, uniform, zipf
 from shortlist.reproduce.experiment import NOISY_MAX, Columns, Experiment, Line, Result, Setting, verdict

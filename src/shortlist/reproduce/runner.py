@@ -74,8 +74,8 @@ def _finish_named(folder: Path, setting: Setting, name: str) -> Record:
 
 def write_index(folder: Path) -> None:
     """The report on every record in the folder, in the order of the catalogue."""
-    from shortlist.reproduce.study_page import write_study
     from shortlist.reproduce.catalogue import EXPERIMENTS
+    from shortlist.reproduce.study_page import write_study
 
     found = [record for name in EXPERIMENTS if (record := read(folder, name)) is not None]
     write_study(folder, [record for record in found if (folder / record.figure).exists()])

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from shortlist._files import write_text
 from shortlist._version import version
+from shortlist.pages.theme import asset, page, table
 from shortlist.reproduce.explore import log_factorials, tables
 from shortlist.reproduce.inline_svg import inline_svg
-from shortlist.pages.theme import asset, page, table
 
 if TYPE_CHECKING:
     from shortlist.reproduce.experiment import Paper

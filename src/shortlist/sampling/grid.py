@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Mask
+from shortlist.exact.partial_reals import Draw, NoisyScore, Term, floor_of, rounded
 from shortlist.exact.score_intervals import FAR, ROUNDING
 from shortlist.sampling.entropy import Source
-from shortlist.exact.partial_reals import Draw, NoisyScore, Term, floor_of, rounded
 from shortlist.sampling.threshold_runner import Finish, Runner
 
 FINENESS = 20

@@ -18,15 +18,15 @@ import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.exact.class_bounds import sifted
-from shortlist.exact.subset_classes import Classes, cover, join, log_sum, rows, settle
-from shortlist.sampling.entropy import Source
-from shortlist.sampling.subset_rejection import ERROR, Envelope, stick
-from shortlist.sampling.subset_draw_any_noise import runs_of
 from shortlist.exact.noise_distributions import LN2
 from shortlist.exact.partial_reals import ball
 from shortlist.exact.ranked_subsets import Ranking
+from shortlist.exact.subset_classes import Classes, cover, join, log_sum, rows, settle
+from shortlist.sampling.entropy import Source
 from shortlist.sampling.subset_draw import envelope_of, members
+from shortlist.sampling.subset_draw_any_noise import runs_of
 from shortlist.sampling.subset_draw_exponential import after, first_arrival
+from shortlist.sampling.subset_rejection import ERROR, Envelope, stick
 from shortlist.sampling.uniforms import Stream, Uniform
 
 if TYPE_CHECKING:

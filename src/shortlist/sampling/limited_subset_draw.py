@@ -22,8 +22,8 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
 from shortlist.exact.binomials import log_choose
-from shortlist.sampling.entropy import Source
 from shortlist.exact.partial_reals import ball, rounded
+from shortlist.sampling.entropy import Source
 from shortlist.sampling.proportional_draw import Shares, shares
 from shortlist.sampling.uniforms import Stream, subset
 

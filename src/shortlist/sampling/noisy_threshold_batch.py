@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Mask, Values, Words
-from shortlist.sampling.noisy_threshold import SLACK, Barrier, Test, scaled
-from shortlist.sampling.entropy import Source
-from shortlist.sampling.grid import floors, step_for
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import Draw, rounded
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.grid import floors, step_for
+from shortlist.sampling.noisy_threshold import SLACK, Barrier, Test, scaled
 from shortlist.sampling.skipping import CHUNK
 
 

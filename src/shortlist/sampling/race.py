@@ -16,10 +16,10 @@ from typing import Literal
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, Words
-from shortlist.exact.score_intervals import Contest, kth_largest, ranking
-from shortlist.sampling.entropy import Source
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import NoisyScore, Term, nearest_float
+from shortlist.exact.score_intervals import Contest, kth_largest, ranking
+from shortlist.sampling.entropy import Source
 from shortlist.sampling.skip_schedule import block_size, make_plan
 from shortlist.sampling.skipping import CHUNK, Plan
 

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Mask, Values
+from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.score_intervals import kth_largest, ranking
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.grid import Grid, Noisy, Runners
-from shortlist.exact.noise_distributions import Noise
-from shortlist.sampling.threshold_runner import Finish as Exact
-from shortlist.sampling.threshold_runner import Runner, how_many_above
 from shortlist.sampling.race import SKIP_FROM, Finish, prepare
 from shortlist.sampling.skipping import CHUNK
+from shortlist.sampling.threshold_runner import Finish as Exact
+from shortlist.sampling.threshold_runner import Runner, how_many_above
 
 T = TypeVar("T", np.int64, np.float64)
 

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices
-from shortlist.exact.score_intervals import FAR, ROUNDING, ranking
-from shortlist.sampling.entropy import Source
 from shortlist.exact.noise_distributions import GUMBEL, RELATIVE_ERROR
 from shortlist.exact.partial_reals import Draw, NoisyScore, rounded
-from shortlist.sampling.threshold_runner import best_of
+from shortlist.exact.score_intervals import FAR, ROUNDING, ranking
+from shortlist.sampling.entropy import Source
 from shortlist.sampling.skipping import CHUNK
+from shortlist.sampling.threshold_runner import best_of
 from shortlist.sampling.uniforms import Stream, many_below
 
 

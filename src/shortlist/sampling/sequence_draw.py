@@ -14,9 +14,9 @@ from functools import cache, cached_property
 from math import prod
 from typing import TYPE_CHECKING
 
+from shortlist.exact.partial_reals import ball
 from shortlist.exact.sequence_classes import Ladder
 from shortlist.sampling.entropy import Source
-from shortlist.exact.partial_reals import ball
 from shortlist.sampling.proportional_draw import Shares, shares
 from shortlist.sampling.uniforms import Stream
 

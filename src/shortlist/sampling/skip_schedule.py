@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.exact.noise_distributions import LN2, Noise
+from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.sampling.skipping import LEVELS, Batch, Plan
 
 OPEN = 5

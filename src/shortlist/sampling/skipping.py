@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Words
-from shortlist.exact.score_intervals import Contest
-from shortlist.sampling.entropy import Source
 from shortlist.exact.noise_distributions import LN2
 from shortlist.exact.partial_reals import failures_before_success
+from shortlist.exact.score_intervals import Contest
+from shortlist.sampling.entropy import Source
 
 LEVELS = np.array([0, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 26, 40])
 CHUNK = 1 << 15

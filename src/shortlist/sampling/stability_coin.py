@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from shortlist._arrays import Indices, Mask
+from shortlist.exact.partial_reals import exactly
 from shortlist.exact.stability_test import StabilityTest
 from shortlist.sampling.entropy import Source
-from shortlist.exact.partial_reals import exactly
 from shortlist.sampling.uniforms import Stream, Uniform, is_positive
 
 WORDS = 1 << 64

@@ -9,12 +9,12 @@ from functools import partial
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist.sampling.entropy import Source
-from shortlist.sampling.subset_rejection import WIDTH, Envelope, Loss, accepted, prepare
-from shortlist.sampling.subset_draw_any_noise import Groups, runs_of
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.ranked_subsets import Ranking
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.subset_draw_any_noise import Groups, runs_of
 from shortlist.sampling.subset_draw_exponential import first_arrival
+from shortlist.sampling.subset_rejection import WIDTH, Envelope, Loss, accepted, prepare
 from shortlist.sampling.uniforms import Stream, Uniform, subset
 
 Class = tuple[int, int] | None

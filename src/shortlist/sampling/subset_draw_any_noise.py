@@ -18,10 +18,10 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist._runs import Runs
 from shortlist.exact.binomials import log_run
-from shortlist.exact.subset_classes import ROUNDING, Classes
-from shortlist.sampling.subset_rejection import Loss, position, stick
 from shortlist.exact.noise_distributions import LN2, Noise, log_uniform
 from shortlist.exact.partial_reals import ball
+from shortlist.exact.subset_classes import ROUNDING, Classes
+from shortlist.sampling.subset_rejection import Loss, position, stick
 from shortlist.sampling.uniforms import Stream, Uniform, is_positive
 
 if TYPE_CHECKING:

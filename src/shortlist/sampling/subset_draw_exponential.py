@@ -13,8 +13,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from shortlist.sampling.subset_rejection import ERROR, Envelope, Proposal, accepted
 from shortlist.exact.partial_reals import ball
+from shortlist.sampling.subset_rejection import ERROR, Envelope, Proposal, accepted
 from shortlist.sampling.uniforms import Lazy, Stream, Uniform, is_positive
 
 if TYPE_CHECKING:

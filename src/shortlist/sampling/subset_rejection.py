@@ -24,8 +24,8 @@ import numpy as np
 from shortlist._arrays import Indices
 from shortlist.exact.binomials import ULPS, one_log_choose
 from shortlist.exact.class_bounds import others, relevant
-from shortlist.exact.subset_classes import Cells, Classes, cover, join
 from shortlist.exact.partial_reals import ball
+from shortlist.exact.subset_classes import Cells, Classes, cover, join
 from shortlist.sampling.uniforms import Exact, Stream, Uniform, is_positive
 
 if TYPE_CHECKING:

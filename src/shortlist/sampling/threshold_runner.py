@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shortlist._arrays import Floats, Indices, Words
-from shortlist.sampling.entropy import Source, word
 from shortlist.exact.noise_distributions import GUMBEL, RELATIVE_ERROR, Noise
 from shortlist.exact.partial_reals import Draw, Term, is_positive
+from shortlist.sampling.entropy import Source, word
 
 if TYPE_CHECKING:
     from flint import arb

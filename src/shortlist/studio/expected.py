@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from shortlist.privacy import ApproxDP
-from shortlist.studio.planner import Planner
 from shortlist.studio.form import Plan
+from shortlist.studio.planner import Planner
 
 MOST_ITEMS = 20_000
 """Counts beyond these are far behind the top, and would only take time."""

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from shortlist.choose import planned
-from shortlist.mechanisms import Mechanism
-from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.ledger.filter import Balance
+from shortlist.mechanisms import Mechanism
 from shortlist.pages.release_page import spent_share
+from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
 from shortlist.tables.files import check_public, rows_of_file
 

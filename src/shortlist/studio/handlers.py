@@ -12,10 +12,10 @@ from shortlist.pages.guarantee_in_words import in_short, odds, percent
 from shortlist.pages.release_page import spent_share
 from shortlist.studio.expected import expected
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
+from shortlist.studio.form import Plan, Question, ledger_facts, new_ledger
 from shortlist.studio.limits import BusyError, Limits
 from shortlist.studio.page import studio_page
 from shortlist.studio.planner import Planner
-from shortlist.studio.form import Plan, Question, ledger_facts, new_ledger
 from shortlist.studio.work import Job, Work
 
 Answer = tuple[int, str, bytes, str]

@@ -22,8 +22,8 @@ from socketserver import TCPServer
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from shortlist.studio.handlers import Answers
 from shortlist.studio.folder import Folder
+from shortlist.studio.handlers import Answers
 from shortlist.studio.limits import BusyError, Connections, Limits
 from shortlist.studio.work import SAID
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from shortlist._text import csv_table
 from shortlist.choose import explained
+from shortlist.pages.release_page import release_page
+from shortlist.paid_release import Booked
 from shortlist.privacy import BudgetExceeded, Ledger, LedgerError
 from shortlist.release import Release
-from shortlist.pages.release_page import release_page
 from shortlist.studio.folder import Folder
 from shortlist.studio.form import Plan, Question
-from shortlist.paid_release import Booked
 from shortlist.tables.count import counted, uncounted
 from shortlist.tables.question import Question as Columns
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from shortlist._reading import checked_flag
 from shortlist.scores import Scores
-from shortlist.tables.remote_scores import Engine, Held, Uncounted
 from shortlist.tables.question import Question
+from shortlist.tables.remote_scores import Engine, Held, Uncounted
 
 Progress = Callable[[float], None]
 """Told the share of the work that is done, from 0 to 1."""

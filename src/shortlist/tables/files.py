@@ -18,10 +18,10 @@ from shortlist._files import spill_folder
 from shortlist._imports import IMPORTS
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
-from shortlist.tables.dialect import MARK, Dialect, read
 from shortlist.tables.column_types import kind_of
-from shortlist.tables.question import Question
+from shortlist.tables.dialect import MARK, Dialect, read
 from shortlist.tables.errors import TableError, in_one_sentence
+from shortlist.tables.question import Question
 
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet",

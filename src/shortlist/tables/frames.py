@@ -10,13 +10,13 @@ import narwhals as nw
 import numpy as np
 
 from shortlist._reading import FRAMES, Frame, FrameKind
-from shortlist.tables.candidates import known_rows
-from shortlist.tables.columns import check_types, declared_types, kept_rows, names_of
-from shortlist.tables.remote_scores import Place
-from shortlist.tables.column_types import Row
-from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
-from shortlist.tables.errors import in_one_sentence
 from shortlist.frames import own_frame
+from shortlist.tables.candidates import known_rows
+from shortlist.tables.column_types import Row
+from shortlist.tables.columns import check_types, declared_types, kept_rows, names_of
+from shortlist.tables.errors import in_one_sentence
+from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
+from shortlist.tables.remote_scores import Place
 
 WRONG = "the frame cannot be counted"
 

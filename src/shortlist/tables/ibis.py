@@ -10,12 +10,12 @@ from typing import Any
 import ibis
 
 from shortlist._reading import Frame
-from shortlist.tables.candidates import known_rows
-from shortlist.tables.remote_scores import Place
-from shortlist.tables.column_types import FIRST, LAST, Kind, as_text, check_user, item_kind, kind_of
-from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
-from shortlist.tables.errors import TableError, in_one_sentence
 from shortlist.frames import own_frame
+from shortlist.tables.candidates import known_rows
+from shortlist.tables.column_types import FIRST, LAST, Kind, as_text, check_user, item_kind, kind_of
+from shortlist.tables.errors import TableError, in_one_sentence
+from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
+from shortlist.tables.remote_scores import Place
 
 WRONG = "the Ibis table cannot be counted"
 TYPES: dict[Kind, str] = {

@@ -6,11 +6,11 @@ import contextlib
 import weakref
 from typing import Any
 
+from shortlist.frames import own_frame
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
-from shortlist.tables.question import Question
 from shortlist.tables.errors import fresh, in_one_sentence
-from shortlist.frames import own_frame
+from shortlist.tables.question import Question
 
 
 def count_relation(relation: Any, question: Question, candidates: object) -> sql.Counts:

@@ -12,8 +12,8 @@ from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
 from shortlist._reading import Frame
+from shortlist.frames import own_frame
 from shortlist.tables.candidates import known_rows
-from shortlist.tables.remote_scores import Place
 from shortlist.tables.column_types import (
     FIRST,
     LAST,
@@ -25,9 +25,9 @@ from shortlist.tables.column_types import (
     item_kind,
     kind_of,
 )
-from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 from shortlist.tables.errors import in_one_sentence
-from shortlist.frames import own_frame
+from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
+from shortlist.tables.remote_scores import Place
 
 WRONG = "the Spark DataFrame cannot be counted"
 TYPES: dict[Kind, str] = {"text": "string", "integer": "bigint", "boolean": "boolean", "date": "date"}

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from shortlist._reading import Frame
-from shortlist.tables.remote_scores import Place
 from shortlist.tables.column_types import FIRST, LAST, Kind, Row, as_text, check_user, is_float, is_number, item_kind
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
+from shortlist.tables.remote_scores import Place
 
 Run = Callable[[str], list[Any]]
 """Runs one statement in the engine and returns its rows."""

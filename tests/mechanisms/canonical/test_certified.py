@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from shortlist.audit.enumeration import alike
-from shortlist.mechanisms.noisy_max.law import winner_probabilities
-from shortlist.mechanisms import CanonicalTopK
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS
 from shortlist.exact.piecewise_noise import piecewise_noise
-
-from tests.subset_law import subset_law
+from shortlist.mechanisms import CanonicalTopK
+from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from tests.audit.box import shifts
+from tests.subset_law import subset_law
 
 CUSTOM = piecewise_noise([0, 1, 2], [-0.5, 0, -1])
 ALL = [*KINDS.values(), CUSTOM]

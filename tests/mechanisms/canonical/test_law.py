@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from shortlist.exact import subset_chances
-from shortlist.mechanisms.canonical.law import inclusion_probabilities, number_correct, quality, success_bounds
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
 from shortlist.exact.quality import good_ranks, great_ranks
+from shortlist.exact.ranked_subsets import ranked
 from shortlist.exact.subset_chances import chances, covered
 from shortlist.exact.subset_classes import Classes, log_sum
 from shortlist.mechanisms import CanonicalTopK
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
-from shortlist.exact.ranked_subsets import ranked
-
+from shortlist.mechanisms.canonical.law import inclusion_probabilities, number_correct, quality, success_bounds
 from tests.subset_law import subset_law
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"

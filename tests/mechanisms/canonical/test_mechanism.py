@@ -14,7 +14,6 @@ from shortlist import ZCDP, ApproxDP, PureDP, Scores
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.mechanisms.canonical.mechanism import NOTHING, default_gamma
 from shortlist.privacy import BoundedRange
-
 from tests.subset_law import counted, subset_law
 from tests.support import assert_law, full_size, sized
 

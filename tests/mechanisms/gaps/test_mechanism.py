@@ -10,7 +10,6 @@ from shortlist import ApproxDP, PureDP, Scores
 from shortlist.mechanisms import ExponentialWithGap, HybridTopK, MeasuredTopK, SparseVector, TopKWithGaps
 from shortlist.mechanisms.exponential_gap.mechanism import p_value_of
 from shortlist.privacy import ZCDP
-
 from tests.support import assert_law, full_size, sized
 
 GAPPED = [TopKWithGaps, MeasuredTopK]

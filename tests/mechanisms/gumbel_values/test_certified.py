@@ -11,7 +11,6 @@ from shortlist.audit.values import Clocks
 from shortlist.mechanisms import GumbelTopKValues
 from shortlist.privacy import GumbelDP
 from shortlist.scores import Scores
-
 from tests.support import full_size, sized
 
 BOXES = {1: {"d": 3, "top": 1}, 2: {"d": 3, "top": 1}, 3: {"d": 4, "top": 0}}

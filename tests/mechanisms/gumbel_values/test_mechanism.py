@@ -7,12 +7,11 @@ import pytest
 
 import shortlist as sl
 from shortlist import Scores
+from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.mechanisms import GumbelTopKValues
 from shortlist.mechanisms.gumbel_values.mechanism import EULER
-from shortlist.sampling.additive import add_noise
-from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.privacy import ZCDP, ApproxDP, GumbelDP, PureDP
-
+from shortlist.sampling.additive import add_noise
 from tests.support import assert_law, full_size, sized
 
 BUDGET = ApproxDP(1.0, 1e-5)

@@ -9,7 +9,6 @@ import shortlist as sl
 from shortlist import PureDP, Scores
 from shortlist.mechanisms import HybridSparseVector, HybridTopK
 from shortlist.privacy import ZCDP, ExPost
-
 from tests.support import assert_law, full_size, sized
 
 HYBRIDS = [HybridTopK, HybridSparseVector]

@@ -10,9 +10,8 @@ import shortlist as sl
 from shortlist import PureDP, Scores
 from shortlist.exact import sequence_classes as laws
 from shortlist.mechanisms import JointTopK
-from shortlist.sampling import proportional_draw as shares
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
-
+from shortlist.sampling import proportional_draw as shares
 from tests.support import assert_law
 
 

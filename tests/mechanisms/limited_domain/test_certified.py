@@ -11,7 +11,6 @@ import pytest
 
 from shortlist.exact.unknown_domain_thresholds import canonical_offset, dummies, exponential_offset
 from shortlist.privacy import ThinnedRange
-
 from tests.mechanisms.limited_domain.by_formula import canonical_law, exponential_law, gumbel_law, neighbours, worst
 
 TINY = 1e-9

@@ -13,7 +13,6 @@ from shortlist.exact.unknown_domain_thresholds import GRID, canonical_offset, du
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
 from shortlist.mechanisms.unknown_domain import head, listing
 from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange
-
 from tests.mechanisms.limited_domain.by_formula import canonical_law, exponential_law, gumbel_law
 from tests.support import assert_law, full_size, sized
 

@@ -8,12 +8,11 @@ from scipy.stats import norm
 
 import shortlist as sl
 from shortlist import ApproxDP, Ledger, PureDP, Scores
-from shortlist.mechanisms.noisy_max.law import winner_probabilities
+from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.mechanisms.noisy_max.gaussian import gaussian_rate
-from shortlist.exact.gaussian_noise import GAUSSIAN
+from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.privacy import ZCDP
-
 from tests.support import assert_law, histogram
 
 BUDGET = ApproxDP(1.0, 0.01)

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS, LAPLACE, LOGISTIC
 from shortlist.exact.piecewise_noise import piecewise_noise
+from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from tests.mechanisms.by_force import inclusion, set_probabilities
 from tests.support import full_size, sized
 

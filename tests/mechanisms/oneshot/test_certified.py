@@ -10,10 +10,10 @@ from shortlist import PureDP
 from shortlist.audit.enumeration import Law, alike, neighbours, prove
 from shortlist.certified.curves import custom
 from shortlist.certified.races import choice_law, gap_density, guarded_choice, ordered_law, set_law
-from shortlist.mechanisms.noisy_max.law import winner_probabilities
-from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.exact.noise_distributions import KINDS
 from shortlist.exact.piecewise_noise import piecewise_noise
+from shortlist.mechanisms import NoisyMax, OneshotTopK
+from shortlist.mechanisms.noisy_max.law import winner_probabilities
 
 every = pytest.mark.parametrize("noise", list(KINDS))
 kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])

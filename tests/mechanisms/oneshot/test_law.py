@@ -8,6 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
+from shortlist.exact.piecewise_noise import piecewise_noise
+from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.mechanisms.oneshot.law import (
     great_good,
     inclusion_probabilities,
@@ -16,9 +19,6 @@ from shortlist.mechanisms.oneshot.law import (
     right_probability,
     within_ranks,
 )
-from shortlist.mechanisms.noisy_max.law import winner_probabilities
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
-from shortlist.exact.piecewise_noise import piecewise_noise
 from tests.laws import by_force
 from tests.support import full_size, sized
 

@@ -11,11 +11,10 @@ import pytest
 
 import shortlist as sl
 from shortlist import PureDP, Scores
-from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.exact.noise_distributions import KINDS
 from shortlist.exact.piecewise_noise import piecewise_noise
+from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.privacy import BoundedRange
-
 from tests.support import assert_law, full_size, histogram, sized
 
 every = pytest.mark.parametrize("noise", list(KINDS))

@@ -8,7 +8,6 @@ from math import exp, log
 import pytest
 
 from shortlist.exact.stability_test import GaussianTest, quantile_above
-
 from tests.mechanisms.stable.test_certified import chances, renyi, sorted_sets
 
 DELTA = 1e-3

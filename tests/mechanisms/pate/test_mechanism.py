@@ -8,7 +8,6 @@ from shortlist import ApproxDP, BudgetExceeded, Ledger
 from shortlist.mechanisms import StableTopK
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import ZCDP, BoundedRange, RenyiDP, compose
-
 from tests.mechanisms.stable.test_certified import chances, sorted_sets
 from tests.processes import finish, start
 from tests.support import assert_law

@@ -6,12 +6,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from shortlist.mechanisms import SparseVector
 from shortlist.exact.noise_distributions import EXPONENTIAL
-
-from tests.support import full_size, sized
+from shortlist.mechanisms import SparseVector
 from tests.audit.box import shifts
 from tests.mechanisms.sparse_vector.by_formula import BELOW, One, nodes, patterns, the_tests, threshold_law, transcript
+from tests.support import full_size, sized
 
 kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
 every = pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])

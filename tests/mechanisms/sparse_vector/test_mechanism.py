@@ -17,9 +17,8 @@ import shortlist as sl
 from shortlist import PureDP, Scores
 from shortlist.estimates import Answer
 from shortlist.mechanisms import SparseVector
-from shortlist.sampling import noisy_threshold as barrier
 from shortlist.privacy import ZCDP, ApproxDP, ExPost
-
+from shortlist.sampling import noisy_threshold as barrier
 from tests.support import assert_law, full_size, sized
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from flint import ctx
 
 from shortlist.audit import audit
-from shortlist.audit.enumeration import Law, Point, prove
+from shortlist.audit.black_box import target_of
 from shortlist.audit.broken import accounting, selection, sets, thresholds
 from shortlist.audit.broken.entry import Broken
+from shortlist.audit.enumeration import Law, Point, prove
 from shortlist.certified.curves import PRECISION
-from shortlist.audit.black_box import target_of
 
 CATALOGUE: tuple[Broken, ...] = (*thresholds.ENTRIES, *selection.ENTRIES, *sets.ENTRIES, *accounting.ENTRIES)
 CONFIDENCE = 0.999_999

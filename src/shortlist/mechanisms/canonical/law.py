@@ -17,10 +17,10 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask
 from shortlist.exact.binomials import log_choose, log_run
-from shortlist.exact.quality import Quality, good_ranks, great_ranks
-from shortlist.exact.subset_chances import CHUNK, Chances, chances, top_bounds
 from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.quality import Quality, good_ranks, great_ranks
 from shortlist.exact.ranked_subsets import Ranking
+from shortlist.exact.subset_chances import CHUNK, Chances, chances, top_bounds
 
 NEGLIGIBLE = 1e-15
 """Cells whose chances add up to less than this are not looked into."""

@@ -15,7 +15,10 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
 from shortlist._runs import Runs
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
+from shortlist.exact.partial_reals import rounded
 from shortlist.exact.quality import Quality
+from shortlist.exact.ranked_subsets import Ranking, ranked
 from shortlist.mechanisms.contract import (
     Budget,
     Mechanism,
@@ -29,12 +32,9 @@ from shortlist.mechanisms.contract import (
     store_budget,
 )
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
-from shortlist.sampling.entropy import Source
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
-from shortlist.exact.partial_reals import rounded
-from shortlist.exact.ranked_subsets import Ranking, ranked
-from shortlist.sampling.subset_draw import prepare_subsets
 from shortlist.privacy import ApproxDP, BoundedRange, Guarantee, PureDP
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.subset_draw import prepare_subsets
 from shortlist.scores import Scores
 
 Loss = Literal["gap-aware", "paper"]

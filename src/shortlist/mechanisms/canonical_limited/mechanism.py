@@ -20,9 +20,9 @@ from shortlist.mechanisms.contract import (
 )
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import DeltaBudget, check_counts, checked_limit, listing, store_delta_budget
+from shortlist.privacy import ZCDP, Guarantee, ThinnedRange
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.limited_subset_draw import LimitedSets
-from shortlist.privacy import ZCDP, Guarantee, ThinnedRange
 from shortlist.scores import Scores
 
 if TYPE_CHECKING:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from shortlist.exact.noise_distributions import GUMBEL
+from shortlist.exact.partial_reals import rounded
 from shortlist.mechanisms.contract import (
     Draws,
     Mechanism,
@@ -21,12 +23,10 @@ from shortlist.mechanisms.contract import (
     checked_source,
     checked_work,
 )
+from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.entropy import Source
-from shortlist.exact.noise_distributions import GUMBEL
-from shortlist.exact.partial_reals import rounded
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import Field
-from shortlist.privacy import Guarantee, PureDP
 from shortlist.scores import Scores
 
 NOTE = (

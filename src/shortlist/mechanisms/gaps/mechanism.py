@@ -14,6 +14,8 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.estimates import ChainedGaps, best_linear
+from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
+from shortlist.exact.partial_reals import rounded
 from shortlist.mechanisms.contract import (
     Draws,
     Mechanism,
@@ -26,13 +28,11 @@ from shortlist.mechanisms.contract import (
     checked_source,
     checked_work,
 )
+from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.additive import add_noise, add_noise_to_rows
 from shortlist.sampling.entropy import Source
-from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
-from shortlist.exact.partial_reals import rounded
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import Field, Rows
-from shortlist.privacy import Guarantee, PureDP
 from shortlist.scores import Scores
 
 DEVIATIONS = {EXPONENTIAL.name: 1.0, LAPLACE.name: sqrt(2.0)}

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from shortlist._arrays import Floats, Mask
-from shortlist.mechanisms.oneshot.law import inclusion_probabilities, number_correct, right_probability, within_ranks
+from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.exact.quality import Quality, good_ranks, great_ranks
 from shortlist.exact.subset_chances import Chances, covered, log_integral, survival_of, thinned
 from shortlist.exact.subset_classes import Classes
-from shortlist.exact.noise_distributions import EXPONENTIAL
+from shortlist.mechanisms.oneshot.law import inclusion_probabilities, number_correct, right_probability, within_ranks
 
 PANELS = 40
 """Panels of one nat below the end of the integrals: what lies below them is less than e^-40."""

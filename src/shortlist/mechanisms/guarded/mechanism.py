@@ -16,6 +16,10 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
 from shortlist._runs import Runs
+from shortlist.exact.noise_distributions import EXPONENTIAL
+from shortlist.exact.ranked_subsets import Ranking, ranked
+from shortlist.exact.score_intervals import Contest
+from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
 from shortlist.mechanisms.contract import (
     Budget,
     Draws,
@@ -28,15 +32,11 @@ from shortlist.mechanisms.contract import (
     checked_source,
     store_budget,
 )
-from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
-from shortlist.exact.score_intervals import Contest
+from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.guarded_draw import Guard, guarded
-from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.sampling.race import race
-from shortlist.exact.ranked_subsets import Ranking, ranked
 from shortlist.sampling.race_batch import race_many
-from shortlist.privacy import Guarantee, PureDP
 from shortlist.scores import Scores
 
 if TYPE_CHECKING:

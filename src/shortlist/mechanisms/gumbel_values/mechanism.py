@@ -11,6 +11,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from shortlist.exact.noise_distributions import GUMBEL
+from shortlist.exact.partial_reals import rounded
 from shortlist.mechanisms.contract import (
     Draws,
     Mechanism,
@@ -21,12 +23,10 @@ from shortlist.mechanisms.contract import (
     checked_source,
     checked_work,
 )
+from shortlist.privacy import ApproxDP, GumbelDP, calibrate
 from shortlist.sampling.entropy import Source
-from shortlist.exact.noise_distributions import GUMBEL
-from shortlist.exact.partial_reals import rounded
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import Field
-from shortlist.privacy import ApproxDP, GumbelDP, calibrate
 from shortlist.scores import Scores
 
 EULER = 0.5772156649015329

@@ -10,7 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
+from shortlist.accounting.checks import number
 from shortlist.estimates import ChainedGaps, ThresholdGaps
+from shortlist.exact.noise_distributions import EXPONENTIAL
+from shortlist.exact.partial_reals import nearest_float, rounded
+from shortlist.ledger.filter import Currency
 from shortlist.mechanisms.contract import (
     Draws,
     Mechanism,
@@ -26,15 +30,11 @@ from shortlist.mechanisms.contract import (
 )
 from shortlist.mechanisms.sparse_vector.mechanism import gap_law, least_variance_share
 from shortlist.mechanisms.sparse_vector.stream import ex_post
+from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.entropy import Source
-from shortlist.exact.noise_distributions import EXPONENTIAL
-from shortlist.exact.partial_reals import nearest_float, rounded
-from shortlist.sampling.threshold_runner import Finish, Runner, difference, how_many_above
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import LINE, Field, Rows, padded
-from shortlist.privacy import Guarantee, PureDP
-from shortlist.accounting.checks import number
-from shortlist.ledger.filter import Currency
+from shortlist.sampling.threshold_runner import Finish, Runner, difference, how_many_above
 from shortlist.scores import Scores
 
 ENDED = "the threshold ended the list: the last gap is the lead over the threshold, noise included"

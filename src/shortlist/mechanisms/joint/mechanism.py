@@ -31,9 +31,9 @@ from shortlist.mechanisms.contract import (
     store_budget,
 )
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.sequence_draw import Sequences
-from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.scores import Scores, as_scores
 
 

@@ -22,9 +22,9 @@ from shortlist.mechanisms.contract import (
 )
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import check_counts, checked_limit, sorted_counts
+from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.rationals import rational_winners
-from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.scores import Scores
 
 Regularizer = Sequence[float] | Callable[[int], float]

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from shortlist._arrays import Indices
+from shortlist.accounting.checks import number, up
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.unknown_domain_thresholds import dummies, exponential_offset
+from shortlist.ledger.filter import Currency
 from shortlist.mechanisms.contract import (
     Mechanism,
     Outcome,
@@ -33,14 +36,11 @@ from shortlist.mechanisms.unknown_domain import (
     part_of,
     store_delta_budget,
 )
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
 from shortlist.sampling.entropy import Source
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
-from shortlist.sampling.threshold_runner import Runner, best_of, how_many_above
 from shortlist.sampling.race import race
 from shortlist.sampling.race_batch import LINE, Field, padded
-from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
-from shortlist.accounting.checks import number, up
-from shortlist.ledger.filter import Currency
+from shortlist.sampling.threshold_runner import Runner, best_of, how_many_above
 from shortlist.scores import Scores
 
 if TYPE_CHECKING:

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
+from shortlist.exact.gaussian_noise import GAUSSIAN
+from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.mechanisms.contract import (
     Outcome,
     check_known_candidates,
@@ -19,13 +22,10 @@ from shortlist.mechanisms.contract import (
     checked_work,
 )
 from shortlist.mechanisms.unknown_domain import part_of
-from shortlist.exact.score_intervals import Contest, kth_largest
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, calibrate
 from shortlist.sampling.entropy import Source
-from shortlist.exact.gaussian_noise import GAUSSIAN
-from shortlist.exact.noise_distributions import Noise
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import race_many
-from shortlist.privacy import ZCDP, ApproxDP, Guarantee, calibrate
 from shortlist.scores import Scores, as_scores
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shortlist._arrays import Floats, Indices
+from shortlist.exact.noise_distributions import Noise
 from shortlist.mechanisms.contract import Mechanism, Outcome, checked_noise, store_budget, stored_budget
 from shortlist.mechanisms.noisy_max.gaussian import GaussianMax, gaussian_max
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
-from shortlist.sampling.entropy import Source
-from shortlist.exact.noise_distributions import Noise
-from shortlist.sampling.race import Work
 from shortlist.privacy import Guarantee
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.race import Work
 from shortlist.scores import Scores
 
 if TYPE_CHECKING:

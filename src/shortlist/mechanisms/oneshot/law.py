@@ -17,8 +17,9 @@ import math
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.exact.weighted_scores import crowd_of, gather
+from shortlist.exact.best_loser import coefficients, correct_in, included_in, threshold_range
 from shortlist.exact.distinct_scores import Items, checked_k, checked_scores, items_of
+from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.quadrature import blocks, refined
 from shortlist.exact.quality import Quality, good_ranks, great_ranks
 from shortlist.exact.separation_integral import (
@@ -29,8 +30,7 @@ from shortlist.exact.separation_integral import (
     seen_below,
     separation_range,
 )
-from shortlist.exact.best_loser import coefficients, correct_in, included_in, threshold_range
-from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.weighted_scores import crowd_of, gather
 
 ERROR = 1e-9
 """Doubling the nodes a last time changed the value by at most this, so that its own error is far smaller."""

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
+from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.mechanisms.contract import (
     Budget,
     Mechanism,
@@ -27,12 +29,10 @@ from shortlist.mechanisms.contract import (
     store_budget,
     stored_budget,
 )
-from shortlist.exact.score_intervals import Contest, kth_largest
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.sampling.entropy import Source
-from shortlist.exact.noise_distributions import Noise
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import race_many
-from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.scores import Scores
 
 if TYPE_CHECKING:

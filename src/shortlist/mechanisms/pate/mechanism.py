@@ -17,15 +17,15 @@ import numpy as np
 from shortlist._arrays import Indices
 from shortlist._process import this_process
 from shortlist._reading import attempt
+from shortlist.accounting.checks import count, number, up
 from shortlist.exact.stability_test import GaussianTest, quantile_above, rate_below
 from shortlist.mechanisms.contract import Draws, check_ledger, checked_draws, checked_source
 from shortlist.mechanisms.large_gap.mechanism import Regularizer, large_gaps, offsets, store_ranks
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK, epsilon_of_a_round
 from shortlist.mechanisms.stable.mechanism import certified_sets
 from shortlist.mechanisms.unknown_domain import LEAST_DELTA, part_of, sorted_counts
-from shortlist.sampling.entropy import Source
 from shortlist.privacy import ZCDP, ApproxDP, Balance, BoundedRange, BudgetExceeded, Guarantee, Ledger, compose
-from shortlist.accounting.checks import count, number, up
+from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores
 
 UNIT = "training record (replaces one teacher's votes)"

@@ -11,7 +11,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shortlist._reading import checked_flag
+from shortlist.accounting.checks import number
 from shortlist.estimates import GapLaw, GapNoise, ThresholdGaps, geometric_mean
+from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
+from shortlist.exact.partial_reals import rounded
+from shortlist.ledger.filter import Currency
 from shortlist.mechanisms.contract import (
     Draws,
     Mechanism,
@@ -26,14 +30,10 @@ from shortlist.mechanisms.contract import (
     checked_threshold,
 )
 from shortlist.mechanisms.sparse_vector.stream import Branch, Rules, Stream, ex_post
-from shortlist.sampling.noisy_threshold_batch import ManyRuns
-from shortlist.sampling.noisy_threshold import Barrier, Test, passing
-from shortlist.sampling.entropy import Source
-from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
-from shortlist.exact.partial_reals import rounded
 from shortlist.privacy import Guarantee, Ledger, PureDP
-from shortlist.accounting.checks import number
-from shortlist.ledger.filter import Currency
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.noisy_threshold import Barrier, Test, passing
+from shortlist.sampling.noisy_threshold_batch import ManyRuns
 from shortlist.scores import Number, Scores, as_scores, exact_sensitivities
 
 NOTE = "in the order of the questions; gaps are to the threshold, noise included; lower_bound(confidence) has a caveat"

@@ -12,14 +12,14 @@ from typing import NoReturn, Self
 import numpy as np
 
 from shortlist._process import this_process
-from shortlist.estimates import BELOW, Answer, BranchName, GapLaw
-from shortlist.mechanisms.contract import give_back
-from shortlist.sampling.noisy_threshold import Barrier, Questions, Test
-from shortlist.sampling.entropy import Source
-from shortlist.exact.noise_distributions import Noise
-from shortlist.privacy import ExPost
 from shortlist.accounting.checks import up
+from shortlist.estimates import BELOW, Answer, BranchName, GapLaw
+from shortlist.exact.noise_distributions import Noise
 from shortlist.ledger.ledger import Reservation
+from shortlist.mechanisms.contract import give_back
+from shortlist.privacy import ExPost
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.noisy_threshold import Barrier, Questions, Test
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 
 from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
+from shortlist.accounting.checks import number, up
 from shortlist.exact.stability_test import (
     GaussianTest,
     LaplaceTest,
@@ -22,6 +23,8 @@ from shortlist.exact.stability_test import (
     quantile_above,
     rate_below,
 )
+from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
+from shortlist.mechanisms.canonical_limited.mechanism import MOST_CLASSES, CanonicalLimitedDomain
 from shortlist.mechanisms.contract import (
     Draws,
     Mechanism,
@@ -31,8 +34,6 @@ from shortlist.mechanisms.contract import (
     checked_k,
     checked_source,
 )
-from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
-from shortlist.mechanisms.canonical_limited.mechanism import MOST_CLASSES, CanonicalLimitedDomain
 from shortlist.mechanisms.large_gap.mechanism import Regularizer, large_gaps, last_rank, offsets, store_ranks
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import (
@@ -43,10 +44,9 @@ from shortlist.mechanisms.unknown_domain import (
     sorted_counts,
     store_delta_budget,
 )
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, ThinnedRange, calibrate, compose
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.stability_coin import passes, passes_many
-from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, ThinnedRange, calibrate, compose
-from shortlist.accounting.checks import number, up
 from shortlist.scores import Scores
 
 TestName = Literal["gaussian", "laplace", "optimal"]
