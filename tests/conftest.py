@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import os
 import random
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,12 @@ settings.register_profile(
 settings.register_profile("unshrunk", settings.get_profile("repeatable"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile("repeatable")
 """Every run tries the same examples, and no clock decides: a test that passed passes again, on a busy machine too."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """One process more than there are cores: many tests wait for a disk, a browser or a command."""
+    return (os.cpu_count() or 1) + 1
 
 
 def is_traced(item):
