@@ -1,7 +1,7 @@
 """What all tests share."""
 
-import os
 import random
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,12 +19,6 @@ settings.register_profile(
 settings.register_profile("unshrunk", settings.get_profile("repeatable"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile("repeatable")
 """Every run tries the same examples, and no clock decides: a test that passed passes again, on a busy machine too."""
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers():
-    """One process more than there are cores: many tests wait for a disk, a browser or a command."""
-    return (os.cpu_count() or 1) + 1
 
 
 def is_traced(item):
@@ -62,6 +56,13 @@ def repeatable_noise(request, monkeypatch):
     """The secure source draws what follows from the test's name, so that no test fails by chance; see `kernel`."""
     if not request.node.get_closest_marker("kernel"):
         monkeypatch.setattr(entropy, "os", SimpleNamespace(urandom=random.Random(request.node.nodeid).randbytes))
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_handled_for_ever():
+    """No test leaves Python in the belief that it handles an exception: all later ones would carry it along."""
+    yield
+    assert sys.exception() is None
 
 
 @pytest.fixture(scope="session")
