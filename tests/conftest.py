@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import random
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -55,6 +56,13 @@ def repeatable_noise(request, monkeypatch):
     """The secure source draws what follows from the test's name, so that no test fails by chance; see `kernel`."""
     if not request.node.get_closest_marker("kernel"):
         monkeypatch.setattr(entropy, "os", SimpleNamespace(urandom=random.Random(request.node.nodeid).randbytes))
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_handled_for_ever():
+    """No test leaves Python in the belief that it handles an exception: all later ones would carry it along."""
+    yield
+    assert sys.exception() is None
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import sys
 from pathlib import Path
 
@@ -29,11 +30,21 @@ def interrupted(work, place, *, opcodes=False):
     def press_control_c():
         raise Interrupt
 
+    interrupt = None
     try:
         at_line(work, place, press_control_c, opcodes=opcodes)
-    except Interrupt as interrupt:
-        return interrupt
-    return None
+    except Interrupt as raised:
+        interrupt = raised
+    forget_handled()
+    return interrupt
+
+
+def forget_handled():
+    """Where a hook raises just as an `except` ends, Python goes on as if that exception were handled for ever.
+
+    No program of a user has such a hook. Call it where nothing is handled.
+    """
+    ctypes.pythonapi.PyErr_SetHandledException(ctypes.py_object(None))
 
 
 def at_line(work, place, act, *, opcodes=False):

@@ -17,7 +17,7 @@ import pytest
 from shortlist import Ledger, PureDP
 from tests.storm import HOME
 
-RUNS, BLOCK = 200, 20
+RUNS, BLOCK = 300, 20
 GOLDEN = 0.6180339887498949
 """Its multiples, modulo 1, are spread evenly however many are taken."""
 KINDS = (signal.SIGINT, signal.SIGTERM)

@@ -7,8 +7,10 @@ test ran.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -49,15 +51,21 @@ class Copy:
         """(NOTICED if a test failed, else what pytest returned; its last lines)."""
         options = ["-x", "-q", "-p", "no:cacheprovider", f"--timeout={PER_TEST}", "--hypothesis-profile=unshrunk"]
         environment = {**os.environ, "PYTHONPATH": str(self.root / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", *options, *tests],
-            cwd=self.root, env=environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        lines = (done.stdout + done.stderr).splitlines()
+        with tempfile.TemporaryFile("w+") as said:
+            # no pipe, which a process that a failed test left behind would hold open
+            process = subprocess.Popen(
+                [sys.executable, "-m", "pytest", *options, *tests],
+                cwd=self.root, env=environment, stdout=said, stderr=said, text=True, start_new_session=True,
+            )  # fmt: skip
+            code = process.wait()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            said.seek(0)
+            lines = said.read().splitlines()
         noticed = any(
             line.startswith("FAILED ") for line in lines
         )  # a process may die of the bug after its test failed
-        return NOTICED if noticed else done.returncode or PASSED, "\n".join(lines[-15:])
+        return NOTICED if noticed else code or PASSED, "\n".join(lines[-15:])
 
     def plant(self, mutant: Mutant) -> tuple[int, str]:
         """The tests of a mutant with its bug in place, which is taken out again."""

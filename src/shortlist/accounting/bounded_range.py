@@ -140,8 +140,8 @@ def _one_more(values: Floats, cells: int, epsilon: float) -> Floats:
     for back in range(cells):
         here = slice(cells - 1 - back, cells - 1 - back + points)
         rise = math.exp((back + 1) * step)
-        w = np.clip(math.sqrt(rise) * bend[here], 1.0, math.exp(step))
-        low = np.clip((rise / w - 1) * odds, 0.0, 1.0)
+        w = np.minimum(np.maximum(math.sqrt(rise) * bend[here], 1.0), math.exp(step))
+        low = np.minimum(np.maximum((rise / w - 1) * odds, 0.0), 1.0)
         np.maximum(
             best,
             (1 - low) * (starts[here] + slope[here] * (w - 1)) + low * (far_starts[here] + far_slope[here] * (w - 1)),

@@ -23,6 +23,8 @@ WIDEST = (1e-6, 1e10)
 """Least and greatest order searched, less one."""
 COARSE = np.geomspace(*WIDEST, 257)
 """Where every search begins."""
+FINE = np.arange(33.0)
+"""How many orders are tried between two neighbours of the best."""
 
 
 def log_delta(divergence: Floats, less: Floats, epsilon: Floats | float) -> Floats:
@@ -45,8 +47,19 @@ def _search(cost: Callable[[Floats], Floats]) -> tuple[float, float]:
     less, costs, best = _least(COARSE, cost)
     for _ in range(3):
         low, high = float(less[max(best - 1, 0)]), float(less[min(best + 1, len(less) - 1)])
-        less, costs, best = _least(np.geomspace(low, high, 33), cost)
+        less, costs, best = _least(_between(low, high), cost)
     return float(costs[best]), float(less[best])
+
+
+def _between(low: float, high: float) -> Floats:
+    """np.geomspace(low, high, 33), bit for bit: that asks itself so many questions that it took most of a search."""
+    start, stop = np.log10(low), np.log10(high)
+    step = (stop - start) / FINE[-1]
+    if not step:
+        return np.geomspace(low, high, len(FINE))
+    between: Floats = np.power(10.0, FINE * step + start)
+    between[0], between[-1] = low, high
+    return between
 
 
 def _least(less: Floats, cost: Callable[[Floats], Floats]) -> tuple[Floats, Floats, int]:

@@ -82,14 +82,15 @@ def _solve(log_odds: Floats, weights: Floats, target: float) -> Floats:
     low, high = np.full(rows, -_LARGEST_LOG_TILT), np.full(rows, _LARGEST_LOG_TILT)
     guess = np.zeros(rows)
     for _ in range(100):
-        odds = np.exp(-np.clip(log_odds + guess[:, None], -_LARGEST_LOG_TILT, _LARGEST_LOG_TILT))
-        chance = 1.0 / (1.0 + odds)
+        odds = -(log_odds + guess[:, None])
+        np.minimum(np.maximum(odds, -_LARGEST_LOG_TILT, out=odds), _LARGEST_LOG_TILT, out=odds)
+        chance = 1.0 / (1.0 + np.exp(odds, out=odds))
         excess = chance @ weights - target
         variance = np.maximum((chance * (1.0 - chance)) @ weights, 1e-300)
         if np.all((np.abs(excess) <= 0.01 + 0.1 * np.sqrt(variance)) | (high - low < 0.01)):
             break
         low, high = np.where(excess < 0, guess, low), np.where(excess > 0, guess, high)
         longest = 2.0 + np.abs(guess)
-        newton = guess - np.clip(excess / variance, -longest, longest)
+        newton = guess - np.minimum(np.maximum(excess / variance, -longest), longest)
         guess = np.where((newton > low) & (newton < high), newton, (low + high) / 2)
     return guess

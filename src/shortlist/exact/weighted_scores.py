@@ -15,6 +15,7 @@ near the real line; what many items share is negligible there.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -172,7 +173,13 @@ def _cells(
 
 def _lagrange(x: Floats, order: int) -> tuple[Floats, Floats]:
     """The Chebyshev points of [-1, 1], and the Lagrange polynomials on them at x, one column each."""
+    points, to_lagrange = _from_chebyshev(order)
+    return points, np.polynomial.chebyshev.chebvander(x, order - 1) @ to_lagrange
+
+
+@lru_cache
+def _from_chebyshev(order: int) -> tuple[Floats, Floats]:
+    """The Chebyshev points, and the Lagrange polynomials on them in terms of Chebyshev's; nobody changes them."""
     angle = (np.arange(order) + 0.5) * np.pi / order
     degree = np.arange(order)
-    to_lagrange = np.cos(degree[:, None] * angle) * np.where(degree == 0, 1.0, 2.0)[:, None] / order
-    return np.cos(angle), np.polynomial.chebyshev.chebvander(x, order - 1) @ to_lagrange
+    return np.cos(angle), np.cos(degree[:, None] * angle) * np.where(degree == 0, 1.0, 2.0)[:, None] / order
