@@ -40,7 +40,7 @@ def is_nan(number: str) -> str:
 
 
 def declared(kind: str) -> str:
-    """A type as kinds.py reads it: an enum is its text, an array is nested."""
+    """A type as column_types.py reads it: an enum is its text, an array is nested."""
     return "VARCHAR" if kind.startswith("ENUM(") else "nested" if kind.endswith("]") else kind
 
 
@@ -82,7 +82,7 @@ class Source:
         return f"{'TRY_CAST' if self.as_text else 'CAST'}({self.columns[column]} AS DOUBLE)"
 
     def check(self, question: Question) -> None:
-        """From the types alone (kinds.py); the value must be a number."""
+        """From the types alone (column_types.py); the value must be a number."""
         check_user(question.user, declared(self.types[question.user]))
         for item in question.items:
             self.kind(item)
