@@ -7,8 +7,9 @@ import signal
 import polars as pl
 import pytest
 
-from shortlist import Ledger, PureDP, cli
+from shortlist import Ledger, PureDP
 from shortlist._files import sweep
+from shortlist.cli import app as cli
 from shortlist.mechanisms import NoisyMax
 from shortlist.paid_release import Booked
 from shortlist.tables.count import counted, uncounted
