@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from shortlist._arrays import Words
 from shortlist.exact.noise_distributions import Noise
-from shortlist.sampling.entropy import Source, word
 
 if TYPE_CHECKING:
     from flint import arb
@@ -24,12 +24,25 @@ Term = tuple[Fraction, "Draw"]
 ONE = Fraction(1)
 
 
+class Bits(Protocol):
+    """Whoever gives independent uniform bits: this room asks for more of a number, and makes none."""
+
+    def words(self, count: int) -> Words:
+        """`count` independent uniform 64-bit words."""
+        ...
+
+
+def word(source: Bits) -> int:
+    """One uniform 64-bit word as a Python integer."""
+    return int(source.words(1)[0])
+
+
 class Draw:
     """Noise Q(U) of scale 1 with U in [value, value + 1] / 2^bits: the rest of U is drawn on demand."""
 
     __slots__ = ("_source", "bits", "noise", "value")
 
-    def __init__(self, noise: Noise, value: int, bits: int, source: Source) -> None:
+    def __init__(self, noise: Noise, value: int, bits: int, source: Bits) -> None:
         self.noise = noise
         self.value = value
         self.bits = bits
@@ -139,7 +152,7 @@ def compare(a: NoisyScore, b: NoisyScore) -> int:
     return 1 if is_positive(*a.minus(b)) else -1
 
 
-def failures_before_success(value: int, level: int, source: Source) -> int:
+def failures_before_success(value: int, level: int, source: Bits) -> int:
     """floor(ln U / ln(1 - 2^-level)) for U in [value, value + 1] / 2^64, drawing more of U until certain."""
     from flint import arb, ctx, fmpq
 

@@ -2,7 +2,7 @@
 
 Everything is in noise units. Candidate i stands at g_i = (x_i - centre) / scale and finishes at g_i + Q(U_i).
 A float computation gives each finish an interval that surely contains it; where intervals overlap, exact
-arithmetic decides (`lazy`). The centre is any number near the winners, so that rounding is harmless there.
+arithmetic decides (`partial_reals`). The centre is any number near the winners, so that rounding is harmless there.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.partial_reals import Draw, NoisyScore, compare
-from shortlist.sampling.entropy import Source
+from shortlist.exact.partial_reals import Bits, Draw, NoisyScore, compare
 
 ROUNDING = 2.0**-50
 """Relative error of a position: one rounded difference, one rounded factor, one product."""
@@ -70,7 +69,7 @@ class Contest:
                 high = np.where(items == -np.inf, -np.inf, high)
         return low, high
 
-    def noisy_score(self, index: int, word: int, level: int, source: Source) -> NoisyScore:
+    def noisy_score(self, index: int, word: int, level: int, source: Bits) -> NoisyScore:
         """The same finish as an exact, lazily drawn number."""
         position = (Fraction(self.values[index].item()) - Fraction(self.centre)) / self.scale
         return NoisyScore(position, Draw(self.noise, word, 64 + level, source))

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import eval_legendre, roots_jacobi
 
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.class_bounds import relevant
@@ -112,6 +111,8 @@ def _gauss() -> tuple[Floats, Floats]:
 @cache
 def _radau() -> tuple[Floats, Floats]:
     """The same with a node at 0: those of (P_{n-1} + P_n) / (1 + x)."""
+    from scipy.special import eval_legendre, roots_jacobi
+
     inner = roots_jacobi(NODES - 1, 0.0, 1.0)[0]
     node = np.append(-1.0, inner)
     weight = np.append(2.0, (1.0 - inner) / eval_legendre(NODES - 1, inner) ** 2) / NODES**2

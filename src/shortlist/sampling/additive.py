@@ -8,8 +8,8 @@ import numpy as np
 
 from shortlist._arrays import Floats, Values
 from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.partial_reals import Draw, nearest_float
-from shortlist.sampling.entropy import Source, word
+from shortlist.exact.partial_reals import Draw, nearest_float, word
+from shortlist.sampling.entropy import Source
 from shortlist.sampling.grid import Grid, Runners
 from shortlist.sampling.threshold_runner import Runner
 

@@ -23,9 +23,9 @@ import numpy as np
 
 from shortlist._arrays import Floats, Values
 from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.partial_reals import Draw, Term, float_bounds, floor_of, is_positive, nearest_float, rounded
+from shortlist.exact.partial_reals import Draw, Term, float_bounds, floor_of, is_positive, nearest_float, rounded, word
 from shortlist.exact.score_intervals import FAR, Contest
-from shortlist.sampling.entropy import Source, word
+from shortlist.sampling.entropy import Source
 from shortlist.sampling.skip_schedule import Layout
 
 SLACK = 2.0**-50

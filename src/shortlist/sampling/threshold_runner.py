@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from shortlist._arrays import Floats, Indices, Words
 from shortlist.exact.noise_distributions import GUMBEL, RELATIVE_ERROR, Noise
-from shortlist.exact.partial_reals import Draw, Term, is_positive
-from shortlist.sampling.entropy import Source, word
+from shortlist.exact.partial_reals import Draw, Term, is_positive, word
+from shortlist.sampling.entropy import Source
 
 if TYPE_CHECKING:
     from flint import arb
