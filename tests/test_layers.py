@@ -55,6 +55,19 @@ def test_the_layers_name_every_room_once_and_no_other():
     assert layers["exhaustive"]
 
 
+def test_the_map_in_the_docs_names_every_room_in_the_order_of_the_layers():
+    text = (ROOT / "docs" / "architecture.md").read_text().partition("## The map")[2].partition("\n## ")[0]
+    layers = next(one for one in contracts() if one["type"] == "layers")["layers"]
+    rooms = [room for layer in layers for room in layer.split(" : ") if not room.startswith("_")]
+    names = [f"`{room}/`" if (HOME / room).is_dir() else f"`{room}.py`" for room in rooms]
+    assert [name for name in names if name not in text] == []
+    line = {
+        name: next(n for n, row in enumerate(text.splitlines()) if row.startswith("|") and name in row)
+        for name in names
+    }
+    assert list(line.values()) == sorted(line.values())
+
+
 def loaded(code):
     """The modules there are after running code in a process of its own."""
     shown = "import sys; print(*sorted(sys.modules), file=sys.stderr)"

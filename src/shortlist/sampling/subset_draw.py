@@ -18,7 +18,7 @@ from shortlist.sampling.subset_rejection import WIDTH, Envelope, Loss, accepted,
 from shortlist.sampling.uniforms import Stream, Uniform, subset
 
 Class = tuple[int, int] | None
-"""Class (i, j) of `laws.subsets`, or the top k."""
+"""Class (i, j) of `exact.subset_classes`, or the top k."""
 
 
 @dataclass(frozen=True, slots=True)
