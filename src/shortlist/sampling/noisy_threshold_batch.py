@@ -1,4 +1,5 @@
-"""Many runs of the same questions against thresholds of their own, at once: the law of `noisy_threshold`, a row for each run.
+"""Many runs of the same questions against thresholds of their own, at once, a row for each run: the law of
+`noisy_threshold`.
 
 Every run draws one word for its threshold and one for each test of each question. Float intervals decide most runs; a
 run in which an answer or a gap stays undecided is done over exactly, with the same words.

@@ -1,8 +1,8 @@
 """The winner among all k-subsets under any noise: one draw for every group of subsets of equal loss.
 
 The largest of N independent noises Q(U) is Q(V) with V the least of N uniforms: V = 1 - e^(-E / N) with E exponential.
-Groups are the classes of `exact.subset_classes`, tied scores joined. Floats bound every finish Q(V) - loss; those that may be
-the largest are compared exactly. All groups are drawn, so the work is in proportion to k times the number of different
+Groups are the classes of `exact.subset_classes`, tied scores joined. Floats bound every finish Q(V) - loss; those that
+may be the largest are compared exactly. All groups are drawn, so the work is in proportion to k times the number of different
 scores; Gumbel and exponential noise have better ways (`subset_rejection`, `subset_draw_exponential`).
 """
 
