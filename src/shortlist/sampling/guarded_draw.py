@@ -19,7 +19,7 @@ import numpy as np
 from shortlist._arrays import Indices
 from shortlist.exact.class_bounds import sifted
 from shortlist.exact.noise_distributions import LN2
-from shortlist.exact.partial_reals import ball
+from shortlist.exact.partial_reals import Uniform, ball
 from shortlist.exact.ranked_subsets import Ranking
 from shortlist.exact.subset_classes import Classes, cover, join, log_sum, rows, settle
 from shortlist.sampling.entropy import Source
@@ -27,7 +27,7 @@ from shortlist.sampling.subset_draw import envelope_of, members
 from shortlist.sampling.subset_draw_any_noise import runs_of
 from shortlist.sampling.subset_draw_exponential import after, first_arrival
 from shortlist.sampling.subset_rejection import ERROR, Envelope, stick
-from shortlist.sampling.uniforms import Stream, Uniform
+from shortlist.sampling.uniforms import Stream
 
 if TYPE_CHECKING:
     from flint import arb
@@ -60,7 +60,7 @@ class Guard:
         return [self._winner(stream) for _ in range(draws)]
 
     def _winner(self, stream: Stream) -> Indices | None:
-        top, guard = Uniform(stream), GuardArrival(self, Uniform(stream))
+        top, guard = Uniform(stream.word), GuardArrival(self, Uniform(stream.word))
         guarded = after(top, guard)
         found = first_arrival(self.envelope, guard if guarded else top, stream)
         if found is None and guarded:

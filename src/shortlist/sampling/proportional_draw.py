@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.exact.partial_reals import ball
-from shortlist.sampling.uniforms import Stream, Uniform, is_positive
+from shortlist.exact.partial_reals import Uniform, ball, formula, is_positive
+from shortlist.sampling.uniforms import Stream
 
 if TYPE_CHECKING:
     from flint import arb
@@ -43,12 +43,12 @@ class Shares:
     def accepted(self, place: int, mass: Callable[[], arb], stream: Stream) -> bool:
         """A coin with the chance SHARES mass / (share e^unit)."""
         share = int(self.sums[place]) - (int(self.sums[place - 1]) if place else 0)
-        coin = Uniform(stream)
+        coin = Uniform(stream.word)
         ratio = float(self.logs[place]) - self.unit + math.log(SHARES) - math.log(share)
         if math.log(coin.high) < ratio - SLACK:
             return True
-        factor = Fraction(SHARES, share)
-        return is_positive(lambda: ball(factor) * mass() * (-ball(Fraction(self.unit))).exp() - coin.ball(), [coin])
+        factor, unit = Fraction(SHARES, share), Fraction(self.unit)
+        return is_positive(formula(lambda: ball(factor) * mass() * (-ball(unit)).exp() - coin.ball(), [coin]))
 
 
 def shares(logs: Floats) -> Shares:

@@ -2,8 +2,8 @@
 
 The largest of N independent noises Q(U) is Q(V) with V the least of N uniforms: V = 1 - e^(-E / N) with E exponential.
 Groups are the classes of `exact.subset_classes`, tied scores joined. Floats bound every finish Q(V) - loss; those that
-may be the largest are compared exactly. All groups are drawn, so the work is in proportion to k times the number of different
-scores; Gumbel and exponential noise have better ways (`subset_rejection`, `subset_draw_exponential`).
+may be the largest are compared exactly. All groups are drawn, so the work is in proportion to k times the number of
+different scores; Gumbel and exponential noise have better ways (`subset_rejection`, `subset_draw_exponential`).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist._runs import Runs
 from shortlist.exact.binomials import log_run
 from shortlist.exact.noise_distributions import LN2, Noise, log_uniform
-from shortlist.exact.partial_reals import ball
+from shortlist.exact.partial_reals import Uniform, ball, formula, is_positive
 from shortlist.exact.subset_classes import ROUNDING, Classes
 from shortlist.sampling.subset_rejection import Loss, position, stick
-from shortlist.sampling.uniforms import Stream, Uniform, is_positive
+from shortlist.sampling.uniforms import Stream
 
 if TYPE_CHECKING:
     from flint import arb
@@ -52,11 +52,11 @@ class Groups:
             low, high = self._bounds(row, run, words)
             bar = max(bar, float(low.max()))
             for n in np.flatnonzero(high >= bar):
-                finish = self._finish(int(row[n]), int(run[n]), Uniform(stream, int(words[n])))
+                finish = self._finish(int(row[n]), int(run[n]), Uniform(stream.word, int(words[n])))
                 rivals.append((float(high[n]), finish))
         best, *others = [finish for high, finish in rivals if high >= bar]
         for other in others:
-            if is_positive(_above(other, best), [other.least, best.least]):
+            if is_positive(formula(_above(other, best), [other.least, best.least])):
                 best = other
         return best.found and (best.found[0], position(*best.found, stream))
 
