@@ -270,9 +270,9 @@ def test_rows_that_end_early_are_padded():
     assert padded(table, where, 4, LINE).tolist() == [[5, 6, 7, LINE], [8, LINE, LINE, LINE]]
 
 
-@pytest.mark.parametrize("rounding", [grid_module.ROUNDING, 1e9], ids=["floats", "balls"])
+@pytest.mark.parametrize("rounding", [grid_module.POSITION_ROUNDING, 1e9], ids=["floats", "balls"])
 def test_measurements_are_the_exact_ones_rounded_down(monkeypatch, rounding):
-    monkeypatch.setattr(grid_module, "ROUNDING", rounding)
+    monkeypatch.setattr(grid_module, "POSITION_ROUNDING", rounding)
     for values in (np.array([[3, 2], [2, 9], [3, 3]] * 30), np.array([[3.5, 2e7]] * 90), np.full((90, 2), 2**61)):
         found = add_noise_to_rows(values, scale=Fraction(3), noise=LAPLACE, source=Seeded(8))
         words, grid = Seeded(8).words(180).reshape(90, 2), Grid.around(0, Fraction(3))

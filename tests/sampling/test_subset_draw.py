@@ -263,7 +263,7 @@ def test_the_residual_is_enough_however_small_the_rest(monkeypatch):
         ([5, 4, 4, 1], 2),
     ):
         for negligible in (27.0, 1.0, -2.0):
-            monkeypatch.setattr("shortlist.exact.class_bounds.NEGLIGIBLE", negligible)
+            monkeypatch.setattr("shortlist.exact.class_bounds.LEFT_OUT_LOG", negligible)
             envelope = envelope_of(ranked(np.array(scores), k, Fraction(1), Fraction(1, 2), gap_aware=True))
             if envelope.rest is not None:
                 rest = envelope.rest()

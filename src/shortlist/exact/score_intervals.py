@@ -18,7 +18,7 @@ from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import Bits, Draw, NoisyScore, compare
 
-ROUNDING = 2.0**-50
+POSITION_ROUNDING = 2.0**-50
 """Relative error of a position: one rounded difference, one rounded factor, one product."""
 
 FAR = 1e300
@@ -43,7 +43,7 @@ class Contest:
         object.__setattr__(self, "_exponent", exponent)
 
     def positions(self, items: Values) -> Floats:
-        """(items - centre) / scale, to a relative error of ROUNDING or an absolute one of 1e-300, clamped to +-FAR."""
+        """(items - centre) / scale, clamped to +-FAR: to a relative error of POSITION_ROUNDING or an absolute of 1e-300."""
         difference, doublings = _subtract(items, self.centre)
         exponent = doublings + self._exponent
         with np.errstate(over="ignore", under="ignore"):
@@ -60,7 +60,7 @@ class Contest:
         g = self.positions(items)
         q, error = self.noise.quantile(words, level)
         z = g + q
-        error = error + ROUNDING * (np.abs(g) + np.abs(z)) + 1e-300
+        error = error + POSITION_ROUNDING * (np.abs(g) + np.abs(z)) + 1e-300
         low, high = z - error, z + error
         if max(-g.min(initial=0.0), g.max(initial=0.0)) >= FAR:
             low = np.where(g <= -FAR, -np.inf, low)

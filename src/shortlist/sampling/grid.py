@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Mask
 from shortlist.exact.partial_reals import Draw, NoisyScore, Real, floor_of, rounded, total
-from shortlist.exact.score_intervals import FAR, ROUNDING
+from shortlist.exact.score_intervals import FAR, POSITION_ROUNDING
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.threshold_runner import Finish, Runner
 
@@ -146,7 +146,7 @@ class Runners:
         noise = width * q
         middle = place + noise
         # four roundings here, one of a later difference
-        error = width * error + ROUNDING * (np.abs(place) + np.abs(noise)) + 1e-300
+        error = width * error + POSITION_ROUNDING * (np.abs(place) + np.abs(noise)) + 1e-300
         low, high = middle - error, middle + error
         if np.abs(place).max() >= FAR:
             low = np.where(place <= -FAR, -np.inf, low)

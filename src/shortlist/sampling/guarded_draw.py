@@ -32,7 +32,7 @@ from shortlist.sampling.uniforms import Stream
 if TYPE_CHECKING:
     from flint import arb
 
-TOLERANCE = 1e-7
+GUARD_WIDTH = 1e-7
 """How far apart the float bounds on v are, or nearly."""
 
 
@@ -107,7 +107,7 @@ def guarded(ranking: Ranking, a: Fraction, tau: Fraction, first: Indices) -> Gua
 
 
 @np.errstate(all="ignore")
-def log_junk(classes: Classes, first: Indices, tolerance: float = TOLERANCE) -> tuple[float, float]:
+def log_junk(classes: Classes, first: Indices, tolerance: float = GUARD_WIDTH) -> tuple[float, float]:
     """(lower, upper) bounds on the logarithm of the mass of the classes with j >= first[i]."""
     kept, dropped = cover(classes, rows(classes, first), outside=-math.inf, width=1.0)
     cells = settle(classes, kept, outside=-math.inf, tolerance=tolerance)

@@ -38,7 +38,7 @@ from shortlist.exact.score_intervals import FAR, Contest
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.skip_schedule import Layout
 
-SLACK = 2.0**-50
+COMPARISON_SLACK = 2.0**-50
 """Relative error allowed to each number in a comparison of floats; true: a few 2^-53."""
 
 
@@ -128,7 +128,7 @@ class Questions:
             i = 0
         self._next = i + 1
         distance = value - self._barrier.threshold
-        error = SLACK * (abs(value) + abs(distance))
+        error = COMPARISON_SLACK * (abs(value) + abs(distance))
         if distance + self._high[i] + error < self._lowest:
             return None
         draw = Draw(self._test.noise, self._words[i], 64, self._barrier.source)
@@ -148,7 +148,7 @@ def scaled(noise: Floats, error: Floats, scale: Fraction) -> tuple[Floats, Float
     """Bounds on scale * noise, with room for the sums they go into. NaN, where floats overflow, decides nothing."""
     factor = rounded(scale)
     middle = factor * noise
-    room = factor * error + 4 * SLACK * np.abs(middle) + 1e-300
+    room = factor * error + 4 * COMPARISON_SLACK * np.abs(middle) + 1e-300
     return middle - room, middle + room
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SHARES = 1 << 52
 """The shares add up to about so many."""
 
-SLACK = 2e-4
+SHARE_SLACK = 2e-4
 """By how much shares are raised; the logarithms must be right to half of it."""
 
 
@@ -45,14 +45,14 @@ class Shares:
         share = int(self.sums[place]) - (int(self.sums[place - 1]) if place else 0)
         coin = Uniform(stream.word)
         ratio = float(self.logs[place]) - self.unit + math.log(SHARES) - math.log(share)
-        if math.log(coin.high) < ratio - SLACK:
+        if math.log(coin.high) < ratio - SHARE_SLACK:
             return True
         factor, unit = Fraction(SHARES, share), Fraction(self.unit)
         return is_positive(formula(lambda: ball(factor) * mass() * (-ball(unit)).exp() - coin.ball(), [coin]))
 
 
 def shares(logs: Floats) -> Shares:
-    """The shares of masses whose logarithms are known to within half of SLACK (-inf for none)."""
+    """The shares of masses whose logarithms are known to within half of SHARE_SLACK (-inf for none)."""
     top = float(logs.max())
     unit = top + float(np.log(np.exp(logs - top).sum()))
-    return Shares(logs, unit, np.cumsum(np.floor(np.exp(logs - unit + SLACK) * SHARES).astype(np.int64) + 1))
+    return Shares(logs, unit, np.cumsum(np.floor(np.exp(logs - unit + SHARE_SLACK) * SHARES).astype(np.int64) + 1))

@@ -20,7 +20,7 @@ from shortlist._runs import Runs
 from shortlist.exact.binomials import log_run
 from shortlist.exact.noise_distributions import LN2, Noise, log_uniform
 from shortlist.exact.partial_reals import Uniform, ball, formula, is_positive
-from shortlist.exact.subset_classes import ROUNDING, Classes
+from shortlist.exact.subset_classes import LOSS_ROUNDING, Classes
 from shortlist.sampling.subset_rejection import Loss, position, stick
 from shortlist.sampling.uniforms import Stream
 
@@ -82,8 +82,8 @@ class Groups:
             shortest, longest = np.log(np.maximum(-log - error, 0.0)) - most, np.log(-log + error) - fewest
             q_low, e_low = self.noise.quantile(*_as_words(longest, up=True))
             q_high, e_high = self.noise.quantile(*_as_words(shortest, up=False))
-            low = q_low - e_low - loss * (1.0 + ROUNDING)
-            high = q_high + e_high - loss * (1.0 - ROUNDING)
+            low = q_low - e_low - loss * (1.0 + LOSS_ROUNDING)
+            high = q_high + e_high - loss * (1.0 - LOSS_ROUNDING)
         unknown = ~np.isfinite(shortest) | ~np.isfinite(longest)
         return np.where(unknown | np.isnan(low), -np.inf, low), np.where(unknown | np.isnan(high), np.inf, high)
 
