@@ -43,7 +43,7 @@ class Contest:
         object.__setattr__(self, "_exponent", exponent)
 
     def positions(self, items: Values) -> Floats:
-        """(items - centre) / scale, clamped to +-FAR: to a relative error of POSITION_ROUNDING or an absolute of 1e-300."""
+        """(items - centre) / scale to a relative error of POSITION_ROUNDING or to 1e-300, clamped to +-FAR."""
         difference, doublings = _subtract(items, self.centre)
         exponent = doublings + self._exponent
         with np.errstate(over="ignore", under="ignore"):
