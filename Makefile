@@ -23,6 +23,7 @@ tests: .venv/installed
 lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
 types: .venv/installed
 	$(BIN)/mypy

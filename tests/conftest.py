@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import random
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,8 +10,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from shortlist.sampling import entropy
+from tests.pages.browser import Look
 
 HERE = Path(__file__).parent
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TRACED = [HERE / "mechanisms" / name / "test_mechanism.py" for name in ("guarded", "joint")]
 
 settings.register_profile(
@@ -72,3 +75,25 @@ def shared_data():
     if not folder.exists():
         pytest.skip("the folder of real data is not beside the repository")
     return folder
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """One headless Chromium for all tests of this process, with an empty profile and no business of its own."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        pytest.skip("there is no Chromium here; on Debian: apt-get install chromium")
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with api.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=flags)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def look(chromium):
+    """Open pages and collect what went wrong in them: `look(address, width=360, scheme="dark")`."""
+    opened = Look(chromium)
+    yield opened
+    opened.close()

@@ -19,6 +19,7 @@ class Storm:
     def __init__(self, work, files, before=lambda: None):
         self._work, self._before = work, before
         self._files = {str(HOME / name) for name in files}
+        assert all(Path(file).is_file() for file in self._files)
         self.places = []
 
         def note(place):

@@ -12,8 +12,8 @@ from itertools import permutations
 import pytest
 
 import shortlist as sl
-from shortlist._labels import by_label
 from shortlist._reading import Frame
+from shortlist.labels import by_label
 from shortlist.sampling.entropy import SECURE
 
 UTC = datetime.UTC

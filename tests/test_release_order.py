@@ -6,7 +6,7 @@ from itertools import permutations, product
 import pytest
 
 import shortlist as sl
-from shortlist._labels import by_label
+from shortlist.labels import by_label
 from shortlist.sampling.entropy import SECURE
 from tests.sampling.test_uniforms import Fixed
 from tests.support import full_size, sized

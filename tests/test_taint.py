@@ -169,7 +169,7 @@ def test_labels_become_values_of_their_own():
     structured = np.array([(1, "x"), (2, "y")], dtype=[("a", int), ("b", "U1")])
     labels = [private[0], np.str_("a"), np.bool_(True), np.float64(0.5), structured[0], pa.array(["p", "q"])[0],
               memoryview(b"m"), (np.int64(8), "t"), pa.scalar(9)]  # fmt: skip
-    from shortlist._labels import plain_label
+    from shortlist.labels import plain_label
 
     plain = [plain_label(label) for label in labels]
     assert plain == [3, "a", True, 0.5, (1, "x"), "p", b"m", (8, "t"), 9]

@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-from shortlist._imports import IMPORTS
+from shortlist._imports import IMPORTS, late
 
 TYPE_CHECKING = False  # that of `typing`, which takes longer to import than all of this
 if TYPE_CHECKING:
@@ -69,10 +69,9 @@ _ROOMS = ("mechanisms", "noise", "planning", "privacy", "tables", "testing")
 """Modules that may be used as attributes without an import of their own."""
 
 _DRAWS = ("numpy.ma", "flint")
-_LAWS = (*_DRAWS, *(f"shortlist.mechanisms.{name}.law" for name in ("canonical", "guarded", "oneshot", "noisy_max")))
+_LAWS = (*_DRAWS, "scipy.special")
 _LATER = {
     "compare": _LAWS,
-    "count": ("shortlist.tables.files", "shortlist.tables.frames"),
     "epsilon_for": _LAWS,
     "mechanisms": _DRAWS,
     "plan": _LAWS,
@@ -80,20 +79,18 @@ _LATER = {
     "select": _DRAWS,
     "top_k": _DRAWS,
 }
-"""What their first call would import inside functions. It comes first: a room is an attribute once it is imported."""
+"""What others wrote and their first call would import inside functions. It comes first: a room is an attribute once it
+is imported."""
 
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        with IMPORTS:
-            from shortlist._version import version
-
-        return version()
+        return late("shortlist._version", "version")()
     if name not in _ON_DEMAND and name not in _ROOMS:
         raise AttributeError(f"module 'shortlist' has no attribute {name!r}")
     with IMPORTS:
-        for late in _LATER.get(name, ()):
-            import_module(late)
+        for module in _LATER.get(name, ()):
+            import_module(module)
         if name in _ROOMS:
             return import_module(f"shortlist.{name}")
         found: object = getattr(import_module(_ON_DEMAND[name]), name)

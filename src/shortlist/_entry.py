@@ -1,4 +1,8 @@
-"""Where the `shortlist` command begins: signals first, then all that takes time to load."""
+"""Where the `shortlist` command begins: signals first, then all that takes time to load.
+
+So this is the one place where a module of ours is imported inside a function: what comes before `install` could be
+stopped by a traceback.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,9 @@ def main() -> None:
     for Ctrl-C).
     """
     COMMAND.install()
-    from shortlist.cli.app import work
+    from shortlist.cli.app import load, work
 
+    load(sys.argv[1:])
     code = COMMAND.run(work)
     COMMAND.ignore()
     sys.exit(code)

@@ -1,7 +1,7 @@
 """A monotone sequence stored by its runs of equal numbers: what a table's counts are.
 
 It reads like an array (length, indexing, slicing from a place on, `searchsorted`) and costs what its distinct numbers
-cost. `ranking` and the classes of `laws.subsets` take it in place of one.
+cost. `ranking` and the classes of `exact.subset_classes` take it in place of one.
 """
 
 from __future__ import annotations

@@ -36,6 +36,8 @@ class Command:
 
     def __init__(self) -> None:
         self.begin()
+        self.clean: Callable[[], None] = _nothing
+        """Takes away what was made for a while; whoever makes such things says how."""
         self._before: dict[int, Any] = {}
         self._unraisable = sys.unraisablehook
 
@@ -122,13 +124,15 @@ class Command:
             self._unraisable(found)
 
     def _tell(self) -> None:
-        from shortlist._files import sweep
-
-        sweep()
+        self.clean()
         self.phase = "telling"
         said = "nothing was booked" if self.more is None else self.more()
         self.phase = "ending"
         _write(f"shortlist: stopped; {said}\n")
+
+
+def _nothing() -> None:
+    """While the command is loaded nothing was made yet."""
 
 
 COMMAND = Command()

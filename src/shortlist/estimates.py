@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 
 from shortlist._arrays import Floats
 from shortlist.accounting.checks import number
+from shortlist.exact.crossing import halvings, narrowed
 from shortlist.exact.partial_reals import rounded
 
 Real = TypeVar("Real", float, Floats)
@@ -235,7 +236,4 @@ def _least(true: Callable[[float], bool], unit: float) -> float:
         low, high = 2 * low, low
     if not (math.isfinite(low) and math.isfinite(high)):
         return math.inf
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if true(middle) else (middle, high)
-    return high
+    return narrowed(true, low, high, halvings(60))[1]

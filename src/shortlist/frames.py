@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from shortlist._reading import FRAMES, Engine, Frame
-from shortlist.tables import sql
+from shortlist._sql import unnested
 
 NUMBERS = ("rank", "value", "gap")
 """The columns that are no part of an item; item columns of these names are renamed (`Release.columns`)."""
@@ -110,7 +110,7 @@ def _arrow_type(word: str) -> Any:
 def _duckdb(columns: Columns, types: Types) -> Any:
     import duckdb
 
-    parts = (sql.unnested(cells, types[name], name) for name, cells in columns.items())
+    parts = (unnested(cells, types[name], name) for name, cells in columns.items())
     return duckdb.sql(f"SELECT {', '.join(parts)}")
 
 

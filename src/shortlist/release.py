@@ -8,10 +8,13 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from shortlist._files import checked_path, write_text
-from shortlist._imports import IMPORTS
-from shortlist._labels import by_label, plain_label, typed
 from shortlist._reading import Frame, installed_frame
 from shortlist._text import html_table, terminal_safe, text_table
+from shortlist.frames import released_frame
+from shortlist.labels import by_label, plain_label, typed
+from shortlist.pages.plots import plot_release
+from shortlist.pages.release_page import write_release
+from shortlist.release_format import read, written
 from shortlist.sampling.entropy import SECURE
 
 if TYPE_CHECKING:
@@ -215,9 +218,6 @@ class Release:
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from."""
-        with IMPORTS:
-            from shortlist.frames import released_frame
-
         return released_frame(self.columns(), self.frame or Frame(installed_frame()))
 
     def to_json(self) -> str:
@@ -235,8 +235,6 @@ class Release:
         >>> sl.Release.from_json(release.to_json()) == release
         True
         """
-        from shortlist.release_format import written
-
         return written(self)
 
     @classmethod
@@ -248,8 +246,6 @@ class Release:
         ValueError
             in one sentence, for a text that is no release, is damaged, or is of a version that is not known here.
         """
-        from shortlist.release_format import read
-
         return cls(**read(text))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -272,8 +268,6 @@ class Release:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the released items, and nothing else, on `ax` or a new figure. Returns a matplotlib Axes."""
-        from shortlist.pages.plots import plot_release
-
         return plot_release(self, ax)
 
     def report(self, path: str | os.PathLike[str], *, title: str = "") -> None:
@@ -288,8 +282,6 @@ class Release:
         title
             What the list is, for its heading; the number of items if left out.
         """
-        from shortlist.pages.release_page import write_release
-
         write_release(self, path, title)
 
     def texts(self) -> dict[str, list[str]]:

@@ -7,8 +7,9 @@ import signal
 import polars as pl
 import pytest
 
-from shortlist import Ledger, PureDP, cli
+from shortlist import Ledger, PureDP
 from shortlist._files import sweep
+from shortlist.cli import app as cli
 from shortlist.mechanisms import NoisyMax
 from shortlist.paid_release import Booked
 from shortlist.tables.count import counted, uncounted
@@ -46,8 +47,8 @@ def test_a_count_that_is_interrupted_leaves_nothing(home):
     def work():
         return counted("rows.csv", ASKED, KNOWN, progress=lambda share: None).as_public().values.tolist()
 
-    files = ["tables/files.py", "tables/progress.py", "tables/count.py", "tables/errors.py", "_files.py"]
-    storm = Storm(work, files, before=sweep)
+    files = ["tables/files.py", "tables/file_sources.py", "tables/progress.py", "tables/count.py", "tables/errors.py"]
+    storm = Storm(work, [*files, "_files.py"], before=sweep)
     for place in storm.places[::STRIDE]:
         with pytest.raises(KeyboardInterrupt):
             storm.strike(place, interrupt)

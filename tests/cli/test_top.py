@@ -304,7 +304,7 @@ def test_any_label_and_several_columns_can_be_drawn(tmp_path):
 
 
 def test_a_list_that_was_paid_for_is_shown_whatever_else_fails(folder, tmp_path, capsys, monkeypatch):
-    from shortlist import cli
+    from shortlist.cli import app as cli
     from shortlist.cli import top
 
     def fails(*_arguments):

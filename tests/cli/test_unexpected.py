@@ -5,7 +5,8 @@ import os
 import numpy as np
 import pytest
 
-from shortlist import Ledger, PureDP, cli
+from shortlist import Ledger, PureDP
+from shortlist.cli import app as cli
 from tests.cli.terminal import called
 
 BROKEN = {

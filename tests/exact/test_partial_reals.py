@@ -17,6 +17,7 @@ from shortlist.exact.partial_reals import (
     is_positive,
     narrowing,
     nearest_float,
+    total,
 )
 from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.sampling.additive import add_noise
@@ -45,7 +46,7 @@ def exact_uniform(draw, bits=2048):
     """The draw's uniform with many more bits, from a copy of its source's future (Script hands out seeded words)."""
     while draw.bits < bits:
         draw.refine()
-    return Fraction(2 * draw.value + 1, 2 << draw.bits)
+    return Fraction(2 * draw.uniform.value + 1, 2 << draw.bits)
 
 
 def noise_ball(noise, u):
@@ -57,8 +58,8 @@ def test_refining_keeps_every_bit():
     draw = Draw(LAPLACE, 5, 64, Seeded(3))
     draw.refine()
     assert draw.bits == 128
-    assert draw.value >> 64 == 5
-    assert draw.value & (2**64 - 1) == int(Seeded(3).words(1)[0])
+    assert draw.uniform.value >> 64 == 5
+    assert draw.uniform.value & (2**64 - 1) == int(Seeded(3).words(1)[0])
 
 
 @every
@@ -66,7 +67,7 @@ def test_refining_keeps_every_bit():
 def test_what_few_bits_allow_is_enclosed(noise, coefficient):
     """Three bits of a uniform: the noise may be anything between two quantiles, and a negative one turns them round."""
     for value in range(1, 7):
-        low, high = next(narrowing(Fraction(2), [(coefficient, Draw(noise, value, 3, Seeded(1)))]))
+        low, high = next(narrowing(total(Fraction(2), [(coefficient, Draw(noise, value, 3, Seeded(1)))])))
         ends = [2 + coefficient * exactly(noise.exact_quantile(v, 3).mid()) for v in (value, value + 1)]
         assert float(low) == pytest.approx(float(min(ends)))
         assert float(high) == pytest.approx(float(max(ends)))
@@ -88,14 +89,14 @@ def test_two_draws_that_agree_on_many_bits_are_told_apart_by_the_next_ones(noise
 def test_a_sum_is_compared_with_zero_as_its_exact_value(noise):
     for seed in range(40):
         draw = Draw(noise, int(Seeded(seed).words(1)[0]), 64, Seeded(seed + 100))
-        copy = Draw(noise, draw.value, 64, Seeded(seed + 100))
+        copy = Draw(noise, draw.uniform.value, 64, Seeded(seed + 100))
         value = noise_ball(noise, exact_uniform(copy))
         with ctx.workprec(300):
             middle = value.mid()
             mantissa, exponent = (int(part) for part in (middle * 2**90).floor().man_exp())
         just_below = mantissa * Fraction(2) ** exponent / 2**90  # within 2^-90 below the noise
-        assert is_positive(-just_below, [(Fraction(1), draw)])
-        assert not is_positive(-just_below - Fraction(1, 2**89), [(Fraction(1), draw)])
+        assert is_positive(total(-just_below, [(Fraction(1), draw)]))
+        assert not is_positive(total(-just_below - Fraction(1, 2**89), [(Fraction(1), draw)]))
 
 
 @every
@@ -126,7 +127,8 @@ def test_a_value_below_the_smallest_float_is_one_zero():
 
 def test_extreme_words_are_refined_before_anything_is_decided():
     for word in (0, 2**64 - 1):
-        assert math.isfinite(nearest_float(Fraction(0), [(Fraction(1), Draw(LAPLACE, word, 64, Script(0, 2**64 - 1)))]))
+        draw = Draw(LAPLACE, word, 64, Script(0, 2**64 - 1))
+        assert math.isfinite(nearest_float(total(Fraction(0), [(Fraction(1), draw)])))
 
 
 def test_precision_is_restored():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
 from shortlist.exact.partial_reals import Draw, NoisyScore
-from shortlist.exact.score_intervals import FAR, ROUNDING, Contest, ranking
+from shortlist.exact.score_intervals import FAR, POSITION_ROUNDING, Contest, ranking
 from shortlist.sampling.entropy import Seeded
 from tests.support import full_size, sized
 
@@ -26,10 +26,10 @@ def check_positions(values, scale, centre):
         true = (Fraction(value) - Fraction(centre)) / scale
         if abs(true) >= Fraction(FAR):
             assert position == (FAR if true > 0 else -FAR) or abs(Fraction(position)) >= Fraction(FAR) * (
-                1 - Fraction(ROUNDING)
+                1 - Fraction(POSITION_ROUNDING)
             )
         else:
-            assert abs(Fraction(position) - true) <= Fraction(ROUNDING) * abs(true) + Fraction(1, 10**300)
+            assert abs(Fraction(position) - true) <= Fraction(POSITION_ROUNDING) * abs(true) + Fraction(1, 10**300)
 
 
 @full_size
@@ -86,7 +86,7 @@ def numbers(positions, seed=5):
         for i, (p, w) in enumerate(zip(positions, words, strict=True))
     ]
     with ctx.workprec(100):
-        finish = np.array([float(n.position) + float(GUMBEL.exact_quantile(n.draw.value, 64)) for n in made])
+        finish = np.array([float(n.position) + float(GUMBEL.exact_quantile(n.draw.uniform.value, 64)) for n in made])
     return made, finish
 
 

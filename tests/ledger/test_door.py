@@ -18,7 +18,7 @@ from shortlist.ledger import file as file
 from shortlist.ledger.terms import Terms, _largest_rho
 from shortlist.privacy import ZCDP, ApproxDP, LedgerError, PureDP
 from tests.ledger.test_file import edit
-from tests.privacy.test_ledger_golden import FACTS, GOLDEN
+from tests.ledger.test_golden import FACTS, GOLDEN
 from tests.support import full_size, sized
 
 

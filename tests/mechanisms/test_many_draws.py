@@ -201,7 +201,7 @@ def test_the_gap_of_the_exponential_mechanism_follows_its_formula():
 def test_floats_and_exact_arithmetic_give_the_same_draws(make, monkeypatch):
     """The same words; on the second run no float is trusted, and everything is decided by balls."""
     wanted = many(make(), 250, seed=10)
-    monkeypatch.setattr(grid, "ROUNDING", 1e9)
+    monkeypatch.setattr(grid, "POSITION_ROUNDING", 1e9)
     for ours, theirs in zip(many(make(), 250, seed=10), wanted, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 

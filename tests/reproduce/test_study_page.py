@@ -119,7 +119,7 @@ def test_the_report_is_small_and_escapes_everything(study):
 
 def test_the_report_lists_the_errata_of_the_papers_it_tells_of(study):
     text = study.read_text()
-    listed = json.loads(asset("errata.json"))
+    listed = json.loads(asset("reproduce/errata.json"))
     assert len(listed) > 100
     assert 'id="errata-gumbel"' in text
     assert 'id="errata-canonical"' in text

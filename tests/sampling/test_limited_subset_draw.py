@@ -62,7 +62,7 @@ def test_the_families_are_all_sets_with_their_exact_masses(seed):
 @pytest.mark.parametrize("slack", [2e-4, 1.0])
 def test_sets_are_drawn_by_their_law_also_where_balls_decide(slack, monkeypatch):
     """Shares raised by e: proposals are rejected often, and each acceptance is an exact coin."""
-    monkeypatch.setattr(shares, "SLACK", slack)
+    monkeypatch.setattr(shares, "SHARE_SLACK", slack)
     x, bar, k = [9, 8, 8, 5, 3, 2], Fraction(13, 2), 3
     sets, law, source = sets_of(x, bar, k), law_of(x, bar, k), sl.testing.seeded(1)
     draws = sized(1500, full=8000) if slack > 0.5 else sized(8000, full=40_000)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE
-from shortlist.exact.partial_reals import Draw, float_bounds, floor_of
+from shortlist.exact.partial_reals import Draw, float_bounds, floor_of, total
 from shortlist.mechanisms import SparseVector
 from shortlist.sampling import noisy_threshold as module
 from shortlist.sampling.entropy import Seeded
@@ -158,7 +158,7 @@ def test_a_gap_is_the_exact_real_correctly_rounded(noise):
             draw.refine()
             below.refine()
         offset = Fraction(12345) - Fraction(0.1) - Fraction(1, 7)
-        low, high = float_bounds(offset, [(Fraction(5, 3), draw), (-scale, below)])
+        low, high = float_bounds(total(offset, [(Fraction(5, 3), draw), (-scale, below)]))
         assert low < gap < high
         assert np.nextafter(np.nextafter(low, np.inf), np.inf) == high  # the bounds are one float apart
 
@@ -181,13 +181,13 @@ def test_whole_gaps_are_whole_and_not_below_the_cut():
 def test_floors_are_geometric_and_exact():
     source = Seeded(7)
     scale = Fraction(5, 2)
-    drawn = [floor_of(Fraction(0), [(scale, Draw(EXPONENTIAL, int(w), 64, source))]) for w in source.words(4000)]
+    drawn = [floor_of(total(Fraction(0), [(scale, Draw(EXPONENTIAL, int(w), 64, source))])) for w in source.words(4000)]
     rate = 1 / 2.5
     law = np.append(-np.expm1(-rate) * np.exp(-rate * np.arange(20)), np.exp(-rate * 20))
     wrong = np.append(0, law[:-1])
     wrong[-1] += 1 - wrong.sum()
     assert_law(np.bincount(np.minimum(drawn, 20), minlength=21), law, wrong=wrong)
-    assert floor_of(Fraction(-1, 2), [(Fraction(1, 10**9), Draw(EXPONENTIAL, 2**63, 64, source))]) == -1
+    assert floor_of(total(Fraction(-1, 2), [(Fraction(1, 10**9), Draw(EXPONENTIAL, 2**63, 64, source))])) == -1
 
 
 @pytest.mark.parametrize("threshold", [-1e308, 1e308, 2**62, -(2**63), 0.5, 5e-324], ids=str)
@@ -233,7 +233,7 @@ def test_noise_is_drawn_a_few_questions_ahead_and_used_once():
     source = Seeded(10)
     barrier = Barrier(0, Fraction(1), EXPONENTIAL, source)
     questions = Questions(barrier, Test(EXPONENTIAL, Fraction(1), Fraction(0), Fraction(-100)))
-    words = [questions.ask(0).value for _ in range(3000)]
+    words = [questions.ask(0).uniform.value for _ in range(3000)]
     assert len(set(words)) == 3000
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS
+from shortlist.exact.partial_reals import word
 from shortlist.sampling import (
     noisy_threshold as barrier,
 )
@@ -23,7 +24,7 @@ from shortlist.sampling import (
     subset_draw_exponential as thinning,
 )
 from shortlist.sampling import subset_rejection as envelopes
-from shortlist.sampling.entropy import Seeded, word
+from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.race import SKIP_FROM
 from shortlist.sampling.race_batch import LINE, Field
 from shortlist.sampling.skipping import successes

@@ -10,7 +10,7 @@ from flint import ctx
 from scipy.stats import gumbel_r, ks_2samp, kstest, laplace
 
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
-from shortlist.exact.partial_reals import exactly, floor_of, narrowing, rounded
+from shortlist.exact.partial_reals import exactly, floor_of, narrowing, rounded, total
 from shortlist.sampling import grid as grid_module
 from shortlist.sampling import race as race_module
 from shortlist.sampling import race_batch as module
@@ -152,7 +152,7 @@ def test_intervals_surely_hold_the_numbers(values, source):
         noisy = rows.finishes
         for (row, column), low in np.ndenumerate(noisy.low):
             number = noisy.exact(row, column)
-            least, most = next(narrowing(number.position, [(number.scale, number.draw)]))
+            least, most = next(narrowing(total(number.position, [(number.scale, number.draw)])))
             assert low <= least
             assert most <= noisy.high[row, column]
 
@@ -160,7 +160,7 @@ def test_intervals_surely_hold_the_numbers(values, source):
 def test_few_rows_need_exact_arithmetic(monkeypatch):
     """Numbers are counted from a base among the winners, so that large scores cost no precision."""
     asked = []
-    monkeypatch.setattr(grid_module, "floor_of", lambda *number: asked.append(1) or floor_of(*number))
+    monkeypatch.setattr(grid_module, "floor_of", lambda number: asked.append(1) or floor_of(number))
     for values in (SCORES["large"], np.array([1e30, 3e9, 3e9, 3e9])):
         (rows,) = Field(values, 4, Fraction(2), EXPONENTIAL).races(6_000, Seeded(2))
         rows.finishes.leads(rows.first[:, 1:-1], rows.first[:, 2:], np.ones((6_000, 2), np.bool_))
@@ -270,9 +270,9 @@ def test_rows_that_end_early_are_padded():
     assert padded(table, where, 4, LINE).tolist() == [[5, 6, 7, LINE], [8, LINE, LINE, LINE]]
 
 
-@pytest.mark.parametrize("rounding", [grid_module.ROUNDING, 1e9], ids=["floats", "balls"])
+@pytest.mark.parametrize("rounding", [grid_module.POSITION_ROUNDING, 1e9], ids=["floats", "balls"])
 def test_measurements_are_the_exact_ones_rounded_down(monkeypatch, rounding):
-    monkeypatch.setattr(grid_module, "ROUNDING", rounding)
+    monkeypatch.setattr(grid_module, "POSITION_ROUNDING", rounding)
     for values in (np.array([[3, 2], [2, 9], [3, 3]] * 30), np.array([[3.5, 2e7]] * 90), np.full((90, 2), 2**61)):
         found = add_noise_to_rows(values, scale=Fraction(3), noise=LAPLACE, source=Seeded(8))
         words, grid = Seeded(8).words(180).reshape(90, 2), Grid.around(0, Fraction(3))

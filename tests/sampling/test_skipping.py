@@ -8,10 +8,11 @@ import pytest
 from scipy.stats import binom
 
 from shortlist.exact.noise_distributions import KINDS
+from shortlist.exact.partial_reals import word
 from shortlist.exact.score_intervals import Contest
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.sampling import skipping
-from shortlist.sampling.entropy import SECURE, Seeded, word
+from shortlist.sampling.entropy import SECURE, Seeded
 from shortlist.sampling.race import prepare, race, skip_race
 from shortlist.sampling.skip_schedule import OPEN, SMALL, block_size, choose_threshold, levels, make_plan
 from shortlist.sampling.skipping import CHUNK, LEVELS, Hits, successes

@@ -11,6 +11,7 @@ import pytest
 from shortlist._runs import Runs
 from shortlist.exact.class_bounds import relevant
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS
+from shortlist.exact.partial_reals import Uniform, formula, is_positive
 from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.exact.ranked_subsets import ranked
 from shortlist.exact.subset_classes import log_sum
@@ -28,7 +29,7 @@ from shortlist.sampling.subset_draw import (
     prepare_subsets,
 )
 from shortlist.sampling.subset_draw_exponential import first_arrival
-from shortlist.sampling.uniforms import Stream, Uniform, is_positive, subset
+from shortlist.sampling.uniforms import Stream, subset
 from tests.subset_law import counted, subset_law
 from tests.support import assert_law, full_size, histogram, sized
 
@@ -107,20 +108,20 @@ def test_half_words_that_would_favour_some_values_are_thrown_away():
 
 
 def test_a_uniform_is_refined_and_never_forgets():
-    number = Uniform(one_by_one(1 << 63, 5))
+    number = Uniform(one_by_one(1 << 63, 5).word)
     assert number.low <= 0.5 <= number.high
     number.refine()
     assert number.value == (1 << 127) + 5
     assert number.bits == 128
-    assert is_positive(lambda: number.ball() - 0.5, [number])
-    assert not is_positive(lambda: 0.25 - number.ball(), [number])
+    assert is_positive(formula(lambda: number.ball() - 0.5, [number]))
+    assert not is_positive(formula(lambda: 0.25 - number.ball(), [number]))
 
 
 def test_undecided_signs_draw_more_bits():
-    number = Uniform(one_by_one(1 << 63, 0, 9))
-    assert is_positive(lambda: number.ball() - 0.5, [number])
+    number = Uniform(one_by_one(1 << 63, 0, 9).word)
+    assert is_positive(formula(lambda: number.ball() - 0.5, [number]))
     assert number.bits == 192
-    assert Uniform(one_by_one(2**64 - 1)).high == 1.0
+    assert Uniform(one_by_one(2**64 - 1).word).high == 1.0
 
 
 # Positions inside a cell
@@ -262,7 +263,7 @@ def test_the_residual_is_enough_however_small_the_rest(monkeypatch):
         ([5, 4, 4, 1], 2),
     ):
         for negligible in (27.0, 1.0, -2.0):
-            monkeypatch.setattr("shortlist.exact.class_bounds.NEGLIGIBLE", negligible)
+            monkeypatch.setattr("shortlist.exact.class_bounds.LEFT_OUT_LOG", negligible)
             envelope = envelope_of(ranked(np.array(scores), k, Fraction(1), Fraction(1, 2), gap_aware=True))
             if envelope.rest is not None:
                 rest = envelope.rest()
@@ -326,19 +327,19 @@ def test_late_deadlines_go_through_many_slices():
     """With one equal rival both arrive at uniform times; deadlines near 1 pass slice after slice."""
     envelope = few(0)
     for word in (2**64 - 2, 2**64 - 2**40):
-        found = [first_arrival(envelope, Uniform(one_by_one(word)), Stream(Seeded(n))) for n in range(200)]
+        found = [first_arrival(envelope, Uniform(one_by_one(word).word), Stream(Seeded(n))) for n in range(200)]
         assert all(pair == (0, 0) for pair in found)
-    early = [first_arrival(envelope, Uniform(one_by_one(2**50)), Stream(Seeded(n))) for n in range(200)]
+    early = [first_arrival(envelope, Uniform(one_by_one(2**50).word), Stream(Seeded(n))) for n in range(200)]
     assert early == [None] * 200
 
 
 def test_times_that_floats_cannot_tell_apart_are_told_apart():
     half = Fraction(1, 2)
-    assert thinning.later(Uniform(one_by_one(1 << 63, 5)), half)
-    assert not thinning.later(Uniform(one_by_one((1 << 63) - 1, 5)), half)
-    one, other = Uniform(one_by_one(77, 9)), Uniform(one_by_one(77, 8))
+    assert thinning.later(Uniform(one_by_one(1 << 63, 5).word), half)
+    assert not thinning.later(Uniform(one_by_one((1 << 63) - 1, 5).word), half)
+    one, other = Uniform(one_by_one(77, 9).word), Uniform(one_by_one(77, 8).word)
     assert thinning.after(one, other)
-    assert not thinning.after(Uniform(one_by_one(77, 8)), Uniform(one_by_one(77, 9)))
+    assert not thinning.after(Uniform(one_by_one(77, 8).word), Uniform(one_by_one(77, 9).word))
 
 
 def test_an_arrival_encloses_its_time():
@@ -509,5 +510,5 @@ def test_a_group_whose_uniform_is_extreme_goes_on_to_arb():
         row, run, words = np.zeros(1, int), np.zeros(1, int), np.array([word], np.uint64)
         low, high = group._bounds(row, run, words)
         assert low[0] == -np.inf or high[0] == np.inf
-    undrawn = group._finish(0, 0, Uniform(one_by_one(0)))
+    undrawn = group._finish(0, 0, Uniform(one_by_one(0).word))
     assert not undrawn.ball().is_finite()

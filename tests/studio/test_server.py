@@ -434,7 +434,7 @@ def test_ten_at_once_are_served_and_never_overdraw(studio):
 def test_ending_the_studio_mid_release_leaves_the_charge_and_nothing_half_written(tmp_path, tmp_path_factory, how):
     fill(tmp_path, rows=300_000)
     source, spill = str(Path(sl.__file__).parents[1]), tmp_path_factory.mktemp("spill")
-    command = [sys.executable, "-m", "shortlist.cli", "studio", str(tmp_path), "--no-open"]
+    command = [sys.executable, "-m", "shortlist", "studio", str(tmp_path), "--no-open"]
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

@@ -22,9 +22,9 @@ import numpy as np
 from shortlist._arrays import Floats
 from shortlist.accounting.checks import sum_up
 from shortlist.accounting.convolution import convolve
-from shortlist.accounting.crossing import crossing
 from shortlist.accounting.privacy_curves import Curves, Pair, Profile, Renyi, symmetric
 from shortlist.accounting.renyi import renyi_delta, renyi_epsilon, renyi_profile
+from shortlist.exact.crossing import crossing
 
 LEAST = 5e-324
 """The smallest float: below the pure epsilon no delta is 0."""

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from shortlist.accounting.checks import number
-from shortlist.accounting.crossing import crossing
 from shortlist.accounting.guarantees import Guarantee
+from shortlist.exact.crossing import crossing
 
 
 class Budget(Protocol):

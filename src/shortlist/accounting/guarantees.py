@@ -18,6 +18,7 @@ import numpy as np
 
 from shortlist.accounting import accountant, families
 from shortlist.accounting.checks import count, number
+from shortlist.accounting.dp_events import dp_event
 from shortlist.accounting.privacy_curves import Curves
 
 
@@ -123,8 +124,6 @@ class Guarantee(ABC):
 
     def to_dp_event(self) -> Any:
         """This guarantee for dp-accounting: zCDP events, sound under all of its neighbouring relations."""
-        from shortlist.accounting.dp_events import dp_event
-
         return dp_event(self)
 
 

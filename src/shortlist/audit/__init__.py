@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shortlist.audit.attack import attack
 from shortlist.privacy import Guarantee
 
 if TYPE_CHECKING:
@@ -65,8 +66,6 @@ def audit(
     >>> found.violated, 0.5 < found.epsilon_lower <= 1.0
     (False, True)
     """
-    from shortlist.audit.attack import attack  # here, so that `import shortlist` stays quick
-
     return attack(
         subject,
         claim=claim,

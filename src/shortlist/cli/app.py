@@ -1,38 +1,107 @@
-"""The command line."""
+"""The command line. A command's module is loaded when that command is asked for, and no other."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import typer
+from typer.core import TyperGroup
 
+from shortlist._files import sweep
 from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe
-from shortlist.cli import audit, example, ledger, plan, reproduce, studio
-from shortlist.cli.top import top
 from shortlist.privacy import BudgetExceeded, LedgerError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-app.add_typer(ledger.app, name="ledger")
-app.command(no_args_is_help=True)(top)
-app.command(name="plan")(plan.plan)
-app.command(name="reproduce")(reproduce.reproduce)
-app.command(name="studio")(studio.studio)
-app.command()(audit.audit)
-app.command(name="example")(example.example)
+
+class Place(NamedTuple):
+    """Where a command is, and what the list of commands says of it."""
+
+    module: str
+    name: str
+    says: str
 
 
-@app.callback()
+COMMANDS = {
+    "top": Place("shortlist.cli.top", "top", "The k items with the most users, and nothing else."),
+    "plan": Place("shortlist.cli.plan", "plan", "Rank the mechanisms for data described in a word."),
+    "reproduce": Place("shortlist.cli.reproduce", "reproduce", "Redraw every figure and table of five papers."),
+    "studio": Place("shortlist.cli.studio", "studio", "A page that goes from a table to a private list."),
+    "audit": Place("shortlist.cli.audit", "audit", "A lower bound on the true epsilon of a mechanism."),
+    "example": Place("shortlist.cli.example", "example", "Write made-up rows and the public list to them."),
+    "demo": Place("shortlist.cli.demo", "demo", "The whole story on a million made-up rows."),
+    "ledger": Place("shortlist.cli.ledger", "app", "A privacy budget in a file that nobody can overdraw."),
+}
+PLAIN: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
+
+
+class Late(MutableMapping[str, Any]):
+    """The commands by name, each built when it is looked at."""
+
+    def __init__(self) -> None:
+        self._built: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._built:
+            self._built[name] = _command(name, COMMANDS[name])
+        return self._built[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._built[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._built[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+def _command(name: str, place: Place) -> Any:
+    group = typer.Typer(**PLAIN)
+    group.callback()(main_options)
+    found = getattr(import_module(place.module), place.name)
+    if isinstance(found, typer.Typer):
+        group.add_typer(found, name=name)
+    else:
+        group.command(name, no_args_is_help=name == "top")(found)
+    built: Any = typer.main.get_command(group)
+    return built.commands[name]
+
+
+class Commands(TyperGroup):
+    """All commands; to list them loads none."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "commands": {}})
+        self.commands = Late()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, place.says) for name, place in COMMANDS.items()])
+
+
 def main_options() -> None:
     """Pick winners from private data and show nobody's secret."""
 
 
-@app.command()
-def demo() -> None:
-    """Make a million rows, count them, release a top 10 in two ways beside the truth, and draw a picture."""
-    from shortlist.cli.demo import run
+app = typer.Typer(cls=Commands, no_args_is_help=True, **PLAIN)
+app.callback()(main_options)
+COMMAND.clean = sweep
 
-    run()
+
+def load(arguments: list[str]) -> None:
+    """Load the command that these arguments name, if they name one."""
+    for name in arguments[:1]:
+        if name in COMMANDS:
+            import_module(COMMANDS[name].module)
 
 
 def work() -> int:

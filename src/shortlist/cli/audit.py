@@ -9,6 +9,10 @@ import typer
 
 from shortlist.audit import audit as attack
 from shortlist.audit.attack import Found
+from shortlist.audit.black_box import default_size
+from shortlist.audit.broken import catch_all
+from shortlist.audit.names import function_in, mechanism_named, names
+from shortlist.audit.prove import MAKERS, prove_mechanism
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 
 MOST_OUTCOMES = 3
@@ -39,8 +43,6 @@ def audit(
         _catalogue(seed, as_json)
         return
     if name is None:
-        from shortlist.audit.names import names
-
         raise typer.BadParameter(f"name a mechanism ({', '.join(names())}), FILE.py:FUNCTION, or --catalogue")
     claim = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
     subject = _subject(name, k, claim)
@@ -62,8 +64,6 @@ def audit(
 
 
 def _subject(name: str, k: int | None, claim: PureDP | ApproxDP) -> Any:
-    from shortlist.audit.names import function_in, mechanism_named
-
     if ":" in name:
         return function_in(name)
     return mechanism_named(name, k if k is not None else 3 if name == "guarded" else 1, claim)
@@ -71,9 +71,6 @@ def _subject(name: str, k: int | None, claim: PureDP | ApproxDP) -> Any:
 
 def _proof(mechanism: Any, monotone: bool) -> Any:
     """The box, where a certified law is known and small."""
-    from shortlist.audit.black_box import default_size
-    from shortlist.audit.prove import MAKERS, prove_mechanism
-
     k = getattr(mechanism, "k", 1)
     known: bool = isinstance(mechanism, tuple(MAKERS))
     if not known or k > MOST_OUTCOMES:
@@ -99,8 +96,6 @@ def claimed(claim: Guarantee) -> str:
 
 
 def _catalogue(seed: int | None, as_json: bool) -> None:
-    from shortlist.audit.broken import catch_all
-
     rows = []
     for caught in catch_all(seed=seed):
         entry = caught.entry

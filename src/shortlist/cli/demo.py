@@ -14,7 +14,9 @@ from rich.text import Text
 
 from shortlist._files import remove, temporary_name
 from shortlist.choose import top_k
+from shortlist.cli.output import write_picture
 from shortlist.mechanisms import GuardedTopK, OneshotTopK
+from shortlist.pages.plots import plot_against_truth
 from shortlist.release import Release
 from shortlist.scores import Scores
 from shortlist.tables import count
@@ -47,6 +49,11 @@ def make_rows(path: str) -> None:
             f"{ITEMS} * pow((hash(row, 'film') % 1000003) / 1000003, 2)) AS INTEGER) AS place "
             f"FROM range({ROWS}) AS rows(row))) TO '{path.replace(chr(39), chr(39) * 2)}' (FORMAT parquet)"
         )
+
+
+def demo() -> None:
+    """Make a million rows, count them, release a top 10 in two ways beside the truth, and draw a picture."""
+    run()
 
 
 def run(picture: str = PICTURE) -> None:
@@ -132,9 +139,6 @@ def _drawn(console: Console, truth: Truth, releases: dict[str, Release], path: s
     import matplotlib as mpl
 
     mpl.use("Agg")
-    from shortlist.cli.output import write_picture
-    from shortlist.pages.plots import plot_against_truth
-
     axes = plot_against_truth(truth.users, releases, k=K, most=4 * K)
     write_picture(path, axes.figure, dpi=160, private=False)  # type: ignore[arg-type]
     console.print(f"the picture: [bold]{path}[/]")

@@ -9,6 +9,7 @@ import typer
 
 from shortlist._files import write_text
 from shortlist.cli.output import write_table
+from shortlist.example import check_example, film_names, film_rows
 
 
 def example(
@@ -16,8 +17,6 @@ def example(
     folder: Annotated[str, typer.Option(help="Where to write the files; it must be there.")] = ".",
 ) -> None:
     """Write made-up rows and the public list that belongs to them: films.parquet and films.txt."""
-    from shortlist.example import check_example, film_names, film_rows
-
     check_example(name)
     table, listed = (os.path.normpath(os.path.join(folder, f"{name}.{ending}")) for ending in ("parquet", "txt"))
     if not os.path.isdir(folder):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from shortlist._files import write_whole
+from shortlist._sql import literal, quoted, unnested
 from shortlist._text import csv_table
 
 if TYPE_CHECKING:
@@ -76,14 +77,12 @@ def _write_csv(path: str, columns: dict[str, list[Any]]) -> None:
 def _write_parquet(path: str, columns: dict[str, list[Any]]) -> None:
     import duckdb
 
-    from shortlist.tables.sql import name, text, unnested
-
     parts = [
-        unnested(cells, _kind(cells), column) if cells else f"CAST(NULL AS VARCHAR) AS {name(column)}"
+        unnested(cells, _kind(cells), column) if cells else f"CAST(NULL AS VARCHAR) AS {quoted(column)}"
         for column, cells in columns.items()
     ]
     some = "" if all(columns.values()) else " LIMIT 0"
     with duckdb.connect(":memory:") as connection:
         connection.execute(
-            f"COPY (SELECT {', '.join(parts)}{some}) TO {text(path)} (FORMAT parquet, USE_TMP_FILE false)"
+            f"COPY (SELECT {', '.join(parts)}{some}) TO {literal(path)} (FORMAT parquet, USE_TMP_FILE false)"
         )

@@ -11,6 +11,7 @@ import typer
 
 from shortlist._reading import attempt
 from shortlist.cli.output import write_picture
+from shortlist.planning import plan as planned
 
 if TYPE_CHECKING:
     from shortlist.planning import Plan
@@ -35,8 +36,6 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
 ) -> None:
     """Rank the mechanisms for data described in a word. It never looks at private scores."""
-    from shortlist.planning import plan as planned
-
     question: dict[str, Any] = {}
     if scores is not None:
         question = {"scores": _public_counts(scores), "monotone": True}

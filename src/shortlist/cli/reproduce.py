@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shortlist.reproduce.catalogue import EXPERIMENTS
+from shortlist.reproduce.experiment import Setting
+from shortlist.reproduce.runner import reproduce as run_all
+
 if TYPE_CHECKING:
     from shortlist.reproduce.experiment import Experiment, Setting
     from shortlist.reproduce.store import Record
@@ -27,9 +31,6 @@ def reproduce(
     names: Annotated[bool, typer.Option("--list", help="Only list the experiments.")] = False,
 ) -> None:
     """Redraw every figure and table of the five papers. What is in the folder already is kept, so it can be stopped."""
-    from shortlist.reproduce.catalogue import EXPERIMENTS
-    from shortlist.reproduce.experiment import Setting
-
     wanted = [name for given in only or () for name in given.split(",")]
     unknown = sorted(set(wanted) - set(EXPERIMENTS))
     if unknown:
@@ -50,8 +51,6 @@ def _run(out: Path, setting: Setting, chosen: list[Experiment], jobs: int) -> No
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from shortlist.reproduce.runner import reproduce as run_all
 
     console = Console()
     plain: dict[str, Any] = {"highlight": False, "soft_wrap": True}

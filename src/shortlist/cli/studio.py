@@ -16,6 +16,8 @@ import typer
 
 from shortlist._files import remove, sweep, temporary_name
 from shortlist._signals import COMMAND, Stopped
+from shortlist.studio.folder import Folder
+from shortlist.studio.server import Studio
 
 if sys.platform != "win32":
     import fcntl
@@ -30,9 +32,6 @@ def studio(
     quiet: Annotated[bool, typer.Option("--quiet", help="No line for each request.")] = False,
 ) -> None:
     """Open a page, on this machine only, that goes from a table to a private list. Ctrl-C ends it."""
-    from shortlist.studio.folder import Folder
-    from shortlist.studio.server import Studio
-
     offered = Folder.of(folder)
     COMMAND.more = lambda: "what was booked stays booked"
     _sweep()

@@ -18,7 +18,8 @@ from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Ledger
 from shortlist.release import Release
 from shortlist.tables.count import Progress, counted, uncounted
-from shortlist.tables.files import check_public, files_at
+from shortlist.tables.file_sources import files_at
+from shortlist.tables.files import check_public
 from shortlist.tables.question import Question
 
 

@@ -24,7 +24,7 @@ from shortlist._runs import Runs
 from shortlist.exact.binomials import log_choose
 from shortlist.exact.subset_classes import Cells, Classes, bounded, cover, log_sum
 
-NEGLIGIBLE = 27.0
+LEFT_OUT_LOG = 27.0
 """What is left out has at most e^-27 (2e-12) of the largest mass found: bounded, and drawn from when its turn comes."""
 
 STEPS = 96
@@ -35,11 +35,11 @@ NUMBERS = np.arange(1.0, STEPS + 1.0)
 GROUP = 4
 """Blocks of rows that are judged together: most of them pass or fail together."""
 
-ROUNDING = 2.0**-46
+SLOPE_ROUNDING = 2.0**-46
 """Slopes are larger and losses smaller by this share, far more than the floats are off: the bounds hold."""
 
 
-SLACK = 2.0**-20
+BAR_SLACK = 2.0**-20
 """Far more than the bar may be off."""
 
 
@@ -77,18 +77,18 @@ def sifted(
 ) -> tuple[Cells, float]:
     """(cells that hold all classes that may matter, a bound on the log mass of the others, -inf if there are none).
 
-    The bound is `at_most`, or if that is None NEGLIGIBLE below the largest of `outside` and of what is found.
+    The bound is `at_most`, or if that is None LEFT_OUT_LOG below the largest of `outside` and of what is found.
     """
     size = len(classes.i), len(classes.fall) - start
     rows = _blocks(classes.rise, width, 0, tuple(range(0, size[0], size[0] // STEPS + 1)))
     columns = _blocks(classes.fall, width, start, cuts)
     alpha, beta = _slopes(math.ceil(math.log(sum(size))))
-    by_row = np.multiply.outer(alpha, classes.i[rows.last]) - classes.rise[rows.first] * (1.0 - ROUNDING)
-    by_column = np.multiply.outer(beta, columns.last) - classes.fall[columns.first] * (1.0 - ROUNDING)
+    by_row = np.multiply.outer(alpha, classes.i[rows.last]) - classes.rise[rows.first] * (1.0 - SLOPE_ROUNDING)
+    by_column = np.multiply.outer(beta, columns.last) - classes.fall[columns.first] * (1.0 - SLOPE_ROUNDING)
     row, column = by_row.max(axis=1), by_column.max(axis=1)
     found = _largest(classes, rows.last[by_row.argmax(axis=1)], columns.last[by_column.argmax(axis=1)])
-    left_out = max(outside, found) - NEGLIGIBLE if at_most is None else at_most
-    bar = left_out - SLACK - math.log(len(alpha)) - np.minimum(math.log(size[0]) + alpha, math.log(size[1]) + beta)
+    left_out = max(outside, found) - LEFT_OUT_LOG if at_most is None else at_most
+    bar = left_out - BAR_SLACK - math.log(len(alpha)) - np.minimum(math.log(size[0]) + alpha, math.log(size[1]) + beta)
     some_rows = np.flatnonzero((by_row >= (bar - column)[:, None]).all(axis=0))
     some_columns = np.flatnonzero((by_column >= (bar - row)[:, None]).all(axis=0))
     r, c = _pairs(by_row[:, some_rows], bar[:, None] - by_column[:, some_columns])
@@ -128,7 +128,7 @@ def _blocks(loss: Floats | Runs, width: float, start: int, cuts: tuple[int, ...]
 def _slopes(reach: int) -> tuple[Floats, Floats]:
     """(ln(1/a), ln(1/b)), rounded up, for odds a / b from e^-reach to e^reach."""
     odds = np.arange(-reach, reach + 1.0)
-    return np.logaddexp(0.0, -odds) * (1.0 + ROUNDING), np.logaddexp(0.0, odds) * (1.0 + ROUNDING)
+    return np.logaddexp(0.0, -odds) * (1.0 + SLOPE_ROUNDING), np.logaddexp(0.0, odds) * (1.0 + SLOPE_ROUNDING)
 
 
 def _largest(classes: Classes, row: Indices, column: Indices) -> float:

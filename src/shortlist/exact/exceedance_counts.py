@@ -1,6 +1,6 @@
 """How many of a crowd exceed a level: coefficients of prod_i (o_i + p_i w), by a Fourier sum on a tilted circle.
 
-On the circle ``w = r e^{i theta}``, with pi the tilted chances and e^Lambda the scale of `tilting`,
+On the circle ``w = r e^{i theta}``, with pi the tilted chances and e^Lambda the scale of `saddlepoint`,
 
     [w^m] prod (o + p w) = e^Lambda (1/M) sum_theta e^{-i m theta} prod b(theta),   b = 1 + pi (e^{i theta} - 1).
 

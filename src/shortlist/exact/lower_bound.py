@@ -18,6 +18,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
 from shortlist.exact.binomials import ULPS, log_choose
+from shortlist.exact.crossing import narrowed, within_ratio
 
 ENDS = 700
 """Windows may end at so many ranks on either side; of more, some 700 are tried. Fewer windows only lower the bound."""
@@ -73,18 +74,15 @@ def least_epsilon(counts: Values, k: int, success: float) -> float:
         raise ValueError("success must be between 0 and 1, for example 0.99")
     log_sets, steps = _look_alikes(x.astype(np.int64), k)
 
-    def impossible(epsilon: float) -> bool:
-        return float(least_failure(epsilon, log_sets, steps).max()) > 1.0 - success
+    def possible(epsilon: float) -> bool:
+        return float(least_failure(epsilon, log_sets, steps).max()) <= 1.0 - success
 
     low, high = SMALLEST, 2.0 * SMALLEST
-    if not impossible(low):
+    if possible(low):
         return 0.0
-    while impossible(high):
+    while not possible(high):
         low, high = high, 16.0 * high
-    while high > low * (1.0 + PRECISION):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if impossible(middle) else (low, middle)
-    return low
+    return narrowed(possible, low, high, within_ratio(PRECISION))[0]
 
 
 def _look_alikes(x: Indices, k: int) -> tuple[Floats, Floats]:

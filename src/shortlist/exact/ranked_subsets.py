@@ -2,7 +2,7 @@
 
 For a k-subset y let m be its worst score and M the best score outside. Its loss is ``(1-g) M - g m`` ("gap-aware") or
 ``(1-g) max(M, m) - g m`` ("paper"), in units of R / epsilon. The two differ at the top k alone. Relative to the top k,
-class (i, j) of `laws.subsets` loses, with x_1 >= x_2 >= .. the ranked scores,
+class (i, j) of `exact.subset_classes` loses, with x_1 >= x_2 >= .. the ranked scores,
 
     (1-g) (x_{k-i} - a) + g (x_k - x_{k+1+j}),   a = x_{k+1} (gap-aware) or x_k (paper).
 """

@@ -2,7 +2,7 @@
 
 Everything is in noise units. Candidate i stands at g_i = (x_i - centre) / scale and finishes at g_i + Q(U_i).
 A float computation gives each finish an interval that surely contains it; where intervals overlap, exact
-arithmetic decides (`lazy`). The centre is any number near the winners, so that rounding is harmless there.
+arithmetic decides (`partial_reals`). The centre is any number near the winners, so that rounding is harmless there.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.partial_reals import Draw, NoisyScore, compare
-from shortlist.sampling.entropy import Source
+from shortlist.exact.partial_reals import Bits, Draw, NoisyScore, compare
 
-ROUNDING = 2.0**-50
+POSITION_ROUNDING = 2.0**-50
 """Relative error of a position: one rounded difference, one rounded factor, one product."""
 
 FAR = 1e300
@@ -44,7 +43,7 @@ class Contest:
         object.__setattr__(self, "_exponent", exponent)
 
     def positions(self, items: Values) -> Floats:
-        """(items - centre) / scale, to a relative error of ROUNDING or an absolute one of 1e-300, clamped to +-FAR."""
+        """(items - centre) / scale to a relative error of POSITION_ROUNDING or to 1e-300, clamped to +-FAR."""
         difference, doublings = _subtract(items, self.centre)
         exponent = doublings + self._exponent
         with np.errstate(over="ignore", under="ignore"):
@@ -61,7 +60,7 @@ class Contest:
         g = self.positions(items)
         q, error = self.noise.quantile(words, level)
         z = g + q
-        error = error + ROUNDING * (np.abs(g) + np.abs(z)) + 1e-300
+        error = error + POSITION_ROUNDING * (np.abs(g) + np.abs(z)) + 1e-300
         low, high = z - error, z + error
         if max(-g.min(initial=0.0), g.max(initial=0.0)) >= FAR:
             low = np.where(g <= -FAR, -np.inf, low)
@@ -70,7 +69,7 @@ class Contest:
                 high = np.where(items == -np.inf, -np.inf, high)
         return low, high
 
-    def noisy_score(self, index: int, word: int, level: int, source: Source) -> NoisyScore:
+    def noisy_score(self, index: int, word: int, level: int, source: Bits) -> NoisyScore:
         """The same finish as an exact, lazily drawn number."""
         position = (Fraction(self.values[index].item()) - Fraction(self.centre)) / self.scale
         return NoisyScore(position, Draw(self.noise, word, 64 + level, source))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shortlist._arrays import Floats
+from shortlist.exact.crossing import halvings, narrowed
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.quadrature import find_range
 from shortlist.exact.weighted_scores import Crowd, Levels, gather, rounded
@@ -99,7 +100,4 @@ def _sign_change(increasing: Callable[[float], float], guess: Levels) -> Levels:
     step = 1.0
     while increasing(high) < 0:
         high, step = high + step, 2 * step
-    for _ in range(30):
-        middle = (low + high) / 2
-        low, high = (middle, high) if increasing(middle) < 0 else (low, middle)
-    return low, high
+    return narrowed(lambda z: increasing(z) >= 0, low, high, halvings(30))

@@ -79,7 +79,7 @@ def ladder(scores: Values, k: int) -> Ladder:
     return Ladder(scores, k, np.concatenate([zero, losses[last]]), np.concatenate([[start], start + gain[last]]))
 
 
-NEGLIGIBLE = 1e-13
+RARE_RUNGS = 1e-13
 """Rungs whose chances together are below this are left out of sums, and the rest is raised to 1."""
 
 
@@ -87,7 +87,7 @@ def _likely(steps: Ladder, rate: Fraction) -> tuple[Floats, Indices]:
     """(chances of the rungs that matter, n_i on each of them, one row per rung)."""
     chances = steps.chances(rate)
     order = np.argsort(-chances)
-    order = order[: int(np.searchsorted(np.cumsum(chances[order]), 1.0 - NEGLIGIBLE)) + 1]
+    order = order[: int(np.searchsorted(np.cumsum(chances[order]), 1.0 - RARE_RUNGS)) + 1]
     reach = np.array([steps.reach(steps.rungs[rung]) for rung in order])
     return chances[order] / chances[order].sum(), reach
 

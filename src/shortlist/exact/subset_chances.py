@@ -16,18 +16,17 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import eval_legendre, roots_jacobi
 
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.class_bounds import relevant
 from shortlist.exact.noise_distributions import GUMBEL, Noise
 from shortlist.exact.subset_classes import Cells, Classes, log_sum, settle
 
-TOLERANCE = 1e-9
+CELL_WIDTH = 1e-9
 """Cells are cut until the bounds of their masses differ by about this share of the total, or all scores are equal."""
 
-ROUNDING = 2.0**-45
-"""A logarithm l of a sum over cells may be off by ROUNDING (32 + |l|): 128 units in the last place of l."""
+LOG_SUM_ROUNDING = 2.0**-45
+"""A logarithm l of a sum over cells may be off by LOG_SUM_ROUNDING (32 + |l|): 128 units in the last place of l."""
 
 NODES = 40
 LAST = 50.0
@@ -71,7 +70,7 @@ def chances(classes: Classes, noise: Noise, cuts: tuple[int, ...] = ()) -> Chanc
         top, cell = log_integral(end, survival, _gauss()[1]), mass + thinned(loss, end, survival, *_gauss())
     gap = float(np.exp(cells.upper - total).sum() - np.exp(cells.lower - total).sum()) + math.exp(left_out - total)
     whole = math.exp(top) + float(np.exp(cell).sum())
-    return Chances(classes, cells, cell, top, abs(1.0 - whole) + gap + ROUNDING * (32.0 + total))
+    return Chances(classes, cells, cell, top, abs(1.0 - whole) + gap + LOG_SUM_ROUNDING * (32.0 + total))
 
 
 def top_bounds(classes: Classes, noise: Noise) -> tuple[float, float]:
@@ -91,7 +90,7 @@ def top_bounds(classes: Classes, noise: Noise) -> tuple[float, float]:
 
 
 def _widened(lower: float, upper: float) -> tuple[float, float]:
-    return lower - ROUNDING * (32.0 - lower), min(upper + ROUNDING * (32.0 - upper), 0.0)
+    return lower - LOG_SUM_ROUNDING * (32.0 - lower), min(upper + LOG_SUM_ROUNDING * (32.0 - upper), 0.0)
 
 
 def covered(classes: Classes, cuts: tuple[int, ...]) -> tuple[Cells, float]:
@@ -99,7 +98,7 @@ def covered(classes: Classes, cuts: tuple[int, ...]) -> tuple[Cells, float]:
     kept, left_out = relevant(classes, outside=0.0, width=0.7, cuts=cuts)
     if not len(kept):
         kept, left_out = relevant(classes, outside=-math.inf, width=0.7, cuts=cuts)
-    return settle(classes, kept, outside=0.0, tolerance=TOLERANCE), left_out
+    return settle(classes, kept, outside=0.0, tolerance=CELL_WIDTH), left_out
 
 
 @cache
@@ -112,6 +111,8 @@ def _gauss() -> tuple[Floats, Floats]:
 @cache
 def _radau() -> tuple[Floats, Floats]:
     """The same with a node at 0: those of (P_{n-1} + P_n) / (1 + x)."""
+    from scipy.special import eval_legendre, roots_jacobi
+
     inner = roots_jacobi(NODES - 1, 0.0, 1.0)[0]
     node = np.append(-1.0, inner)
     weight = np.append(2.0, (1.0 - inner) / eval_legendre(NODES - 1, inner) ** 2) / NODES**2

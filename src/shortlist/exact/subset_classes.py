@@ -21,13 +21,13 @@ from shortlist._arrays import Floats, Indices, Mask
 from shortlist._runs import Runs
 from shortlist.exact.binomials import log_run
 
-NEGLIGIBLE = 46.0
+DROPPED_LOG = 46.0
 """Cells whose mass is below e^-46 (1e-20) of the total are dropped: kept apart, not forgotten."""
 
 SLIGHT = 12.0
 """Cells with less than e^-12 of the total between them may be rough where only speed depends on it."""
 
-ROUNDING = 2.0**-48
+LOSS_ROUNDING = 2.0**-48
 """Relative error of a loss: its two parts are good to 2^-50 each, their sum to 2^-53."""
 
 
@@ -61,8 +61,8 @@ def bounded(classes: Classes, row: Indices, first: Indices, last: Indices) -> Ce
     """Cells with their bounds, every float error included."""
     fewest, most = log_run(classes.i[row], first, last)
     rise, least, largest = classes.rise[row], classes.fall[first], classes.fall[last]
-    lower = fewest - (rise + largest) * (1.0 + ROUNDING)
-    upper = most - (rise + least) * (1.0 - ROUNDING)
+    lower = fewest - (rise + largest) * (1.0 + LOSS_ROUNDING)
+    upper = most - (rise + least) * (1.0 - LOSS_ROUNDING)
     return Cells(row, first, last, lower, upper)
 
 
@@ -106,7 +106,7 @@ def cover(
     kept, dropped, found, active = [], [], outside, start
     while True:
         total = float(np.logaddexp(found, log_sum(active.lower)))
-        negligible = active.upper < total - NEGLIGIBLE
+        negligible = active.upper < total - DROPPED_LOG
         finished = spread(classes, active) <= width
         if lenient:
             finished |= active.upper < total - SLIGHT - math.log(len(active) + 1)

@@ -11,6 +11,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
+from shortlist.exact.crossing import narrowed, whole_numbers
 from shortlist.exact.partial_reals import ball, exactly
 
 GRID = 1 << 20
@@ -49,10 +50,8 @@ def exponential_offset(limit: int, e: Fraction, delta: Fraction) -> Fraction:
         low, high = 0, GRID
         while not fits(high):
             low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if fits(middle) else (middle, high)
-    return Fraction(high, GRID)
+        least = narrowed(fits, low, high, whole_numbers)[1]
+    return Fraction(least, GRID)
 
 
 @lru_cache

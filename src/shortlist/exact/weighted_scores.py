@@ -23,7 +23,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.noise_distributions import Noise
 
-NEGLIGIBLE = 1e-18
+DECIDED_CHANCE = 1e-18
 """Items whose chances to matter sum to less than this are decided without being looked at."""
 
 FULL_CELL = 64.0
@@ -101,7 +101,7 @@ def gather(
     """The crowd as seen from ``levels``, on cells of 12 Chebyshev points and 4 more at each refinement.
 
     ``drop_below`` and ``count_above`` allow to decide far items without looking at them, each at a total variation
-    distance of at most NEGLIGIBLE.
+    distance of at most DECIDED_CHANCE.
     """
     order = 12 + 4 * refinement
     low, high = _undecided(crowd, levels, noise, drop_below, count_above)
@@ -143,10 +143,10 @@ def _undecided(crowd: Crowd, levels: Levels, noise: Noise, drop_below: bool, cou
     low, high = 0, crowd.values.size
     if drop_below:
         exceed = np.cumsum(weights * np.exp(noise.log_survival(levels[0] - crowd.values)))
-        low = int(np.searchsorted(exceed, NEGLIGIBLE))
+        low = int(np.searchsorted(exceed, DECIDED_CHANCE))
     if count_above:
         fail = np.cumsum((weights * np.exp(noise.log_cdf(levels[1] - crowd.values)))[::-1])
-        high -= int(np.searchsorted(fail, NEGLIGIBLE))
+        high -= int(np.searchsorted(fail, DECIDED_CHANCE))
     return low, max(low, high)
 
 

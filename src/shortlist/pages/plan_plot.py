@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from shortlist.pages.plots import ACCENT, INK, PALETTE, SOFT
-from shortlist.planning.rounding import bound_text, chance_text, cost_text
+from shortlist.pages.rounding import bound_text, chance_text, cost_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

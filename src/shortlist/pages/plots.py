@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from shortlist._text import terminal_safe
-from shortlist.release import Release
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from shortlist.planning.compare import Comparison
+    from shortlist.release import Release
 
 INK = "#1f2a37"
 ACCENT = "#0f766e"

@@ -6,9 +6,12 @@ import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from shortlist._reading import installed_frame
+from shortlist._text import text_table
 from shortlist.knowledge import FACTS
+from shortlist.pages.plan_plot import plot_plan
+from shortlist.pages.rounding import bound_text, chance_text, cost_text
 from shortlist.planning.goals import GOALS, Goal
-from shortlist.planning.rounding import bound_text, chance_text, cost_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,8 +101,6 @@ class Plan:
         """The table as a data frame, in whichever of polars, pandas and pyarrow is installed."""
         import narwhals as nw
 
-        from shortlist._reading import installed_frame
-
         return nw.from_dict(self.columns(), backend=installed_frame()).to_native()
 
     def to_json(self) -> dict[str, Any]:
@@ -141,13 +142,9 @@ class Plan:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The epsilon of each mechanism, or how far each gets, as bars. Returns a matplotlib Axes."""
-        from shortlist.pages.plan_plot import plot_plan
-
         return plot_plan(self, ax)
 
     def __str__(self) -> str:
-        from shortlist._text import text_table
-
         return "\n".join([self.described, "", text_table(self.texts()), "", *self.beside()])
 
     def _repr_html_(self) -> str:

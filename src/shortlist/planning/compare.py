@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from shortlist._reading import installed_frame
+from shortlist._text import text_table
 from shortlist.exact.lower_bound import most_success
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
 from shortlist.mechanisms.contract import check_studied, checked_k
+from shortlist.pages.plots import plot_comparison
 from shortlist.privacy import PureDP
 from shortlist.scores import Scores, as_scores
 
@@ -88,19 +91,13 @@ class Comparison:
         """The table as a data frame, in whichever of polars, pandas and pyarrow is installed."""
         import narwhals as nw
 
-        from shortlist._reading import installed_frame
-
         return nw.from_dict(self.columns(), backend=installed_frame()).to_native()
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """P[the released set is a true top k] over epsilon, one curve for each mechanism. Returns a matplotlib Axes."""
-        from shortlist.pages.plots import plot_comparison
-
         return plot_comparison(self, ax)
 
     def __str__(self) -> str:
-        from shortlist._text import text_table
-
         shown = {
             name: [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in cells]
             for name, cells in self.columns().items()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from shortlist._imports import IMPORTS
-from shortlist.accounting.crossing import crossing
+from shortlist.exact.crossing import crossing
 
 LEAST, MOST = -100.0, 27.0
 """Epsilons are sought between e^-100 and e^27."""

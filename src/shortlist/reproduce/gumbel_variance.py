@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats
+from shortlist.exact.crossing import halvings, narrowed, within_ratio
 from shortlist.pages.plots import PALETTE, SOFT
 from shortlist.privacy import ApproxDP, BoundedRange, GumbelDP, PureDP, calibrate
 from shortlist.reproduce.experiment import GUMBEL, Columns, Experiment, Line, Result, Setting
@@ -75,11 +76,7 @@ def gaussian_sound(epsilon: float) -> float:
 
 def _least(excess: Callable[[float], float]) -> float:
     """The least scale at which a decreasing excess is not positive, to 1e-4."""
-    low, high = 0.1, 1e5
-    while high > low * (1 + 1e-4):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if excess(middle) <= 0 else (middle, high)
-    return high
+    return narrowed(lambda scale: excess(scale) <= 0, 0.1, 1e5, within_ratio(1e-4))[1]
 
 
 CURVES: dict[str, tuple[Callable[[float], float], bool]] = {
@@ -138,13 +135,9 @@ def run(setting: Setting) -> Result:
     return Result(columns_of(rows), lines, f"k = {ROUNDS}, delta = {DELTA:g}, monotone scores of sensitivity 1.")
 
 
-def overtaken(halvings: int) -> float:
+def overtaken(tries: int) -> float:
     """The epsilon from which on Laplace noise, composed tightly, has the smaller variance."""
-    low, high = 1.0, 4.0
-    for _ in range(halvings):
-        middle = (low + high) / 2
-        low, high = (middle, high) if ours(middle) < laplace_sound(middle) else (low, middle)
-    return high
+    return narrowed(lambda epsilon: ours(epsilon) >= laplace_sound(epsilon), 1.0, 4.0, halvings(tries))[1]
 
 
 def draw(columns: Columns) -> Figure:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 
+from shortlist.reproduce.catalogue import EXPERIMENTS
 from shortlist.reproduce.experiment import Experiment, Setting
 from shortlist.reproduce.store import Record, kept, read, save
+from shortlist.reproduce.study_page import write_study
 
 Tell = Callable[[Experiment, Record], None]
 
@@ -67,15 +69,10 @@ def _finish(folder: Path, setting: Setting, experiment: Experiment) -> Record:
 
 def _finish_named(folder: Path, setting: Setting, name: str) -> Record:
     """The same in another process, to which only names travel."""
-    from shortlist.reproduce.catalogue import EXPERIMENTS
-
     return _finish(folder, setting, EXPERIMENTS[name])
 
 
 def write_index(folder: Path) -> None:
     """The report on every record in the folder, in the order of the catalogue."""
-    from shortlist.reproduce.catalogue import EXPERIMENTS
-    from shortlist.reproduce.study_page import write_study
-
     found = [record for name in EXPERIMENTS if (record := read(folder, name)) is not None]
     write_study(folder, [record for record in found if (folder / record.figure).exists()])

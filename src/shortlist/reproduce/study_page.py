@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shortlist._files import write_text
 from shortlist._version import version
 from shortlist.pages.theme import asset, page, table
+from shortlist.reproduce.experiment import PAPERS
 from shortlist.reproduce.explore import log_factorials, tables
 from shortlist.reproduce.inline_svg import inline_svg
 
@@ -26,8 +27,6 @@ GOOD = ("CONFIRMED", "SOLVED", "DECIDED", "YES")
 
 def study_page(folder: Path, records: Sequence[Record]) -> str:
     """The whole page, from the records and their pictures in the folder."""
-    from shortlist.reproduce.experiment import PAPERS
-
     errata: list[Erratum] = json.loads(asset("reproduce/errata.json"))
     told = [paper for paper in PAPERS if any(record.paper.key == paper.key for record in records)]
     parts = [_contents(told, records), '<main class="study">', _top(records, errata), _explorer(), _headlines(records)]

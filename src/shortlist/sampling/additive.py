@@ -8,8 +8,8 @@ import numpy as np
 
 from shortlist._arrays import Floats, Values
 from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.partial_reals import Draw, nearest_float
-from shortlist.sampling.entropy import Source, word
+from shortlist.exact.partial_reals import Draw, nearest_float, total, word
+from shortlist.sampling.entropy import Source
 from shortlist.sampling.grid import Grid, Runners
 from shortlist.sampling.threshold_runner import Runner
 
@@ -20,7 +20,7 @@ def add_noise(value: int | float | Fraction, *, scale: Fraction, noise: Noise, s
     The result is a function of that real alone, so that it says no more than the real mechanism does. `value`
     must be finite; a result beyond the largest float is rounded to an infinity, as the format defines.
     """
-    return nearest_float(Fraction(value), [(scale, Draw(noise, word(source), 64, source))])
+    return nearest_float(total(Fraction(value), [(scale, Draw(noise, word(source), 64, source))]))
 
 
 def add_noise_to_rows(values: Values, *, scale: Fraction, noise: Noise, source: Source) -> Floats:

@@ -72,11 +72,6 @@ class Seeded:
 SECURE = Secure()
 
 
-def word(source: Source) -> int:
-    """One uniform 64-bit word as a Python integer."""
-    return int(source.words(1)[0])
-
-
 def _encryptor(key: bytes) -> Encryptor:
     with IMPORTS:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Mask
-from shortlist.exact.partial_reals import Draw, NoisyScore, Term, floor_of, rounded
-from shortlist.exact.score_intervals import FAR, ROUNDING
+from shortlist.exact.partial_reals import Draw, NoisyScore, Real, floor_of, rounded, total
+from shortlist.exact.score_intervals import FAR, POSITION_ROUNDING
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.threshold_runner import Finish, Runner
 
@@ -27,7 +27,7 @@ FINENESS = 20
 WHOLE = 2.0**53
 """Below it floats hold every whole number."""
 
-Exact = Callable[[int, int], tuple[Fraction, list[Term]]]
+Exact = Callable[[int, int], Real]
 """From a row and a place in it to the exact number, as (offset, terms)."""
 
 
@@ -96,9 +96,9 @@ class Noisy:
     def values(self, columns: Indices) -> Floats:
         """The numbers in these columns of each row, rounded down to the grid."""
 
-        def exact(row: int, place: int) -> tuple[Fraction, list[Term]]:
+        def exact(row: int, place: int) -> Real:
             one = self.exact(row, int(columns[row, place]))
-            return one.position, [(one.scale, one.draw)]
+            return total(one.position, [(one.scale, one.draw)])
 
         return self._rounded_down(*self._ends(columns), np.ones(columns.shape, np.bool_), self.grid.base, exact)
 
@@ -107,7 +107,7 @@ class Noisy:
         """By how much numbers exceed those in the other columns, rounded down to the grid; NaN but `where` asked."""
         (low, high), (least, most) = self._ends(columns), self._ends(others)
 
-        def exact(row: int, place: int) -> tuple[Fraction, list[Term]]:
+        def exact(row: int, place: int) -> Real:
             return self.exact(row, int(columns[row, place])).minus(self.exact(row, int(others[row, place])))
 
         return self._rounded_down(low - most, high - least, where, 0, exact)
@@ -122,7 +122,7 @@ class Noisy:
         sure = (whole == np.floor(high)) & (np.abs(whole) < WHOLE) & (np.abs(steps) < WHOLE)
         found = np.where(where, np.ldexp(steps, self.grid.exponent) + 0.0, np.nan)  # there is one zero
         for row, place in np.argwhere(where & ~sure).tolist():
-            steps_there = base + floor_of(*exact(row, place))
+            steps_there = base + floor_of(exact(row, place))
             found[row, place] = rounded(steps_there * Fraction(2) ** self.grid.exponent) + 0.0
         return found
 
@@ -146,7 +146,7 @@ class Runners:
         noise = width * q
         middle = place + noise
         # four roundings here, one of a later difference
-        error = width * error + ROUNDING * (np.abs(place) + np.abs(noise)) + 1e-300
+        error = width * error + POSITION_ROUNDING * (np.abs(place) + np.abs(noise)) + 1e-300
         low, high = middle - error, middle + error
         if np.abs(place).max() >= FAR:
             low = np.where(place <= -FAR, -np.inf, low)

@@ -19,7 +19,7 @@ import numpy as np
 from shortlist._arrays import Indices
 from shortlist.exact.class_bounds import sifted
 from shortlist.exact.noise_distributions import LN2
-from shortlist.exact.partial_reals import ball
+from shortlist.exact.partial_reals import Uniform, ball
 from shortlist.exact.ranked_subsets import Ranking
 from shortlist.exact.subset_classes import Classes, cover, join, log_sum, rows, settle
 from shortlist.sampling.entropy import Source
@@ -27,12 +27,12 @@ from shortlist.sampling.subset_draw import envelope_of, members
 from shortlist.sampling.subset_draw_any_noise import runs_of
 from shortlist.sampling.subset_draw_exponential import after, first_arrival
 from shortlist.sampling.subset_rejection import ERROR, Envelope, stick
-from shortlist.sampling.uniforms import Stream, Uniform
+from shortlist.sampling.uniforms import Stream
 
 if TYPE_CHECKING:
     from flint import arb
 
-TOLERANCE = 1e-7
+GUARD_WIDTH = 1e-7
 """How far apart the float bounds on v are, or nearly."""
 
 
@@ -60,7 +60,7 @@ class Guard:
         return [self._winner(stream) for _ in range(draws)]
 
     def _winner(self, stream: Stream) -> Indices | None:
-        top, guard = Uniform(stream), GuardArrival(self, Uniform(stream))
+        top, guard = Uniform(stream.word), GuardArrival(self, Uniform(stream.word))
         guarded = after(top, guard)
         found = first_arrival(self.envelope, guard if guarded else top, stream)
         if found is None and guarded:
@@ -107,7 +107,7 @@ def guarded(ranking: Ranking, a: Fraction, tau: Fraction, first: Indices) -> Gua
 
 
 @np.errstate(all="ignore")
-def log_junk(classes: Classes, first: Indices, tolerance: float = TOLERANCE) -> tuple[float, float]:
+def log_junk(classes: Classes, first: Indices, tolerance: float = GUARD_WIDTH) -> tuple[float, float]:
     """(lower, upper) bounds on the logarithm of the mass of the classes with j >= first[i]."""
     kept, dropped = cover(classes, rows(classes, first), outside=-math.inf, width=1.0)
     cells = settle(classes, kept, outside=-math.inf, tolerance=tolerance)

@@ -23,12 +23,22 @@ import numpy as np
 
 from shortlist._arrays import Floats, Values
 from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.partial_reals import Draw, Term, float_bounds, floor_of, is_positive, nearest_float, rounded
+from shortlist.exact.partial_reals import (
+    Draw,
+    Term,
+    float_bounds,
+    floor_of,
+    is_positive,
+    nearest_float,
+    rounded,
+    total,
+    word,
+)
 from shortlist.exact.score_intervals import FAR, Contest
-from shortlist.sampling.entropy import Source, word
+from shortlist.sampling.entropy import Source
 from shortlist.sampling.skip_schedule import Layout
 
-SLACK = 2.0**-50
+COMPARISON_SLACK = 2.0**-50
 """Relative error allowed to each number in a comparison of floats; true: a few 2^-53."""
 
 
@@ -61,7 +71,7 @@ class Barrier:
         self.threshold = threshold
         self.source = source
         self.whole = whole
-        self.line = Fraction(threshold) + (floor_of(Fraction(0), [(scale, draw)]) if whole else 0)
+        self.line = Fraction(threshold) + (floor_of(total(Fraction(0), [(scale, draw)])) if whole else 0)
         self._noise: list[Term] = [] if whole else [(scale, draw)]
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
@@ -70,17 +80,18 @@ class Barrier:
     def passes(self, value: int | float, test: Test, draw: Draw) -> bool:
         """Whether the gap of this question is at least the cut, exactly."""
         offset, terms = self._gap(value, test, draw)
-        return is_positive(offset - test.cut, terms)
+        return is_positive(total(offset - test.cut, terms))
 
     def gap(self, value: int | float, test: Test, draw: Draw) -> float:
         """The exact gap, correctly rounded; with whole numbers its floor."""
         offset, terms = self._gap(value, test, draw)
-        return rounded(Fraction(floor_of(offset, terms))) if self.whole else nearest_float(offset, terms)
+        gap = total(offset, terms)
+        return rounded(Fraction(floor_of(gap))) if self.whole else nearest_float(gap)
 
     def steps(self, value: int | float, test: Test, draw: Draw, step: Fraction) -> int:
         """floor(gap / step), exactly."""
         offset, terms = self._gap(value, test, draw)
-        return floor_of(offset / step, [(scale / step, noise) for scale, noise in terms])
+        return floor_of(total(offset / step, [(scale / step, noise) for scale, noise in terms]))
 
     def _gap(self, value: int | float, test: Test, draw: Draw) -> tuple[Fraction, list[Term]]:
         below = [(-scale, noise) for scale, noise in self._noise]
@@ -89,7 +100,7 @@ class Barrier:
     def bounds(self, origin: int | float, test: Test, unit: Fraction) -> tuple[float, float]:
         """Floats around what (value - origin + scale * noise) / unit must reach to pass, by the bits drawn so far."""
         offset = self.line + test.centre + test.cut - Fraction(origin)
-        return float_bounds(offset / unit, [(scale / unit, noise) for scale, noise in self._noise])
+        return float_bounds(total(offset / unit, [(scale / unit, noise) for scale, noise in self._noise]))
 
 
 class Questions:
@@ -117,7 +128,7 @@ class Questions:
             i = 0
         self._next = i + 1
         distance = value - self._barrier.threshold
-        error = SLACK * (abs(value) + abs(distance))
+        error = COMPARISON_SLACK * (abs(value) + abs(distance))
         if distance + self._high[i] + error < self._lowest:
             return None
         draw = Draw(self._test.noise, self._words[i], 64, self._barrier.source)
@@ -137,7 +148,7 @@ def scaled(noise: Floats, error: Floats, scale: Fraction) -> tuple[Floats, Float
     """Bounds on scale * noise, with room for the sums they go into. NaN, where floats overflow, decides nothing."""
     factor = rounded(scale)
     middle = factor * noise
-    room = factor * error + 4 * SLACK * np.abs(middle) + 1e-300
+    room = factor * error + 4 * COMPARISON_SLACK * np.abs(middle) + 1e-300
     return middle - room, middle + room
 
 

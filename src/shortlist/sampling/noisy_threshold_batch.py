@@ -1,4 +1,5 @@
-"""Many runs of the same questions against thresholds of their own, at once: the law of `barrier`, a row for each run.
+"""Many runs of the same questions against thresholds of their own, at once, a row for each run: the law of
+`noisy_threshold`.
 
 Every run draws one word for its threshold and one for each test of each question. Float intervals decide most runs; a
 run in which an answer or a gap stays undecided is done over exactly, with the same words.
@@ -18,7 +19,7 @@ from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import Draw, rounded
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.grid import floors, step_for
-from shortlist.sampling.noisy_threshold import SLACK, Barrier, Test, scaled
+from shortlist.sampling.noisy_threshold import COMPARISON_SLACK, Barrier, Test, scaled
 from shortlist.sampling.skipping import CHUNK
 
 
@@ -108,17 +109,17 @@ class _Some:
             scaled(*test.noise.quantile(words, 0), test.scale)
             for test, words in zip(runs.tests, self.words, strict=True)
         ]
-        room = SLACK * np.abs(offsets)
+        room = COMPARISON_SLACK * np.abs(offsets)
         low = np.array([one for one, _ in ends]) + (offsets - room)[:, :, None]
         high = np.array([one for _, one in ends]) + (offsets + room)[:, :, None]
-        low -= line_high + SLACK * np.abs(line_high)
-        high -= line_low - SLACK * np.abs(line_low)
+        low -= line_high + COMPARISON_SLACK * np.abs(line_high)
+        high -= line_low - COMPARISON_SLACK * np.abs(line_low)
         return low, high
 
     def _first_passed(self, low: Floats, high: Floats) -> tuple[Indices, Mask, NDArray[np.int8]]:
         """(the first test that each question passes or -1, whether that is unsure, what is sure of each test)."""
         cuts = np.array([rounded(test.cut) for test in self.runs.tests])[:, None, None]
-        room = SLACK * np.abs(cuts)
+        room = COMPARISON_SLACK * np.abs(cuts)
         # what floats cannot hold tells nothing
         passes, fails = (low > cuts + room) & (low < np.inf), (high < cuts - room) & (high > -np.inf)
         first, unsure = np.full(passes.shape[1:], -1, np.int64), np.zeros(passes.shape[1:], np.bool_)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.exact.partial_reals import ball
-from shortlist.sampling.uniforms import Stream, Uniform, is_positive
+from shortlist.exact.partial_reals import Uniform, ball, formula, is_positive
+from shortlist.sampling.uniforms import Stream
 
 if TYPE_CHECKING:
     from flint import arb
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SHARES = 1 << 52
 """The shares add up to about so many."""
 
-SLACK = 2e-4
+SHARE_SLACK = 2e-4
 """By how much shares are raised; the logarithms must be right to half of it."""
 
 
@@ -43,16 +43,16 @@ class Shares:
     def accepted(self, place: int, mass: Callable[[], arb], stream: Stream) -> bool:
         """A coin with the chance SHARES mass / (share e^unit)."""
         share = int(self.sums[place]) - (int(self.sums[place - 1]) if place else 0)
-        coin = Uniform(stream)
+        coin = Uniform(stream.word)
         ratio = float(self.logs[place]) - self.unit + math.log(SHARES) - math.log(share)
-        if math.log(coin.high) < ratio - SLACK:
+        if math.log(coin.high) < ratio - SHARE_SLACK:
             return True
-        factor = Fraction(SHARES, share)
-        return is_positive(lambda: ball(factor) * mass() * (-ball(Fraction(self.unit))).exp() - coin.ball(), [coin])
+        factor, unit = Fraction(SHARES, share), Fraction(self.unit)
+        return is_positive(formula(lambda: ball(factor) * mass() * (-ball(unit)).exp() - coin.ball(), [coin]))
 
 
 def shares(logs: Floats) -> Shares:
-    """The shares of masses whose logarithms are known to within half of SLACK (-inf for none)."""
+    """The shares of masses whose logarithms are known to within half of SHARE_SLACK (-inf for none)."""
     top = float(logs.max())
     unit = top + float(np.log(np.exp(logs - top).sum()))
-    return Shares(logs, unit, np.cumsum(np.floor(np.exp(logs - unit + SLACK) * SHARES).astype(np.int64) + 1))
+    return Shares(logs, unit, np.cumsum(np.floor(np.exp(logs - unit + SHARE_SLACK) * SHARES).astype(np.int64) + 1))

@@ -17,7 +17,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.partial_reals import NoisyScore, Term, nearest_float
+from shortlist.exact.partial_reals import NoisyScore, Term, nearest_float, total
 from shortlist.exact.score_intervals import Contest, kth_largest, ranking
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.skip_schedule import block_size, make_plan
@@ -44,13 +44,13 @@ class Finish:
 
     def values(self) -> list[float]:
         """The exact noisy scores, each correctly rounded."""
-        return [nearest_float(score, [term]) for score, term in self.finishes()]
+        return [nearest_float(total(score, [term])) for score, term in self.finishes()]
 
     def gaps(self) -> list[float]:
         """The exact differences of consecutive noisy scores, each correctly rounded."""
         scale = self._contest.scale
         return [
-            nearest_float(scale * (one.position - two.position), [(scale, one.draw), (-scale, two.draw)])
+            nearest_float(total(scale * (one.position - two.position), [(scale, one.draw), (-scale, two.draw)]))
             for one, two in pairwise(self._exact())
         ]
 

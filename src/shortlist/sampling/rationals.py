@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.noise_distributions import GUMBEL, RELATIVE_ERROR
 from shortlist.exact.partial_reals import Draw, NoisyScore, rounded
-from shortlist.exact.score_intervals import FAR, ROUNDING, ranking
+from shortlist.exact.score_intervals import FAR, POSITION_ROUNDING, ranking
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.skipping import CHUNK
 from shortlist.sampling.threshold_runner import best_of
@@ -57,7 +57,7 @@ class _Groups:
         more = np.log(self.sizes)[:, None]
         q, error = GUMBEL.quantile(words, 0)
         z = g + (q + more)
-        error = error + RELATIVE_ERROR * (np.abs(q) + more) + ROUNDING * (np.abs(g) + np.abs(z)) + 1e-300
+        error = error + RELATIVE_ERROR * (np.abs(q) + more) + POSITION_ROUNDING * (np.abs(g) + np.abs(z)) + 1e-300
         low, high = np.where(g <= -FAR, -np.inf, z - error), z + error
         found: Indices = low.argmax(axis=0)
         for race in np.flatnonzero(np.count_nonzero(high >= low.max(axis=0), axis=0) > 1):

@@ -28,7 +28,7 @@ SMALL = 32
 COPIED = 1 << 16
 """So many scores of opened blocks are copied at a time."""
 
-SLACK = 2.0**-30
+LEVEL_SLACK = 2.0**-30
 """By how much levels are rounded down beyond every float error: it costs nothing."""
 
 _ROUND_DOWN = LEVELS[np.searchsorted(LEVELS, np.arange(LEVELS[-1] + 1), side="right") - 1].astype(np.int8)
@@ -146,8 +146,8 @@ def _kth_largest(values: Values, peaks: Values, block: int, k: int) -> int | flo
 def levels(noise: Noise, heights: Floats, threshold: float) -> NDArray[np.int8]:
     """The largest j in LEVELS with P(height + N > threshold) <= 2^-j, rounded down with slack."""
     distance = threshold - heights
-    decay = noise.decay(distance - SLACK * (1 + abs(threshold) + np.abs(heights)))
-    bits = np.clip(decay * ((1 - SLACK) / LN2) - SLACK, 0, LEVELS[-1])
+    decay = noise.decay(distance - LEVEL_SLACK * (1 + abs(threshold) + np.abs(heights)))
+    bits = np.clip(decay * ((1 - LEVEL_SLACK) / LN2) - LEVEL_SLACK, 0, LEVELS[-1])
     return _ROUND_DOWN[bits.astype(np.int8)]
 
 

@@ -7,17 +7,17 @@ import math
 import numpy as np
 
 from shortlist._arrays import Indices, Mask
-from shortlist.exact.partial_reals import exactly
+from shortlist.exact.partial_reals import Uniform, exactly, formula, is_positive
 from shortlist.exact.stability_test import StabilityTest
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.uniforms import Stream, Uniform, is_positive
+from shortlist.sampling.uniforms import Stream
 
 WORDS = 1 << 64
 
 
 def passes(test: StabilityTest, gap: int, source: Source) -> bool:
     """True with the test's probability at that gap; never at a tie, where there is no set to speak of."""
-    return _is_below(test, gap, Uniform(Stream(source, ahead=1))) and gap > 0
+    return _is_below(test, gap, Uniform(Stream(source, ahead=1).word)) and gap > 0
 
 
 def passes_many(test: StabilityTest, gaps: Indices, source: Source) -> Mask:
@@ -27,13 +27,13 @@ def passes_many(test: StabilityTest, gaps: Indices, source: Source) -> Mask:
     words, stream = source.words(len(gaps)), Stream(source, ahead=1)
     passed: Mask = words < bounds[:, 0]
     for i in np.flatnonzero(~passed & (words <= bounds[:, 1])):
-        passed[i] = _is_below(test, int(gaps[i]), Uniform(stream, int(words[i])))
+        passed[i] = _is_below(test, int(gaps[i]), Uniform(stream.word, int(words[i])))
     return passed & (gaps > 0)
 
 
 def _is_below(test: StabilityTest, gap: int, coin: Uniform) -> bool:
     """Whether the coin shows less than the chance: exactly."""
-    return is_positive(lambda: test.chance(max(gap, 1)) - coin.ball(), [coin])
+    return is_positive(formula(lambda: test.chance(max(gap, 1)) - coin.ball(), [coin]))
 
 
 def _bounds(test: StabilityTest, gap: int) -> tuple[int, int]:

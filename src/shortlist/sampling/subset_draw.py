@@ -10,15 +10,16 @@ import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
+from shortlist.exact.partial_reals import Uniform
 from shortlist.exact.ranked_subsets import Ranking
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.subset_draw_any_noise import Groups, runs_of
 from shortlist.sampling.subset_draw_exponential import first_arrival
 from shortlist.sampling.subset_rejection import WIDTH, Envelope, Loss, accepted, prepare
-from shortlist.sampling.uniforms import Stream, Uniform, subset
+from shortlist.sampling.uniforms import Stream, subset
 
 Class = tuple[int, int] | None
-"""Class (i, j) of `laws.subsets`, or the top k."""
+"""Class (i, j) of `exact.subset_classes`, or the top k."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def members(ranking: Ranking, found: Class, stream: Stream) -> Indices:
 
 def exponential_class(envelope: Envelope, stream: Stream) -> Class:
     """The class of the winner under exponential noise."""
-    return first_arrival(envelope, Uniform(stream), stream)
+    return first_arrival(envelope, Uniform(stream.word), stream)
 
 
 def gumbel_class(envelope: Envelope, stream: Stream) -> Class:

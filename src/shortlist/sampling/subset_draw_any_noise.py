@@ -1,9 +1,9 @@
 """The winner among all k-subsets under any noise: one draw for every group of subsets of equal loss.
 
 The largest of N independent noises Q(U) is Q(V) with V the least of N uniforms: V = 1 - e^(-E / N) with E exponential.
-Groups are the classes of `laws.subsets`, tied scores joined. Floats bound every finish Q(V) - loss; those that may be
-the largest are compared exactly. All groups are drawn, so the work is in proportion to k times the number of different
-scores; Gumbel and exponential noise have better ways (`envelope`, `thinning`).
+Groups are the classes of `exact.subset_classes`, tied scores joined. Floats bound every finish Q(V) - loss; those that
+may be the largest are compared exactly. All groups are drawn, so the work is in proportion to k times the number of
+different scores; Gumbel and exponential noise have better ways (`subset_rejection`, `subset_draw_exponential`).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist._runs import Runs
 from shortlist.exact.binomials import log_run
 from shortlist.exact.noise_distributions import LN2, Noise, log_uniform
-from shortlist.exact.partial_reals import ball
-from shortlist.exact.subset_classes import ROUNDING, Classes
+from shortlist.exact.partial_reals import Uniform, ball, formula, is_positive
+from shortlist.exact.subset_classes import LOSS_ROUNDING, Classes
 from shortlist.sampling.subset_rejection import Loss, position, stick
-from shortlist.sampling.uniforms import Stream, Uniform, is_positive
+from shortlist.sampling.uniforms import Stream
 
 if TYPE_CHECKING:
     from flint import arb
@@ -52,11 +52,11 @@ class Groups:
             low, high = self._bounds(row, run, words)
             bar = max(bar, float(low.max()))
             for n in np.flatnonzero(high >= bar):
-                finish = self._finish(int(row[n]), int(run[n]), Uniform(stream, int(words[n])))
+                finish = self._finish(int(row[n]), int(run[n]), Uniform(stream.word, int(words[n])))
                 rivals.append((float(high[n]), finish))
         best, *others = [finish for high, finish in rivals if high >= bar]
         for other in others:
-            if is_positive(_above(other, best), [other.least, best.least]):
+            if is_positive(formula(_above(other, best), [other.least, best.least])):
                 best = other
         return best.found and (best.found[0], position(*best.found, stream))
 
@@ -82,8 +82,8 @@ class Groups:
             shortest, longest = np.log(np.maximum(-log - error, 0.0)) - most, np.log(-log + error) - fewest
             q_low, e_low = self.noise.quantile(*_as_words(longest, up=True))
             q_high, e_high = self.noise.quantile(*_as_words(shortest, up=False))
-            low = q_low - e_low - loss * (1.0 + ROUNDING)
-            high = q_high + e_high - loss * (1.0 - ROUNDING)
+            low = q_low - e_low - loss * (1.0 + LOSS_ROUNDING)
+            high = q_high + e_high - loss * (1.0 - LOSS_ROUNDING)
         unknown = ~np.isfinite(shortest) | ~np.isfinite(longest)
         return np.where(unknown | np.isnan(low), -np.inf, low), np.where(unknown | np.isnan(high), np.inf, high)
 

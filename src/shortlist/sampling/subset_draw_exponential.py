@@ -13,9 +13,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from shortlist.exact.partial_reals import ball
+from shortlist.exact.partial_reals import Lazy, Uniform, ball, formula, is_positive
 from shortlist.sampling.subset_rejection import ERROR, Envelope, Proposal, accepted
-from shortlist.sampling.uniforms import Lazy, Stream, Uniform, is_positive
+from shortlist.sampling.uniforms import Stream
 
 if TYPE_CHECKING:
     from flint import arb
@@ -34,7 +34,7 @@ class Arrival:
         self._log_rate = math.log(total) + doublings * math.log(2.0)
 
     def next(self, stream: Stream) -> None:
-        self.clocks.append(Uniform(stream))
+        self.clocks.append(Uniform(stream.word))
 
     @property
     def low(self) -> float:
@@ -99,7 +99,7 @@ def later(time: Lazy, end: Fraction) -> bool:
         return True
     if time.high < float(end) * (1.0 - ERROR):
         return False
-    return is_positive(lambda: time.ball() - ball(end), [time])
+    return is_positive(formula(lambda: time.ball() - ball(end), [time]))
 
 
 def after(one: Lazy, other: Lazy) -> bool:
@@ -107,7 +107,7 @@ def after(one: Lazy, other: Lazy) -> bool:
         return True
     if one.high < other.low:
         return False
-    return is_positive(lambda: one.ball() - other.ball(), [one, other])
+    return is_positive(formula(lambda: one.ball() - other.ball(), [one, other]))
 
 
 class _Thinning:

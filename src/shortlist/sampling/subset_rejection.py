@@ -24,9 +24,9 @@ import numpy as np
 from shortlist._arrays import Indices
 from shortlist.exact.binomials import ULPS, one_log_choose
 from shortlist.exact.class_bounds import others, relevant
-from shortlist.exact.partial_reals import ball
+from shortlist.exact.partial_reals import Exact, Uniform, ball, formula, is_positive
 from shortlist.exact.subset_classes import Cells, Classes, cover, join
-from shortlist.sampling.uniforms import Exact, Stream, Uniform, is_positive
+from shortlist.sampling.uniforms import Stream
 
 if TYPE_CHECKING:
     from flint import arb, fmpz
@@ -169,14 +169,14 @@ def accepted(
     proposal: Proposal, stream: Stream, slower: tuple[float, float] = (0.0, 0.0), exact: Exact | None = None
 ) -> bool:
     """True with the proposal's chance; divided by `exact`, whose logarithm lies between the two of `slower`."""
-    coin = Uniform(stream)
+    coin = Uniform(stream.word)
     if math.log(coin.high) + slower[1] + ERROR < proposal.low:
         return True
     if coin.low and math.log(coin.low) + slower[0] - ERROR > proposal.high:
         return False
     if exact is None:
-        return is_positive(lambda: proposal.chance() - coin.ball(), [coin])
-    return is_positive(lambda: proposal.chance() - coin.ball() * exact.ball(), [coin, exact])
+        return is_positive(formula(lambda: proposal.chance() - coin.ball(), [coin]))
+    return is_positive(formula(lambda: proposal.chance() - coin.ball() * exact.ball(), [coin, exact]))
 
 
 def position(i: int, first: int, last: int, stream: Stream) -> int:
@@ -207,14 +207,13 @@ def position(i: int, first: int, last: int, stream: Stream) -> int:
 
 
 def _exact_position(i: int, first: int, last: int, word: int, stream: Stream) -> int:
-    start, bits = stick(i, first - 1), 64
+    start, share = stick(i, first - 1), Uniform(stream.word, word)
     size = stick(i, last) - start
     while True:
-        low = _least(i, first, last, start, size * word, bits)
-        if low == _least(i, first, last, start, size * (word + 1) - 1, bits):
+        low = _least(i, first, last, start, size * share.value, share.bits)
+        if low == _least(i, first, last, start, size * (share.value + 1) - 1, share.bits):
             return low
-        word = (word << 64) | stream.word()
-        bits += 64
+        share.refine()
 
 
 def _least(i: int, first: int, last: int, start: fmpz, target: fmpz, bits: int) -> int:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from shortlist._arrays import Floats, Indices, Words
 from shortlist.exact.noise_distributions import GUMBEL, RELATIVE_ERROR, Noise
-from shortlist.exact.partial_reals import Draw, Term, is_positive
-from shortlist.sampling.entropy import Source, word
+from shortlist.exact.partial_reals import Draw, Real, Term, is_positive, total, word
+from shortlist.sampling.entropy import Source
 
 if TYPE_CHECKING:
     from flint import arb
@@ -48,12 +48,12 @@ def best_of(many: int) -> Noise:
     return replace(GUMBEL, name=f"best of {many} gumbel", quantile=quantile, exact_quantile=exact_quantile)
 
 
-def difference(one: Finish, two: Finish) -> tuple[Fraction, list[Term]]:
-    """one - two, for `is_positive` and its like."""
+def difference(one: Finish, two: Finish) -> Real:
+    """one - two."""
     (first, (scale, draw)), (second, (other, noise)) = one, two
-    return first - second, [(scale, draw), (-other, noise)]
+    return total(first - second, [(scale, draw), (-other, noise)])
 
 
 def how_many_above(finishes: list[Finish], line: Finish) -> int:
     """How many of the finishes, best first, are above the line: exactly."""
-    return next((n for n, one in enumerate(finishes) if not is_positive(*difference(one, line))), len(finishes))
+    return next((n for n, one in enumerate(finishes) if not is_positive(difference(one, line))), len(finishes))

@@ -1,25 +1,11 @@
-"""Exactly uniform choices: integers below a bound, subsets, and real numbers drawn bit by bit.
-
-A `Uniform` knows some leading bits of a real number in (0, 1) and draws 64 more on demand. `is_positive` decides the
-sign of an expression in such numbers as the exact reals would: it draws and computes on until Arb is certain.
-"""
+"""Exactly uniform choices: words one by one, integers below a bound, subsets, orders."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from shortlist._arrays import Indices, Words
 from shortlist.sampling.entropy import Source
-
-if TYPE_CHECKING:
-    from flint import arb
-
-NUDGE = 2.0**-50
-"""Relative error of the float bounds of a uniform: two rounded operations."""
-
 
 FEW = 32
 """So many members of a subset are drawn one by one, more of them in bulk."""
@@ -120,69 +106,3 @@ def _about(size: int, about: int, stream: Stream) -> Indices:
     product = stream.words(about // 2 + 1).view(np.uint32).astype(np.uint64) * np.uint64(size)
     fair = (product & np.uint64(HALF - 1)) >= HALF % size
     return (product[fair] >> np.uint64(32)).astype(np.int64)
-
-
-class Exact(Protocol):
-    """A real number that depends on bits drawn one after the other: a ball around it, ever narrower."""
-
-    @property
-    def bits(self) -> int: ...
-
-    def ball(self) -> arb: ...
-
-    def refine(self) -> None: ...
-
-
-class Lazy(Exact, Protocol):
-    """Such a number with float bounds."""
-
-    @property
-    def low(self) -> float: ...
-
-    @property
-    def high(self) -> float: ...
-
-
-class Uniform:
-    """U in [value, value + 1] / 2^bits, the rest not drawn yet."""
-
-    __slots__ = ("_stream", "bits", "value")
-
-    def __init__(self, stream: Stream, word: int | None = None) -> None:
-        self._stream = stream
-        self.value = stream.word() if word is None else word
-        self.bits = 64
-
-    @property
-    def low(self) -> float:
-        """At most U."""
-        return (self.value / (1 << self.bits)) * (1.0 - NUDGE)
-
-    @property
-    def high(self) -> float:
-        """At least U."""
-        return min(1.0, ((self.value + 1) / (1 << self.bits)) * (1.0 + NUDGE))
-
-    def ball(self) -> arb:
-        from flint import arb, fmpq
-
-        return arb(fmpq(2 * self.value + 1, 2 << self.bits), fmpq(1, 2 << self.bits))
-
-    def refine(self) -> None:
-        self.value = (self.value << 64) | self._stream.word()
-        self.bits += 64
-
-
-def is_positive(expression: Callable[[], arb], drawn: Sequence[Exact]) -> bool:
-    """Whether an expression in partially drawn numbers is above zero, exactly (zero has probability zero)."""
-    from flint import ctx
-
-    while True:
-        with ctx.workprec(64 + max(number.bits for number in drawn)):
-            value = expression()
-        if value > 0:
-            return True
-        if value < 0:
-            return False
-        for number in drawn:
-            number.refine()

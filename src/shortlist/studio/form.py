@@ -16,7 +16,8 @@ from shortlist.mechanisms import Mechanism
 from shortlist.pages.release_page import spent_share
 from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
-from shortlist.tables.files import check_public, rows_of_file
+from shortlist.tables.file_sources import rows_of_file
+from shortlist.tables.files import check_public
 
 MOST_PASTED = 500_000
 """Characters of a pasted list of candidates."""

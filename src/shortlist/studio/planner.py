@@ -14,6 +14,8 @@ import subprocess
 import sys
 from typing import Any
 
+from shortlist.planning import plan
+
 TARGET = 0.99
 SHOWN = 5
 """So many mechanisms are shown, the cheapest first."""
@@ -72,8 +74,6 @@ class Planner:
 
 def computed(facts: dict[str, Any], epsilon: float) -> dict[str, Any]:
     """Both plans, as the page shows them."""
-    from shortlist.planning import plan
-
     reached = {row.mechanism: row.reached for row in plan(epsilon=epsilon, **facts).rows}
     needed = plan(target=TARGET, **facts)
     rows = [

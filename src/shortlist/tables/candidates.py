@@ -9,6 +9,7 @@ from typing import Any
 from shortlist._imports import IMPORTS
 from shortlist.tables.column_types import Kind, Row, fitted
 from shortlist.tables.errors import in_one_sentence
+from shortlist.tables.file_sources import rows_of_file
 
 UNREAD = "the candidates cannot be read"
 WRONG = "candidates must be a list, a series, a frame, a path or a query that gives the item columns"
@@ -21,8 +22,6 @@ def known_rows(candidates: Any, items: tuple[str, ...], kinds: list[Kind]) -> li
     """
     family = {kind.__module__.partition(".")[0] for kind in type(candidates).__mro__}
     if isinstance(candidates, str | os.PathLike):
-        from shortlist.tables.files import rows_of_file
-
         rows = rows_of_file(os.fspath(candidates), items)
     elif family & {"duckdb", "_duckdb"}:
         rows = in_one_sentence(UNREAD, lambda: candidates.select(*(_column(name) for name in items)).fetchall())

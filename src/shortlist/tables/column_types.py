@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from shortlist._sql import as_text
+
 Row = tuple[Any, ...]
 
 Kind = Literal["text", "integer", "unsigned", "boolean", "date"]
@@ -129,11 +131,6 @@ def _date(text: str) -> datetime.date | None:
         return datetime.date.fromisoformat(text)
     except ValueError:
         return None
-
-
-def as_text(part: str | int | bool | datetime.date) -> str:
-    """A value as text that every engine reads back."""
-    return str(part).lower() if isinstance(part, bool) else str(part)
 
 
 def text_of(cell: Any) -> str | None:

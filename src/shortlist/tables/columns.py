@@ -25,7 +25,7 @@ from shortlist.tables.column_types import (
 from shortlist.tables.question import Question
 
 OBJECTS = "objects"
-"""A pandas column of Python objects or categories: text, cell by cell (`kinds.text_of`)."""
+"""A pandas column of Python objects or categories: text, cell by cell (`column_types.text_of`)."""
 
 WIDE = {"integer": nw.Int64, "unsigned": nw.UInt64}
 
@@ -38,7 +38,7 @@ def names_of(source: Any, library: FrameKind) -> list[str]:
 
 
 def declared_types(source: Any, library: FrameKind) -> dict[str, str]:
-    """The type of each column by its name, as kinds.py reads it."""
+    """The type of each column by its name, as column_types.py reads it."""
     if library == "polars":
         return {name: _polars_type(str(kind)) for name, kind in source.collect_schema().items()}
     if library == "pyarrow":

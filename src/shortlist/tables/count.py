@@ -6,13 +6,23 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from shortlist._imports import late
 from shortlist._reading import checked_flag
 from shortlist.scores import Scores
+from shortlist.tables.files import check_file, count_files
+from shortlist.tables.frames import count_frame
 from shortlist.tables.question import Question
+from shortlist.tables.relations import count_relation
 from shortlist.tables.remote_scores import Engine, Held, Uncounted
 
 Progress = Callable[[float], None]
 """Told the share of the work that is done, from 0 to 1."""
+
+OPTIONAL = {
+    "pyspark": ("shortlist.tables.spark", "count_spark"),
+    "ibis": ("shortlist.tables.ibis", "count_ibis"),
+}
+"""Engines whose library may not be there: their modules are imported when a table of theirs is met."""
 
 
 def count(
@@ -113,8 +123,6 @@ def uncounted(
 
     A mechanism checks it, and a ledger books the charge by it, before a row of the table is looked at.
     """
-    from shortlist.tables.files import check_file
-
     _check(question, candidates, unit)
     number = check_file(path, question, candidates, memory, multiline)
     return _scored(Held.of(Uncounted(number or 0)), question, candidates, unit)
@@ -149,31 +157,21 @@ def _engine(
     multiline: bool,
     progress: Progress | None,
 ) -> Engine:
-    """The engine for that kind of table; none is imported before one is met."""
+    """The engine for that kind of table."""
     family = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
     if isinstance(source, str | os.PathLike):
-        from shortlist.tables.files import count_files
-
         return count_files(os.fspath(source), question, candidates, memory, multiline, progress)
     if memory is not None:
         raise TypeError("memory is for files; a table in an engine or in memory has its own settings")
     if multiline:
         raise TypeError("multiline is for CSV files; a table in an engine or in memory has been read already")
-    if "pyspark" in family:
-        from shortlist.tables.spark import count_spark
-
-        return count_spark(source, question, candidates)
-    if "ibis" in family:
-        from shortlist.tables.ibis import count_ibis
-
-        return count_ibis(source, question, candidates)
+    optional = next((OPTIONAL[library] for library in OPTIONAL if library in family), None)
+    if optional is not None:
+        count_optional: Callable[[Any, Question, object], Engine] = late(*optional)
+        return count_optional(source, question, candidates)
     if family & {"duckdb", "_duckdb"}:
-        from shortlist.tables.relations import count_relation
-
         return count_relation(source, question, candidates)
     if family & {"pandas", "polars", "pyarrow"}:
-        from shortlist.tables.frames import count_frame
-
         return count_frame(source, question, candidates)
     raise TypeError(
         "source must be a path, a pandas, polars or pyarrow frame, a DuckDB relation, an Ibis table or a Spark "

@@ -1,33 +1,29 @@
-"""Files of parquet, CSV and JSON lines, counted by DuckDB out of core.
-
-Fields of CSV and JSON lines are text by a fixed dialect: to guess types or separators from the rows would let one
-person's row change how another's is read.
-"""
+"""Files of parquet, CSV and JSON lines, counted by DuckDB out of core."""
 
 from __future__ import annotations
 
-import glob
-import json
 import os
-import re
 from collections.abc import Callable
-from pathlib import PurePath
 from typing import Any
 
-from shortlist._files import spill_folder
-from shortlist._imports import IMPORTS
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.column_types import kind_of
-from shortlist.tables.dialect import MARK, Dialect, read
-from shortlist.tables.errors import TableError, in_one_sentence
+from shortlist.tables.errors import TableError
+from shortlist.tables.file_sources import (
+    check_lines,
+    column_names,
+    connect,
+    files_at,
+    format_of,
+    listing,
+    runner,
+    source_of,
+    stamps,
+)
+from shortlist.tables.progress import watched
 from shortlist.tables.question import Question
 
-FORMATS = {
-    ".parquet": "parquet", ".pq": "parquet",
-    ".csv": "csv", ".tsv": "tsv",
-    ".jsonl": "json", ".ndjson": "json", ".json": "json",
-}  # fmt: skip
 TABLE = "counts"
 KNOWN = "known_candidates"
 
@@ -44,7 +40,7 @@ def count_files(
 
     It ends with the counts, and removes its files then without any code of ours: an interrupt cannot keep it from that.
     """
-    connection = _connect(memory)
+    connection = connect(memory)
     try:
         return _counted(connection, path, question, candidates, multiline, progress)
     except BaseException:
@@ -60,8 +56,8 @@ def _counted(
     multiline: bool,
     progress: Callable[[float], None] | None,
 ) -> sql.Counts:
-    counts = sql.Counts(_runner(connection, path), TABLE, question.keys, None)
-    before = _stamps(path)
+    counts = sql.Counts(runner(connection, path), TABLE, question.keys, None)
+    before = stamps(path)
     source = source_of(counts.run, path, question.columns, multiline)
     question.check_columns(source.columns)
     source.check(question)
@@ -71,35 +67,11 @@ def _counted(
         known = f"SELECT * FROM {KNOWN}"
     held = sql.matched(sql.counting(source, question), known, question)
     check_lines(path, multiline)
-    from shortlist.tables.progress import watched
-
     with watched(connection, progress):
         counts.run(f"CREATE TEMP TABLE {TABLE} AS {held}")
-    if _stamps(path) != before:
+    if stamps(path) != before:
         raise TableError(f"{path} cannot be counted: it changed while it was read")
     return counts
-
-
-def _stamps(path: str) -> list[tuple[int, ...]]:
-    """What changes with the bytes of the files: what was checked must be what is counted."""
-    found = map(os.stat, files_at(path))
-    return [(one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns) for one in found]
-
-
-def check_lines(path: str, multiline: bool) -> None:
-    """Read the bytes of text tables once, and refuse what is outside the dialect (dialect.py)."""
-    dialect = _dialect(path, multiline)
-    if dialect is not None:
-        for file in _files(path):
-            dialect.check(file)
-
-
-def _dialect(path: str, multiline: bool = False) -> Dialect | None:
-    """How a path's text is written; None for other tables. JSON has no quotes that could run on over lines."""
-    kind = _format(path)
-    if multiline and kind != "csv":
-        raise ValueError("multiline is for CSV files (.csv): only there a quoted field can hold line breaks")
-    return {"csv": Dialect(",", quoted=True, multiline=multiline), "tsv": Dialect("\t", quoted=False)}.get(kind or "")
 
 
 def check_file(
@@ -109,9 +81,9 @@ def check_file(
 
     Only names and types are looked at: the footer of a parquet file, the header of a CSV file, nothing of JSON lines.
     """
-    connection = _connect(memory)
+    connection = connect(memory)
     try:
-        run = _runner(connection, path)
+        run = runner(connection, path)
         source = source_of(run, path, question.columns, multiline)
         question.check_columns(source.columns)
         source.check(question)
@@ -137,7 +109,7 @@ def check_public(candidates: str, table: str, user: str) -> None:
     listed = files_at(candidates)
     if any(os.path.samefile(one, other) for one in listed for other in files_at(table)):
         raise ValueError("candidates: the table itself is no public list; name none if its names are private")
-    names = {name.strip().casefold() for file in listed if os.path.isfile(file) for name in _names(file)}
+    names = {name.strip().casefold() for file in listed if os.path.isfile(file) for name in column_names(file)}
     if user.strip().casefold() in names:
         raise ValueError(
             f"candidates: that file has a column {user!r}, of people, so it is no public list; give a file with the "
@@ -145,52 +117,12 @@ def check_public(candidates: str, table: str, user: str) -> None:
         )
 
 
-def _names(file: str) -> list[str]:
-    """What the columns of a table file are called; a file of lines has none."""
-    kind = _format(file)
-    if kind == "parquet":
-        connection = _connect(None)
-        try:
-            return list(_types(_runner(connection, file), os.path.abspath(file)))
-        finally:
-            connection.close()
-    if kind == "json":
-        return _first_fields(file)
-    dialect = _dialect(file)
-    return [] if dialect is None else dialect.header(file)
-
-
-def _first_fields(file: str) -> list[str]:
-    line = read(file, lambda lines: next((line for line in lines if line.strip()), b"{}"))
-    try:
-        found = json.loads(line.removeprefix(MARK))
-        return list(found) if isinstance(found, dict) else []
-    except (ValueError, RecursionError):
-        pass
-    raise TableError(f"{file} cannot be read: it is no JSON object a line")
-
-
-def rows_of_file(path: str, items: tuple[str, ...]) -> list[Any]:
-    """The candidates in a file, for tables that are not files."""
-    if _format(path) is None:
-        return _lines(path, items)
-    connection = _connect(None)
-    try:
-        run = _runner(connection, path)
-        source = _listing(run, path, items)
-        columns = [source.columns[item] for item in items]
-        present = " AND ".join(f"{column} IS NOT NULL" for column in columns)
-        return run(f"SELECT DISTINCT {', '.join(columns)} FROM {source.relation} WHERE {present}")
-    finally:
-        connection.close()
-
-
 def _known(run: sql.Run, candidates: object, source: sql.Source, question: Question) -> str:
     """Candidates as a statement; a table file with the same kinds of columns stays in the engine."""
     kinds = [source.kind(item) for item in question.items]
-    if not isinstance(candidates, str | os.PathLike) or _format(path := os.fspath(candidates)) is None:
+    if not isinstance(candidates, str | os.PathLike) or format_of(path := os.fspath(candidates)) is None:
         return sql.listed(known_rows(candidates, question.items, kinds), source, question)
-    listed = _listing(run, path, question.items)
+    listed = listing(run, path, question.items)
     if kinds != [kind_of(sql.declared(listed.types[item])) for item in question.items]:
         return sql.listed(known_rows(path, question.items, kinds), source, question)
     parts = [f"{listed.item(item)} AS {key}" for key, item in zip(question.keys, question.items, strict=True)]
@@ -199,137 +131,3 @@ def _known(run: sql.Run, candidates: object, source: sql.Source, question: Quest
     if not run(f"SELECT 1 FROM ({statement}) LIMIT 1"):
         raise ValueError("candidates must not be empty: there is nothing to choose from")
     return statement
-
-
-def _listing(run: sql.Run, path: str, items: tuple[str, ...]) -> sql.Source:
-    """A table file of candidates. It is public, so its fields may hold line breaks."""
-    multiline = _format(path) == "csv"
-    source = source_of(run, path, items, multiline)
-    if any(item not in source.columns for item in items):
-        raise ValueError("candidates: the file must have the item columns, by the same names")
-    check_lines(path, multiline)
-    return source
-
-
-def source_of(run: sql.Run, path: str, wanted: tuple[str, ...], multiline: bool) -> sql.Source:
-    """What DuckDB reads at that path, and the types of its columns."""
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{path} is a directory; write {os.path.join(path, '*.parquet')} for the files in it")
-    kind = _format(path)
-    if kind is None:
-        raise ValueError(f"{path}: its name must end in {', '.join(FORMATS)} (.gz too for text), to tell what it is")
-    files, dialect = _files(path), _dialect(path, multiline)
-    if dialect is not None:
-        return _text(path, files, dialect)
-    return _parquet(run, path, files, wanted) if kind == "parquet" else _json(files, wanted)
-
-
-def _listed(files: list[str]) -> str:
-    """The files, escaped: what DuckDB gets is never a pattern. Folders say nothing: `a=1/` is no column."""
-    escaped = ", ".join(sql.text(glob.escape(file)) for file in files)
-    return f"[{escaped}], hive_partitioning = false"
-
-
-def _parquet(run: sql.Run, path: str, files: list[str], wanted: tuple[str, ...]) -> sql.Source:
-    """Every file has the same types, for DuckDB would cast the others to those of the first."""
-    found = [_types(run, file) for file in files]
-    if any(types.get(name) != found[0].get(name) for types in found for name in wanted):
-        raise TableError(f"{path} cannot be counted: its files must have the same types in the columns that are read")
-    columns = {column: sql.name(column) for column in found[0]}
-    return sql.Source(f"read_parquet({_listed(files)})", columns, found[0])
-
-
-def _types(run: sql.Run, file: str) -> dict[str, str]:
-    return {row[0]: str(row[1]) for row in run(f"DESCRIBE SELECT * FROM read_parquet({_listed([file])})")}
-
-
-def _json(files: list[str], wanted: tuple[str, ...]) -> sql.Source:
-    """A field that a line does not have is missing. That no line has it would be told by one person's line."""
-    names = ", ".join(f"{sql.text(name)}: 'VARCHAR'" for name in wanted)
-    options = f"format = 'newline_delimited', records = true, columns = {{{names}}}"
-    relation = f"read_json({_listed(files)}{_packed(files)}, {options})"
-    columns = {name: sql.name(name) for name in wanted}
-    return sql.Source(relation, columns, dict.fromkeys(wanted, "VARCHAR"), as_text=True)
-
-
-def _text(path: str, files: list[str], dialect: Dialect) -> sql.Source:
-    """Every file has the same header, for DuckDB reads the others by position."""
-    header = dialect.header(files[0])
-    if any(dialect.header(file) != header for file in files[1:]):
-        raise TableError(f"{path} cannot be counted: its files must have the same header")
-    names = ", ".join(f"'c{n}': 'VARCHAR'" for n in range(len(header)))
-    relation = f"read_csv({_listed(files)}{_packed(files)}, {dialect.options()}, columns = {{{names}}})"
-    columns = {name: f"c{n}" for n, name in enumerate(header) if header.count(name) == 1}
-    return sql.Source(relation, columns, dict.fromkeys(columns, "VARCHAR"), as_text=True)
-
-
-def _packed(files: list[str]) -> str:
-    """By the ending, as our own check reads the file; in a word that DuckDB 1.5 knows for JSON too."""
-    return f", compression = '{'gzip' if files[0].endswith('.gz') else 'uncompressed'}'"
-
-
-def _format(path: str) -> str | None:
-    name = PurePath(path.removesuffix(".gz"))
-    return FORMATS.get(name.suffix.lower())
-
-
-def files_at(path: str) -> list[str]:
-    """The files at a path or glob, if there are any."""
-    return [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
-
-
-def _files(path: str) -> list[str]:
-    if "://" in path:
-        raise ValueError(
-            "source must be a file on this machine; read others with DuckDB, polars or Spark, and give that table"
-        )
-    found = files_at(path)
-    if not found:
-        raise FileNotFoundError(f"{path} is not there")
-    for file in found:
-        if not os.access(file, os.R_OK):
-            raise PermissionError(f"{file} may not be read")
-        if not os.path.isfile(file):  # a pipe gives other bytes each time it is opened: checked is not what is counted
-            raise OSError(f"{file} is no regular file; write the table into one first")
-    return [os.path.abspath(file) for file in found]
-
-
-def _lines(path: str, items: tuple[str, ...]) -> list[Any]:
-    """One candidate a line; empty lines are none."""
-    if len(items) > 1:
-        raise ValueError("candidates of several columns come from a table file with those columns, not from lines")
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{path} is a directory; name the file with the candidates")
-    if not os.path.exists(path):
-        raise FileNotFoundError(f"{path} is not there: it should hold the candidates, one a line")
-    try:
-        with open(path, encoding="utf-8-sig", newline=None) as file:
-            return [(line,) for line in file.read().split("\n") if line]
-    except UnicodeDecodeError:
-        pass
-    raise TableError(f"{path} cannot be read: the candidates must be UTF-8 text")
-
-
-def _connect(memory: str | None) -> Any:
-    """A DuckDB in memory. When it is closed or forgotten it removes what it put on the disk, whatever happens to us."""
-    with IMPORTS:
-        import duckdb
-
-    if memory is not None and (not isinstance(memory, str) or not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", memory)):
-        raise ValueError('memory must be a size, for example memory="512MB"')
-    settings: dict[str, Any] = {"temp_directory": spill_folder()} | ({} if memory is None else {"memory_limit": memory})
-    try:
-        connection = duckdb.connect(":memory:", config=settings)
-        connection.execute("SET preserve_insertion_order = false")
-    except duckdb.Error:
-        if memory is None:
-            raise
-        raise ValueError('memory must be a size that DuckDB takes, for example memory="512MB"') from None
-    return connection
-
-
-def _runner(connection: Any, path: str) -> sql.Run:
-    def run(statement: str) -> list[Any]:
-        return in_one_sentence(f"{path} cannot be counted", lambda: connection.execute(statement).fetchall())
-
-    return run

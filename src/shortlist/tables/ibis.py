@@ -10,9 +10,10 @@ from typing import Any
 import ibis
 
 from shortlist._reading import Frame
+from shortlist._sql import as_text
 from shortlist.frames import own_frame
 from shortlist.tables.candidates import known_rows
-from shortlist.tables.column_types import FIRST, LAST, Kind, as_text, check_user, item_kind, kind_of
+from shortlist.tables.column_types import FIRST, LAST, Kind, check_user, item_kind, kind_of
 from shortlist.tables.errors import TableError, in_one_sentence
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 from shortlist.tables.remote_scores import Place

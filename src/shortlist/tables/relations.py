@@ -6,6 +6,7 @@ import contextlib
 import weakref
 from typing import Any
 
+from shortlist._sql import quoted
 from shortlist.frames import own_frame
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
@@ -26,7 +27,7 @@ def count_relation(relation: Any, question: Question, candidates: object) -> sql
 
     question.check_columns(relation.columns)
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    source = sql.Source(view, {column: sql.name(column) for column in types}, types)
+    source = sql.Source(view, {column: quoted(column) for column in types}, types)
     source.check(question)
     kinds = [source.kind(item) for item in question.items]
     known = None

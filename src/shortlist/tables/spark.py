@@ -12,13 +12,13 @@ from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
 from shortlist._reading import Frame
+from shortlist._sql import as_text
 from shortlist.frames import own_frame
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.column_types import (
     FIRST,
     LAST,
     Kind,
-    as_text,
     check_user,
     is_float,
     is_number,

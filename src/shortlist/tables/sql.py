@@ -5,13 +5,13 @@ Names of columns are quoted, values are literals of our own making: nothing a ta
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from shortlist._reading import Frame
-from shortlist.tables.column_types import FIRST, LAST, Kind, Row, as_text, check_user, is_float, is_number, item_kind
+from shortlist._sql import bytewise, unnested
+from shortlist.tables.column_types import FIRST, LAST, Kind, Row, check_user, is_float, is_number, item_kind
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 from shortlist.tables.remote_scores import Place
 
@@ -23,16 +23,6 @@ TYPES: dict[Kind, str] = {
 }  # fmt: skip
 
 
-def name(column: str) -> str:
-    """A column's name in a statement."""
-    return '"' + column.replace('"', '""') + '"'
-
-
-def text(value: str) -> str:
-    """A text in a statement."""
-    return "'" + value.replace("'", "''") + "'"
-
-
 def is_nan(number: str) -> str:
     """Whether a float is NaN. The list is there because DuckDB believes the minima and maxima in parquet files, which
     know of no NaN, and replaces isnan of a column by false."""
@@ -40,13 +30,8 @@ def is_nan(number: str) -> str:
 
 
 def declared(kind: str) -> str:
-    """A type as kinds.py reads it: an enum is its text, an array is nested."""
+    """A type as column_types.py reads it: an enum is its text, an array is nested."""
     return "VARCHAR" if kind.startswith("ENUM(") else "nested" if kind.endswith("]") else kind
-
-
-def bytewise(words: str) -> str:
-    """Text that is equal only if its bytes are, whatever collation its column or connection has."""
-    return f'{words} COLLATE "binary"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +67,7 @@ class Source:
         return f"{'TRY_CAST' if self.as_text else 'CAST'}({self.columns[column]} AS DOUBLE)"
 
     def check(self, question: Question) -> None:
-        """From the types alone (kinds.py); the value must be a number."""
+        """From the types alone (column_types.py); the value must be a number."""
         check_user(question.user, declared(self.types[question.user]))
         for item in question.items:
             self.kind(item)
@@ -129,13 +114,6 @@ def listed(rows: list[Row], source: Source, question: Question) -> str:
         for column, key, item in zip(columns, question.keys, question.items, strict=True)
     ]
     return f"SELECT {', '.join(parts)}"
-
-
-def unnested(cells: Iterable[Any], kind: str, column: str) -> str:
-    """A column of values: one text that holds them all as JSON, so that any character may be in them."""
-    listed = text(json.dumps([as_text(cell) for cell in cells]))
-    found = f"CAST(unnest(from_json({listed}, '[\"VARCHAR\"]')) AS {kind})"
-    return f"{bytewise(found) if kind == 'VARCHAR' else found} AS {name(column)}"
 
 
 def matched(found: str, known: str | None, question: Question) -> str:

@@ -18,7 +18,7 @@ from shortlist.mechanisms import CanonicalTopK
 from shortlist.mechanisms.canonical.law import inclusion_probabilities, number_correct, quality, success_bounds
 from tests.subset_law import subset_law
 
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
 kinds = pytest.mark.parametrize("noise", [GUMBEL, EXPONENTIAL], ids=["gumbel", "exponential"])
 
 

@@ -54,7 +54,7 @@ def test_draws_follow_the_law(x, k, epsilon, monotone):
 
 def test_draws_decided_in_balls_follow_the_law(monkeypatch):
     """Weights raised by e: proposals are rejected often, and each acceptance is an exact coin."""
-    monkeypatch.setattr(shares, "SLACK", 1.0)
+    monkeypatch.setattr(shares, "SHARE_SLACK", 1.0)
     exact = law([3, 2, 2, 0], 2, 0.5)
     rows = JointTopK(k=2, epsilon=1.0).release_many([3, 2, 2, 0], monotone=True, draws=4000, rng=sl.testing.seeded(2))
     index = {s: i for i, s in enumerate(exact)}

@@ -147,7 +147,7 @@ def test_mechanisms_are_values():
 @pytest.mark.parametrize("mechanism", [NoisyMax(epsilon=1.0), OneshotTopK(k=1, epsilon=1.0)])
 def test_every_proof_link_leads_to_a_heading(mechanism):
     page, _, heading = mechanism.proof.partition("#")
-    text = (Path(__file__).parents[2] / page).read_text()
+    text = (Path(__file__).parents[3] / page).read_text()
     assert f"## {heading.capitalize()}" in text
 
 

@@ -22,7 +22,7 @@ from shortlist.exact.quality import Quality, good_ranks, great_ranks
 from shortlist.exact.ranked_subsets import Ranking
 from shortlist.exact.subset_chances import CHUNK, Chances, chances, top_bounds
 
-NEGLIGIBLE = 1e-15
+RARE_CELLS = 1e-15
 """Cells whose chances add up to less than this are not looked into."""
 
 
@@ -85,7 +85,7 @@ def number_correct_of(ranking: Ranking, law: Chances) -> Floats:
     chance, wrong = np.exp(law.cell), law.cells.first >= outside
     result = np.zeros(k + 1)
     result[k] = math.exp(law.top) + chance[~wrong].sum()
-    some = np.flatnonzero(wrong & (chance > NEGLIGIBLE / len(chance)))
+    some = np.flatnonzero(wrong & (chance > RARE_CELLS / len(chance)))
     i, first, last = law.i[some], law.cells.first[some] - outside, law.cells.last[some] - outside
     each = law.cell[some] - _log_size(i, law.cells.first[some], law.cells.last[some])
     # a hypergeometric count of i draws is more than 4.8 sqrt(i) from its mean with a chance below 2 e^-46
@@ -134,7 +134,7 @@ def inclusion_of(ranking: Ranking, law: Chances, d: int) -> Floats:
 def _by_run(law: Chances, run: Indices, starts: Indices, lengths: Indices) -> tuple[Floats, Floats]:
     """(expected members in each run from classes that end in it, chance of each earlier rank from these classes)."""
     held, later = np.zeros(len(starts)), np.zeros(len(starts))
-    some = np.flatnonzero(np.exp(law.cell) > NEGLIGIBLE / len(law.cell))
+    some = np.flatnonzero(np.exp(law.cell) > RARE_CELLS / len(law.cell))
     i, first, last = law.i[some], law.cells.first[some], law.cells.last[some]
     counts = run[last] - run[first] + 1
     loss_free = law.cell[some] - _log_size(i, first, last) + _middle(cast(Floats, law.classes.fall), first, last)

@@ -19,6 +19,7 @@ from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.partial_reals import rounded
 from shortlist.exact.quality import Quality
 from shortlist.exact.ranked_subsets import Ranking, ranked
+from shortlist.mechanisms.canonical.law import inclusion_probabilities, number_correct, quality, success_bounds
 from shortlist.mechanisms.contract import (
     Budget,
     Mechanism,
@@ -31,6 +32,7 @@ from shortlist.mechanisms.contract import (
     checked_source,
     store_budget,
 )
+from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.privacy import ApproxDP, BoundedRange, Guarantee, PureDP
 from shortlist.sampling.entropy import Source
@@ -161,8 +163,6 @@ class CanonicalTopK(Mechanism):
 
     def probabilities(self, scores: object, **question: Any) -> dict[tuple[int, ...], float]:
         """P[each set of k candidates], by their positions: exact, to 1e-12, where there are at most 100,000 sets."""
-        from shortlist.mechanisms.noisy_max.law import winner_probabilities
-
         asked = self._studied(scores, question)
         d = _choosable(asked)
         if math.comb(d, self.k) > MOST_SETS:
@@ -179,8 +179,6 @@ class CanonicalTopK(Mechanism):
 
     def success_bounds(self, scores: object, **question: Any) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
-        from shortlist.mechanisms.canonical.law import success_bounds
-
         asked = self._studied(scores, question)
         return (1.0, 1.0) if self.k == _choosable(asked) else success_bounds(self._ranking(asked), self._summed)
 
@@ -190,15 +188,11 @@ class CanonicalTopK(Mechanism):
 
     def quality(self, scores: object, **question: Any) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
-        from shortlist.mechanisms.canonical.law import quality
-
         asked = self._studied(scores, question)
         return PERFECT if self.k == _choosable(asked) else quality(self._ranking(asked), self._summed)
 
     def number_correct(self, scores: object, **question: Any) -> Floats:
         """P[c of the released items score at least as the k-th best], c = 0..k: exact, to 1e-8."""
-        from shortlist.mechanisms.canonical.law import number_correct
-
         asked = self._studied(scores, question)
         if self.k == _choosable(asked):
             return np.append(np.zeros(self.k), 1.0)
@@ -206,8 +200,6 @@ class CanonicalTopK(Mechanism):
 
     def inclusion_probabilities(self, scores: object, **question: Any) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-8."""
-        from shortlist.mechanisms.canonical.law import inclusion_probabilities
-
         asked = self._studied(scores, question)
         if self.k == _choosable(asked):
             return (asked.values > -np.inf).astype(np.float64)

@@ -18,6 +18,7 @@ from shortlist.mechanisms.contract import (
     checked_k,
     checked_source,
 )
+from shortlist.mechanisms.limited_domain.law import canonical_limited_domain
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import DeltaBudget, check_counts, checked_limit, listing, store_delta_budget
 from shortlist.privacy import ZCDP, Guarantee, ThinnedRange
@@ -158,8 +159,6 @@ class CanonicalLimitedDomain(Mechanism):
         return self._reached(scores, question).recall
 
     def _reached(self, scores: object, question: dict[str, Any]) -> Reached:
-        from shortlist.mechanisms.limited_domain.law import canonical_limited_domain
-
         assert self.limit is not None
         counts, delta = self._studied(scores, question).values, self.guarantee.delta
         return canonical_limited_domain(counts, self.k, self._round, delta, self.limit, float(self.gamma))

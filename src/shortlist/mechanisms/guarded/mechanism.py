@@ -19,6 +19,7 @@ from shortlist._runs import Runs
 from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.exact.ranked_subsets import Ranking, ranked
 from shortlist.exact.score_intervals import Contest
+from shortlist.mechanisms.canonical.law import cuts_of, inclusion_of, number_correct_of, quality_of, right_of
 from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
 from shortlist.mechanisms.contract import (
     Budget,
@@ -32,6 +33,8 @@ from shortlist.mechanisms.contract import (
     checked_source,
     store_budget,
 )
+from shortlist.mechanisms.guarded.law import Leftovers, guarded_chances, mixed
+from shortlist.mechanisms.oneshot.law import inclusion_probabilities, number_correct, quality, right_probability
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.guarded_draw import Guard, guarded
@@ -228,19 +231,12 @@ class GuardedRace:
 
     def success(self) -> float:
         """P[the set is right]: it is right for the winners iff it is for the losers."""
-        from shortlist.mechanisms.canonical.law import right_of
-        from shortlist.mechanisms.oneshot.law import right_probability
-
         ranking = self.guard.ranking
         law, guard = self.chances(ranking)
         return right_of(ranking, law) + guard * right_probability(self._positions(), ranking.k, EXPONENTIAL)
 
     def quality(self) -> Quality:
         """Of the items kept: the race by its classes, and one-shot if the guard wins."""
-        from shortlist.mechanisms.canonical.law import quality_of
-        from shortlist.mechanisms.guarded.law import Leftovers, mixed
-        from shortlist.mechanisms.oneshot.law import quality
-
         ranking, s = self._seen(), self._positions()
         law, guard = self.chances(ranking)
         after = Leftovers(s, self.guard.ranking.k).quality() if self.mirrored else quality(s, ranking.k, EXPONENTIAL)
@@ -248,10 +244,6 @@ class GuardedRace:
 
     def number_correct(self) -> Floats:
         """P[c of the items kept are correct], c = 0..k."""
-        from shortlist.mechanisms.canonical.law import number_correct_of
-        from shortlist.mechanisms.guarded.law import Leftovers
-        from shortlist.mechanisms.oneshot.law import number_correct
-
         ranking, s = self._seen(), self._positions()
         law, guard = self.chances(ranking)
         mirror = Leftovers(s, self.guard.ranking.k)
@@ -260,10 +252,6 @@ class GuardedRace:
 
     def inclusion_probabilities(self, d: int) -> Floats:
         """P[candidate is kept] for each of the d candidates of the caller."""
-        from shortlist.mechanisms.canonical.law import inclusion_of
-        from shortlist.mechanisms.guarded.law import Leftovers
-        from shortlist.mechanisms.oneshot.law import inclusion_probabilities
-
         ranking, s = self._seen(), self._positions()
         law, guard = self.chances(ranking)
         mirror = Leftovers(s, self.guard.ranking.k)
@@ -276,9 +264,6 @@ class GuardedRace:
 
     def chances(self, ranking: Ranking) -> tuple[Chances, float]:
         """(the law of the class of the set, seen from that ranking; the chance of the guard)."""
-        from shortlist.mechanisms.canonical.law import cuts_of
-        from shortlist.mechanisms.guarded.law import guarded_chances
-
         v = (self.guard.low + self.guard.high) / 2
         return guarded_chances(ranking.classes(), v, float(self.guard.a), cuts_of(ranking))
 

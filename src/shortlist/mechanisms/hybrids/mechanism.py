@@ -263,4 +263,4 @@ def _cut(rows: Rows, gaps: Floats, k: int) -> tuple[Indices, Floats]:
 
 
 def _lead(one: Finish, two: Finish) -> float:
-    return nearest_float(*difference(one, two))
+    return nearest_float(difference(one, two))

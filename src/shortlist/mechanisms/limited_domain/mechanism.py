@@ -26,6 +26,7 @@ from shortlist.mechanisms.contract import (
     checked_noise,
     checked_source,
 )
+from shortlist.mechanisms.limited_domain.law import BarredRace
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round, quick_epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import (
     DeltaBudget,
@@ -237,8 +238,6 @@ class LimitedDomainTopK(Mechanism):
         return self._law(scores, question).recall()
 
     def _law(self, scores: object, question: dict[str, Any]) -> BarredRace:
-        from shortlist.mechanisms.limited_domain.law import BarredRace
-
         if _checked_kind(self.noise) != GUMBEL:
             raise ValueError('exact utility is known for noise="gumbel" here; release_many draws public counts')
         return BarredRace.of(self._studied(scores, question).values, self.k, *self._rates, self._limit)

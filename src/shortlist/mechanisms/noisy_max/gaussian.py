@@ -21,6 +21,7 @@ from shortlist.mechanisms.contract import (
     checked_source,
     checked_work,
 )
+from shortlist.mechanisms.oneshot.law import quality, right_probability
 from shortlist.mechanisms.unknown_domain import part_of
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, calibrate
 from shortlist.sampling.entropy import Source
@@ -67,13 +68,9 @@ class GaussianMax:
         return race_many(asked.values, k=1, scale=self._scale(asked), noise=GAUSSIAN, source=source, draws=count)
 
     def success_probability(self, scores: object, **question: Any) -> float:
-        from shortlist.mechanisms.oneshot.law import right_probability
-
         return right_probability(*self._race(scores, question))
 
     def quality(self, scores: object, **question: Any) -> Quality:
-        from shortlist.mechanisms.oneshot.law import quality
-
         return quality(*self._race(scores, question))
 
     def _studied(self, scores: object, question: dict[str, Any]) -> Scores:

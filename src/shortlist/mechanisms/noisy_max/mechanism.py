@@ -12,6 +12,7 @@ from shortlist._arrays import Floats, Indices
 from shortlist.exact.noise_distributions import Noise
 from shortlist.mechanisms.contract import Mechanism, Outcome, checked_noise, store_budget, stored_budget
 from shortlist.mechanisms.noisy_max.gaussian import GaussianMax, gaussian_max
+from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
 from shortlist.privacy import Guarantee
 from shortlist.sampling.entropy import Source
@@ -97,8 +98,6 @@ class NoisyMax(Mechanism):
 
     def probabilities(self, scores: object, **question: Any) -> Floats:
         """P[candidate i wins], for every candidate: exact, and they sum to 1."""
-        from shortlist.mechanisms.noisy_max.law import winner_probabilities
-
         positions, _, noise = self._top_one._race(scores, question)
         return winner_probabilities(positions, noise)
 

@@ -29,6 +29,7 @@ from shortlist.mechanisms.contract import (
     store_budget,
     stored_budget,
 )
+from shortlist.mechanisms.oneshot.law import inclusion_probabilities, number_correct, quality, right_probability
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
@@ -137,26 +138,18 @@ class OneshotTopK(Mechanism):
 
     def success_probability(self, scores: object, **question: Any) -> float:
         """P[the released set is a true top k], ties counting as equal: exact, to 1e-9."""
-        from shortlist.mechanisms.oneshot.law import right_probability
-
         return right_probability(*self._race(scores, question))
 
     def quality(self, scores: object, **question: Any) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-9."""
-        from shortlist.mechanisms.oneshot.law import quality
-
         return quality(*self._race(scores, question))
 
     def number_correct(self, scores: object, **question: Any) -> Floats:
         """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-9."""
-        from shortlist.mechanisms.oneshot.law import number_correct
-
         return number_correct(*self._race(scores, question))
 
     def inclusion_probabilities(self, scores: object, **question: Any) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-9."""
-        from shortlist.mechanisms.oneshot.law import inclusion_probabilities
-
         return inclusion_probabilities(*self._race(scores, question))
 
     def _race(self, scores: object, question: dict[str, Any]) -> tuple[Floats, int, Noise]:

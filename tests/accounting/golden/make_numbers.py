@@ -1,7 +1,7 @@
-"""Numbers that others computed: dp-accounting 0.6 and mpmath. The tests read `golden.json` and need neither.
+"""Numbers that others computed: dp-accounting 0.6 and mpmath. The tests read `numbers.json` and need neither.
 
 python -m venv golden && golden/bin/pip install dp-accounting==0.6.0 mpmath
-golden/bin/python tests/ledger/golden/make_golden.py > tests/ledger/golden/golden.json
+golden/bin/python tests/accounting/golden/make_numbers.py > tests/accounting/golden/numbers.json
 """
 
 from __future__ import annotations

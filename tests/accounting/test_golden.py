@@ -1,4 +1,4 @@
-"""Against dp-accounting 0.6 and mpmath; `golden/make_golden.py` made the numbers."""
+"""Against dp-accounting 0.6 and mpmath; `golden/make_numbers.py` made the numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from shortlist.privacy import ZCDP, ApproxDP, GumbelDP, compose
 
-GOLDEN = json.loads((Path(__file__).parent / "golden" / "golden.json").read_text())
+GOLDEN = json.loads((Path(__file__).parent / "golden" / "numbers.json").read_text())
 
 
 @pytest.mark.parametrize("row", GOLDEN["products"], ids=str)

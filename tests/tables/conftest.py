@@ -2,12 +2,12 @@
 
 import pytest
 
-from shortlist.tables import files
+from shortlist.tables import file_sources, files
 
 
 @pytest.fixture(scope="session")
 def _database():
-    database = files._connect(None)
+    database = file_sources.connect(None)
     yield database
     database.close()
 
@@ -19,5 +19,6 @@ def one_duckdb(_database):
     To start one takes ten times as long as to count a few rows.
     """
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(files, "_connect", lambda _memory: _database.cursor())
+        for module in (files, file_sources):
+            patched.setattr(module, "connect", lambda _memory: _database.cursor())
         yield

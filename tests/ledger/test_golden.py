@@ -6,10 +6,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from tests.privacy.golden.make_ledgers import facts
 
 from shortlist import Ledger
 from shortlist.privacy import BoundedRange
+from tests.ledger.golden.make_ledgers import facts
 
 GOLDEN = Path(__file__).parent / "golden" / "ledgers"
 FACTS = json.loads((GOLDEN / "facts.json").read_text(encoding="utf-8"))

@@ -1,0 +1,33 @@
+"""Names and values in a statement for DuckDB, quoted and written here alone: nothing in a table is ever code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+
+def quoted(column: str) -> str:
+    """A column's name in a statement."""
+    return '"' + column.replace('"', '""') + '"'
+
+
+def literal(value: str) -> str:
+    """A text in a statement."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def as_text(part: object) -> str:
+    """A value as text that every engine reads back."""
+    return str(part).lower() if isinstance(part, bool) else str(part)
+
+
+def bytewise(words: str) -> str:
+    """Text that is equal only if its bytes are, whatever collation its column or connection has."""
+    return f'{words} COLLATE "binary"'
+
+
+def unnested(cells: Iterable[object], kind: str, column: str) -> str:
+    """A column of values: one text that holds them all as JSON, so that any character may be in them."""
+    listed = literal(json.dumps([as_text(cell) for cell in cells]))
+    found = f"CAST(unnest(from_json({listed}, '[\"VARCHAR\"]')) AS {kind})"
+    return f"{bytewise(found) if kind == 'VARCHAR' else found} AS {quoted(column)}"
