@@ -22,7 +22,7 @@ from shortlist.mechanisms import (
     OneshotTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.contract import checked_budget, checked_k
+from shortlist.mechanisms.checks import checked_budget, checked_k
 from shortlist.mechanisms.unknown_domain import checked_delta_budget
 from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.release import Release

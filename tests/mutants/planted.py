@@ -159,7 +159,7 @@ _MECHANISMS = [
     _planted("mechanisms/contract.py", "            give_back(reservation, self._kept(outcome))\n",
              "            give_back(reservation, PureDP(5e-324))\n",
              "mechanisms/test_refunds.py", "the whole reservation is given back"),
-    _planted("mechanisms/contract.py", "    if isinstance(rng, Secure | Seeded):\n", "    if hasattr(rng, \"words\"):\n",
+    _planted("mechanisms/checks.py", "    if isinstance(rng, Secure | Seeded):\n", "    if hasattr(rng, \"words\"):\n",
              "mechanisms/test_sources.py",
              "any object may be the source of randomness"),
     _planted("mechanisms/joint/mechanism.py", "/ (2 * scores.range_sensitivity)", "/ scores.range_sensitivity",

@@ -16,7 +16,7 @@ from shortlist.accounting.checks import flag, number
 from shortlist.exact.collapse import collapse_point
 from shortlist.exact.lower_bound import least_epsilon
 from shortlist.mechanisms.canonical.mechanism import default_gamma
-from shortlist.mechanisms.contract import check_studied, checked_k
+from shortlist.mechanisms.checks import check_studied, checked_k
 from shortlist.planning.answer import MOST, Plan, PlanRow
 from shortlist.planning.candidates_for_plan import (
     CURRENCIES,

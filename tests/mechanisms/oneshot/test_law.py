@@ -19,7 +19,7 @@ from shortlist.mechanisms.oneshot.law import (
     right_probability,
     within_ranks,
 )
-from tests.laws import by_force
+from tests.mechanisms import by_force
 from tests.support import full_size, sized
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)

@@ -6,7 +6,7 @@ A set is scored by its worst member against the best candidate left out; one per
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
 from itertools import combinations
 from typing import Any, ClassVar, Literal
@@ -19,18 +19,16 @@ from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.partial_reals import rounded
 from shortlist.exact.quality import Quality
 from shortlist.exact.ranked_subsets import Ranking, ranked
-from shortlist.mechanisms.contract import (
+from shortlist.mechanisms.checks import (
     Budget,
-    Mechanism,
-    Outcome,
     check_known_candidates,
     checked_budget,
     checked_draws,
     checked_k,
     checked_noise,
     checked_source,
-    store_budget,
 )
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.privacy import ApproxDP, BoundedRange, Guarantee, PureDP
 from shortlist.sampling.entropy import Source
@@ -49,8 +47,8 @@ NOTHING = ApproxDP(0.0, 0.0)
 """What it costs to release all candidates, who are public: the output does not depend on anybody."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CanonicalTopK(Mechanism):
+@described
+class CanonicalTopK(Budgeted[Budget]):
     """The set y of k candidates with the largest (epsilon / R) u(y) + N_y, with independent noise N_y of scale 1.
 
     u(y) = gamma min(scores inside y) - (1 - gamma) max(scores outside y), the gap-aware loss with its sign turned. Its
@@ -81,8 +79,8 @@ class CanonicalTopK(Mechanism):
     """
 
     k: int
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     gamma: float | Fraction | None = None
     noise: str | Noise | None = None
     loss: Loss = "gap-aware"
@@ -90,9 +88,9 @@ class CanonicalTopK(Mechanism):
     proof: ClassVar[str] = "docs/mechanisms/canonical.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        store_budget(self)
+        self._pay(checked_budget(epsilon, self.budget))
         object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
         if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper"):
             raise ValueError('loss must be "gap-aware" (the better one) or "paper"')
@@ -110,10 +108,6 @@ class CanonicalTopK(Mechanism):
     def name(self) -> str:
         paper = " and the loss of the paper" if self.loss == "paper" else ""
         return f"canonical top-{self.k} with {self._kind.name} noise{paper}"
-
-    @property
-    def guarantee(self) -> Budget:
-        return checked_budget(self.epsilon, self.budget)
 
     @property
     def charge(self) -> Guarantee:

@@ -6,23 +6,20 @@ The law and its price (Theorem 86), the gap as a p-value (Theorem 87).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.partial_reals import rounded
-from shortlist.mechanisms.contract import (
-    Draws,
-    Mechanism,
-    Outcome,
+from shortlist.mechanisms.checks import (
     check_known_candidates,
-    checked_budget,
     checked_draws,
     checked_pure,
     checked_source,
     checked_work,
 )
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
@@ -35,8 +32,8 @@ NOTE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialWithGap(Mechanism):
+@described
+class ExponentialWithGap(Budgeted[PureDP]):
     """The largest of x_i + G_i and its lead over the second largest, G_i independent Gumbel noise of scale R / epsilon.
 
     Promise: epsilon-DP for the winner, drawn as by the exponential mechanism, with its gap. Pure budgets only: the
@@ -57,25 +54,20 @@ class ExponentialWithGap(Mechanism):
     (0, True, True)
     """
 
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/exponential-with-gap.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", self.guarantee.epsilon)
-        object.__setattr__(self, "budget", None)
+    def __post_init__(self, epsilon: float | None) -> None:
+        self._pay(checked_pure("the exponential mechanism with gap", epsilon, self.budget))
         checked_work(self.work)
 
     @property
     def name(self) -> str:
         return "exponential mechanism with gap"
-
-    @property
-    def guarantee(self) -> PureDP:
-        return checked_pure("the exponential mechanism with gap", checked_budget(self.epsilon, self.budget))
 
     @property
     def ordered(self) -> bool:

@@ -8,7 +8,7 @@ wins, it is canonical top-k at the full epsilon; if the guard wins, one-shot top
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,18 +20,14 @@ from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.exact.ranked_subsets import Ranking, ranked
 from shortlist.exact.score_intervals import Contest
 from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
-from shortlist.mechanisms.contract import (
-    Budget,
-    Draws,
-    Mechanism,
-    Outcome,
+from shortlist.mechanisms.checks import (
     check_known_candidates,
     checked_budget,
     checked_draws,
     checked_k,
     checked_source,
-    store_budget,
 )
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.guarded_draw import Guard, guarded
@@ -46,8 +42,8 @@ if TYPE_CHECKING:
 TAU = Fraction(2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuardedTopK(Mechanism):
+@described
+class GuardedTopK(Budgeted[PureDP]):
     """Canonical top-k with exponential noise, and one-shot top-k where canonical would return junk.
 
     Promise: epsilon-DP for the set together with the way it went (`release.used`). No part of epsilon is set aside for
@@ -68,25 +64,22 @@ class GuardedTopK(Mechanism):
     """
 
     k: int
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
 
     proof: ClassVar[str] = "docs/mechanisms/guarded.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        store_budget(self)
-        if not isinstance(self.guarantee, PureDP):
-            raise ValueError(f"the guarded race keeps pure budgets only; for {self.guarantee} use CanonicalTopK")
+        budget = checked_budget(epsilon, self.budget)
+        if not isinstance(budget, PureDP):
+            raise ValueError(f"the guarded race keeps pure budgets only; for {budget} use CanonicalTopK")
+        self._pay(budget)
 
     @property
     def name(self) -> str:
         return f"guarded top-{self.k}"
-
-    @property
-    def guarantee(self) -> Budget:
-        return checked_budget(self.epsilon, self.budget)
 
     @property
     def ordered(self) -> bool:
@@ -94,7 +87,7 @@ class GuardedTopK(Mechanism):
 
     @property
     def _canonical(self) -> CanonicalTopK:
-        return CanonicalTopK(k=self.k, epsilon=self.epsilon)
+        return CanonicalTopK(k=self.k, budget=self.budget)
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
@@ -182,7 +175,7 @@ class GuardedTopK(Mechanism):
 
     def _guard(self, scores: Scores, kept: Values | Runs, k: int, junk: Indices) -> tuple[Guard, Fraction]:
         """(the guard, the scale of one-shot's noise if it wins)."""
-        rate = Fraction(self.guarantee.epsilon) / scores.range_sensitivity  # type: ignore[union-attr]
+        rate = Fraction(self.guarantee.epsilon) / scores.range_sensitivity
         ranking = ranked(kept, k, rate, Fraction(1, 2), gap_aware=True)
         a = share_of(k, len(kept))
         return guarded(ranking, a, TAU, junk), k / ((1 - a) * rate)

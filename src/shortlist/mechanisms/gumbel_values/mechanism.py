@@ -6,23 +6,14 @@ for monotone scores the items come free with the values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar
 
 from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.partial_reals import rounded
-from shortlist.mechanisms.contract import (
-    Draws,
-    Mechanism,
-    Outcome,
-    check_known_candidates,
-    checked_draws,
-    checked_k,
-    checked_source,
-    checked_work,
-)
+from shortlist.mechanisms.checks import check_known_candidates, checked_draws, checked_k, checked_source, checked_work
+from shortlist.mechanisms.contract import Budgeted, Draws, Outcome, described
 from shortlist.privacy import ApproxDP, GumbelDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
@@ -38,8 +29,8 @@ NOTE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GumbelTopKValues(Mechanism):
+@described
+class GumbelTopKValues(Budgeted[ApproxDP]):
     """The k largest of x_i + N_i with their values, N_i independent Gumbel noise of scale gamma.
 
     Promise: (epsilon, delta)-DP, by the exact Gumbel-DP profile with mu = Delta / gamma for monotone scores and by the
@@ -82,10 +73,6 @@ class GumbelTopKValues(Mechanism):
     @property
     def name(self) -> str:
         return f"Gumbel top-{self.k} with values"
-
-    @property
-    def guarantee(self) -> ApproxDP:
-        return self.budget
 
     @property
     def ordered(self) -> bool:

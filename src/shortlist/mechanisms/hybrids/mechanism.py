@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -15,12 +15,8 @@ from shortlist.estimates import ChainedGaps, ThresholdGaps
 from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.exact.partial_reals import nearest_float, rounded
 from shortlist.ledger.filter import Currency
-from shortlist.mechanisms.contract import (
-    Draws,
-    Mechanism,
-    Outcome,
+from shortlist.mechanisms.checks import (
     check_known_candidates,
-    checked_budget,
     checked_draws,
     checked_k,
     checked_pure,
@@ -28,6 +24,7 @@ from shortlist.mechanisms.contract import (
     checked_threshold,
     checked_work,
 )
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.sparse_vector.mechanism import gap_law, least_variance_share
 from shortlist.mechanisms.sparse_vector.stream import ex_post
 from shortlist.privacy import Guarantee, PureDP
@@ -41,8 +38,8 @@ ENDED = "the threshold ended the list: the last gap is the lead over the thresho
 FULL = "the list is full: the last gap is the lead over whoever came next, the threshold or a loser"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HybridTopK(Mechanism):
+@described
+class HybridTopK(Budgeted[PureDP]):
     """Top-k with gaps in which the threshold runs as well: the list ends where the threshold finishes, or after k.
 
     Promise: epsilon-DP. Items and threshold get exponential noise of scale k R / epsilon. A list of n items that the
@@ -69,23 +66,19 @@ class HybridTopK(Mechanism):
 
     threshold: int | float
     k: int
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _store(self)
+    def __post_init__(self, epsilon: float | None) -> None:
+        _store(self, "hybrid top-k", epsilon)
 
     @property
     def name(self) -> str:
         return f"hybrid top-{self.k} with gaps and a threshold"
-
-    @property
-    def guarantee(self) -> PureDP:
-        return checked_pure("hybrid top-k", checked_budget(self.epsilon, self.budget))
 
     @property
     def refundable(self) -> tuple[Currency, ...]:
@@ -135,8 +128,8 @@ class HybridTopK(Mechanism):
         return Draws.of_rows(_cut(rows, rows.gaps(), self.k) for rows in races)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HybridSparseVector(Mechanism):
+@described
+class HybridSparseVector(Budgeted[PureDP]):
     """The items above a noisy threshold, the k largest at most, each with its gap to the threshold.
 
     Promise: epsilon-DP. The threshold gets centred exponential noise of scale Delta / e0, every item of scale R / e1;
@@ -165,26 +158,22 @@ class HybridSparseVector(Mechanism):
 
     threshold: int | float
     k: int
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     theta: float | None = None
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _store(self)
+    def __post_init__(self, epsilon: float | None) -> None:
+        _store(self, "hybrid sparse vector", epsilon)
         if self.theta is not None:
             number("theta", self.theta, above=True, below=1.0)
 
     @property
     def name(self) -> str:
         return f"hybrid sparse vector, at most {self.k}"
-
-    @property
-    def guarantee(self) -> PureDP:
-        return checked_pure("hybrid sparse vector", checked_budget(self.epsilon, self.budget))
 
     @property
     def refundable(self) -> tuple[Currency, ...]:
@@ -240,11 +229,10 @@ class HybridSparseVector(Mechanism):
         return Draws.of_rows(_cut(rows, rows.leads(), self.k) for rows in races)
 
 
-def _store(mechanism: HybridTopK | HybridSparseVector) -> None:
+def _store(mechanism: HybridTopK | HybridSparseVector, what: str, epsilon: float | None) -> None:
     object.__setattr__(mechanism, "threshold", checked_threshold(mechanism.threshold))
     object.__setattr__(mechanism, "k", checked_k(mechanism.k))
-    object.__setattr__(mechanism, "epsilon", mechanism.guarantee.epsilon)
-    object.__setattr__(mechanism, "budget", None)
+    mechanism._pay(checked_pure(what, epsilon, mechanism.budget))
     checked_work(mechanism.work)
 
 

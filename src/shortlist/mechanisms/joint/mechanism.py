@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -19,17 +19,15 @@ from shortlist.exact.sequence_classes import (
     number_correct,
     within,
 )
-from shortlist.mechanisms.contract import (
+from shortlist.mechanisms.checks import (
     Budget,
-    Mechanism,
-    Outcome,
     check_known_candidates,
     checked_budget,
     checked_draws,
     checked_k,
     checked_source,
-    store_budget,
 )
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.sampling.entropy import Source
@@ -37,8 +35,8 @@ from shortlist.sampling.sequence_draw import Sequences
 from shortlist.scores import Scores, as_scores
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointTopK(Mechanism):
+@described
+class JointTopK(Budgeted[Budget]):
     """A sequence s of k candidates with probability proportional to e^(-epsilon loss(s) / (2 R)).
 
     The loss is max_i (x_[i] - x_{s_i}): by how much the worst place misses. Promise: epsilon-DP and epsilon-bounded
@@ -59,23 +57,19 @@ class JointTopK(Mechanism):
     """
 
     k: int
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
 
     proof: ClassVar[str] = "docs/mechanisms/joint.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        store_budget(self)
+        self._pay(checked_budget(epsilon, self.budget))
 
     @property
     def name(self) -> str:
         return f"joint top-{self.k}"
-
-    @property
-    def guarantee(self) -> Budget:
-        return checked_budget(self.epsilon, self.budget)
 
     @property
     def charge(self) -> Guarantee:

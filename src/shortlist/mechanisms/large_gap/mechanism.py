@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist.mechanisms.contract import (
-    Budget,
-    Mechanism,
-    Outcome,
-    checked_budget,
-    checked_draws,
-    checked_source,
-    store_budget,
-)
+from shortlist.mechanisms.checks import Budget, checked_budget, checked_draws, checked_source
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import check_counts, checked_limit, sorted_counts
 from shortlist.privacy import BoundedRange, Guarantee
@@ -34,8 +27,8 @@ UNKNOWN_LIMIT = 1000
 """How many ranks are candidates if the list of candidates is not public and no limit is given."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LargeGap(Mechanism):
+@described
+class LargeGap(Budgeted[Budget]):
     """The rank j with the largest u(j) + r(j) + Gumbel(2 R / epsilon), u(j) = h_(j) - h_(j+1), h_(1) >= h_(2) >= ..
 
     Promise: epsilon-DP and epsilon-bounded range for the rank, whether or not the list of candidates is public: the
@@ -56,25 +49,21 @@ class LargeGap(Mechanism):
     3
     """
 
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     regularizer: Regularizer | None = None
     limit: int | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/large-gap.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        store_budget(self)
+    def __post_init__(self, epsilon: float | None) -> None:
+        self._pay(checked_budget(epsilon, self.budget))
         store_ranks(self, 1)
 
     @property
     def name(self) -> str:
         return "large gap"
-
-    @property
-    def guarantee(self) -> Budget:
-        return checked_budget(self.epsilon, self.budget)
 
     @property
     def charge(self) -> Guarantee:

@@ -6,7 +6,7 @@ With Gumbel noise (Theorem 111) and with exponential noise (Theorem 112).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,23 +18,17 @@ from shortlist.accounting.checks import number, up
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.unknown_domain_thresholds import dummies, exponential_offset
 from shortlist.ledger.filter import Currency
-from shortlist.mechanisms.contract import (
-    Mechanism,
-    Outcome,
-    checked_draws,
-    checked_k,
-    checked_noise,
-    checked_source,
-)
+from shortlist.mechanisms.checks import checked_draws, checked_k, checked_noise, checked_source
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round, quick_epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import (
     DeltaBudget,
     Listing,
     check_counts,
+    checked_delta_budget,
     checked_limit,
     listing,
     part_of,
-    store_delta_budget,
 )
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
 from shortlist.sampling.entropy import Source
@@ -60,8 +54,8 @@ NEAR = 1.005
 """Shares whose quick height is within this of the lowest are tried, if that is by zCDP: it misleads by less than 1%."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitedDomainTopK(Mechanism):
+@described
+class LimitedDomainTopK(Budgeted[DeltaBudget]):
     """The labels of the working list in the order of their noisy counts, cut before the noisy bar, at most k of them.
 
     T = {i : count_i > c}, c the count of row limit + 1. Noise of scale 1 / e on every label and on the bar, which
@@ -97,9 +91,9 @@ class LimitedDomainTopK(Mechanism):
     """
 
     k: int
-    epsilon: float | None = None
-    delta: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    delta: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     limit: int | None = None
     noise: str | Noise = "gumbel"
     split: float | None = None
@@ -107,9 +101,9 @@ class LimitedDomainTopK(Mechanism):
     proof: ClassVar[str] = "docs/mechanisms/limited-domain.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        store_delta_budget(self)
+        self._pay(checked_delta_budget(epsilon, delta, self.budget))
         limit = max(1000, 10 * self.k) if self.limit is None else self.limit
         object.__setattr__(self, "limit", checked_limit(limit, self.k))
         gumbel = _checked_kind(self.noise) == GUMBEL
@@ -126,11 +120,6 @@ class LimitedDomainTopK(Mechanism):
     @property
     def name(self) -> str:
         return f"limited-domain top-{self.k} with {_checked_kind(self.noise).name} noise"
-
-    @property
-    def guarantee(self) -> DeltaBudget:
-        assert isinstance(self.budget, DeltaBudget)
-        return self.budget
 
     @property
     def charge(self) -> Guarantee:

@@ -13,14 +13,14 @@ from shortlist._arrays import Floats, Indices
 from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.score_intervals import Contest, kth_largest
-from shortlist.mechanisms.contract import (
-    Outcome,
+from shortlist.mechanisms.checks import (
     check_known_candidates,
     check_studied,
     checked_draws,
     checked_source,
     checked_work,
 )
+from shortlist.mechanisms.contract import Outcome
 from shortlist.mechanisms.unknown_domain import part_of
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, calibrate
 from shortlist.sampling.entropy import Source

@@ -5,12 +5,13 @@ Exponential noise is permute-and-flip, the best known for a pure budget; Gumbel 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.noise_distributions import Noise
-from shortlist.mechanisms.contract import Mechanism, Outcome, checked_noise, store_budget, stored_budget
+from shortlist.mechanisms.checks import Budget, checked_budget, checked_noise
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.noisy_max.gaussian import GaussianMax, gaussian_max
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
 from shortlist.privacy import Guarantee
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 NAMES = {"exponential": "permute-and-flip", "gumbel": "exponential mechanism"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyMax(Mechanism):
+@described
+class NoisyMax(Budgeted[Budget]):
     """The candidate with the largest x_i + N_i, with independent noise N_i of scale R / epsilon.
 
     Promise: epsilon-DP for every noise but Gaussian; with Gumbel noise also epsilon-bounded range. R is the range
@@ -49,8 +50,8 @@ class NoisyMax(Mechanism):
     [0.6303, 0.2807, 0.089]
     """
 
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     noise: str | Noise = "exponential"
     work: Work = "adaptive"
 
@@ -59,23 +60,19 @@ class NoisyMax(Mechanism):
 
     _top_one: OneshotTopK | GaussianMax = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        store_budget(self)
+    def __post_init__(self, epsilon: float | None) -> None:
+        self._pay(checked_budget(epsilon, self.budget))
         object.__setattr__(self, "_top_one", self._as_top_one())
 
     def _as_top_one(self) -> OneshotTopK | GaussianMax:
         if self.noise == "gaussian":
-            return gaussian_max(stored_budget(self), self.work)
-        return OneshotTopK(k=1, epsilon=self.epsilon, budget=self.budget, noise=self.noise, work=self.work)
+            return gaussian_max(self.budget, self.work)
+        return OneshotTopK(k=1, budget=self.budget, noise=self.noise, work=self.work)
 
     @property
     def name(self) -> str:
         noise = "gaussian" if self.noise == "gaussian" else checked_noise(self.noise).name
         return NAMES.get(noise, f"noisy max with {noise} noise")
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return self._top_one.guarantee
 
     @property
     def charge(self) -> Guarantee:

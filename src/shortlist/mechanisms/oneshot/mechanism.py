@@ -6,7 +6,7 @@ With Gumbel noise this has the law of k rounds of the exponential mechanism with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,19 +16,17 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.score_intervals import Contest, kth_largest
-from shortlist.mechanisms.contract import (
+from shortlist.mechanisms.checks import (
     Budget,
-    Mechanism,
-    Outcome,
     check_known_candidates,
+    checked_budget,
     checked_draws,
     checked_k,
     checked_noise,
     checked_source,
     checked_work,
-    store_budget,
-    stored_budget,
 )
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
@@ -39,8 +37,8 @@ if TYPE_CHECKING:
     from shortlist.exact.quality import Quality
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneshotTopK(Mechanism):
+@described
+class OneshotTopK(Budgeted[Budget]):
     """The k largest of x_i + N_i, with independent noise N_i of scale R / e, e = epsilon / k for a pure budget.
 
     Promise: epsilon-DP for the ordered list, for every named noise; under custom noise (`piecewise_noise`) only
@@ -66,17 +64,17 @@ class OneshotTopK(Mechanism):
     """
 
     k: int
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     noise: str | Noise = "gumbel"
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/oneshot.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        store_budget(self)
+        self._pay(checked_budget(epsilon, self.budget))
         checked_work(self.work)
         noise, budget = checked_noise(self.noise), self.guarantee
         if isinstance(budget, PureDP):
@@ -88,10 +86,6 @@ class OneshotTopK(Mechanism):
     @property
     def name(self) -> str:
         return f"one-shot top-{self.k} with {checked_noise(self.noise).name} noise"
-
-    @property
-    def guarantee(self) -> Budget:
-        return stored_budget(self)
 
     @property
     def charge(self) -> Guarantee:

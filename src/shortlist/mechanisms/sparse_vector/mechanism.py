@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -16,19 +16,16 @@ from shortlist.estimates import GapLaw, GapNoise, ThresholdGaps, geometric_mean
 from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.partial_reals import rounded
 from shortlist.ledger.filter import Currency
-from shortlist.mechanisms.contract import (
-    Draws,
-    Mechanism,
-    Outcome,
+from shortlist.mechanisms.checks import (
     check_known_candidates,
     check_ledger,
-    checked_budget,
     checked_draws,
     checked_k,
     checked_pure,
     checked_source,
     checked_threshold,
 )
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.sparse_vector.stream import Branch, Rules, Stream, ex_post
 from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.sampling.entropy import Source
@@ -40,8 +37,8 @@ NOTE = "in the order of the questions; gaps are to the threshold, noise included
 KINDS: dict[str, Noise] = {"exponential": EXPONENTIAL, "laplace": LAPLACE, "geometric": EXPONENTIAL}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SparseVector(Mechanism):
+@described
+class SparseVector(Budgeted[PureDP]):
     """Answers "above" or "below" to one question after the other, and stops when its budget for "above" is used up.
 
     Promise: epsilon-DP for the whole sequence of answers and gaps, however the questions were chosen. "Below" is free.
@@ -78,8 +75,8 @@ class SparseVector(Mechanism):
 
     threshold: int | float
     k: int
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     adaptive: bool = False
     noise: Literal["exponential", "laplace", "geometric"] = "exponential"
     theta: float | None = None
@@ -88,11 +85,10 @@ class SparseVector(Mechanism):
 
     proof: ClassVar[str] = "docs/mechanisms/sparse-vector.md#proof"
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "threshold", checked_threshold(self.threshold))
         object.__setattr__(self, "k", checked_k(self.k))
-        object.__setattr__(self, "epsilon", self.guarantee.epsilon)
-        object.__setattr__(self, "budget", None)
+        self._pay(checked_pure("sparse vector with gaps", epsilon, self.budget))
         checked_flag("adaptive", self.adaptive)
         exact_sensitivities(self.sensitivity, checked_flag("monotone", self.monotone), "add-remove")
         if not isinstance(self.noise, str) or self.noise not in KINDS:
@@ -106,10 +102,6 @@ class SparseVector(Mechanism):
     @property
     def name(self) -> str:
         return f"{'adaptive ' * self.adaptive}sparse vector with {self.noise} noise"
-
-    @property
-    def guarantee(self) -> PureDP:
-        return checked_pure("sparse vector with gaps", checked_budget(self.epsilon, self.budget))
 
     @property
     def refundable(self) -> tuple[Currency, ...]:
