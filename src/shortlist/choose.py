@@ -216,7 +216,7 @@ def top_k(
 
 def explained(release: Release, why: str, keeps_order: bool) -> Release:
     """The release as it was planned: as a set unless its order was asked for, with the reason if the rule chose."""
-    if not keeps_order:
+    if release.ordered and not keeps_order:
         release = release.as_set()
     return replace(release, why=f"auto: {why}") if why else release
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
@@ -57,6 +58,9 @@ class Cells:
         return Cells(self.row[chosen], self.first[chosen], self.last[chosen], self.lower[chosen], self.upper[chosen])
 
 
+COLUMNS = attrgetter(*Cells.__slots__)
+
+
 def bounded(classes: Classes, row: Indices, first: Indices, last: Indices) -> Cells:
     """Cells with their bounds, every float error included."""
     fewest, most = log_run(classes.i[row], first, last)
@@ -75,8 +79,7 @@ def spread(classes: Classes, cells: Cells) -> Floats:
 def join(parts: list[Cells]) -> Cells:
     if len(parts) == 1:
         return parts[0]
-    fields = (np.concatenate([getattr(part, name) for part in parts]) for name in Cells.__slots__)
-    return Cells(*fields)
+    return Cells(*map(np.concatenate, zip(*map(COLUMNS, parts), strict=True)))
 
 
 def log_sum(logs: Floats) -> float:
@@ -136,16 +139,16 @@ def settle(classes: Classes, cells: Cells, *, outside: float, tolerance: float) 
 
 def quartered(classes: Classes, cells: Cells) -> Cells:
     """Each cell cut in two, and each part again if its loss varies still."""
-    row, first, last = _halved(classes.fall, cells.row, cells.first, cells.last)
-    varies = classes.fall[first] < classes.fall[last]
-    again = _halved(classes.fall, row[varies], first[varies], last[varies])
-    uniform = (part[~varies] for part in (row, first, last))
-    return bounded(classes, *(np.concatenate(parts) for parts in zip(again, uniform, strict=True)))
+    parts = _halved(classes.fall, np.array([cells.row, cells.first, cells.last]))
+    varies = classes.fall[parts[1]] < classes.fall[parts[2]]
+    again = _halved(classes.fall, parts[:, varies])
+    return bounded(classes, *np.concatenate([again, parts[:, ~varies]], axis=1))
 
 
-def _halved(fall: Floats | Runs, row: Indices, first: Indices, last: Indices) -> tuple[Indices, Indices, Indices]:
-    """Each cell cut in two where a run of equal losses begins; they must vary in loss."""
+def _halved(fall: Floats | Runs, parts: Indices) -> Indices:
+    """Each of the columns (row, first, last) cut in two where a run of equal losses begins; they must vary in loss."""
+    row, first, last = parts
     middle = fall[(first + last + 1) // 2]
     cut = fall.searchsorted(middle, side="left")
     cut = np.where(cut > first, cut, fall.searchsorted(middle, side="right"))
-    return np.concatenate([row, row]), np.concatenate([first, cut]), np.concatenate([cut - 1, last])
+    return np.concatenate([[row, first, cut - 1], [row, cut, last]], axis=1)

@@ -15,11 +15,11 @@ from typing import Any, ClassVar, Generic, TypeVar, cast, dataclass_transform, f
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps
+from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.ledger.filter import Currency
 from shortlist.ledger.ledger import Reservation
 from shortlist.mechanisms.checks import check_ledger, check_studied, checked_source
-from shortlist.privacy import ExPost, Guarantee, Ledger, LedgerError
+from shortlist.privacy import Guarantee, Ledger, LedgerError
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, as_scores
@@ -37,19 +37,8 @@ class Outcome:
 
     indices: list[int] | None
     """None where a test did not pass: then nothing is named."""
-    values: list[float] | None = None
-    soft_max: float | None = None
-    used: str | None = None
+    extras: Extras = NOTHING_ELSE
     notes: tuple[str, ...] = ()
-    gaps: list[float] | None = None
-    answers: list[Answer] | None = None
-    p_value: float | None = None
-    stopped: bool | None = None
-    kept: ExPost | None = None
-    """What this very outcome cost, where a ledger that reserved the charge may take back the rest (Theorem 38)."""
-    evidence: ChainedGaps | ThresholdGaps | None = None
-    k: int | None = None
-    """How many items, where the mechanism chose that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +133,7 @@ class Mechanism(ABC):
 
     def _kept(self, outcome: Outcome) -> Guarantee:
         """What of the charge this output has used, for mechanisms that are `refundable`."""
-        return self.charge if outcome.kept is None else outcome.kept
+        return self.charge if outcome.extras.kept is None else outcome.extras.kept
 
     @final
     def _studied(self, scores: object, question: dict[str, Any]) -> Scores:
@@ -219,7 +208,8 @@ class Mechanism(ABC):
             give_back(reservation, self._kept(outcome))
         release = Release(
             items=None if outcome.indices is None else asked._named(outcome.indices),
-            indices=outcome.indices if asked.numbered else None,
+            # places in a private list, or by rank, must not even break ties
+            indices=outcome.indices if asked.numbered and asked.public else None,
             ordered=self.ordered,
             guarantee=guarantee,
             charge=charge,
@@ -229,22 +219,11 @@ class Mechanism(ABC):
             neighbours=asked.neighbours,
             secure=source.secure,
             frame=asked.frame,
-            item_columns=asked.columns,
-            values=outcome.values,
-            soft_max=outcome.soft_max,
-            used=outcome.used,
             notes=outcome.notes,
-            gaps=outcome.gaps,
-            answers=outcome.answers,
-            p_value=outcome.p_value,
-            stopped=outcome.stopped,
-            kept=outcome.kept,
             receipt=None if reservation is None else reservation.receipt(),
-            evidence=outcome.evidence,
-            k=outcome.k,
+            item_columns=asked.columns,
+            extras=outcome.extras,
         )
-        if not asked.public:
-            release = release.without_positions()  # before sorting: places in a private list must not break ties
         return release if self.ordered else release.as_set()
 
 

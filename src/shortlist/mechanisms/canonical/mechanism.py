@@ -128,19 +128,19 @@ class CanonicalTopK(Budgeted[Budget]):
             raise ValueError(f'{self._kind.name} noise would take hours here; write noise="exponential" or "gumbel"')
 
     def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
-        return (NOTHING, NOTHING) if self.k == _choosable(scores) else (self.guarantee, self.charge)
+        return (NOTHING, NOTHING) if self.k == scores._choosable else (self.guarantee, self.charge)
 
     def _rate(self, scores: Scores) -> Fraction:
         """e / R, exactly."""
         return Fraction(epsilon_of_a_round(1, self.guarantee)) / scores.range_sensitivity
 
     def _ranking(self, scores: Scores, values: Values | Runs | None = None) -> Ranking:
-        gamma = default_gamma(self.k, _choosable(scores)) if self.gamma is None else Fraction(self.gamma)
+        gamma = default_gamma(self.k, scores._choosable) if self.gamma is None else Fraction(self.gamma)
         values = scores._numbers if values is None else values
         return ranked(values, self.k, self._rate(scores), gamma, gap_aware=self.loss == "gap-aware")
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        if self.k == _choosable(scores):
+        if self.k == scores._choosable:
             everyone = np.flatnonzero(scores._numbers > -np.inf).tolist()
             return Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
         ranking = self._ranking(scores, scores._runs)
@@ -149,7 +149,7 @@ class CanonicalTopK(Budgeted[Budget]):
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
         """The positions of independent draws, one sorted row each, for study and audit of public scores."""
         asked, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
-        if self.k == _choosable(asked):
+        if self.k == asked._choosable:
             return np.tile(np.flatnonzero(asked.values > -np.inf), (number, 1))
         return prepare_subsets(self._ranking(asked), self._kind).draw_many(source, number)
 
@@ -158,7 +158,7 @@ class CanonicalTopK(Budgeted[Budget]):
         from shortlist.mechanisms.noisy_max.law import winner_probabilities
 
         asked = self._studied(scores, question)
-        d = _choosable(asked)
+        d = asked._choosable
         if math.comb(d, self.k) > MOST_SETS:
             raise ValueError(
                 f"there are more than {MOST_SETS:,} sets; ask for quality or inclusion_probabilities instead"
@@ -176,7 +176,7 @@ class CanonicalTopK(Budgeted[Budget]):
         from shortlist.mechanisms.canonical.law import success_bounds
 
         asked = self._studied(scores, question)
-        return (1.0, 1.0) if self.k == _choosable(asked) else success_bounds(self._ranking(asked), self._summed)
+        return (1.0, 1.0) if self.k == asked._choosable else success_bounds(self._ranking(asked), self._summed)
 
     def success_probability(self, scores: object, **question: Any) -> float:
         """P[the released set is a true top k], ties counting as equal: the middle of `success_bounds`."""
@@ -187,14 +187,14 @@ class CanonicalTopK(Budgeted[Budget]):
         from shortlist.mechanisms.canonical.law import quality
 
         asked = self._studied(scores, question)
-        return PERFECT if self.k == _choosable(asked) else quality(self._ranking(asked), self._summed)
+        return PERFECT if self.k == asked._choosable else quality(self._ranking(asked), self._summed)
 
     def number_correct(self, scores: object, **question: Any) -> Floats:
         """P[c of the released items score at least as the k-th best], c = 0..k: exact, to 1e-8."""
         from shortlist.mechanisms.canonical.law import number_correct
 
         asked = self._studied(scores, question)
-        if self.k == _choosable(asked):
+        if self.k == asked._choosable:
             return np.append(np.zeros(self.k), 1.0)
         return number_correct(self._ranking(asked), self._summed)
 
@@ -203,7 +203,7 @@ class CanonicalTopK(Budgeted[Budget]):
         from shortlist.mechanisms.canonical.law import inclusion_probabilities
 
         asked = self._studied(scores, question)
-        if self.k == _choosable(asked):
+        if self.k == asked._choosable:
             return (asked.values > -np.inf).astype(np.float64)
         return inclusion_probabilities(self._ranking(asked), self._summed, len(asked))
 
@@ -223,14 +223,6 @@ def default_gamma(k: int, d: int) -> Fraction:
     fewer = min(k, d - k)
     gamma = {0: Fraction(1), 1: Fraction(1), 2: Fraction(9, 10)}.get(fewer, Fraction(1, 2))
     return 1 - gamma if 2 * k > d else gamma
-
-
-def _choosable(scores: Scores) -> int:
-    """How many candidates may be chosen, those above -inf: public, as which ones they are."""
-    if not scores.numbered:  # counted from a table: a number for everyone
-        return scores._size
-    values = scores._numbers
-    return int(np.count_nonzero(values > -np.inf)) if values.dtype.kind == "f" else len(values)
 
 
 def _checked_gamma(gamma: object) -> Fraction | float | None:

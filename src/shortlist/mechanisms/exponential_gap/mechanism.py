@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.partial_reals import rounded
+from shortlist.extras import Extras
 from shortlist.mechanisms.checks import (
     check_known_candidates,
     checked_draws,
@@ -88,7 +89,8 @@ class ExponentialWithGap(Budgeted[PureDP]):
         scale = self._scale(scores)
         finish = race(scores._numbers, k=2, scale=scale, noise=GUMBEL, source=source, work=self.work)
         gaps = finish.gaps()
-        return Outcome([int(finish.indices[0])], notes=(NOTE,), gaps=gaps, p_value=p_value_of(gaps[0], scale))
+        found = Extras(gaps=gaps, p_value=p_value_of(gaps[0], scale))
+        return Outcome([int(finish.indices[0])], found, (NOTE,))
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
         """The winner and its gap in independent draws, one row each, for study and audit of public scores."""

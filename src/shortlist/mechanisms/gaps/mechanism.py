@@ -16,6 +16,7 @@ from shortlist._arrays import Floats, Indices
 from shortlist.estimates import ChainedGaps, best_linear
 from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.partial_reals import rounded
+from shortlist.extras import Extras
 from shortlist.mechanisms.checks import (
     check_known_candidates,
     checked_draws,
@@ -95,7 +96,7 @@ class TopKWithGaps(Budgeted[PureDP]):
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         scale = self._scale(scores)
         indices, gaps = winners_with_gaps(scores, self.k, scale, checked_gap_noise(self.noise), source, self.work)
-        return Outcome(indices, gaps=gaps, evidence=ChainedGaps(DEVIATIONS[self.noise] * rounded(scale)))
+        return Outcome(indices, Extras(gaps=gaps, evidence=ChainedGaps(DEVIATIONS[self.noise] * rounded(scale))))
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
@@ -164,7 +165,8 @@ class MeasuredTopK(Budgeted[PureDP]):
         noise = checked_gap_noise(self.noise)
         indices, gaps = winners_with_gaps(scores, self.k, selection, noise, source, self.work)
         measured = [add_noise(scores._numbers[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices]
-        return Outcome(indices, best_linear(measured, gaps, self._ratio(scores)), notes=(BIAS,), gaps=gaps)
+        values = best_linear(measured, gaps, self._ratio(scores))
+        return Outcome(indices, Extras(values=values, gaps=gaps), (BIAS,))
 
     def _ratio(self, scores: Scores) -> float:
         """The variance of the noise that selects, in units of that which measures."""

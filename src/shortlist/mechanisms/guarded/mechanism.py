@@ -19,7 +19,8 @@ from shortlist._runs import Runs
 from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.exact.ranked_subsets import Ranking, ranked
 from shortlist.exact.score_intervals import Contest
-from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
+from shortlist.extras import Extras
+from shortlist.mechanisms.canonical.mechanism import NOTHING, CanonicalTopK
 from shortlist.mechanisms.checks import (
     check_known_candidates,
     checked_budget,
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from shortlist.exact.subset_chances import Chances
 
 TAU = Fraction(2)
+
+CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
+"""Which way it went."""
 
 
 @described
@@ -93,7 +97,7 @@ class GuardedTopK(Budgeted[PureDP]):
         check_known_candidates(scores, self.k)
 
     def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
-        return self._canonical._terms(scores)
+        return (NOTHING, NOTHING) if self.k == scores._choosable else (self.guarantee, self.guarantee)
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         runs = scores._runs
@@ -101,9 +105,9 @@ class GuardedTopK(Budgeted[PureDP]):
             return self._draw_by_runs(scores, runs, source)
         run = self._prepared(scores)
         if run is None:
-            return replace(self._canonical._draw(scores, source), used="canonical")
+            return replace(self._canonical._draw(scores, source), extras=CANONICAL)
         picked, used = run.draw(source)
-        return Outcome(picked.tolist(), used=used)
+        return Outcome(picked.tolist(), used)
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
         """Independent draws, one sorted row each, for study and audit of public scores.
@@ -165,13 +169,13 @@ class GuardedTopK(Budgeted[PureDP]):
         """The same for candidates held in a table, at the cost of their distinct scores."""
         junk = junk_from(self.k, len(runs), rho_of(self.k))
         if not (junk < len(runs) - self.k).any():
-            return replace(self._canonical._draw(scores, source), used="canonical")
+            return replace(self._canonical._draw(scores, source), extras=CANONICAL)
         guard, scale = self._guard(scores, runs, self.k, junk)
         found = guard.draw(source)
         if found is not None:
-            return Outcome(found.tolist(), used="canonical")
+            return Outcome(found.tolist(), CANONICAL)
         race_of_all = race(scores._numbers, k=self.k, scale=scale, noise=EXPONENTIAL, source=source)
-        return Outcome(race_of_all.indices.tolist(), used="one-shot")
+        return Outcome(race_of_all.indices.tolist(), ONE_SHOT)
 
     def _guard(self, scores: Scores, kept: Values | Runs, k: int, junk: Indices) -> tuple[Guard, Fraction]:
         """(the guard, the scale of one-shot's noise if it wins)."""
@@ -194,10 +198,10 @@ class GuardedRace:
     """The noise of one-shot top-k, if it comes to that."""
     mirrored: bool
 
-    def draw(self, source: Source) -> tuple[Indices, str]:
+    def draw(self, source: Source) -> tuple[Indices, Extras]:
         """(the set, in no order that says anything; which way it went)."""
         found, k = self.guard.draw(source), self.guard.ranking.k
-        used = "one-shot" if found is None else "canonical"
+        used = ONE_SHOT if found is None else CANONICAL
         if found is None:
             found = race(self.kept, k=k, scale=self.scale, noise=EXPONENTIAL, source=source).indices
         picked = np.zeros(len(self.chosen), np.bool_)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.partial_reals import rounded
+from shortlist.extras import Extras
 from shortlist.mechanisms.checks import check_known_candidates, checked_draws, checked_k, checked_source, checked_work
 from shortlist.mechanisms.contract import Budgeted, Draws, Outcome, described
 from shortlist.privacy import ApproxDP, GumbelDP, calibrate
@@ -90,7 +91,7 @@ class GumbelTopKValues(Budgeted[ApproxDP]):
         finish = race(scores._numbers, k=self.k, scale=scale, noise=GUMBEL, source=source, work=self.work)
         values = finish.values()
         soft_max = values[0] - rounded(Fraction(EULER) * scale)
-        return Outcome([int(i) for i in finish.indices], values=values, soft_max=soft_max, notes=(NOTE,))
+        return Outcome([int(i) for i in finish.indices], Extras(values=values, soft_max=soft_max), (NOTE,))
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""

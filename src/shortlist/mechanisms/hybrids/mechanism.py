@@ -14,6 +14,7 @@ from shortlist.accounting.checks import number
 from shortlist.estimates import ChainedGaps, ThresholdGaps
 from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.exact.partial_reals import nearest_float, rounded
+from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency
 from shortlist.mechanisms.checks import (
     check_known_candidates,
@@ -113,11 +114,13 @@ class HybridTopK(Budgeted[PureDP]):
         chain = [*finishes[:above], line, *finishes[above:]][: count + 1]
         return Outcome(
             indices[:count],
+            Extras(
+                gaps=[_lead(one, two) for one, two in pairwise(chain)],
+                stopped=stopped,
+                kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
+                evidence=ChainedGaps(rounded(scale)),
+            ),
             notes=(ENDED if stopped else FULL,),
-            gaps=[_lead(one, two) for one, two in pairwise(chain)],
-            stopped=stopped,
-            kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
-            evidence=ChainedGaps(rounded(scale)),
         )
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
@@ -215,10 +218,12 @@ class HybridSparseVector(Budgeted[PureDP]):
         law = gap_law("exponential", self.threshold, below, scale, Fraction(0))
         return Outcome(
             indices[:count],
-            gaps=[_lead(one, line) for one in finishes[:count]],
-            stopped=count < self.k,
-            kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
-            evidence=ThresholdGaps((law,) * count),
+            Extras(
+                gaps=[_lead(one, line) for one in finishes[:count]],
+                stopped=count < self.k,
+                kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
+                evidence=ThresholdGaps((law,) * count),
+            ),
         )
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
@@ -239,8 +244,7 @@ def _store(mechanism: HybridTopK | HybridSparseVector, what: str, epsilon: float
 def _best(scores: Scores, most: int, scale: Fraction, source: Source, work: Work) -> tuple[list[int], list[Finish]]:
     """The largest noisy scores, `most` of them or all there are."""
     values = scores._numbers
-    there = len(values) if values.dtype.kind != "f" else int(np.count_nonzero(values > -np.inf))
-    finish = race(values, k=min(most, there), scale=scale, noise=EXPONENTIAL, source=source, work=work)
+    finish = race(values, k=min(most, scores._choosable), scale=scale, noise=EXPONENTIAL, source=source, work=work)
     return [int(i) for i in finish.indices], finish.finishes()
 
 

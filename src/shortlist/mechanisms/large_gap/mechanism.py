@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shortlist._arrays import Indices
+from shortlist.extras import Extras
 from shortlist.mechanisms.checks import Budget, checked_budget, checked_draws, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
@@ -80,7 +81,7 @@ class LargeGap(Budgeted[Budget]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         k = int(self._ranks(scores, source, 1)[0])
-        return Outcome([], k=k, notes=(f"k = {k}: the scores fall off behind rank {k}",))
+        return Outcome([], Extras(k=k), (f"k = {k}: the scores fall off behind rank {k}",))
 
     def _scale(self, scores: Scores) -> Fraction:
         """2 R / e, exactly."""
@@ -127,7 +128,7 @@ def last_rank(scores: Scores, limit: int | None) -> int:
     """The number of ranks to choose from: public."""
     if not scores.public:
         return UNKNOWN_LIMIT if limit is None else limit
-    able = scores._size if scores._numbers.dtype.kind != "f" else int(np.count_nonzero(scores._numbers > -np.inf))
+    able = scores._choosable
     if able < 2:
         raise ValueError("scores must be at least two: with one candidate there is no gap to find")
     if limit is not None and limit >= able:

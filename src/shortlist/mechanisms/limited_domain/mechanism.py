@@ -17,6 +17,7 @@ from shortlist._arrays import Indices
 from shortlist.accounting.checks import number, up
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.unknown_domain_thresholds import dummies, exponential_offset
+from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_noise, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
@@ -187,7 +188,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         ranks = self._ranks(found, source)
         stopped = len(ranks) < self.k
         notes = (STOPPED,) if stopped else ()
-        return Outcome([int(found.positions[rank]) for rank in ranks], stopped=stopped, notes=notes)
+        return Outcome([int(found.positions[rank]) for rank in ranks], Extras(stopped=stopped), notes)
 
     def _ranks(self, found: Listing, source: Source) -> list[int]:
         """The ranks (from 0) of the winners in the working list, best first."""

@@ -52,9 +52,7 @@ class GaussianMax:
 
     def _scale(self, scores: Scores) -> Fraction:
         """sigma, exactly; the number of candidates that may be chosen is public."""
-        values = scores._numbers
-        m = len(values) if values.dtype.kind != "f" else int(np.count_nonzero(values > -np.inf))
-        return scores.range_sensitivity / Fraction(gaussian_rate(self.guarantee, m))
+        return scores.range_sensitivity / Fraction(gaussian_rate(self.guarantee, scores._choosable))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         scale = self._scale(scores)

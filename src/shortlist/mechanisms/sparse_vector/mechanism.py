@@ -15,6 +15,7 @@ from shortlist.accounting.checks import number
 from shortlist.estimates import GapLaw, GapNoise, ThresholdGaps, geometric_mean
 from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.partial_reals import rounded
+from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency
 from shortlist.mechanisms.checks import (
     check_known_candidates,
@@ -194,12 +195,14 @@ class SparseVector(Budgeted[PureDP]):
                 break
         return Outcome(
             indices,
+            Extras(
+                gaps=[answer.gap for answer in answers if answer.gap is not None],
+                answers=answers,
+                stopped=rules.stops(spent),
+                kept=ex_post(rules.epsilon, rules.first + spent),
+                evidence=ThresholdGaps(tuple(laws)),
+            ),
             notes=(NOTE,),
-            gaps=[answer.gap for answer in answers if answer.gap is not None],
-            answers=answers,
-            stopped=rules.stops(spent),
-            kept=ex_post(rules.epsilon, rules.first + spent),
-            evidence=ThresholdGaps(tuple(laws)),
         )
 
     def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:

@@ -23,6 +23,7 @@ from shortlist.exact.stability_test import (
     quantile_above,
     rate_below,
 )
+from shortlist.extras import Extras
 from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
 from shortlist.mechanisms.canonical_limited.mechanism import MOST_CLASSES, CanonicalLimitedDomain
 from shortlist.mechanisms.checks import check_known_candidates, checked_draws, checked_k, checked_source
@@ -180,9 +181,9 @@ class StableTopK(Budgeted[DeltaBudget]):
         j = int(self._chosen(scores, source, 1)[0])
         found = self._tested(scores._sequence, j, source)
         if not self.fill:
-            return Outcome(found, k=j, notes=(f"k = {j}", *([FAILED] if found is None else [])))
+            return Outcome(found, Extras(k=j), (f"k = {j}", *([FAILED] if found is None else [])))
         indices, used = self._filled(scores, found or [], source)
-        return Outcome(indices, k=j, used=used)
+        return Outcome(indices, Extras(k=j, used=used))
 
     def _chosen(self, scores: Scores, source: Source, draws: int) -> Indices:
         """Independent ranks with the large gap."""
