@@ -13,7 +13,7 @@ import numpy as np
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.uniforms import Stream, shuffled
 
-PLAIN = (str, int, bool, float, datetime.date, datetime.datetime, bytes, type(None))
+PLAIN = frozenset((str, int, bool, float, datetime.date, datetime.datetime, bytes, type(None)))
 
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 if TYPE_CHECKING:
@@ -42,18 +41,6 @@ class Extras:
     k: int | None = None
     kept: ExPost | None = None
     evidence: ChainedGaps | ThresholdGaps | None = None
-
-    def of_a_set(self, order: Sequence[int]) -> Extras:
-        """The same for the items in that order, which says nothing: without what would tell the true one."""
-        if self is NOTHING_ELSE:
-            return self
-        return replace(
-            self,
-            values=self.values and [self.values[i] for i in order],
-            gaps=None,
-            answers=None,
-            evidence=None,
-        )
 
 
 NOTHING_ELSE = Extras()

@@ -97,7 +97,8 @@ class Release:
         if not isinstance(self.frame, Frame | None):
             raise TypeError('frame must be words, for example Frame("polars"), and nothing that reaches a table')
         if self.items is not None:
-            object.__setattr__(self, "items", [one if type(one) in PLAIN else plain_label(one) for one in self.items])
+            plain = PLAIN.issuperset(map(type, self.items))
+            object.__setattr__(self, "items", list(self.items if plain else map(plain_label, self.items)))
 
     @property
     def _named(self) -> list[Hashable]:
@@ -179,13 +180,19 @@ class Release:
         """The same items without their order, sorted by label; and without gaps, which would tell the order."""
         if self.items is None:
             return replace(self, ordered=False)
-        order = by_label(self.items, self.indices, SECURE)
+        order, extras = by_label(self.items, self.indices, SECURE), self.extras
         return replace(
             self,
             items=list(map(self.items.__getitem__, order)),
             indices=None if self.indices is None else list(map(self.indices.__getitem__, order)),
             ordered=False,
-            extras=self.extras.of_a_set(order),
+            extras=replace(
+                extras,
+                values=extras.values and [extras.values[i] for i in order],
+                gaps=None,
+                answers=None,
+                evidence=None,
+            ),
         )
 
     def columns(self) -> dict[str, list[Any]]:

@@ -228,7 +228,7 @@ class Scores:
         if self._names is not None:
             return self._names.names(positions)
         labels = range(self._size) if self._labels is None else self._labels
-        return [labels[i] for i in positions]
+        return list(map(labels.__getitem__, positions))
 
     @classmethod
     def _held(

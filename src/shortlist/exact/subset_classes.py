@@ -59,6 +59,7 @@ class Cells:
 
 
 COLUMNS = attrgetter(*Cells.__slots__)
+NO_CELLS = Cells(*np.empty((3, 0), np.int64), *np.empty((2, 0)))
 
 
 def bounded(classes: Classes, row: Indices, first: Indices, last: Indices) -> Cells:
@@ -70,15 +71,9 @@ def bounded(classes: Classes, row: Indices, first: Indices, last: Indices) -> Ce
     return Cells(row, first, last, lower, upper)
 
 
-def spread(classes: Classes, cells: Cells) -> Floats:
-    """By how much the loss varies inside each cell."""
-    width: Floats = classes.fall[cells.last] - classes.fall[cells.first]
-    return width
-
-
 def join(parts: list[Cells]) -> Cells:
-    if len(parts) == 1:
-        return parts[0]
+    if len(parts) < 2:
+        return parts[0] if parts else NO_CELLS
     return Cells(*map(np.concatenate, zip(*map(COLUMNS, parts), strict=True)))
 
 
@@ -106,20 +101,24 @@ def cover(
     `outside` is the logarithm of a mass that is there besides, 0 for the top k: it makes more cells negligible. If
     `lenient`, the loss of cells that hold less than e^-SLIGHT of the total between them may vary by more.
     """
-    kept, dropped, found, active = [], [], outside, start
+    kept: list[Cells] = []
+    dropped: list[Cells] = []
+    found, active = outside, start
     while True:
         total = float(np.logaddexp(found, log_sum(active.lower)))
         negligible = active.upper < total - NEGLIGIBLE
-        finished = spread(classes, active) <= width
+        finished = classes.fall[active.last] - classes.fall[active.first] <= width
         if lenient:
             finished |= active.upper < total - SLIGHT - math.log(len(active) + 1)
         finished &= ~negligible
-        kept.append(active.where(finished))
-        dropped.append(active.where(negligible))
+        if finished.any():
+            kept.append(active.where(finished))
+            found = float(np.logaddexp(found, log_sum(kept[-1].lower)))
+        if negligible.any():
+            dropped.append(active.where(negligible))
         rough = ~(negligible | finished)
         if not rough.any():
             return join(kept), join(dropped)
-        found = float(np.logaddexp(found, log_sum(kept[-1].lower)))
         active = quartered(classes, active.where(rough))
 
 
@@ -130,7 +129,7 @@ def settle(classes: Classes, cells: Cells, *, outside: float, tolerance: float) 
     done, active = [], cells
     while True:
         gap = np.exp(active.upper - total) - np.exp(active.lower - total)
-        rough = (gap > share) & (spread(classes, active) > 0)
+        rough = (gap > share) & (classes.fall[active.last] > classes.fall[active.first])
         done.append(active.where(~rough))
         if not rough.any():
             return join(done)

@@ -97,7 +97,8 @@ class GuardedTopK(Budgeted[PureDP]):
         check_known_candidates(scores, self.k)
 
     def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
-        return (NOTHING, NOTHING) if self.k == scores._choosable else (self.guarantee, self.guarantee)
+        cost = NOTHING if self.k == scores._choosable else self.guarantee
+        return cost, cost
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         runs = scores._runs
