@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, Self, SupportsIndex
+from typing import Any, Literal, Self, SupportsIndex, TypedDict, Unpack
 
 import numpy as np
 
@@ -25,6 +25,17 @@ HIDDEN = (
     "these scores were counted from people's rows, and {} would show them; release from them with top_k or select. If "
     "they are public or made up, say so: scores.as_public()"
 )
+
+
+class ScoreWords(TypedDict, total=False):
+    """The words of `Scores` beside its values: whatever takes plain values in place of `Scores` takes them too."""
+
+    labels: Iterable[Hashable] | None
+    sensitivity: Number | tuple[Number, Number]
+    monotone: bool
+    neighbours: Neighbours
+    public: bool | None
+    unit: str
 
 
 class Scores:
@@ -271,7 +282,7 @@ class Scores:
         return f"Scores({', '.join(parts)}{', public' if self._public else ''})"
 
 
-def as_scores(scores: object, **question: Any) -> Scores:
+def as_scores(scores: object, **question: Unpack[ScoreWords]) -> Scores:
     """`scores` as it is, or plain values with `sensitivity=` and `monotone=` (and the like) around them."""
     if not isinstance(scores, Scores):
         return Scores(scores, **question)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Generic, TypeVar, cast, dataclass_transform, final
+from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_transform, final
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from shortlist.mechanisms.checks import check_ledger, check_studied, checked_sou
 from shortlist.privacy import Guarantee, Ledger, LedgerError
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
-from shortlist.scores import Scores, as_scores
+from shortlist.scores import Scores, ScoreWords, as_scores
 
 Described = TypeVar("Described", bound=type)
 Paid = TypeVar("Paid", bound=Guarantee)
@@ -115,7 +115,7 @@ class Mechanism(ABC):
     def ordered(self) -> bool:
         """Whether the order of the released items is part of the release."""
 
-    def _asked(self, scores: object, question: dict[str, Any]) -> Scores:
+    def _asked(self, scores: object, question: ScoreWords) -> Scores:
         """The question, from what the caller passed."""
         return as_scores(scores, **question)
 
@@ -136,7 +136,7 @@ class Mechanism(ABC):
         return self.charge if outcome.extras.kept is None else outcome.extras.kept
 
     @final
-    def _studied(self, scores: object, question: dict[str, Any]) -> Scores:
+    def _studied(self, scores: object, question: ScoreWords) -> Scores:
         """A question about public scores, for exact laws and repeated draws."""
         asked = self._asked(scores, question)
         check_studied(asked)
@@ -158,7 +158,7 @@ class Mechanism(ABC):
         rng: Source | None = None,
         ledger: Ledger | None = None,
         purpose: str = "",
-        **question: Any,
+        **question: Unpack[ScoreWords],
     ) -> Release:
         """One exact draw.
 
@@ -184,7 +184,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Any
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices | Draws:
         """So many independent draws, exact and fast, for study and audit of public scores: nothing is booked."""
 

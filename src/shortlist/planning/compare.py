@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from shortlist.exact.lower_bound import most_success
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
 from shortlist.mechanisms.checks import check_studied, checked_k
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.scores import Scores, as_scores
+from shortlist.scores import Scores, ScoreWords, as_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,7 +113,7 @@ class Comparison:
         return f"<pre>{escape(str(self))}</pre>"
 
 
-def compare(scores: object, k: int, *, epsilon: float | Iterable[float], **question: Any) -> Comparison:
+def compare(scores: object, k: int, *, epsilon: float | Iterable[float], **question: Unpack[ScoreWords]) -> Comparison:
     """Every mechanism that fits, at every epsilon: exact success, quality and recall on public scores.
 
     Parameters
@@ -164,7 +164,7 @@ def _row(name: str, mechanism: Studied, epsilon: float, scores: Scores) -> Row:
     return Row(name, epsilon, found.top, found.great, found.good, found.recall)
 
 
-def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Any) -> float:
+def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Unpack[ScoreWords]) -> float:
     """The least epsilon at which the mechanism releases a true top k with probability `target`.
 
     The currency is that of the mechanism: for `PureDP` its epsilon, for `ApproxDP(epsilon, delta)` the epsilon at that
@@ -246,7 +246,7 @@ def _first(succeeds: Callable[[float], bool], width: float = 5e-7, farthest: flo
     return math.exp(high)
 
 
-def _studied(scores: object, question: dict[str, Any]) -> Scores:
+def _studied(scores: object, question: ScoreWords) -> Scores:
     asked = as_scores(scores, **question)
     check_studied(asked)
     return asked

@@ -9,7 +9,7 @@ import math
 from dataclasses import InitVar
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.privacy import ApproxDP, BoundedRange, Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.subset_draw import prepare_subsets
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 Loss = Literal["gap-aware", "paper"]
 
@@ -146,14 +146,16 @@ class CanonicalTopK(Budgeted[Budget]):
         ranking = self._ranking(scores, scores._runs)
         return Outcome(np.sort(prepare_subsets(ranking, self._kind).draw(source)).tolist())
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
         """The positions of independent draws, one sorted row each, for study and audit of public scores."""
         asked, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
         if self.k == asked._choosable:
             return np.tile(np.flatnonzero(asked.values > -np.inf), (number, 1))
         return prepare_subsets(self._ranking(asked), self._kind).draw_many(source, number)
 
-    def probabilities(self, scores: object, **question: Any) -> dict[tuple[int, ...], float]:
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
         """P[each set of k candidates], by their positions: exact, to 1e-12, where there are at most 100,000 sets."""
         from shortlist.mechanisms.noisy_max.law import winner_probabilities
 
@@ -171,25 +173,25 @@ class CanonicalTopK(Budgeted[Budget]):
         named = [tuple(sorted(ranking.order[list(ranks)].tolist())) for ranks in sets]
         return dict(sorted(zip(named, chances.tolist(), strict=True)))
 
-    def success_bounds(self, scores: object, **question: Any) -> tuple[float, float]:
+    def success_bounds(self, scores: object, **question: Unpack[ScoreWords]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
         from shortlist.mechanisms.canonical.law import success_bounds
 
         asked = self._studied(scores, question)
         return (1.0, 1.0) if self.k == asked._choosable else success_bounds(self._ranking(asked), self._summed)
 
-    def success_probability(self, scores: object, **question: Any) -> float:
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released set is a true top k], ties counting as equal: the middle of `success_bounds`."""
         return sum(self.success_bounds(scores, **question)) / 2
 
-    def quality(self, scores: object, **question: Any) -> Quality:
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
         from shortlist.mechanisms.canonical.law import quality
 
         asked = self._studied(scores, question)
         return PERFECT if self.k == asked._choosable else quality(self._ranking(asked), self._summed)
 
-    def number_correct(self, scores: object, **question: Any) -> Floats:
+    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[c of the released items score at least as the k-th best], c = 0..k: exact, to 1e-8."""
         from shortlist.mechanisms.canonical.law import number_correct
 
@@ -198,7 +200,7 @@ class CanonicalTopK(Budgeted[Budget]):
             return np.append(np.zeros(self.k), 1.0)
         return number_correct(self._ranking(asked), self._summed)
 
-    def inclusion_probabilities(self, scores: object, **question: Any) -> Floats:
+    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-8."""
         from shortlist.mechanisms.canonical.law import inclusion_probabilities
 

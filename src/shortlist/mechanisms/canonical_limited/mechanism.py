@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import InitVar
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from shortlist.mechanisms.unknown_domain import DeltaBudget, check_counts, check
 from shortlist.privacy import ZCDP, Guarantee, ThinnedRange
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.limited_subset_draw import LimitedSets
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.limited_domain.law import Reached
@@ -127,7 +127,9 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
         bar = found.beyond + 1 + self.offset
         return found.positions, LimitedSets(found.counts, bar, self.k, self.limit, gamma * rate, (1 - gamma) * rate)
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
         """The positions of independent draws, one sorted row each, for study and audit of public scores.
 
         A row with fewer than k labels ends in -1.
@@ -139,15 +141,15 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
         rows = np.sort(np.append(positions, len(asked))[ranks], axis=1)  # no label comes after all labels
         return np.where(rows == len(asked), -1, rows)
 
-    def success_probability(self, scores: object, **question: Any) -> float:
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the set is a true top k], ties counting as equal: exact, to 1e-9."""
         return self._reached(scores, question).top
 
-    def expected_recall(self, scores: object, **question: Any) -> float:
+    def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """The expected share of a true top k that is in the set: exact, to 1e-9."""
         return self._reached(scores, question).recall
 
-    def _reached(self, scores: object, question: dict[str, Any]) -> Reached:
+    def _reached(self, scores: object, question: ScoreWords) -> Reached:
         from shortlist.mechanisms.limited_domain.law import canonical_limited_domain
 
         assert self.limit is not None

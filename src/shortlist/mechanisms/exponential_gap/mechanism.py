@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import InitVar
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.partial_reals import rounded
@@ -25,7 +25,7 @@ from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import Field
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 NOTE = (
     "p_value: were some other candidate's score at least the winner's, a lead as large as this one would have at most "
@@ -92,7 +92,9 @@ class ExponentialWithGap(Budgeted[PureDP]):
         found = Extras(gaps=gaps, p_value=p_value_of(gaps[0], scale))
         return Outcome([int(finish.indices[0])], found, (NOTE,))
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """The winner and its gap in independent draws, one row each, for study and audit of public scores."""
         asked = self._studied(scores, question)
         races = Field(asked.values, 2, self._scale(asked), GUMBEL).races(checked_draws(draws), checked_source(rng))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import InitVar
 from fractions import Fraction
 from math import sqrt
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from shortlist.sampling.additive import add_noise, add_noise_to_rows
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import Field, Rows
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 DEVIATIONS = {EXPONENTIAL.name: 1.0, LAPLACE.name: sqrt(2.0)}
 """The standard deviation of the noises of scale 1 whose gaps may be released."""
@@ -98,7 +98,9 @@ class TopKWithGaps(Budgeted[PureDP]):
         indices, gaps = winners_with_gaps(scores, self.k, scale, checked_gap_noise(self.noise), source, self.work)
         return Outcome(indices, Extras(gaps=gaps, evidence=ChainedGaps(DEVIATIONS[self.noise] * rounded(scale))))
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
         asked = self._studied(scores, question)
         field = Field(asked.values, self.k + 1, self._scale(asked), checked_gap_noise(self.noise))
@@ -173,7 +175,9 @@ class MeasuredTopK(Budgeted[PureDP]):
         selection, scale = self._scales(scores)
         return float((selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2)
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """The positions and reals of independent draws, one row each, for study and audit of public scores.
 
         The reals are the k gaps, then the k values: the estimate from gaps and measurements on their grids.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.guarded_draw import Guard, guarded
 from shortlist.sampling.race import race
 from shortlist.sampling.race_batch import race_many
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
     from shortlist.exact.quality import Quality
@@ -110,7 +110,9 @@ class GuardedTopK(Budgeted[PureDP]):
         picked, used = run.draw(source)
         return Outcome(picked.tolist(), used)
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """Independent draws, one sorted row each, for study and audit of public scores.
 
         `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
@@ -122,25 +124,25 @@ class GuardedTopK(Budgeted[PureDP]):
             return Draws(rows, None, np.zeros((len(rows), 1), np.int64))
         return run.draw_many(source, checked_draws(draws))
 
-    def success_probability(self, scores: object, **question: Any) -> float:
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released set is a true top k], ties counting as equal: exact, to 1e-8."""
         asked = self._studied(scores, question)
         run = self._prepared(asked)
         return self._canonical.success_probability(asked) if run is None else run.success()
 
-    def quality(self, scores: object, **question: Any) -> Quality:
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
         asked = self._studied(scores, question)
         run = self._prepared(asked)
         return self._canonical.quality(asked) if run is None else run.quality()
 
-    def number_correct(self, scores: object, **question: Any) -> Floats:
+    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-8."""
         asked = self._studied(scores, question)
         run = self._prepared(asked)
         return self._canonical.number_correct(asked) if run is None else run.number_correct()
 
-    def inclusion_probabilities(self, scores: object, **question: Any) -> Floats:
+    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-8."""
         asked = self._studied(scores, question)
         run = self._prepared(asked)
@@ -148,7 +150,7 @@ class GuardedTopK(Budgeted[PureDP]):
             self._canonical.inclusion_probabilities(asked) if run is None else run.inclusion_probabilities(len(asked))
         )
 
-    def guard_probability(self, scores: object, **question: Any) -> float:
+    def guard_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
         run = self._prepared(self._studied(scores, question))
         return 0.0 if run is None else run.chances(run.guard.ranking)[1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.partial_reals import rounded
@@ -19,7 +19,7 @@ from shortlist.privacy import ApproxDP, GumbelDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import Field
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 EULER = 0.5772156649015329
 """The mean of Gumbel noise of scale 1."""
@@ -93,7 +93,9 @@ class GumbelTopKValues(Budgeted[ApproxDP]):
         soft_max = values[0] - rounded(Fraction(EULER) * scale)
         return Outcome([int(i) for i in finish.indices], Extras(values=values, soft_max=soft_max), (NOTE,))
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
         asked = self._studied(scores, question)
         races = Field(asked.values, self.k, self.scale(asked), GUMBEL).races(checked_draws(draws), checked_source(rng))

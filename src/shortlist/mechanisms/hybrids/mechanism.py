@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import InitVar
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import LINE, Field, Rows, padded
 from shortlist.sampling.threshold_runner import Finish, Runner, difference, how_many_above
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 ENDED = "the threshold ended the list: the last gap is the lead over the threshold, noise included"
 FULL = "the list is full: the last gap is the lead over whoever came next, the threshold or a loser"
@@ -123,7 +123,9 @@ class HybridTopK(Budgeted[PureDP]):
             notes=(ENDED if stopped else FULL,),
         )
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
         asked = self._studied(scores, question)
         field = Field(asked.values, self.k + 1, self._scale(asked), EXPONENTIAL, self._line(asked))
@@ -226,7 +228,9 @@ class HybridSparseVector(Budgeted[PureDP]):
             ),
         )
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
         asked = self._studied(scores, question)
         field = Field(asked.values, self.k + 1, self._scales(asked)[1], EXPONENTIAL, self._line(asked))

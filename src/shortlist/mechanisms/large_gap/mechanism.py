@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import InitVar
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from shortlist.mechanisms.unknown_domain import check_counts, checked_limit, sor
 from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.rationals import rational_winners
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 Regularizer = Sequence[float] | Callable[[int], float]
 """r(1), r(2), ..: public numbers, added to the gaps; -inf for a rank that may never be chosen."""
@@ -92,7 +92,9 @@ class LargeGap(Budgeted[Budget]):
         sorted_scores, added = largest(scores, limit + 1), offsets(self.regularizer, limit)
         return large_gaps(sorted_scores, added, self._scale(scores), source, draws)
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
         """Independent ranks, for study and audit of public scores."""
         asked, source = self._studied(scores, question), checked_source(rng)
         return self._ranks(asked, source, checked_draws(draws))

@@ -9,7 +9,7 @@ import math
 from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race
 from shortlist.sampling.race_batch import LINE, Field, padded
 from shortlist.sampling.threshold_runner import Runner, best_of, how_many_above
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.limited_domain.law import BarredRace
@@ -204,7 +204,9 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         noise = best_of(many) if kind == GUMBEL else kind
         return Runner(found.beyond + 1 + offset, 1 / Fraction(self._rates[0]), noise)
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
         """The positions of independent draws, best first, one row each, for study and audit of public scores.
 
         -1 where the bar had ended the list.
@@ -218,15 +220,15 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         ranks = [padded(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
         return np.append(found.positions, LINE)[np.concatenate(ranks)]
 
-    def success_probability(self, scores: object, **question: Any) -> float:
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the list names a true top k], ties counting as equal, under Gumbel noise: exact, to 1e-9."""
         return self._law(scores, question).top()
 
-    def expected_recall(self, scores: object, **question: Any) -> float:
+    def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """The expected share of a true top k that is named, under Gumbel noise: exact, to 1e-9."""
         return self._law(scores, question).recall()
 
-    def _law(self, scores: object, question: dict[str, Any]) -> BarredRace:
+    def _law(self, scores: object, question: ScoreWords) -> BarredRace:
         from shortlist.mechanisms.limited_domain.law import BarredRace
 
         if _checked_kind(self.noise) != GUMBEL:

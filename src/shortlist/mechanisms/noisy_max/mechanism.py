@@ -6,7 +6,7 @@ Exponential noise is permute-and-flip, the best known for a pure budget; Gumbel 
 from __future__ import annotations
 
 from dataclasses import InitVar, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.noise_distributions import Noise
@@ -17,7 +17,7 @@ from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
 from shortlist.privacy import Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
     from shortlist.exact.quality import Quality
@@ -88,21 +88,23 @@ class NoisyMax(Budgeted[Budget]):
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         return self._top_one._draw(scores, source)
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
         """The positions of independent winners, for study and audit of public scores."""
         return self._top_one.release_many(scores, draws=draws, rng=rng, **question)[:, 0]
 
-    def probabilities(self, scores: object, **question: Any) -> Floats:
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i wins], for every candidate: exact, and they sum to 1."""
         from shortlist.mechanisms.noisy_max.law import winner_probabilities
 
         positions, _, noise = self._top_one._race(scores, question)
         return winner_probabilities(positions, noise)
 
-    def success_probability(self, scores: object, **question: Any) -> float:
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the winner has the largest score]: exact, to 1e-9."""
         return self._top_one.success_probability(scores, **question)
 
-    def quality(self, scores: object, **question: Any) -> Quality:
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the winner (Definition 118): exact, to 1e-9."""
         return self._top_one.quality(scores, **question)

@@ -9,7 +9,7 @@ import math
 from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, c
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import race_many
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
     from shortlist.exact.quality import Quality
@@ -116,7 +116,9 @@ class OneshotTopK(Budgeted[Budget]):
         )
         return Outcome([int(i) for i in finish.indices])
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
         asked = self._studied(scores, question)
         rows = race_many(
@@ -129,31 +131,31 @@ class OneshotTopK(Budgeted[Budget]):
         )
         return rows if self.ordered else np.sort(rows, axis=1)
 
-    def success_probability(self, scores: object, **question: Any) -> float:
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released set is a true top k], ties counting as equal: exact, to 1e-9."""
         from shortlist.mechanisms.oneshot.law import right_probability
 
         return right_probability(*self._race(scores, question))
 
-    def quality(self, scores: object, **question: Any) -> Quality:
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-9."""
         from shortlist.mechanisms.oneshot.law import quality
 
         return quality(*self._race(scores, question))
 
-    def number_correct(self, scores: object, **question: Any) -> Floats:
+    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-9."""
         from shortlist.mechanisms.oneshot.law import number_correct
 
         return number_correct(*self._race(scores, question))
 
-    def inclusion_probabilities(self, scores: object, **question: Any) -> Floats:
+    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-9."""
         from shortlist.mechanisms.oneshot.law import inclusion_probabilities
 
         return inclusion_probabilities(*self._race(scores, question))
 
-    def _race(self, scores: object, question: dict[str, Any]) -> tuple[Floats, int, Noise]:
+    def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
         """(scores in noise units above the k-th largest, k, noise): what the exact laws are functions of."""
         asked = self._studied(scores, question)
         values, noise = asked.values, checked_noise(self.noise)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import InitVar
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.noisy_threshold import Barrier, Test, passing
 from shortlist.sampling.noisy_threshold_batch import ManyRuns
-from shortlist.scores import Number, Scores, as_scores, exact_sensitivities
+from shortlist.scores import Number, Scores, ScoreWords, as_scores, exact_sensitivities
 
 NOTE = "in the order of the questions; gaps are to the threshold, noise included; lower_bound(confidence) has a caveat"
 KINDS: dict[str, Noise] = {"exponential": EXPONENTIAL, "laplace": LAPLACE, "geometric": EXPONENTIAL}
@@ -162,7 +162,7 @@ class SparseVector(Budgeted[PureDP]):
         check_ledger(ledger)
         return Stream(self.rules, questions, source, self._reserve(ledger, self.charge, purpose, unit))
 
-    def _asked(self, scores: object, question: dict[str, Any]) -> Scores:
+    def _asked(self, scores: object, question: ScoreWords) -> Scores:
         if isinstance(scores, Scores):
             asked = as_scores(scores, **question)
             ours = exact_sensitivities(self.sensitivity, self.monotone, "add-remove")
@@ -173,7 +173,11 @@ class SparseVector(Budgeted[PureDP]):
             return asked
         if isinstance(scores, list | tuple) and len({isinstance(one, int | np.integer) for one in scores}) > 1:
             raise TypeError("answers must be all whole numbers or all floats; convert them, for example with float()")
-        return as_scores(scores, sensitivity=self.sensitivity, monotone=self.monotone, **question)
+        twice = ", ".join(question.keys() & {"sensitivity", "monotone"})
+        if twice:
+            raise TypeError(f"{twice}: already said by the mechanism; give it there")
+        words: ScoreWords = {**question, "sensitivity": self.sensitivity, "monotone": self.monotone}
+        return as_scores(scores, **words)
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, 1)
@@ -205,7 +209,9 @@ class SparseVector(Budgeted[PureDP]):
             notes=(NOTE,),
         )
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """Independent runs, for study and audit of public scores: what passed, the gaps, and each answer's branch.
 
         If adaptive, `chosen` is 0 for an answer by the cheaper test and 1 for one by the other.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
@@ -41,7 +41,7 @@ from shortlist.mechanisms.unknown_domain import (
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, ThinnedRange, calibrate, compose
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.stability_coin import passes, passes_many
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 TestName = Literal["gaussian", "laplace", "optimal"]
 
@@ -228,7 +228,9 @@ class StableTopK(Budgeted[DeltaBudget]):
             return CanonicalTopK(k=size, epsilon=parts.fill, noise="gumbel")
         return CanonicalLimitedDomain(k=size, epsilon=parts.fill, delta=parts.fill_delta)
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """Independent draws, for study and audit of public scores: sets, sorted, as wide as the largest could be.
 
         `chosen` has two columns: the rank (0 if k is given and nothing was chosen), and whether its set has passed.
@@ -247,7 +249,7 @@ class StableTopK(Budgeted[DeltaBudget]):
             row[: len(found)] = sorted(found)
         return Draws(rows, None, drawn.chosen)
 
-    def success_probability(self, scores: object, **question: Any) -> float:
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the top k is released], for fixed k: the chance of the test at the gap behind it, to 1e-15."""
         asked = self._studied(scores, question)
         if self.k is None or self.fill:
