@@ -117,6 +117,12 @@ def test_replacing_epsilon_alone_never_changes_the_currency(made):
     assert dataclasses.replace(made, budget=other).guarantee == other
 
 
+@pytest.mark.parametrize("name", ["k", "epsilon", "budget", "delta", "limit"])
+def test_a_mechanism_cannot_be_changed(name):
+    with pytest.raises(dataclasses.FrozenInstanceError, match=f"nor its {name}: dataclasses.replace makes another"):
+        setattr(OneshotTopK(k=2, epsilon=1.0), name, 3)
+
+
 def test_a_budget_is_checked_once(monkeypatch):
     from shortlist.accounting import guarantees
 

@@ -9,7 +9,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import FrozenInstanceError, dataclass, field, fields
 from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_transform, final
 
 import numpy as np
@@ -272,10 +272,16 @@ def described(cls: Described) -> Described:
     `epsilon` is that of the budget.
     """
     made: Any = dataclass(frozen=True, slots=True, kw_only=True)(cls)
-    for name in {"epsilon", "delta"} & made.__dataclass_fields__.keys() - {one.name for one in fields(made)}:
+    short = made.__dataclass_fields__.keys() & {"epsilon", "delta"}
+    for name in short - {one.name for one in fields(made)}:
         del made.__dataclass_fields__[name]  # or replace() would read it and write it beside the budget
         delattr(made, name)  # its default None, or it would hide that of the budget
+    made.__setattr__ = _refuse_change  # that of a dataclass with slots has words for its own fields alone
     return cast(Described, made)
+
+
+def _refuse_change(mechanism: object, name: str, value: object) -> None:
+    raise FrozenInstanceError(f"a mechanism cannot be changed, nor its {name}: dataclasses.replace makes another one")
 
 
 def give_back(reservation: Reservation, kept: Guarantee) -> None:
