@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Release, release_format
 from shortlist._reading import Frame
+from shortlist.extras import Extras
 from shortlist.mechanisms import SparseVector
 from shortlist.privacy import BoundedRange, ExPost, Guarantee, GumbelDP, RenyiDP, ThinnedRange, compose
 from shortlist.testing import seeded
@@ -150,7 +151,9 @@ def test_labels_keep_their_types(items):
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=4))
 def test_numbers_come_back_bit_by_bit(numbers):
-    release = dataclasses.replace(release_of("ordered"), items=numbers, indices=None, values=numbers, gaps=numbers)
+    release = dataclasses.replace(
+        release_of("ordered"), items=numbers, indices=None, extras=Extras(values=numbers, gaps=numbers)
+    )
     text = release.to_json()
     assert "Infinity" not in text
     again = Release.from_json(text)
@@ -185,7 +188,8 @@ def test_the_format_knows_every_guarantee_and_every_field():
     kinds = {kind.__name__ for kind in subclasses}  # by name: a class with slots is made twice
     assert kinds == {kind.__name__ for kind in release_format.GUARANTEES}
     known = {*release_format.COMMON, *release_format.NUMBERS, *release_format.EXTRAS}
-    assert known == {one.name for one in dataclasses.fields(Release)}
+    common, extras = ({one.name for one in dataclasses.fields(kind)} for kind in (Release, Extras))
+    assert known == (common - {"extras"}) | extras
     for kind, fields in release_format.GUARANTEES.items():
         assert set(fields) == {one.name for one in dataclasses.fields(kind)}
     assert {type(one).__name__ for one in GUARANTEES} == kinds

@@ -11,6 +11,7 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, Ledger, PureDP, mechanisms
 from shortlist._reading import Frame
+from shortlist.extras import Extras
 from shortlist.mechanisms import Mechanism, SparseVector
 from shortlist.paid_release import Booked
 from shortlist.pate import PATE, MultiLabelPATE
@@ -139,7 +140,7 @@ def test_the_test_finds_a_number_and_a_text():
         object.__setattr__(release, "notes", (f"{plant} people",))
         assert "a plant in what is shown" in leaks(release)
     release = leaky(None)
-    object.__setattr__(release, "k", COUNTS["tea"])
+    object.__setattr__(release, "extras", Extras(k=COUNTS["tea"]))
     assert "a plant in a int" in leaks(release)
 
 

@@ -53,6 +53,8 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | N
     """(numbers, their own labels, the kind of frame they came in)."""
     if isinstance(values, Mapping):
         return list(values.values()), list(values), None
+    if type(values) in (np.ndarray, list, tuple):
+        return values, None, None
     family = {kind.__module__.partition(".")[0] for kind in type(values).__mro__}
     library = next((kind for kind in FRAMES if kind in family), None)
     if library is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from shortlist._reading import checked_flag
 from shortlist.knowledge import cited
@@ -22,12 +22,12 @@ from shortlist.mechanisms import (
     OneshotTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.contract import checked_budget, checked_k
+from shortlist.mechanisms.checks import checked_budget, checked_k
 from shortlist.mechanisms.unknown_domain import checked_delta_budget
 from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
-from shortlist.scores import as_scores
+from shortlist.scores import ScoreWords, as_scores
 from shortlist.unknown_domain import UNKNOWN, automatic, has_delta
 
 WHY = {
@@ -100,7 +100,7 @@ def select(
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
-    **question: Any,
+    **question: Unpack[ScoreWords],
 ) -> Release:
     """Release one winner.
 
@@ -138,8 +138,19 @@ def select(
     >>> sl.select([120, 3, 40], epsilon=1.0, monotone=True).index
     0
     """
-    question = {"rng": rng, "ledger": ledger, "purpose": purpose, **question}
-    return top_k(scores, 1, epsilon=epsilon, delta=delta, budget=budget, method=method, ordered=True, **question)
+    return top_k(
+        scores,
+        1,
+        epsilon=epsilon,
+        delta=delta,
+        budget=budget,
+        method=method,
+        ordered=True,
+        rng=rng,
+        ledger=ledger,
+        purpose=purpose,
+        **question,
+    )
 
 
 def top_k(
@@ -157,7 +168,7 @@ def top_k(
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
-    **question: Any,
+    **question: Unpack[ScoreWords],
 ) -> Release:
     """Release the k best candidates: as a set, or best first with `ordered=True`.
 
@@ -216,7 +227,7 @@ def top_k(
 
 def explained(release: Release, why: str, keeps_order: bool) -> Release:
     """The release as it was planned: as a set unless its order was asked for, with the reason if the rule chose."""
-    if not keeps_order:
+    if release.ordered and not keeps_order:
         release = release.as_set()
     return replace(release, why=f"auto: {why}") if why else release
 

@@ -7,6 +7,7 @@ caller's scores.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ FACTS: dict[str, Fact] = {
 }
 
 
+@cache
 def cited(method: str) -> str:
     """The fact about a method as an addition to a sentence, or nothing."""
     fact = FACTS.get(method)

@@ -13,7 +13,7 @@ import numpy as np
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.uniforms import Stream, shuffled
 
-PLAIN = (str, int, bool, float, datetime.date, datetime.datetime, bytes, type(None))
+PLAIN = frozenset((str, int, bool, float, datetime.date, datetime.datetime, bytes, type(None)))
 
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -84,7 +84,7 @@ def by_label(items: Sequence[Hashable], indices: Sequence[int] | None, source: S
     """
     if indices is not None:
         start = sorted(range(len(items)), key=indices.__getitem__)
-        if all(type(items[i]) is int and items[i] == indices[i] for i in start):  # candidates without names
+        if set(map(type, items)) <= {int} and list(items) == list(indices):  # candidates without names
             return start
     else:
         drawn = shuffled(len(items), Stream(source))

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 from shortlist._files import checked_path, write_text
 from shortlist._reading import Frame, installed_frame
 from shortlist._text import html_table, terminal_safe, text_table
+from shortlist.accounting.finer_guarantees import ExPost
+from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps
+from shortlist.extras import NOTHING_ELSE, Extra, Extras
 from shortlist.frames import released_frame
-from shortlist.labels import by_label, plain_label, typed
+from shortlist.labels import PLAIN, by_label, plain_label, typed
 from shortlist.pages.plots import plot_release
 from shortlist.pages.release_page import write_release
 from shortlist.release_format import read, written
@@ -20,9 +23,9 @@ from shortlist.sampling.entropy import SECURE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from shortlist.estimates import Answer, ChainedGaps, LowerBound, ThresholdGaps
+    from shortlist.estimates import LowerBound
     from shortlist.ledger.ledger import Receipt
-    from shortlist.privacy import ExPost, Guarantee
+    from shortlist.privacy import Guarantee
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -49,20 +52,13 @@ class Release:
         False for seeded randomness, which is for tests and not private.
     frame
         In words, which kind of frame `to_frame` makes.
-    values, soft_max, gaps, p_value
-        Noisy scores, and differences of noisy scores (one for each item), where the mechanism releases them.
-    answers
-        The answers "above" of a sparse vector.
-    used, stopped, k
-        Which way a mechanism with several went, whether a threshold or a limit ended the list, how many items it chose.
-    kept
-        What this very outcome cost, where that may be less than the guarantee.
     receipt
         Where the charge was booked, and how the ledger stood then; None without a ledger.
-    evidence
-        What the gaps say about the scores: the law behind `refine` and `lower_bound`.
     item_columns
         The columns that make an item, where there are several: each is then a tuple.
+    extras
+        What only some mechanisms release, also to be read by name: `values`, `soft_max`, `gaps`, `p_value`, `answers`,
+        `used`, `stopped`, `k`, `kept` and `evidence`, each None where the mechanism does not release it (`Extras`).
 
     Examples
     --------
@@ -83,26 +79,29 @@ class Release:
     neighbours: str
     secure: bool
     frame: Frame | None = None
-    values: list[float] | None = None
-    soft_max: float | None = None
-    used: str | None = None
     notes: tuple[str, ...] = ()
-    gaps: list[float] | None = None
-    answers: list[Answer] | None = None
-    p_value: float | None = None
-    stopped: bool | None = None
-    kept: ExPost | None = None
     receipt: Receipt | None = None
-    evidence: ChainedGaps | ThresholdGaps | None = None
-    k: int | None = None
     item_columns: tuple[str, ...] = ()
+    extras: Extras = NOTHING_ELSE
+
+    values = Extra[list[float]]()
+    soft_max = Extra[float]()
+    gaps = Extra[list[float]]()
+    p_value = Extra[float]()
+    answers = Extra[list[Answer]]()
+    used = Extra[str]()
+    stopped = Extra[bool]()
+    k = Extra[int]()
+    kept = Extra[ExPost]()
+    evidence = Extra[ChainedGaps | ThresholdGaps]()
 
     def __post_init__(self) -> None:
         """Only plain values get in: a bound method or a view would carry along what it was made from."""
         if not isinstance(self.frame, Frame | None):
             raise TypeError('frame must be words, for example Frame("polars"), and nothing that reaches a table')
         if self.items is not None:
-            object.__setattr__(self, "items", [plain_label(item) for item in self.items])
+            plain = PLAIN.issuperset(map(type, self.items))
+            object.__setattr__(self, "items", list(self.items if plain else map(plain_label, self.items)))
 
     @property
     def _named(self) -> list[Hashable]:
@@ -184,21 +183,20 @@ class Release:
         """The same items without their order, sorted by label; and without gaps, which would tell the order."""
         if self.items is None:
             return replace(self, ordered=False)
-        order = by_label(self.items, self.indices, SECURE)
+        order, extras = by_label(self.items, self.indices, SECURE), self.extras
         return replace(
             self,
             items=list(map(self.items.__getitem__, order)),
             indices=None if self.indices is None else list(map(self.indices.__getitem__, order)),
-            values=self.values and [self.values[i] for i in order],
             ordered=False,
-            gaps=None,
-            answers=None,
-            evidence=None,
+            extras=replace(
+                extras,
+                values=extras.values and [extras.values[i] for i in order],
+                gaps=None,
+                answers=None,
+                evidence=None,
+            ),
         )
-
-    def without_positions(self) -> Self:
-        """The same, told by names alone: for candidates whose list is not public."""
-        return replace(self, indices=None)
 
     def columns(self) -> dict[str, list[Any]]:
         """The released table, column by column."""
@@ -338,5 +336,5 @@ class Release:
         return html_table(self.texts(), [self.line(), *self.notes])
 
 
-PICKLED = "shortlist release 1"
-"""How a pickle's content is laid out; that of 0.1.0 had no such mark."""
+PICKLED = "shortlist release 2"
+"""How a pickle's content is laid out: 1 had no `extras`, and 0.1.0 had no such mark."""

@@ -33,6 +33,7 @@ from shortlist._reading import Frame
 from shortlist.accounting.finer_guarantees import BoundedRange, ExPost, GumbelDP, RenyiDP, ThinnedRange
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Composition, PureDP
 from shortlist.estimates import Answer, ChainedGaps, GapLaw, ThresholdGaps
+from shortlist.extras import Extras
 from shortlist.ledger.filter import Balance
 from shortlist.ledger.ledger import Receipt
 
@@ -138,7 +139,7 @@ def _present(release: object, table: Mapping[str, Codec]) -> dict[str, Any]:
 
 
 def read(text: object) -> dict[str, Any]:
-    """The fields of a release from what `written` gave.
+    """The words of a release from what `written` gave.
 
     Raises
     ------
@@ -169,7 +170,8 @@ def _fields(content: Any) -> dict[str, Any]:
     for table, part in ((NUMBERS, content), (EXTRAS, content["extras"])):
         fields |= {name: field(name, codec, part[name]) for name, codec in table.items() if name in part}
     _check_agreement(fields)
-    return fields
+    extras = Extras(**{name: fields.pop(name) for name in [*NUMBERS, *EXTRAS] if name in fields})
+    return fields | {"extras": extras}
 
 
 def _check_agreement(fields: Mapping[str, Any]) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, Protocol, Self, SupportsIndex
+from typing import Any, Literal, Self, SupportsIndex, TypedDict, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Indices, Values
+from shortlist._arrays import Values
 from shortlist._reading import Frame, checked_flag, checked_labels, checked_values, unpack
 from shortlist._runs import Runs
+from shortlist._table_names import Names, OnGrid
 
 Neighbours = Literal["add-remove", "replace"]
 Number = int | float | Fraction | Decimal
@@ -26,19 +27,15 @@ HIDDEN = (
 )
 
 
-class Names(Protocol):
-    """Candidates whose names stay where they are (`shortlist.tables`): positions are score classes, best first."""
+class ScoreWords(TypedDict, total=False):
+    """The words of `Scores` beside its values: whatever takes plain values in place of `Scores` takes them too."""
 
-    @property
-    def scores(self) -> Values:
-        """The distinct scores, decreasing."""
-
-    @property
-    def sizes(self) -> Indices:
-        """How many candidates have each."""
-
-    def names(self, positions: Sequence[int]) -> list[Hashable]:
-        """The candidates at these positions."""
+    labels: Iterable[Hashable] | None
+    sensitivity: Number | tuple[Number, Number]
+    monotone: bool
+    neighbours: Neighbours
+    public: bool | None
+    unit: str
 
 
 class Scores:
@@ -227,6 +224,13 @@ class Scores:
         return self._numbers if runs is None else runs
 
     @property
+    def _choosable(self) -> int:
+        """How many candidates may be chosen, those above -inf: public, as which ones they are."""
+        if self._values is None or self._values.dtype.kind != "f" or not self.numbered:
+            return self._size
+        return int(np.count_nonzero(self._values > -np.inf))
+
+    @property
     def _has_names(self) -> bool:
         return self._names is not None or self._labels is not None
 
@@ -235,7 +239,7 @@ class Scores:
         if self._names is not None:
             return self._names.names(positions)
         labels = range(self._size) if self._labels is None else self._labels
-        return [labels[i] for i in positions]
+        return list(map(labels.__getitem__, positions))
 
     @classmethod
     def _held(
@@ -253,7 +257,7 @@ class Scores:
         """Scores counted from people's rows under add/remove; in steps of `grid`, a power of two, if they are sums."""
         scores = cls([0], sensitivity=sensitivity, monotone=monotone, public=public, unit=unit)
         scores._values, scores._size = None, int(names.sizes.sum())
-        scores._names = names if grid is None else _OnGrid(names, grid)
+        scores._names = names if grid is None else OnGrid(names, grid)
         scores._frame, scores._columns, scores._from_table = frame, columns, True
         return scores
 
@@ -278,28 +282,7 @@ class Scores:
         return f"Scores({', '.join(parts)}{', public' if self._public else ''})"
 
 
-class _OnGrid:
-    """The same candidates, their scores in units of the caller: whole steps times a power of two, which is exact."""
-
-    __slots__ = ("_grid", "_names")
-
-    def __init__(self, names: Names, grid: float) -> None:
-        self._names = names
-        self._grid = grid
-
-    @property
-    def scores(self) -> Values:
-        return self._names.scores.astype(np.float64) * self._grid
-
-    @property
-    def sizes(self) -> Indices:
-        return self._names.sizes
-
-    def names(self, positions: Sequence[int]) -> list[Hashable]:
-        return self._names.names(positions)
-
-
-def as_scores(scores: object, **question: Any) -> Scores:
+def as_scores(scores: object, **question: Unpack[ScoreWords]) -> Scores:
     """`scores` as it is, or plain values with `sensitivity=` and `monotone=` (and the like) around them."""
     if not isinstance(scores, Scores):
         return Scores(scores, **question)

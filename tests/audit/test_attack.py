@@ -369,7 +369,7 @@ class Chatty(GumbelTopKValues):
 
     def _draw(self, scores, source):
         sound = super(type(self), self)._draw(scores, source)
-        return replace(sound, soft_max=float(scores.values.max()))
+        return replace(sound, extras=replace(sound.extras, soft_max=float(scores.values.max())))
 
 
 @full_size

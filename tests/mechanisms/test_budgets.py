@@ -27,7 +27,8 @@ def test_a_pure_budget_is_never_overdrawn_by_rounding(k, epsilon):
 def test_a_zcdp_budget_gives_each_round_its_share(k):
     m = OneshotTopK(k=k, budget=ZCDP(0.5))
     assert m.guarantee == ZCDP(0.5)
-    assert m.epsilon is None
+    with pytest.raises(AttributeError, match=r"no epsilon; read .budget"):
+        m.epsilon  # noqa: B018
     assert epsilon_of_a_round(k, ZCDP(0.5)) == pytest.approx(math.sqrt(8 * 0.5 / k), rel=1e-8)
     assert m.charge.as_zcdp().rho <= 0.5
     assert float(m._scale(COUNTS)) == pytest.approx(math.sqrt(k / 4), rel=1e-8)

@@ -59,8 +59,8 @@ def test_the_epsilon_found_is_enough_and_a_little_less_is_not(mechanism, target)
     import dataclasses
 
     epsilon = sl.epsilon_for(mechanism, SCORES, target=target)
-    assert dataclasses.replace(mechanism, epsilon=epsilon).success_probability(SCORES) >= target
-    assert dataclasses.replace(mechanism, epsilon=epsilon * (1 - 2e-6)).success_probability(SCORES) < target
+    assert dataclasses.replace(mechanism, budget=sl.PureDP(epsilon)).success_probability(SCORES) >= target
+    assert dataclasses.replace(mechanism, budget=sl.PureDP(epsilon * (1 - 2e-6))).success_probability(SCORES) < target
 
 
 def test_permute_and_flip_on_two_candidates_has_a_closed_form():

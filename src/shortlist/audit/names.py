@@ -20,7 +20,7 @@ from shortlist.mechanisms import (
     SparseVector,
     StableTopK,
 )
-from shortlist.mechanisms.contract import Budget
+from shortlist.mechanisms.checks import Budget
 from shortlist.privacy import Guarantee
 
 Maker = Callable[[int, Guarantee], Mechanism]

@@ -51,7 +51,7 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.mechanisms.contract import Budget, checked_noise
+from shortlist.mechanisms.checks import Budget, checked_noise
 from shortlist.pate import MultiLabelPATE
 from shortlist.privacy import Guarantee
 from shortlist.scores import Scores

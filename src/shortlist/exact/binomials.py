@@ -29,10 +29,8 @@ def _series(x: Floats) -> Floats:
     return result
 
 
-def _stirling(x: Indices, tabled: bool) -> Floats:
-    """r(x) + ln(x) / 2"""
-    if tabled:
-        return _table()[x]
+def _stirling(x: Indices) -> Floats:
+    """r(x) + ln(x) / 2, where a table of it ends."""
     large = np.maximum(x, _SERIES_FROM) * 1.0
     return np.where(x < _SERIES_FROM, _table()[np.minimum(x, _SERIES_FROM)], _series(large) + 0.5 * np.log(large))
 
@@ -54,8 +52,11 @@ def log_choose(i: Indices, j: Indices) -> Floats:
     """
     n, x, y = i + j, np.maximum(i, 1) * 1.0, np.maximum(j, 1) * 1.0
     bulk = x * np.log1p(y / x) + y * np.log1p(x / y) - _HALF_LOG_TWO_PI
-    tabled = bool(n.max(initial=0) < _TABLED)
-    value = bulk + (_stirling(n, tabled) - _stirling(i, tabled) - _stirling(j, tabled))
+    if n.max(initial=0) < _TABLED:
+        table = _table()
+        value = bulk + (table[n] - table[i] - table[j])
+    else:
+        value = bulk + (_stirling(n) - _stirling(i) - _stirling(j))
     return np.where((i > 0) & (j > 0), np.maximum(value, 0.0), 0.0)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
@@ -57,6 +58,10 @@ class Cells:
         return Cells(self.row[chosen], self.first[chosen], self.last[chosen], self.lower[chosen], self.upper[chosen])
 
 
+COLUMNS = attrgetter(*Cells.__slots__)
+NO_CELLS = Cells(*np.empty((3, 0), np.int64), *np.empty((2, 0)))
+
+
 def bounded(classes: Classes, row: Indices, first: Indices, last: Indices) -> Cells:
     """Cells with their bounds, every float error included."""
     fewest, most = log_run(classes.i[row], first, last)
@@ -66,17 +71,10 @@ def bounded(classes: Classes, row: Indices, first: Indices, last: Indices) -> Ce
     return Cells(row, first, last, lower, upper)
 
 
-def spread(classes: Classes, cells: Cells) -> Floats:
-    """By how much the loss varies inside each cell."""
-    width: Floats = classes.fall[cells.last] - classes.fall[cells.first]
-    return width
-
-
 def join(parts: list[Cells]) -> Cells:
-    if len(parts) == 1:
-        return parts[0]
-    fields = (np.concatenate([getattr(part, name) for part in parts]) for name in Cells.__slots__)
-    return Cells(*fields)
+    if len(parts) < 2:
+        return parts[0] if parts else NO_CELLS
+    return Cells(*map(np.concatenate, zip(*map(COLUMNS, parts), strict=True)))
 
 
 def log_sum(logs: Floats) -> float:
@@ -103,20 +101,24 @@ def cover(
     `outside` is the logarithm of a mass that is there besides, 0 for the top k: it makes more cells negligible. If
     `lenient`, the loss of cells that hold less than e^-SLIGHT of the total between them may vary by more.
     """
-    kept, dropped, found, active = [], [], outside, start
+    kept: list[Cells] = []
+    dropped: list[Cells] = []
+    found, active = outside, start
     while True:
         total = float(np.logaddexp(found, log_sum(active.lower)))
         negligible = active.upper < total - DROPPED_LOG
-        finished = spread(classes, active) <= width
+        finished = classes.fall[active.last] - classes.fall[active.first] <= width
         if lenient:
             finished |= active.upper < total - SLIGHT - math.log(len(active) + 1)
         finished &= ~negligible
-        kept.append(active.where(finished))
-        dropped.append(active.where(negligible))
+        if finished.any():
+            kept.append(active.where(finished))
+            found = float(np.logaddexp(found, log_sum(kept[-1].lower)))
+        if negligible.any():
+            dropped.append(active.where(negligible))
         rough = ~(negligible | finished)
         if not rough.any():
             return join(kept), join(dropped)
-        found = float(np.logaddexp(found, log_sum(kept[-1].lower)))
         active = quartered(classes, active.where(rough))
 
 
@@ -127,7 +129,7 @@ def settle(classes: Classes, cells: Cells, *, outside: float, tolerance: float) 
     done, active = [], cells
     while True:
         gap = np.exp(active.upper - total) - np.exp(active.lower - total)
-        rough = (gap > share) & (spread(classes, active) > 0)
+        rough = (gap > share) & (classes.fall[active.last] > classes.fall[active.first])
         done.append(active.where(~rough))
         if not rough.any():
             return join(done)
@@ -136,16 +138,16 @@ def settle(classes: Classes, cells: Cells, *, outside: float, tolerance: float) 
 
 def quartered(classes: Classes, cells: Cells) -> Cells:
     """Each cell cut in two, and each part again if its loss varies still."""
-    row, first, last = _halved(classes.fall, cells.row, cells.first, cells.last)
-    varies = classes.fall[first] < classes.fall[last]
-    again = _halved(classes.fall, row[varies], first[varies], last[varies])
-    uniform = (part[~varies] for part in (row, first, last))
-    return bounded(classes, *(np.concatenate(parts) for parts in zip(again, uniform, strict=True)))
+    parts = _halved(classes.fall, np.array([cells.row, cells.first, cells.last]))
+    varies = classes.fall[parts[1]] < classes.fall[parts[2]]
+    again = _halved(classes.fall, parts[:, varies])
+    return bounded(classes, *np.concatenate([again, parts[:, ~varies]], axis=1))
 
 
-def _halved(fall: Floats | Runs, row: Indices, first: Indices, last: Indices) -> tuple[Indices, Indices, Indices]:
-    """Each cell cut in two where a run of equal losses begins; they must vary in loss."""
+def _halved(fall: Floats | Runs, parts: Indices) -> Indices:
+    """Each of the columns (row, first, last) cut in two where a run of equal losses begins; they must vary in loss."""
+    row, first, last = parts
     middle = fall[(first + last + 1) // 2]
     cut = fall.searchsorted(middle, side="left")
     cut = np.where(cut > first, cut, fall.searchsorted(middle, side="right"))
-    return np.concatenate([row, row]), np.concatenate([first, cut]), np.concatenate([cut - 1, last])
+    return np.concatenate([[row, first, cut - 1], [row, cut, last]], axis=1)

@@ -5,28 +5,30 @@ A mechanism says how it draws (`_draw`); the way from scores to a release is her
 
 from __future__ import annotations
 
-import math
-import operator
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from dataclasses import FrozenInstanceError, dataclass, field, fields
+from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_transform, final
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values
-from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps
-from shortlist.exact.noise_distributions import Noise, noise_named
+from shortlist._arrays import Floats, Indices
+from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.ledger.filter import Currency
 from shortlist.ledger.ledger import Reservation
-from shortlist.privacy import ZCDP, ApproxDP, ExPost, Guarantee, Ledger, LedgerError, PureDP
+from shortlist.mechanisms.checks import check_ledger, check_studied, checked_source
+from shortlist.privacy import Guarantee, Ledger, LedgerError
 from shortlist.release import Release
-from shortlist.sampling.entropy import SECURE, Secure, Seeded, Source
-from shortlist.scores import Scores, as_scores
+from shortlist.sampling.entropy import Source
+from shortlist.scores import Scores, ScoreWords, as_scores
 
-Budget = PureDP | ZCDP | ApproxDP
+Described = TypeVar("Described", bound=type)
+Paid = TypeVar("Paid", bound=Guarantee)
+
+UNSAID: Any = None
+"""The default of a budget: then a short form must say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +37,8 @@ class Outcome:
 
     indices: list[int] | None
     """None where a test did not pass: then nothing is named."""
-    values: list[float] | None = None
-    soft_max: float | None = None
-    used: str | None = None
+    extras: Extras = NOTHING_ELSE
     notes: tuple[str, ...] = ()
-    gaps: list[float] | None = None
-    answers: list[Answer] | None = None
-    p_value: float | None = None
-    stopped: bool | None = None
-    kept: ExPost | None = None
-    """What this very outcome cost, where a ledger that reserved the charge may take back the rest (Theorem 38)."""
-    evidence: ChainedGaps | ThresholdGaps | None = None
-    k: int | None = None
-    """How many items, where the mechanism chose that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +115,7 @@ class Mechanism(ABC):
     def ordered(self) -> bool:
         """Whether the order of the released items is part of the release."""
 
-    def _asked(self, scores: object, question: dict[str, Any]) -> Scores:
+    def _asked(self, scores: object, question: ScoreWords) -> Scores:
         """The question, from what the caller passed."""
         return as_scores(scores, **question)
 
@@ -142,10 +133,10 @@ class Mechanism(ABC):
 
     def _kept(self, outcome: Outcome) -> Guarantee:
         """What of the charge this output has used, for mechanisms that are `refundable`."""
-        return self.charge if outcome.kept is None else outcome.kept
+        return self.charge if outcome.extras.kept is None else outcome.extras.kept
 
     @final
-    def _studied(self, scores: object, question: dict[str, Any]) -> Scores:
+    def _studied(self, scores: object, question: ScoreWords) -> Scores:
         """A question about public scores, for exact laws and repeated draws."""
         asked = self._asked(scores, question)
         check_studied(asked)
@@ -167,7 +158,7 @@ class Mechanism(ABC):
         rng: Source | None = None,
         ledger: Ledger | None = None,
         purpose: str = "",
-        **question: Any,
+        **question: Unpack[ScoreWords],
     ) -> Release:
         """One exact draw.
 
@@ -193,7 +184,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Any
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices | Draws:
         """So many independent draws, exact and fast, for study and audit of public scores: nothing is booked."""
 
@@ -217,7 +208,8 @@ class Mechanism(ABC):
             give_back(reservation, self._kept(outcome))
         release = Release(
             items=None if outcome.indices is None else asked._named(outcome.indices),
-            indices=outcome.indices if asked.numbered else None,
+            # places in a private list, or by rank, must not even break ties
+            indices=outcome.indices if asked.numbered and asked.public else None,
             ordered=self.ordered,
             guarantee=guarantee,
             charge=charge,
@@ -227,23 +219,69 @@ class Mechanism(ABC):
             neighbours=asked.neighbours,
             secure=source.secure,
             frame=asked.frame,
-            item_columns=asked.columns,
-            values=outcome.values,
-            soft_max=outcome.soft_max,
-            used=outcome.used,
             notes=outcome.notes,
-            gaps=outcome.gaps,
-            answers=outcome.answers,
-            p_value=outcome.p_value,
-            stopped=outcome.stopped,
-            kept=outcome.kept,
             receipt=None if reservation is None else reservation.receipt(),
-            evidence=outcome.evidence,
-            k=outcome.k,
+            item_columns=asked.columns,
+            extras=outcome.extras,
         )
-        if not asked.public:
-            release = release.without_positions()  # before sorting: places in a private list must not break ties
         return release if self.ordered else release.as_set()
+
+
+class Budgeted(Mechanism, Generic[Paid]):
+    """A mechanism that is paid with one budget: its guarantee.
+
+    `budget` is checked and kept when the mechanism is made, whichever way it was written: `epsilon=` and `delta=` are
+    short forms of the constructor. `dataclasses.replace(mechanism, budget=...)` gives it another one.
+    """
+
+    __slots__ = ()
+
+    budget: Guarantee
+
+    @property
+    def guarantee(self) -> Paid:
+        """What one person is promised: the budget."""
+        return cast(Paid, self.budget)
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of the budget, where it has one."""
+        return self._of_budget("epsilon")
+
+    @property
+    def delta(self) -> float:
+        """The delta of the budget, where it has one."""
+        return self._of_budget("delta")
+
+    def _of_budget(self, name: str) -> float:
+        if not hasattr(self.budget, name):
+            raise AttributeError(f"this mechanism is paid with {self.budget}, which has no {name}; read .budget")
+        found: float = getattr(self.budget, name)
+        return found
+
+    def _pay(self, budget: Paid) -> None:
+        """Keep a budget that was checked, in a mechanism that is being made."""
+        object.__setattr__(self, "budget", budget)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+def described(cls: Described) -> Described:
+    """A frozen description: a dataclass whose `InitVar` fields are short forms that its constructor alone knows.
+
+    What was written in short is not kept, so equality, repr, pickles and `dataclasses.replace` see what was meant, and
+    `epsilon` is that of the budget.
+    """
+    made: Any = dataclass(frozen=True, slots=True, kw_only=True)(cls)
+    short = made.__dataclass_fields__.keys() & {"epsilon", "delta"}
+    for name in short - {one.name for one in fields(made)}:
+        del made.__dataclass_fields__[name]  # or replace() would read it and write it beside the budget
+        delattr(made, name)  # its default None, or it would hide that of the budget
+    made.__setattr__ = _refuse_change  # that of a dataclass with slots has words for its own fields alone
+    return cast(Described, made)
+
+
+def _refuse_change(mechanism: object, name: str, value: object) -> None:
+    raise FrozenInstanceError(f"a mechanism cannot be changed, nor its {name}: dataclasses.replace makes another one")
 
 
 def give_back(reservation: Reservation, kept: Guarantee) -> None:
@@ -253,121 +291,3 @@ def give_back(reservation: Reservation, kept: Guarantee) -> None:
     except LedgerError as error:
         with suppress(UserWarning):  # where warnings are errors, what was paid for must come out all the same
             warnings.warn(f"the release stands, its refund is lost: {error}", stacklevel=3)
-
-
-def check_ledger(ledger: object) -> None:
-    if not isinstance(ledger, Ledger | None):
-        raise TypeError('ledger must be a Ledger: write ledger=Ledger("budget.db")')
-
-
-def checked_source(rng: object) -> Source:
-    if rng is None:
-        return SECURE
-    if isinstance(rng, Secure | Seeded):
-        return rng
-    raise TypeError("rng must be None (secure) or sl.testing.seeded(n) (tests only); other generators leak")
-
-
-def checked_budget(epsilon: float | None, budget: Guarantee | None) -> Budget:
-    """`epsilon=` is short for `budget=PureDP(epsilon)`; one of them must be given, or both saying the same."""
-    if epsilon is not None and budget in (None, PureDP(epsilon)):
-        return PureDP(epsilon)
-    if (epsilon is None) == (budget is None):
-        raise TypeError("give either epsilon= or budget=, for example epsilon=1.0")
-    if not isinstance(budget, PureDP | ZCDP | ApproxDP):
-        raise TypeError("budget must be PureDP(..), ZCDP(..) or ApproxDP(..), for example budget=PureDP(1.0)")
-    return budget
-
-
-def store_budget(mechanism: Any) -> None:
-    """Keep a pure budget as `epsilon` and any other as `budget`, so that equal mechanisms are equal."""
-    budget = checked_budget(mechanism.epsilon, mechanism.budget)
-    object.__setattr__(mechanism, "epsilon", budget.epsilon if isinstance(budget, PureDP) else None)
-    object.__setattr__(mechanism, "budget", None if isinstance(budget, PureDP) else budget)
-
-
-def stored_budget(mechanism: Any) -> Budget:
-    """What `store_budget` kept."""
-    budget: Budget = PureDP(mechanism.epsilon) if mechanism.budget is None else mechanism.budget
-    return budget
-
-
-def checked_pure(mechanism: str, budget: Guarantee) -> PureDP:
-    """A pure budget, or the reason why no other is possible."""
-    if not isinstance(budget, PureDP):
-        raise TypeError(f"{mechanism} keeps pure budgets only (a gap has no bounded range); write epsilon=1.0")
-    return budget
-
-
-def checked_k(k: object) -> int:
-    return _checked_whole("k", k, "k=10")
-
-
-def checked_draws(draws: object) -> int:
-    return _checked_whole("draws", draws, "draws=1000")
-
-
-def _checked_whole(name: str, value: object, example: str) -> int:
-    try:
-        if isinstance(value, bool | np.bool_):
-            raise TypeError
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise TypeError(f"{name} must be a whole number, for example {example}") from None
-    if number < 1:
-        raise ValueError(f"{name} must be at least 1")
-    return number
-
-
-def checked_threshold(threshold: object) -> int | float:
-    """A finite number, exactly as given."""
-    value = threshold.item() if isinstance(threshold, np.generic) else threshold
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError("threshold must be a number, for example threshold=100")
-    if not -(2**63) <= value < 2**63 if isinstance(value, int) else not math.isfinite(value):
-        raise ValueError("threshold must be finite, and a whole one must fit into 64 bits; write threshold=100")
-    return value
-
-
-def checked_noise(noise: str | Noise) -> Noise:
-    return noise if isinstance(noise, Noise) else noise_named(noise)
-
-
-def checked_work(work: object) -> None:
-    if not isinstance(work, str) or work not in ("adaptive", "fixed"):
-        raise ValueError('work must be "adaptive" (fast) or "fixed" (the same for all scores)')
-
-
-def check_known_candidates(scores: Scores, k: int) -> None:
-    """The candidates must be public, and at least k of them choosable."""
-    if not scores.public:
-        raise ValueError(
-            "the list of candidates comes from the data, and no pure-DP release of names exists then: if the list is "
-            "public knowledge, say public=True (or count with candidates=[...]); otherwise give delta=1e-6, which "
-            "selects an unknown-domain mechanism"
-        )
-    if k > scores._size:
-        raise ValueError(f"k={k} is more than the {scores._size} candidates; choose a smaller k")
-    if scores.numbered and not _at_least(scores._numbers, k):
-        raise ValueError(f"k={k} is more than the candidates that may be chosen (those above -inf)")
-
-
-def _at_least(values: Values, k: int) -> bool:
-    """Whether at least k values are above -inf, looking no further than needed."""
-    if values.dtype.kind != "f":
-        return True
-    found = 0
-    for start in range(0, len(values), 1 << 16):
-        found += int(np.count_nonzero(values[start : start + (1 << 16)] > -np.inf))
-        if found >= k:
-            return True
-    return False
-
-
-def check_studied(scores: Scores) -> None:
-    """Exact utility and repeated draws are functions of the scores: they are for public scores."""
-    if scores.from_table:
-        raise ValueError(
-            "this is computed from the scores themselves and would show people's data; if these scores are public or "
-            "made up, say so: scores.as_public()"
-        )

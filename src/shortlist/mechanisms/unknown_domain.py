@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
 from shortlist.accounting.checks import number
-from shortlist.mechanisms.contract import checked_k
+from shortlist.mechanisms.checks import checked_k
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import Scores
 
@@ -30,7 +29,8 @@ def checked_delta_budget(epsilon: float | None, delta: float | None, budget: Gua
     """(epsilon, delta), or a budget with a delta: without one no label may be named (Proposition 107)."""
     example = "write epsilon=1.0, delta=1e-6, or budget=ZCDP(rho=0.05, delta=1e-6)"
     if (epsilon is None) == (budget is None):
-        raise TypeError(f"give either epsilon= and delta=, or budget=: {example}")
+        both = "" if budget is None else "; dataclasses.replace takes budget=ApproxDP(1.0, 1e-6)"
+        raise TypeError(f"give either epsilon= and delta=, or budget=: {example}{both}")
     paid = PureDP(epsilon) if epsilon is not None else budget
     if not isinstance(paid, PureDP | ZCDP | ApproxDP):
         raise TypeError(f"budget must be ApproxDP(epsilon, delta) or ZCDP(rho, delta): {example}")
@@ -50,13 +50,6 @@ def checked_delta_budget(epsilon: float | None, delta: float | None, budget: Gua
     if (paid.rho if isinstance(paid, ZCDP) else paid.epsilon) == 0:
         raise ValueError("the budget must be greater than 0, for example epsilon=1.0")
     return paid
-
-
-def store_delta_budget(mechanism: Any) -> None:
-    """Keep whatever was given as one `budget`, so that equal mechanisms are equal."""
-    paid = checked_delta_budget(mechanism.epsilon, mechanism.delta, mechanism.budget)
-    for name, value in (("epsilon", None), ("delta", None), ("budget", paid)):
-        object.__setattr__(mechanism, name, value)
 
 
 def checked_limit(limit: object, least: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from shortlist.pages.plots import ACCENT, INK, PALETTE, SOFT
+from shortlist.pages.plots import ACCENT, INK, PALETTE, SOFT, new_axes
 from shortlist.pages.rounding import bound_text, chance_text, cost_text
 
 if TYPE_CHECKING:
@@ -20,9 +20,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     """One dot for each row, best on top, coloured by budget; the bound and the collapse point as lines."""
     rows = [row for row in plan.rows if math.isfinite(row.epsilon) and row.epsilon > 0]
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(8, 1.6 + 0.3 * max(len(rows), 3)), layout="constrained")
+        ax = new_axes(8, 1.6 + 0.3 * max(len(rows), 3))
     by_cost = plan.target is not None
     for place, row in enumerate(rows):
         x = row.epsilon if by_cost else row.reached

@@ -21,13 +21,28 @@ AS_TEXT: dict[str, Any] = {"parse_math": False, "usetex": False}
 """For words that somebody else chose: neither formulas nor, whatever the caller's settings, a program for TeX."""
 
 
+def new_axes(width: float, height: float) -> Axes:
+    """Of a new figure, in inches.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        without matplotlib, saying how to install it.
+    """
+    try:
+        import matplotlib.pyplot as plt
+    except ModuleNotFoundError as missing:
+        raise ModuleNotFoundError(
+            "a picture needs matplotlib: pip install 'shortlist[plot]'", name=missing.name
+        ) from None
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
 def plot_release(release: Release, ax: Axes | None = None) -> Axes:
     """The items as a list: numbered where the order was released, and with equal marks where it was not."""
     items = release.items or []
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(6, 1.1 + 0.34 * len(items)), layout="constrained")
+        ax = new_axes(6, 1.1 + 0.34 * len(items))
     rows = range(len(items))
     ax.scatter([0] * len(rows), rows, s=190 if release.ordered else 60, color=ACCENT, zorder=2)
     for row, item in enumerate(items):
@@ -48,9 +63,7 @@ def plot_against_truth(
 ) -> Axes:
     """The true counts of the `most` best items, and under them who was released. For made-up or public data only."""
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(9, 4.2), layout="constrained")
+        ax = new_axes(9, 4.2)
     best = sorted(truth, key=lambda name: (-truth[name], name))[:most]
     counts = [truth[name] for name in best]
     ax.bar(range(len(best)), counts, color=[ACCENT if rank < k else "#cbd5e1" for rank in range(len(best))], width=0.8)
@@ -82,9 +95,7 @@ PALETTE = ("#0f766e", "#b45309", "#1d4ed8", "#be185d", "#4d7c0f", "#7c3aed", "#0
 def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     """P[a true top k] over epsilon, one curve for each mechanism, named at its end."""
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
+        ax = new_axes(7.5, 4.5)
     curves: dict[str, list[tuple[float, float]]] = {}
     for row in comparison.rows:
         curves.setdefault(row.mechanism, []).append((row.epsilon, row.top))

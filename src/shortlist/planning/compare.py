@@ -8,16 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from shortlist._reading import installed_frame
 from shortlist._text import text_table
 from shortlist.exact.lower_bound import most_success
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
-from shortlist.mechanisms.contract import check_studied, checked_k
+from shortlist.mechanisms.checks import check_studied, checked_k
 from shortlist.pages.plots import plot_comparison
-from shortlist.privacy import PureDP
-from shortlist.scores import Scores, as_scores
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.scores import Scores, ScoreWords, as_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +110,7 @@ class Comparison:
         return f"<pre>{escape(str(self))}</pre>"
 
 
-def compare(scores: object, k: int, *, epsilon: float | Iterable[float], **question: Any) -> Comparison:
+def compare(scores: object, k: int, *, epsilon: float | Iterable[float], **question: Unpack[ScoreWords]) -> Comparison:
     """Every mechanism that fits, at every epsilon: exact success, quality and recall on public scores.
 
     Parameters
@@ -161,16 +161,18 @@ def _row(name: str, mechanism: Studied, epsilon: float, scores: Scores) -> Row:
     return Row(name, epsilon, found.top, found.great, found.good, found.recall)
 
 
-def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Any) -> float:
+def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Unpack[ScoreWords]) -> float:
     """The least epsilon at which the mechanism releases a true top k with probability `target`.
 
-    Rounded up by less than one part in a million; infinite if no epsilon reaches the target.
+    The currency is that of the mechanism: for `PureDP` its epsilon, for `ApproxDP(epsilon, delta)` the epsilon at that
+    very delta, for `ZCDP(rho, delta)` the least rho. Rounded up by less than one part in a million; infinite if none
+    reaches the target.
 
     Parameters
     ----------
     mechanism
-        One with an `epsilon` and a `success_probability`, such as `CanonicalTopK(k=10, epsilon=1.0)`; its epsilon is
-        the one that is sought.
+        One with a budget and a `success_probability`, such as `CanonicalTopK(k=10, epsilon=1.0)`; its epsilon (or rho)
+        is the one that is sought.
     scores
         Public or made-up `Scores`, or plain values. Scores counted from rows are refused before `as_public()`.
     target
@@ -181,12 +183,12 @@ def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: An
     Returns
     -------
     float
-        An epsilon.
+        An epsilon; a rho where the budget is `ZCDP`.
 
     Raises
     ------
     ValueError, TypeError
-        for scores that are not public, or a target that is no probability.
+        for scores that are not public, a target that is no probability, or a mechanism whose success is not known.
 
     Examples
     --------
@@ -196,13 +198,31 @@ def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: An
     """
     if not isinstance(target, int | float) or isinstance(target, bool) or not 0 < target < 1:
         raise ValueError("target must be a probability between 0 and 1, for example target=0.99")
-    asked = _studied(scores, question)
+    budgets, asked = _budgets_like(mechanism), _studied(scores, question)
 
-    def succeeds(log_epsilon: float) -> bool:
-        trial = replace(mechanism, epsilon=math.exp(log_epsilon), budget=None)
+    def succeeds(log_size: float) -> bool:
+        trial = replace(mechanism, budget=budgets(math.exp(log_size)))
         return bool(trial.success_probability(asked) >= target)
 
     return _first(succeeds)
+
+
+def _budgets_like(mechanism: Any) -> Callable[[float], Guarantee]:
+    """Budgets of the same currency with the same delta, by their epsilon or rho."""
+    match getattr(mechanism, "budget", None):
+        case _ if not hasattr(mechanism, "success_probability"):
+            found = "one without a known success probability"
+        case PureDP():
+            return PureDP
+        case ApproxDP(delta=delta):
+            return lambda epsilon: ApproxDP(epsilon, delta)
+        case ZCDP(delta=delta):
+            return lambda rho: ZCDP(rho, delta)
+        case _:
+            found = "one without a budget whose epsilon or rho could be sought"
+    raise TypeError(
+        f"mechanism must be one like CanonicalTopK(k=10, epsilon=1.0), not {type(mechanism).__name__}: that is {found}"
+    )
 
 
 def _first(succeeds: Callable[[float], bool], width: float = 5e-7, farthest: float = 60.0) -> float:
@@ -223,7 +243,7 @@ def _first(succeeds: Callable[[float], bool], width: float = 5e-7, farthest: flo
     return math.exp(high)
 
 
-def _studied(scores: object, question: dict[str, Any]) -> Scores:
+def _studied(scores: object, question: ScoreWords) -> Scores:
     asked = as_scores(scores, **question)
     check_studied(asked)
     return asked

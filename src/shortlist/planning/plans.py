@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from shortlist.accounting.checks import flag, number
 from shortlist.exact.collapse import collapse_point
 from shortlist.exact.lower_bound import least_epsilon
 from shortlist.mechanisms.canonical.mechanism import default_gamma
-from shortlist.mechanisms.contract import check_studied, checked_k
+from shortlist.mechanisms.checks import check_studied, checked_k
 from shortlist.planning.answer import MOST, Plan, PlanRow
 from shortlist.planning.candidates_for_plan import (
     CURRENCIES,
@@ -31,7 +31,7 @@ from shortlist.planning.goals import Goal, checked_goal
 from shortlist.planning.limited_domain_search import least_epsilon_of_a_list
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.planning.shapes import shaped
-from shortlist.scores import Scores, as_scores
+from shortlist.scores import Scores, ScoreWords, as_scores
 
 LEAST = 1e-9
 """An epsilon below this gives nothing away, and picks nothing."""
@@ -55,7 +55,7 @@ def plan(
     budget: str | Iterable[str] = CURRENCIES,
     domain: str | Iterable[str] = DOMAINS,
     ordered: bool = False,
-    **question: Any,
+    **question: Unpack[ScoreWords],
 ) -> Plan:
     """The epsilon that each mechanism needs for a target, or how far each gets with an epsilon; best first.
 
@@ -187,7 +187,7 @@ def _rows(
 
 
 def _question(
-    k: int, items: int | None, users: int | None, shape: str | None, scores: object, question: dict[str, Any]
+    k: int, items: int | None, users: int | None, shape: str | None, scores: object, question: ScoreWords
 ) -> tuple[Scores, str]:
     if (shape is None) == (scores is None):
         raise TypeError("describe the data: shape='zipf:1.1' with items= and users=, or public scores=")

@@ -138,7 +138,7 @@ def test_mechanisms_are_values():
     m = OneshotTopK(k=3, epsilon=0.5)
     assert m == copy.deepcopy(m) == pickle.loads(pickle.dumps(m))
     assert dataclasses.replace(m, k=4).k == 4
-    assert dataclasses.replace(m, epsilon=2.0) == OneshotTopK(k=3, budget=PureDP(2.0))
+    assert dataclasses.replace(m, budget=PureDP(2.0)) == OneshotTopK(k=3, budget=PureDP(2.0))
     assert hash(m) == hash(OneshotTopK(k=3, epsilon=0.5))
     with pytest.raises(dataclasses.FrozenInstanceError):
         m.k = 9

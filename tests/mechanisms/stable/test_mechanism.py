@@ -199,7 +199,9 @@ def test_many_filled_draws_have_the_law_of_one(labels):
     scores = Scores([9, 6, 2, 1], labels=labels, monotone=True)
     m, other = (StableTopK(k=2, epsilon=e, delta=0.3, fill=True, limit=3) for e in (4.0, sized(1.0, full=2.0)))
     source, runs = sl.testing.seeded(8), sized(400, full=5000)
-    one = Counter((found.k, tuple(sorted(found.indices))) for found in (m._draw(scores, source) for _ in range(runs)))
+    one = Counter(
+        (found.extras.k, tuple(sorted(found.indices))) for found in (m._draw(scores, source) for _ in range(runs))
+    )
 
     def many(mechanism):
         drawn = mechanism.release_many(scores, draws=runs, rng=source)

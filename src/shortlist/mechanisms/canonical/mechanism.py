@@ -6,10 +6,10 @@ A set is scored by its worst member against the best candidate left out; one per
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
@@ -20,24 +20,22 @@ from shortlist.exact.partial_reals import rounded
 from shortlist.exact.quality import Quality
 from shortlist.exact.ranked_subsets import Ranking, ranked
 from shortlist.mechanisms.canonical.law import inclusion_probabilities, number_correct, quality, success_bounds
-from shortlist.mechanisms.contract import (
+from shortlist.mechanisms.checks import (
     Budget,
-    Mechanism,
-    Outcome,
     check_known_candidates,
     checked_budget,
     checked_draws,
     checked_k,
     checked_noise,
     checked_source,
-    store_budget,
 )
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.privacy import ApproxDP, BoundedRange, Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.subset_draw import prepare_subsets
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 Loss = Literal["gap-aware", "paper"]
 
@@ -51,8 +49,8 @@ NOTHING = ApproxDP(0.0, 0.0)
 """What it costs to release all candidates, who are public: the output does not depend on anybody."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CanonicalTopK(Mechanism):
+@described
+class CanonicalTopK(Budgeted[Budget]):
     """The set y of k candidates with the largest (epsilon / R) u(y) + N_y, with independent noise N_y of scale 1.
 
     u(y) = gamma min(scores inside y) - (1 - gamma) max(scores outside y), the gap-aware loss with its sign turned. Its
@@ -83,8 +81,8 @@ class CanonicalTopK(Mechanism):
     """
 
     k: int
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     gamma: float | Fraction | None = None
     noise: str | Noise | None = None
     loss: Loss = "gap-aware"
@@ -92,9 +90,9 @@ class CanonicalTopK(Mechanism):
     proof: ClassVar[str] = "docs/mechanisms/canonical.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        store_budget(self)
+        self._pay(checked_budget(epsilon, self.budget))
         object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
         if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper"):
             raise ValueError('loss must be "gap-aware" (the better one) or "paper"')
@@ -112,10 +110,6 @@ class CanonicalTopK(Mechanism):
     def name(self) -> str:
         paper = " and the loss of the paper" if self.loss == "paper" else ""
         return f"canonical top-{self.k} with {self._kind.name} noise{paper}"
-
-    @property
-    def guarantee(self) -> Budget:
-        return checked_budget(self.epsilon, self.budget)
 
     @property
     def charge(self) -> Guarantee:
@@ -136,35 +130,37 @@ class CanonicalTopK(Mechanism):
             raise ValueError(f'{self._kind.name} noise would take hours here; write noise="exponential" or "gumbel"')
 
     def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
-        return (NOTHING, NOTHING) if self.k == _choosable(scores) else (self.guarantee, self.charge)
+        return (NOTHING, NOTHING) if self.k == scores._choosable else (self.guarantee, self.charge)
 
     def _rate(self, scores: Scores) -> Fraction:
         """e / R, exactly."""
         return Fraction(epsilon_of_a_round(1, self.guarantee)) / scores.range_sensitivity
 
     def _ranking(self, scores: Scores, values: Values | Runs | None = None) -> Ranking:
-        gamma = default_gamma(self.k, _choosable(scores)) if self.gamma is None else Fraction(self.gamma)
+        gamma = default_gamma(self.k, scores._choosable) if self.gamma is None else Fraction(self.gamma)
         values = scores._numbers if values is None else values
         return ranked(values, self.k, self._rate(scores), gamma, gap_aware=self.loss == "gap-aware")
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        if self.k == _choosable(scores):
+        if self.k == scores._choosable:
             everyone = np.flatnonzero(scores._numbers > -np.inf).tolist()
             return Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
         ranking = self._ranking(scores, scores._runs)
         return Outcome(np.sort(prepare_subsets(ranking, self._kind).draw(source)).tolist())
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
         """The positions of independent draws, one sorted row each, for study and audit of public scores."""
         asked, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
-        if self.k == _choosable(asked):
+        if self.k == asked._choosable:
             return np.tile(np.flatnonzero(asked.values > -np.inf), (number, 1))
         return prepare_subsets(self._ranking(asked), self._kind).draw_many(source, number)
 
-    def probabilities(self, scores: object, **question: Any) -> dict[tuple[int, ...], float]:
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
         """P[each set of k candidates], by their positions: exact, to 1e-12, where there are at most 100,000 sets."""
         asked = self._studied(scores, question)
-        d = _choosable(asked)
+        d = asked._choosable
         if math.comb(d, self.k) > MOST_SETS:
             raise ValueError(
                 f"there are more than {MOST_SETS:,} sets; ask for quality or inclusion_probabilities instead"
@@ -177,31 +173,31 @@ class CanonicalTopK(Mechanism):
         named = [tuple(sorted(ranking.order[list(ranks)].tolist())) for ranks in sets]
         return dict(sorted(zip(named, chances.tolist(), strict=True)))
 
-    def success_bounds(self, scores: object, **question: Any) -> tuple[float, float]:
+    def success_bounds(self, scores: object, **question: Unpack[ScoreWords]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
         asked = self._studied(scores, question)
-        return (1.0, 1.0) if self.k == _choosable(asked) else success_bounds(self._ranking(asked), self._summed)
+        return (1.0, 1.0) if self.k == asked._choosable else success_bounds(self._ranking(asked), self._summed)
 
-    def success_probability(self, scores: object, **question: Any) -> float:
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released set is a true top k], ties counting as equal: the middle of `success_bounds`."""
         return sum(self.success_bounds(scores, **question)) / 2
 
-    def quality(self, scores: object, **question: Any) -> Quality:
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
         asked = self._studied(scores, question)
-        return PERFECT if self.k == _choosable(asked) else quality(self._ranking(asked), self._summed)
+        return PERFECT if self.k == asked._choosable else quality(self._ranking(asked), self._summed)
 
-    def number_correct(self, scores: object, **question: Any) -> Floats:
+    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[c of the released items score at least as the k-th best], c = 0..k: exact, to 1e-8."""
         asked = self._studied(scores, question)
-        if self.k == _choosable(asked):
+        if self.k == asked._choosable:
             return np.append(np.zeros(self.k), 1.0)
         return number_correct(self._ranking(asked), self._summed)
 
-    def inclusion_probabilities(self, scores: object, **question: Any) -> Floats:
+    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-8."""
         asked = self._studied(scores, question)
-        if self.k == _choosable(asked):
+        if self.k == asked._choosable:
             return (asked.values > -np.inf).astype(np.float64)
         return inclusion_probabilities(self._ranking(asked), self._summed, len(asked))
 
@@ -221,14 +217,6 @@ def default_gamma(k: int, d: int) -> Fraction:
     fewer = min(k, d - k)
     gamma = {0: Fraction(1), 1: Fraction(1), 2: Fraction(9, 10)}.get(fewer, Fraction(1, 2))
     return 1 - gamma if 2 * k > d else gamma
-
-
-def _choosable(scores: Scores) -> int:
-    """How many candidates may be chosen, those above -inf: public, as which ones they are."""
-    if not scores.numbered:  # counted from a table: a number for everyone
-        return scores._size
-    values = scores._numbers
-    return int(np.count_nonzero(values > -np.inf)) if values.dtype.kind == "f" else len(values)
 
 
 def _checked_gamma(gamma: object) -> Fraction | float | None:

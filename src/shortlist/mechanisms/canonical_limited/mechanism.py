@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
 from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
 from shortlist.exact.unknown_domain_thresholds import canonical_offset
-from shortlist.mechanisms.contract import (
-    Mechanism,
-    Outcome,
-    checked_draws,
-    checked_k,
-    checked_source,
-)
-from shortlist.mechanisms.limited_domain.law import canonical_limited_domain
+from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
+from shortlist.mechanisms.limited_domain.law import Reached, canonical_limited_domain
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
-from shortlist.mechanisms.unknown_domain import DeltaBudget, check_counts, checked_limit, listing, store_delta_budget
+from shortlist.mechanisms.unknown_domain import DeltaBudget, check_counts, checked_delta_budget, checked_limit, listing
 from shortlist.privacy import ZCDP, Guarantee, ThinnedRange
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.limited_subset_draw import LimitedSets
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.limited_domain.law import Reached
@@ -35,8 +30,8 @@ MOST_CLASSES = 1 << 24
 """k times limit at most: so many classes of sets may have to be weighed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CanonicalLimitedDomain(Mechanism):
+@described
+class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
     """A set y of at most k labels of the working list T, with probability proportional to e^(epsilon u(y)).
 
     T = {i : count_i > c}, c the count of row limit + 1; B = c + 1 + t is the bar, t >= ln(N (1 - delta) / delta) /
@@ -71,18 +66,18 @@ class CanonicalLimitedDomain(Mechanism):
     """
 
     k: int
-    epsilon: float | None = None
-    delta: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    delta: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     limit: int | None = None
     gamma: float | Fraction = GAMMA
 
     proof: ClassVar[str] = "docs/mechanisms/canonical-limited-domain.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        store_delta_budget(self)
+        self._pay(checked_delta_budget(epsilon, delta, self.budget))
         limit = checked_limit(2 * self.k if self.limit is None else self.limit, self.k)
         object.__setattr__(self, "limit", limit)
         object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
@@ -96,11 +91,6 @@ class CanonicalLimitedDomain(Mechanism):
     @property
     def name(self) -> str:
         return f"canonical top-{self.k} of a limited domain"
-
-    @property
-    def guarantee(self) -> DeltaBudget:
-        assert isinstance(self.budget, DeltaBudget)
-        return self.budget
 
     @property
     def charge(self) -> ThinnedRange:
@@ -138,7 +128,9 @@ class CanonicalLimitedDomain(Mechanism):
         bar = found.beyond + 1 + self.offset
         return found.positions, LimitedSets(found.counts, bar, self.k, self.limit, gamma * rate, (1 - gamma) * rate)
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
         """The positions of independent draws, one sorted row each, for study and audit of public scores.
 
         A row with fewer than k labels ends in -1.
@@ -150,15 +142,15 @@ class CanonicalLimitedDomain(Mechanism):
         rows = np.sort(np.append(positions, len(asked))[ranks], axis=1)  # no label comes after all labels
         return np.where(rows == len(asked), -1, rows)
 
-    def success_probability(self, scores: object, **question: Any) -> float:
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the set is a true top k], ties counting as equal: exact, to 1e-9."""
         return self._reached(scores, question).top
 
-    def expected_recall(self, scores: object, **question: Any) -> float:
+    def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """The expected share of a true top k that is in the set: exact, to 1e-9."""
         return self._reached(scores, question).recall
 
-    def _reached(self, scores: object, question: dict[str, Any]) -> Reached:
+    def _reached(self, scores: object, question: ScoreWords) -> Reached:
         assert self.limit is not None
         counts, delta = self._studied(scores, question).values, self.guarantee.delta
         return canonical_limited_domain(counts, self.k, self._round, delta, self.limit, float(self.gamma))

@@ -6,28 +6,26 @@ The law and its price (Theorem 86), the gap as a p-value (Theorem 87).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.partial_reals import rounded
-from shortlist.mechanisms.contract import (
-    Draws,
-    Mechanism,
-    Outcome,
+from shortlist.extras import Extras
+from shortlist.mechanisms.checks import (
     check_known_candidates,
-    checked_budget,
     checked_draws,
     checked_pure,
     checked_source,
     checked_work,
 )
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import Field
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 NOTE = (
     "p_value: were some other candidate's score at least the winner's, a lead as large as this one would have at most "
@@ -35,8 +33,8 @@ NOTE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialWithGap(Mechanism):
+@described
+class ExponentialWithGap(Budgeted[PureDP]):
     """The largest of x_i + G_i and its lead over the second largest, G_i independent Gumbel noise of scale R / epsilon.
 
     Promise: epsilon-DP for the winner, drawn as by the exponential mechanism, with its gap. Pure budgets only: the
@@ -57,25 +55,20 @@ class ExponentialWithGap(Mechanism):
     (0, True, True)
     """
 
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/exponential-with-gap.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", self.guarantee.epsilon)
-        object.__setattr__(self, "budget", None)
+    def __post_init__(self, epsilon: float | None) -> None:
+        self._pay(checked_pure("the exponential mechanism with gap", epsilon, self.budget))
         checked_work(self.work)
 
     @property
     def name(self) -> str:
         return "exponential mechanism with gap"
-
-    @property
-    def guarantee(self) -> PureDP:
-        return checked_pure("the exponential mechanism with gap", checked_budget(self.epsilon, self.budget))
 
     @property
     def ordered(self) -> bool:
@@ -96,9 +89,12 @@ class ExponentialWithGap(Mechanism):
         scale = self._scale(scores)
         finish = race(scores._numbers, k=2, scale=scale, noise=GUMBEL, source=source, work=self.work)
         gaps = finish.gaps()
-        return Outcome([int(finish.indices[0])], notes=(NOTE,), gaps=gaps, p_value=p_value_of(gaps[0], scale))
+        found = Extras(gaps=gaps, p_value=p_value_of(gaps[0], scale))
+        return Outcome([int(finish.indices[0])], found, (NOTE,))
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """The winner and its gap in independent draws, one row each, for study and audit of public scores."""
         asked = self._studied(scores, question)
         races = Field(asked.values, 2, self._scale(asked), GUMBEL).races(checked_draws(draws), checked_source(rng))

@@ -5,10 +5,10 @@ With Laplace noise (Theorem 80) and with exponential noise (Theorem 81).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
 from math import sqrt
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 
@@ -16,24 +16,22 @@ from shortlist._arrays import Floats, Indices
 from shortlist.estimates import ChainedGaps, best_linear
 from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.partial_reals import rounded
-from shortlist.mechanisms.contract import (
-    Draws,
-    Mechanism,
-    Outcome,
+from shortlist.extras import Extras
+from shortlist.mechanisms.checks import (
     check_known_candidates,
-    checked_budget,
     checked_draws,
     checked_k,
     checked_pure,
     checked_source,
     checked_work,
 )
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.additive import add_noise, add_noise_to_rows
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import Field, Rows
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 DEVIATIONS = {EXPONENTIAL.name: 1.0, LAPLACE.name: sqrt(2.0)}
 """The standard deviation of the noises of scale 1 whose gaps may be released."""
@@ -44,8 +42,8 @@ BIAS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopKWithGaps(Mechanism):
+@described
+class TopKWithGaps(Budgeted[PureDP]):
     """The k largest of x_i + N_i in order, each with its lead over the next; N_i is noise of scale k R / epsilon.
 
     Promise: epsilon-DP for items, order and all k gaps; the gaps are free. The last gap is the lead over the best
@@ -70,24 +68,20 @@ class TopKWithGaps(Mechanism):
     """
 
     k: int
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     noise: str = "exponential"
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/top-k-with-gaps.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _store(self)
+    def __post_init__(self, epsilon: float | None) -> None:
+        _store(self, "top-k with gaps", epsilon)
 
     @property
     def name(self) -> str:
         return f"top-{self.k} with gaps and {self.noise} noise"
-
-    @property
-    def guarantee(self) -> PureDP:
-        return checked_pure("top-k with gaps", checked_budget(self.epsilon, self.budget))
 
     @property
     def ordered(self) -> bool:
@@ -102,9 +96,11 @@ class TopKWithGaps(Mechanism):
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         scale = self._scale(scores)
         indices, gaps = winners_with_gaps(scores, self.k, scale, checked_gap_noise(self.noise), source, self.work)
-        return Outcome(indices, gaps=gaps, evidence=ChainedGaps(DEVIATIONS[self.noise] * rounded(scale)))
+        return Outcome(indices, Extras(gaps=gaps, evidence=ChainedGaps(DEVIATIONS[self.noise] * rounded(scale))))
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
         asked = self._studied(scores, question)
         field = Field(asked.values, self.k + 1, self._scale(asked), checked_gap_noise(self.noise))
@@ -112,8 +108,8 @@ class TopKWithGaps(Mechanism):
         return Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredTopK(Mechanism):
+@described
+class MeasuredTopK(Budgeted[PureDP]):
     """The k best, selected with half of epsilon, then measured with the other half, gaps and measurements combined.
 
     Promise: epsilon-DP. Selection is `TopKWithGaps(epsilon / 2)`. Each winner's score is then measured with fresh
@@ -139,24 +135,20 @@ class MeasuredTopK(Mechanism):
     """
 
     k: int
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     noise: str = "exponential"
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/top-k-with-gaps.md#select-measure-refine"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _store(self)
+    def __post_init__(self, epsilon: float | None) -> None:
+        _store(self, "measured top-k", epsilon)
 
     @property
     def name(self) -> str:
         return f"measured top-{self.k} with gaps and {self.noise} noise"
-
-    @property
-    def guarantee(self) -> PureDP:
-        return checked_pure("measured top-k", checked_budget(self.epsilon, self.budget))
 
     @property
     def ordered(self) -> bool:
@@ -175,14 +167,17 @@ class MeasuredTopK(Mechanism):
         noise = checked_gap_noise(self.noise)
         indices, gaps = winners_with_gaps(scores, self.k, selection, noise, source, self.work)
         measured = [add_noise(scores._numbers[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices]
-        return Outcome(indices, best_linear(measured, gaps, self._ratio(scores)), notes=(BIAS,), gaps=gaps)
+        values = best_linear(measured, gaps, self._ratio(scores))
+        return Outcome(indices, Extras(values=values, gaps=gaps), (BIAS,))
 
     def _ratio(self, scores: Scores) -> float:
         """The variance of the noise that selects, in units of that which measures."""
         selection, scale = self._scales(scores)
         return float((selection / scale) ** 2 * Fraction(DEVIATIONS[self.noise]) ** 2 / 2)
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """The positions and reals of independent draws, one row each, for study and audit of public scores.
 
         The reals are the k gaps, then the k values: the estimate from gaps and measurements on their grids.
@@ -201,10 +196,9 @@ class MeasuredTopK(Mechanism):
         return Draws.of_rows(map(read, field.races(checked_draws(draws), source)))
 
 
-def _store(mechanism: TopKWithGaps | MeasuredTopK) -> None:
+def _store(mechanism: TopKWithGaps | MeasuredTopK, what: str, epsilon: float | None) -> None:
     object.__setattr__(mechanism, "k", checked_k(mechanism.k))
-    object.__setattr__(mechanism, "epsilon", mechanism.guarantee.epsilon)
-    object.__setattr__(mechanism, "budget", None)
+    mechanism._pay(checked_pure(what, epsilon, mechanism.budget))
     checked_gap_noise(mechanism.noise)
     checked_work(mechanism.work)
 

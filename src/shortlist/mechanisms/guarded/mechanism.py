@@ -8,9 +8,9 @@ wins, it is canonical top-k at the full epsilon; if the guard wins, one-shot top
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
@@ -19,20 +19,17 @@ from shortlist._runs import Runs
 from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.exact.ranked_subsets import Ranking, ranked
 from shortlist.exact.score_intervals import Contest
+from shortlist.extras import Extras
 from shortlist.mechanisms.canonical.law import cuts_of, inclusion_of, number_correct_of, quality_of, right_of
-from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
-from shortlist.mechanisms.contract import (
-    Budget,
-    Draws,
-    Mechanism,
-    Outcome,
+from shortlist.mechanisms.canonical.mechanism import NOTHING, CanonicalTopK
+from shortlist.mechanisms.checks import (
     check_known_candidates,
     checked_budget,
     checked_draws,
     checked_k,
     checked_source,
-    store_budget,
 )
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.guarded.law import Leftovers, guarded_chances, mixed
 from shortlist.mechanisms.oneshot.law import inclusion_probabilities, number_correct, quality, right_probability
 from shortlist.privacy import Guarantee, PureDP
@@ -40,7 +37,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.guarded_draw import Guard, guarded
 from shortlist.sampling.race import race
 from shortlist.sampling.race_batch import race_many
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
     from shortlist.exact.quality import Quality
@@ -48,9 +45,12 @@ if TYPE_CHECKING:
 
 TAU = Fraction(2)
 
+CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
+"""Which way it went."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuardedTopK(Mechanism):
+
+@described
+class GuardedTopK(Budgeted[PureDP]):
     """Canonical top-k with exponential noise, and one-shot top-k where canonical would return junk.
 
     Promise: epsilon-DP for the set together with the way it went (`release.used`). No part of epsilon is set aside for
@@ -71,25 +71,22 @@ class GuardedTopK(Mechanism):
     """
 
     k: int
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
 
     proof: ClassVar[str] = "docs/mechanisms/guarded.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        store_budget(self)
-        if not isinstance(self.guarantee, PureDP):
-            raise ValueError(f"the guarded race keeps pure budgets only; for {self.guarantee} use CanonicalTopK")
+        budget = checked_budget(epsilon, self.budget)
+        if not isinstance(budget, PureDP):
+            raise ValueError(f"the guarded race keeps pure budgets only; for {budget} use CanonicalTopK")
+        self._pay(budget)
 
     @property
     def name(self) -> str:
         return f"guarded top-{self.k}"
-
-    @property
-    def guarantee(self) -> Budget:
-        return checked_budget(self.epsilon, self.budget)
 
     @property
     def ordered(self) -> bool:
@@ -97,13 +94,14 @@ class GuardedTopK(Mechanism):
 
     @property
     def _canonical(self) -> CanonicalTopK:
-        return CanonicalTopK(k=self.k, epsilon=self.epsilon)
+        return CanonicalTopK(k=self.k, budget=self.budget)
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
 
     def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
-        return self._canonical._terms(scores)
+        cost = NOTHING if self.k == scores._choosable else self.guarantee
+        return cost, cost
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         runs = scores._runs
@@ -111,11 +109,13 @@ class GuardedTopK(Mechanism):
             return self._draw_by_runs(scores, runs, source)
         run = self._prepared(scores)
         if run is None:
-            return replace(self._canonical._draw(scores, source), used="canonical")
+            return replace(self._canonical._draw(scores, source), extras=CANONICAL)
         picked, used = run.draw(source)
-        return Outcome(picked.tolist(), used=used)
+        return Outcome(picked.tolist(), used)
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """Independent draws, one sorted row each, for study and audit of public scores.
 
         `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
@@ -127,25 +127,25 @@ class GuardedTopK(Mechanism):
             return Draws(rows, None, np.zeros((len(rows), 1), np.int64))
         return run.draw_many(source, checked_draws(draws))
 
-    def success_probability(self, scores: object, **question: Any) -> float:
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released set is a true top k], ties counting as equal: exact, to 1e-8."""
         asked = self._studied(scores, question)
         run = self._prepared(asked)
         return self._canonical.success_probability(asked) if run is None else run.success()
 
-    def quality(self, scores: object, **question: Any) -> Quality:
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
         asked = self._studied(scores, question)
         run = self._prepared(asked)
         return self._canonical.quality(asked) if run is None else run.quality()
 
-    def number_correct(self, scores: object, **question: Any) -> Floats:
+    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-8."""
         asked = self._studied(scores, question)
         run = self._prepared(asked)
         return self._canonical.number_correct(asked) if run is None else run.number_correct()
 
-    def inclusion_probabilities(self, scores: object, **question: Any) -> Floats:
+    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-8."""
         asked = self._studied(scores, question)
         run = self._prepared(asked)
@@ -153,7 +153,7 @@ class GuardedTopK(Mechanism):
             self._canonical.inclusion_probabilities(asked) if run is None else run.inclusion_probabilities(len(asked))
         )
 
-    def guard_probability(self, scores: object, **question: Any) -> float:
+    def guard_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
         run = self._prepared(self._studied(scores, question))
         return 0.0 if run is None else run.chances(run.guard.ranking)[1]
@@ -175,17 +175,17 @@ class GuardedTopK(Mechanism):
         """The same for candidates held in a table, at the cost of their distinct scores."""
         junk = junk_from(self.k, len(runs), rho_of(self.k))
         if not (junk < len(runs) - self.k).any():
-            return replace(self._canonical._draw(scores, source), used="canonical")
+            return replace(self._canonical._draw(scores, source), extras=CANONICAL)
         guard, scale = self._guard(scores, runs, self.k, junk)
         found = guard.draw(source)
         if found is not None:
-            return Outcome(found.tolist(), used="canonical")
+            return Outcome(found.tolist(), CANONICAL)
         race_of_all = race(scores._numbers, k=self.k, scale=scale, noise=EXPONENTIAL, source=source)
-        return Outcome(race_of_all.indices.tolist(), used="one-shot")
+        return Outcome(race_of_all.indices.tolist(), ONE_SHOT)
 
     def _guard(self, scores: Scores, kept: Values | Runs, k: int, junk: Indices) -> tuple[Guard, Fraction]:
         """(the guard, the scale of one-shot's noise if it wins)."""
-        rate = Fraction(self.guarantee.epsilon) / scores.range_sensitivity  # type: ignore[union-attr]
+        rate = Fraction(self.guarantee.epsilon) / scores.range_sensitivity
         ranking = ranked(kept, k, rate, Fraction(1, 2), gap_aware=True)
         a = share_of(k, len(kept))
         return guarded(ranking, a, TAU, junk), k / ((1 - a) * rate)
@@ -204,10 +204,10 @@ class GuardedRace:
     """The noise of one-shot top-k, if it comes to that."""
     mirrored: bool
 
-    def draw(self, source: Source) -> tuple[Indices, str]:
+    def draw(self, source: Source) -> tuple[Indices, Extras]:
         """(the set, in no order that says anything; which way it went)."""
         found, k = self.guard.draw(source), self.guard.ranking.k
-        used = "one-shot" if found is None else "canonical"
+        used = ONE_SHOT if found is None else CANONICAL
         if found is None:
             found = race(self.kept, k=k, scale=self.scale, noise=EXPONENTIAL, source=source).indices
         picked = np.zeros(len(self.chosen), np.bool_)

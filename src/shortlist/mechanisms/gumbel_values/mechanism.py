@@ -6,28 +6,20 @@ for monotone scores the items come free with the values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.partial_reals import rounded
-from shortlist.mechanisms.contract import (
-    Draws,
-    Mechanism,
-    Outcome,
-    check_known_candidates,
-    checked_draws,
-    checked_k,
-    checked_source,
-    checked_work,
-)
+from shortlist.extras import Extras
+from shortlist.mechanisms.checks import check_known_candidates, checked_draws, checked_k, checked_source, checked_work
+from shortlist.mechanisms.contract import Budgeted, Draws, Outcome, described
 from shortlist.privacy import ApproxDP, GumbelDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import Field
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 EULER = 0.5772156649015329
 """The mean of Gumbel noise of scale 1."""
@@ -38,8 +30,8 @@ NOTE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GumbelTopKValues(Mechanism):
+@described
+class GumbelTopKValues(Budgeted[ApproxDP]):
     """The k largest of x_i + N_i with their values, N_i independent Gumbel noise of scale gamma.
 
     Promise: (epsilon, delta)-DP, by the exact Gumbel-DP profile with mu = Delta / gamma for monotone scores and by the
@@ -84,10 +76,6 @@ class GumbelTopKValues(Mechanism):
         return f"Gumbel top-{self.k} with values"
 
     @property
-    def guarantee(self) -> ApproxDP:
-        return self.budget
-
-    @property
     def ordered(self) -> bool:
         return True
 
@@ -103,9 +91,11 @@ class GumbelTopKValues(Mechanism):
         finish = race(scores._numbers, k=self.k, scale=scale, noise=GUMBEL, source=source, work=self.work)
         values = finish.values()
         soft_max = values[0] - rounded(Fraction(EULER) * scale)
-        return Outcome([int(i) for i in finish.indices], values=values, soft_max=soft_max, notes=(NOTE,))
+        return Outcome([int(i) for i in finish.indices], Extras(values=values, soft_max=soft_max), (NOTE,))
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
         asked = self._studied(scores, question)
         races = Field(asked.values, self.k, self.scale(asked), GUMBEL).races(checked_draws(draws), checked_source(rng))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 
@@ -14,13 +14,10 @@ from shortlist.accounting.checks import number
 from shortlist.estimates import ChainedGaps, ThresholdGaps
 from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.exact.partial_reals import nearest_float, rounded
+from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency
-from shortlist.mechanisms.contract import (
-    Draws,
-    Mechanism,
-    Outcome,
+from shortlist.mechanisms.checks import (
     check_known_candidates,
-    checked_budget,
     checked_draws,
     checked_k,
     checked_pure,
@@ -28,6 +25,7 @@ from shortlist.mechanisms.contract import (
     checked_threshold,
     checked_work,
 )
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.sparse_vector.mechanism import gap_law, least_variance_share
 from shortlist.mechanisms.sparse_vector.stream import ex_post
 from shortlist.privacy import Guarantee, PureDP
@@ -35,14 +33,14 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import LINE, Field, Rows, padded
 from shortlist.sampling.threshold_runner import Finish, Runner, difference, how_many_above
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 ENDED = "the threshold ended the list: the last gap is the lead over the threshold, noise included"
 FULL = "the list is full: the last gap is the lead over whoever came next, the threshold or a loser"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HybridTopK(Mechanism):
+@described
+class HybridTopK(Budgeted[PureDP]):
     """Top-k with gaps in which the threshold runs as well: the list ends where the threshold finishes, or after k.
 
     Promise: epsilon-DP. Items and threshold get exponential noise of scale k R / epsilon. A list of n items that the
@@ -69,23 +67,19 @@ class HybridTopK(Mechanism):
 
     threshold: int | float
     k: int
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _store(self)
+    def __post_init__(self, epsilon: float | None) -> None:
+        _store(self, "hybrid top-k", epsilon)
 
     @property
     def name(self) -> str:
         return f"hybrid top-{self.k} with gaps and a threshold"
-
-    @property
-    def guarantee(self) -> PureDP:
-        return checked_pure("hybrid top-k", checked_budget(self.epsilon, self.budget))
 
     @property
     def refundable(self) -> tuple[Currency, ...]:
@@ -120,14 +114,18 @@ class HybridTopK(Mechanism):
         chain = [*finishes[:above], line, *finishes[above:]][: count + 1]
         return Outcome(
             indices[:count],
+            Extras(
+                gaps=[_lead(one, two) for one, two in pairwise(chain)],
+                stopped=stopped,
+                kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
+                evidence=ChainedGaps(rounded(scale)),
+            ),
             notes=(ENDED if stopped else FULL,),
-            gaps=[_lead(one, two) for one, two in pairwise(chain)],
-            stopped=stopped,
-            kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
-            evidence=ChainedGaps(rounded(scale)),
         )
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
         asked = self._studied(scores, question)
         field = Field(asked.values, self.k + 1, self._scale(asked), EXPONENTIAL, self._line(asked))
@@ -135,8 +133,8 @@ class HybridTopK(Mechanism):
         return Draws.of_rows(_cut(rows, rows.gaps(), self.k) for rows in races)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HybridSparseVector(Mechanism):
+@described
+class HybridSparseVector(Budgeted[PureDP]):
     """The items above a noisy threshold, the k largest at most, each with its gap to the threshold.
 
     Promise: epsilon-DP. The threshold gets centred exponential noise of scale Delta / e0, every item of scale R / e1;
@@ -165,26 +163,22 @@ class HybridSparseVector(Mechanism):
 
     threshold: int | float
     k: int
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     theta: float | None = None
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _store(self)
+    def __post_init__(self, epsilon: float | None) -> None:
+        _store(self, "hybrid sparse vector", epsilon)
         if self.theta is not None:
             number("theta", self.theta, above=True, below=1.0)
 
     @property
     def name(self) -> str:
         return f"hybrid sparse vector, at most {self.k}"
-
-    @property
-    def guarantee(self) -> PureDP:
-        return checked_pure("hybrid sparse vector", checked_budget(self.epsilon, self.budget))
 
     @property
     def refundable(self) -> tuple[Currency, ...]:
@@ -226,13 +220,17 @@ class HybridSparseVector(Mechanism):
         law = gap_law("exponential", self.threshold, below, scale, Fraction(0))
         return Outcome(
             indices[:count],
-            gaps=[_lead(one, line) for one in finishes[:count]],
-            stopped=count < self.k,
-            kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
-            evidence=ThresholdGaps((law,) * count),
+            Extras(
+                gaps=[_lead(one, line) for one in finishes[:count]],
+                stopped=count < self.k,
+                kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
+                evidence=ThresholdGaps((law,) * count),
+            ),
         )
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
         asked = self._studied(scores, question)
         field = Field(asked.values, self.k + 1, self._scales(asked)[1], EXPONENTIAL, self._line(asked))
@@ -240,19 +238,17 @@ class HybridSparseVector(Mechanism):
         return Draws.of_rows(_cut(rows, rows.leads(), self.k) for rows in races)
 
 
-def _store(mechanism: HybridTopK | HybridSparseVector) -> None:
+def _store(mechanism: HybridTopK | HybridSparseVector, what: str, epsilon: float | None) -> None:
     object.__setattr__(mechanism, "threshold", checked_threshold(mechanism.threshold))
     object.__setattr__(mechanism, "k", checked_k(mechanism.k))
-    object.__setattr__(mechanism, "epsilon", mechanism.guarantee.epsilon)
-    object.__setattr__(mechanism, "budget", None)
+    mechanism._pay(checked_pure(what, epsilon, mechanism.budget))
     checked_work(mechanism.work)
 
 
 def _best(scores: Scores, most: int, scale: Fraction, source: Source, work: Work) -> tuple[list[int], list[Finish]]:
     """The largest noisy scores, `most` of them or all there are."""
     values = scores._numbers
-    there = len(values) if values.dtype.kind != "f" else int(np.count_nonzero(values > -np.inf))
-    finish = race(values, k=min(most, there), scale=scale, noise=EXPONENTIAL, source=source, work=work)
+    finish = race(values, k=min(most, scores._choosable), scale=scale, noise=EXPONENTIAL, source=source, work=work)
     return [int(i) for i in finish.indices], finish.finishes()
 
 

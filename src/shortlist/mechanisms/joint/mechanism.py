@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 
@@ -19,26 +19,24 @@ from shortlist.exact.sequence_classes import (
     number_correct,
     within,
 )
-from shortlist.mechanisms.contract import (
+from shortlist.mechanisms.checks import (
     Budget,
-    Mechanism,
-    Outcome,
     check_known_candidates,
     checked_budget,
     checked_draws,
     checked_k,
     checked_source,
-    store_budget,
 )
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.sequence_draw import Sequences
-from shortlist.scores import Scores, as_scores
+from shortlist.scores import Scores, ScoreWords, as_scores
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointTopK(Mechanism):
+@described
+class JointTopK(Budgeted[Budget]):
     """A sequence s of k candidates with probability proportional to e^(-epsilon loss(s) / (2 R)).
 
     The loss is max_i (x_[i] - x_{s_i}): by how much the worst place misses. Promise: epsilon-DP and epsilon-bounded
@@ -59,23 +57,19 @@ class JointTopK(Mechanism):
     """
 
     k: int
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
 
     proof: ClassVar[str] = "docs/mechanisms/joint.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        store_budget(self)
+        self._pay(checked_budget(epsilon, self.budget))
 
     @property
     def name(self) -> str:
         return f"joint top-{self.k}"
-
-    @property
-    def guarantee(self) -> Budget:
-        return checked_budget(self.epsilon, self.budget)
 
     @property
     def charge(self) -> Guarantee:
@@ -103,13 +97,13 @@ class JointTopK(Mechanism):
         order = np.argsort(-whole, kind="stable")
         return Sequences(ladder(whole[order], self.k), self._rate(scores) * unit), chosen[order]
 
-    def success_probability(self, scores: object, **question: Any) -> float:
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released set is a true top k], ties counting as equal: exact, to 1e-9."""
         law, _ = self._sequences(self._studied(scores, question))
         better, enough = _ranks_about_k(law.ladder)
         return within(law.ladder, law.rate, better, enough)
 
-    def quality(self, scores: object, **question: Any) -> Quality:
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-9."""
         law, _ = self._sequences(self._studied(scores, question))
         better, enough = _ranks_about_k(law.ladder)
@@ -120,12 +114,12 @@ class JointTopK(Mechanism):
         recall = float(number_correct(law.ladder, law.rate, enough) @ np.arange(self.k + 1)) / self.k
         return Quality(top=top, great=great, good=good, recall=recall)
 
-    def number_correct(self, scores: object, **question: Any) -> Floats:
+    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-9."""
         law, _ = self._sequences(self._studied(scores, question))
         return number_correct(law.ladder, law.rate, _ranks_about_k(law.ladder)[1])
 
-    def inclusion_probabilities(self, scores: object, **question: Any) -> Floats:
+    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-9."""
         law, candidates = self._sequences(self._studied(scores, question))
         result = np.zeros(len(as_scores(scores, **question)))
@@ -136,7 +130,9 @@ class JointTopK(Mechanism):
         sequences, candidates = self._sequences(scores)
         return Outcome([int(candidates[rank]) for rank in sequences.draw(source)])
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
         sequences, candidates = self._sequences(self._studied(scores, question))
         source = checked_source(rng)

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist.mechanisms.contract import (
-    Budget,
-    Mechanism,
-    Outcome,
-    checked_budget,
-    checked_draws,
-    checked_source,
-    store_budget,
-)
+from shortlist.extras import Extras
+from shortlist.mechanisms.checks import Budget, checked_budget, checked_draws, checked_source
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import check_counts, checked_limit, sorted_counts
 from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.rationals import rational_winners
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 Regularizer = Sequence[float] | Callable[[int], float]
 """r(1), r(2), ..: public numbers, added to the gaps; -inf for a rank that may never be chosen."""
@@ -34,8 +28,8 @@ UNKNOWN_LIMIT = 1000
 """How many ranks are candidates if the list of candidates is not public and no limit is given."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LargeGap(Mechanism):
+@described
+class LargeGap(Budgeted[Budget]):
     """The rank j with the largest u(j) + r(j) + Gumbel(2 R / epsilon), u(j) = h_(j) - h_(j+1), h_(1) >= h_(2) >= ..
 
     Promise: epsilon-DP and epsilon-bounded range for the rank, whether or not the list of candidates is public: the
@@ -56,25 +50,21 @@ class LargeGap(Mechanism):
     3
     """
 
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     regularizer: Regularizer | None = None
     limit: int | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/large-gap.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        store_budget(self)
+    def __post_init__(self, epsilon: float | None) -> None:
+        self._pay(checked_budget(epsilon, self.budget))
         store_ranks(self, 1)
 
     @property
     def name(self) -> str:
         return "large gap"
-
-    @property
-    def guarantee(self) -> Budget:
-        return checked_budget(self.epsilon, self.budget)
 
     @property
     def charge(self) -> Guarantee:
@@ -91,7 +81,7 @@ class LargeGap(Mechanism):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         k = int(self._ranks(scores, source, 1)[0])
-        return Outcome([], k=k, notes=(f"k = {k}: the scores fall off behind rank {k}",))
+        return Outcome([], Extras(k=k), (f"k = {k}: the scores fall off behind rank {k}",))
 
     def _scale(self, scores: Scores) -> Fraction:
         """2 R / e, exactly."""
@@ -102,7 +92,9 @@ class LargeGap(Mechanism):
         sorted_scores, added = largest(scores, limit + 1), offsets(self.regularizer, limit)
         return large_gaps(sorted_scores, added, self._scale(scores), source, draws)
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
         """Independent ranks, for study and audit of public scores."""
         asked, source = self._studied(scores, question), checked_source(rng)
         return self._ranks(asked, source, checked_draws(draws))
@@ -138,7 +130,7 @@ def last_rank(scores: Scores, limit: int | None) -> int:
     """The number of ranks to choose from: public."""
     if not scores.public:
         return UNKNOWN_LIMIT if limit is None else limit
-    able = scores._size if scores._numbers.dtype.kind != "f" else int(np.count_nonzero(scores._numbers > -np.inf))
+    able = scores._choosable
     if able < 2:
         raise ValueError("scores must be at least two: with one candidate there is no gap to find")
     if limit is not None and limit >= able:

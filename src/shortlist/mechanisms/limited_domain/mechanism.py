@@ -6,10 +6,10 @@ With Gumbel noise (Theorem 111) and with exponential noise (Theorem 112).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
@@ -17,32 +17,27 @@ from shortlist._arrays import Indices
 from shortlist.accounting.checks import number, up
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.unknown_domain_thresholds import dummies, exponential_offset
+from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency
-from shortlist.mechanisms.contract import (
-    Mechanism,
-    Outcome,
-    checked_draws,
-    checked_k,
-    checked_noise,
-    checked_source,
-)
+from shortlist.mechanisms.checks import checked_draws, checked_k, checked_noise, checked_source
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.limited_domain.law import BarredRace
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round, quick_epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import (
     DeltaBudget,
     Listing,
     check_counts,
+    checked_delta_budget,
     checked_limit,
     listing,
     part_of,
-    store_delta_budget,
 )
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race
 from shortlist.sampling.race_batch import LINE, Field, padded
 from shortlist.sampling.threshold_runner import Runner, best_of, how_many_above
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.limited_domain.law import BarredRace
@@ -61,8 +56,8 @@ NEAR = 1.005
 """Shares whose quick height is within this of the lowest are tried, if that is by zCDP: it misleads by less than 1%."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitedDomainTopK(Mechanism):
+@described
+class LimitedDomainTopK(Budgeted[DeltaBudget]):
     """The labels of the working list in the order of their noisy counts, cut before the noisy bar, at most k of them.
 
     T = {i : count_i > c}, c the count of row limit + 1. Noise of scale 1 / e on every label and on the bar, which
@@ -98,9 +93,9 @@ class LimitedDomainTopK(Mechanism):
     """
 
     k: int
-    epsilon: float | None = None
-    delta: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    delta: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     limit: int | None = None
     noise: str | Noise = "gumbel"
     split: float | None = None
@@ -108,9 +103,9 @@ class LimitedDomainTopK(Mechanism):
     proof: ClassVar[str] = "docs/mechanisms/limited-domain.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        store_delta_budget(self)
+        self._pay(checked_delta_budget(epsilon, delta, self.budget))
         limit = max(1000, 10 * self.k) if self.limit is None else self.limit
         object.__setattr__(self, "limit", checked_limit(limit, self.k))
         gumbel = _checked_kind(self.noise) == GUMBEL
@@ -127,11 +122,6 @@ class LimitedDomainTopK(Mechanism):
     @property
     def name(self) -> str:
         return f"limited-domain top-{self.k} with {_checked_kind(self.noise).name} noise"
-
-    @property
-    def guarantee(self) -> DeltaBudget:
-        assert isinstance(self.budget, DeltaBudget)
-        return self.budget
 
     @property
     def charge(self) -> Guarantee:
@@ -199,7 +189,7 @@ class LimitedDomainTopK(Mechanism):
         ranks = self._ranks(found, source)
         stopped = len(ranks) < self.k
         notes = (STOPPED,) if stopped else ()
-        return Outcome([int(found.positions[rank]) for rank in ranks], stopped=stopped, notes=notes)
+        return Outcome([int(found.positions[rank]) for rank in ranks], Extras(stopped=stopped), notes)
 
     def _ranks(self, found: Listing, source: Source) -> list[int]:
         """The ranks (from 0) of the winners in the working list, best first."""
@@ -215,7 +205,9 @@ class LimitedDomainTopK(Mechanism):
         noise = best_of(many) if kind == GUMBEL else kind
         return Runner(found.beyond + 1 + offset, 1 / Fraction(self._rates[0]), noise)
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
         """The positions of independent draws, best first, one row each, for study and audit of public scores.
 
         -1 where the bar had ended the list.
@@ -229,15 +221,15 @@ class LimitedDomainTopK(Mechanism):
         ranks = [padded(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
         return np.append(found.positions, LINE)[np.concatenate(ranks)]
 
-    def success_probability(self, scores: object, **question: Any) -> float:
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the list names a true top k], ties counting as equal, under Gumbel noise: exact, to 1e-9."""
         return self._law(scores, question).top()
 
-    def expected_recall(self, scores: object, **question: Any) -> float:
+    def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """The expected share of a true top k that is named, under Gumbel noise: exact, to 1e-9."""
         return self._law(scores, question).recall()
 
-    def _law(self, scores: object, question: dict[str, Any]) -> BarredRace:
+    def _law(self, scores: object, question: ScoreWords) -> BarredRace:
         if _checked_kind(self.noise) != GUMBEL:
             raise ValueError('exact utility is known for noise="gumbel" here; release_many draws public counts')
         return BarredRace.of(self._studied(scores, question).values, self.k, *self._rates, self._limit)

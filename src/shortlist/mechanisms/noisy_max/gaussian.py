@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -13,21 +13,21 @@ from shortlist._arrays import Floats, Indices
 from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.score_intervals import Contest, kth_largest
-from shortlist.mechanisms.contract import (
-    Outcome,
+from shortlist.mechanisms.checks import (
     check_known_candidates,
     check_studied,
     checked_draws,
     checked_source,
     checked_work,
 )
+from shortlist.mechanisms.contract import Outcome
 from shortlist.mechanisms.oneshot.law import quality, right_probability
 from shortlist.mechanisms.unknown_domain import part_of
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import race_many
-from shortlist.scores import Scores, as_scores
+from shortlist.scores import Scores, ScoreWords, as_scores
 
 if TYPE_CHECKING:
     from shortlist.exact.quality import Quality
@@ -53,33 +53,33 @@ class GaussianMax:
 
     def _scale(self, scores: Scores) -> Fraction:
         """sigma, exactly; the number of candidates that may be chosen is public."""
-        values = scores._numbers
-        m = len(values) if values.dtype.kind != "f" else int(np.count_nonzero(values > -np.inf))
-        return scores.range_sensitivity / Fraction(gaussian_rate(self.guarantee, m))
+        return scores.range_sensitivity / Fraction(gaussian_rate(self.guarantee, scores._choosable))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         scale = self._scale(scores)
         finish = race(scores._numbers, k=1, scale=scale, noise=GAUSSIAN, source=source, work=self.work)
         return Outcome([int(finish.indices[0])])
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
         asked = self._studied(scores, question)
         source, count = checked_source(rng), checked_draws(draws)
         return race_many(asked.values, k=1, scale=self._scale(asked), noise=GAUSSIAN, source=source, draws=count)
 
-    def success_probability(self, scores: object, **question: Any) -> float:
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         return right_probability(*self._race(scores, question))
 
-    def quality(self, scores: object, **question: Any) -> Quality:
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         return quality(*self._race(scores, question))
 
-    def _studied(self, scores: object, question: dict[str, Any]) -> Scores:
+    def _studied(self, scores: object, question: ScoreWords) -> Scores:
         asked = as_scores(scores, **question)
         check_studied(asked)
         self._check(asked)
         return asked
 
-    def _race(self, scores: object, question: dict[str, Any]) -> tuple[Floats, int, Noise]:
+    def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
         """(scores in noise units above the largest, 1, the noise): what the exact laws are functions of."""
         asked = self._studied(scores, question)
         values = asked.values

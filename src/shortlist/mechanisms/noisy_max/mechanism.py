@@ -5,19 +5,20 @@ Exponential noise is permute-and-flip, the best known for a pure budget; Gumbel 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import InitVar, field
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.noise_distributions import Noise
-from shortlist.mechanisms.contract import Mechanism, Outcome, checked_noise, store_budget, stored_budget
+from shortlist.mechanisms.checks import Budget, checked_budget, checked_noise
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.noisy_max.gaussian import GaussianMax, gaussian_max
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
 from shortlist.privacy import Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
     from shortlist.exact.quality import Quality
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 NAMES = {"exponential": "permute-and-flip", "gumbel": "exponential mechanism"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyMax(Mechanism):
+@described
+class NoisyMax(Budgeted[Budget]):
     """The candidate with the largest x_i + N_i, with independent noise N_i of scale R / epsilon.
 
     Promise: epsilon-DP for every noise but Gaussian; with Gumbel noise also epsilon-bounded range. R is the range
@@ -50,8 +51,8 @@ class NoisyMax(Mechanism):
     [0.6303, 0.2807, 0.089]
     """
 
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     noise: str | Noise = "exponential"
     work: Work = "adaptive"
 
@@ -60,23 +61,19 @@ class NoisyMax(Mechanism):
 
     _top_one: OneshotTopK | GaussianMax = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        store_budget(self)
+    def __post_init__(self, epsilon: float | None) -> None:
+        self._pay(checked_budget(epsilon, self.budget))
         object.__setattr__(self, "_top_one", self._as_top_one())
 
     def _as_top_one(self) -> OneshotTopK | GaussianMax:
         if self.noise == "gaussian":
-            return gaussian_max(stored_budget(self), self.work)
-        return OneshotTopK(k=1, epsilon=self.epsilon, budget=self.budget, noise=self.noise, work=self.work)
+            return gaussian_max(self.budget, self.work)
+        return OneshotTopK(k=1, budget=self.budget, noise=self.noise, work=self.work)
 
     @property
     def name(self) -> str:
         noise = "gaussian" if self.noise == "gaussian" else checked_noise(self.noise).name
         return NAMES.get(noise, f"noisy max with {noise} noise")
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return self._top_one.guarantee
 
     @property
     def charge(self) -> Guarantee:
@@ -92,19 +89,21 @@ class NoisyMax(Mechanism):
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         return self._top_one._draw(scores, source)
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
         """The positions of independent winners, for study and audit of public scores."""
         return self._top_one.release_many(scores, draws=draws, rng=rng, **question)[:, 0]
 
-    def probabilities(self, scores: object, **question: Any) -> Floats:
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i wins], for every candidate: exact, and they sum to 1."""
         positions, _, noise = self._top_one._race(scores, question)
         return winner_probabilities(positions, noise)
 
-    def success_probability(self, scores: object, **question: Any) -> float:
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the winner has the largest score]: exact, to 1e-9."""
         return self._top_one.success_probability(scores, **question)
 
-    def quality(self, scores: object, **question: Any) -> Quality:
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the winner (Definition 118): exact, to 1e-9."""
         return self._top_one.quality(scores, **question)

@@ -6,42 +6,40 @@ With Gumbel noise this has the law of k rounds of the exponential mechanism with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.score_intervals import Contest, kth_largest
-from shortlist.mechanisms.contract import (
+from shortlist.mechanisms.checks import (
     Budget,
-    Mechanism,
-    Outcome,
     check_known_candidates,
+    checked_budget,
     checked_draws,
     checked_k,
     checked_noise,
     checked_source,
     checked_work,
-    store_budget,
-    stored_budget,
 )
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.oneshot.law import inclusion_probabilities, number_correct, quality, right_probability
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import race_many
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
     from shortlist.exact.quality import Quality
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneshotTopK(Mechanism):
+@described
+class OneshotTopK(Budgeted[Budget]):
     """The k largest of x_i + N_i, with independent noise N_i of scale R / e, e = epsilon / k for a pure budget.
 
     Promise: epsilon-DP for the ordered list, for every named noise; under custom noise (`piecewise_noise`) only
@@ -67,17 +65,17 @@ class OneshotTopK(Mechanism):
     """
 
     k: int
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     noise: str | Noise = "gumbel"
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/oneshot.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        store_budget(self)
+        self._pay(checked_budget(epsilon, self.budget))
         checked_work(self.work)
         noise, budget = checked_noise(self.noise), self.guarantee
         if isinstance(budget, PureDP):
@@ -89,10 +87,6 @@ class OneshotTopK(Mechanism):
     @property
     def name(self) -> str:
         return f"one-shot top-{self.k} with {checked_noise(self.noise).name} noise"
-
-    @property
-    def guarantee(self) -> Budget:
-        return stored_budget(self)
 
     @property
     def charge(self) -> Guarantee:
@@ -123,7 +117,9 @@ class OneshotTopK(Mechanism):
         )
         return Outcome([int(i) for i in finish.indices])
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Indices:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
         asked = self._studied(scores, question)
         rows = race_many(
@@ -136,23 +132,23 @@ class OneshotTopK(Mechanism):
         )
         return rows if self.ordered else np.sort(rows, axis=1)
 
-    def success_probability(self, scores: object, **question: Any) -> float:
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released set is a true top k], ties counting as equal: exact, to 1e-9."""
         return right_probability(*self._race(scores, question))
 
-    def quality(self, scores: object, **question: Any) -> Quality:
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-9."""
         return quality(*self._race(scores, question))
 
-    def number_correct(self, scores: object, **question: Any) -> Floats:
+    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-9."""
         return number_correct(*self._race(scores, question))
 
-    def inclusion_probabilities(self, scores: object, **question: Any) -> Floats:
+    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-9."""
         return inclusion_probabilities(*self._race(scores, question))
 
-    def _race(self, scores: object, question: dict[str, Any]) -> tuple[Floats, int, Noise]:
+    def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
         """(scores in noise units above the k-th largest, k, noise): what the exact laws are functions of."""
         asked = self._studied(scores, question)
         values, noise = asked.values, checked_noise(self.noise)

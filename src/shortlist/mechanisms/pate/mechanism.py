@@ -19,7 +19,8 @@ from shortlist._process import this_process
 from shortlist._reading import attempt
 from shortlist.accounting.checks import count, number, up
 from shortlist.exact.stability_test import GaussianTest, quantile_above, rate_below
-from shortlist.mechanisms.contract import Draws, check_ledger, checked_draws, checked_source
+from shortlist.mechanisms.checks import check_ledger, checked_draws, checked_source
+from shortlist.mechanisms.contract import Draws
 from shortlist.mechanisms.large_gap.mechanism import Regularizer, large_gaps, offsets, store_ranks
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK, epsilon_of_a_round
 from shortlist.mechanisms.stable.mechanism import certified_sets

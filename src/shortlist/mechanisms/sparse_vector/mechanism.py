@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import InitVar
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
@@ -15,33 +15,31 @@ from shortlist.accounting.checks import number
 from shortlist.estimates import GapLaw, GapNoise, ThresholdGaps, geometric_mean
 from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.partial_reals import rounded
+from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency
-from shortlist.mechanisms.contract import (
-    Draws,
-    Mechanism,
-    Outcome,
+from shortlist.mechanisms.checks import (
     check_known_candidates,
     check_ledger,
-    checked_budget,
     checked_draws,
     checked_k,
     checked_pure,
     checked_source,
     checked_threshold,
 )
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.sparse_vector.stream import Branch, Rules, Stream, ex_post
 from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.noisy_threshold import Barrier, Test, passing
 from shortlist.sampling.noisy_threshold_batch import ManyRuns
-from shortlist.scores import Number, Scores, as_scores, exact_sensitivities
+from shortlist.scores import Number, Scores, ScoreWords, as_scores, exact_sensitivities
 
 NOTE = "in the order of the questions; gaps are to the threshold, noise included; lower_bound(confidence) has a caveat"
 KINDS: dict[str, Noise] = {"exponential": EXPONENTIAL, "laplace": LAPLACE, "geometric": EXPONENTIAL}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SparseVector(Mechanism):
+@described
+class SparseVector(Budgeted[PureDP]):
     """Answers "above" or "below" to one question after the other, and stops when its budget for "above" is used up.
 
     Promise: epsilon-DP for the whole sequence of answers and gaps, however the questions were chosen. "Below" is free.
@@ -78,8 +76,8 @@ class SparseVector(Mechanism):
 
     threshold: int | float
     k: int
-    epsilon: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     adaptive: bool = False
     noise: Literal["exponential", "laplace", "geometric"] = "exponential"
     theta: float | None = None
@@ -88,11 +86,10 @@ class SparseVector(Mechanism):
 
     proof: ClassVar[str] = "docs/mechanisms/sparse-vector.md#proof"
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "threshold", checked_threshold(self.threshold))
         object.__setattr__(self, "k", checked_k(self.k))
-        object.__setattr__(self, "epsilon", self.guarantee.epsilon)
-        object.__setattr__(self, "budget", None)
+        self._pay(checked_pure("sparse vector with gaps", epsilon, self.budget))
         checked_flag("adaptive", self.adaptive)
         exact_sensitivities(self.sensitivity, checked_flag("monotone", self.monotone), "add-remove")
         if not isinstance(self.noise, str) or self.noise not in KINDS:
@@ -106,10 +103,6 @@ class SparseVector(Mechanism):
     @property
     def name(self) -> str:
         return f"{'adaptive ' * self.adaptive}sparse vector with {self.noise} noise"
-
-    @property
-    def guarantee(self) -> PureDP:
-        return checked_pure("sparse vector with gaps", checked_budget(self.epsilon, self.budget))
 
     @property
     def refundable(self) -> tuple[Currency, ...]:
@@ -169,7 +162,7 @@ class SparseVector(Mechanism):
         check_ledger(ledger)
         return Stream(self.rules, questions, source, self._reserve(ledger, self.charge, purpose, unit))
 
-    def _asked(self, scores: object, question: dict[str, Any]) -> Scores:
+    def _asked(self, scores: object, question: ScoreWords) -> Scores:
         if isinstance(scores, Scores):
             asked = as_scores(scores, **question)
             ours = exact_sensitivities(self.sensitivity, self.monotone, "add-remove")
@@ -180,7 +173,11 @@ class SparseVector(Mechanism):
             return asked
         if isinstance(scores, list | tuple) and len({isinstance(one, int | np.integer) for one in scores}) > 1:
             raise TypeError("answers must be all whole numbers or all floats; convert them, for example with float()")
-        return as_scores(scores, sensitivity=self.sensitivity, monotone=self.monotone, **question)
+        twice = ", ".join(question.keys() & {"sensitivity", "monotone"})
+        if twice:
+            raise TypeError(f"{twice}: already said by the mechanism; give it there")
+        words: ScoreWords = {**question, "sensitivity": self.sensitivity, "monotone": self.monotone}
+        return as_scores(scores, **words)
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, 1)
@@ -202,15 +199,19 @@ class SparseVector(Mechanism):
                 break
         return Outcome(
             indices,
+            Extras(
+                gaps=[answer.gap for answer in answers if answer.gap is not None],
+                answers=answers,
+                stopped=rules.stops(spent),
+                kept=ex_post(rules.epsilon, rules.first + spent),
+                evidence=ThresholdGaps(tuple(laws)),
+            ),
             notes=(NOTE,),
-            gaps=[answer.gap for answer in answers if answer.gap is not None],
-            answers=answers,
-            stopped=rules.stops(spent),
-            kept=ex_post(rules.epsilon, rules.first + spent),
-            evidence=ThresholdGaps(tuple(laws)),
         )
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """Independent runs, for study and audit of public scores: what passed, the gaps, and each answer's branch.
 
         If adaptive, `chosen` is 0 for an answer by the cheaper test and 1 for one by the other.

@@ -5,10 +5,10 @@ The cost does not grow with k. What is released is the set alone: never its orde
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
@@ -23,31 +23,25 @@ from shortlist.exact.stability_test import (
     quantile_above,
     rate_below,
 )
+from shortlist.extras import Extras
 from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
 from shortlist.mechanisms.canonical_limited.mechanism import MOST_CLASSES, CanonicalLimitedDomain
-from shortlist.mechanisms.contract import (
-    Draws,
-    Mechanism,
-    Outcome,
-    check_known_candidates,
-    checked_draws,
-    checked_k,
-    checked_source,
-)
+from shortlist.mechanisms.checks import check_known_candidates, checked_draws, checked_k, checked_source
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.large_gap.mechanism import Regularizer, large_gaps, last_rank, offsets, store_ranks
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import (
     DeltaBudget,
     check_counts,
+    checked_delta_budget,
     head,
     part_of,
     sorted_counts,
-    store_delta_budget,
 )
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, ThinnedRange, calibrate, compose
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.stability_coin import passes, passes_many
-from shortlist.scores import Scores
+from shortlist.scores import Scores, ScoreWords
 
 TestName = Literal["gaussian", "laplace", "optimal"]
 
@@ -73,8 +67,8 @@ class Parts:
         return compose(*rounds, self.cost, *filled)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StableTopK(Mechanism):
+@described
+class StableTopK(Budgeted[DeltaBudget]):
     """The true top-j set where it is stable; None (no name at all) where its test does not pass.
 
     With k = None, j is chosen by `LargeGap`. The test passes with a probability that depends on the gap q behind rank j
@@ -115,9 +109,9 @@ class StableTopK(Mechanism):
     """
 
     k: int | None = None
-    epsilon: float | None = None
-    delta: float | None = None
-    budget: Guarantee | None = None
+    epsilon: InitVar[float | None] = None
+    delta: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
     regularizer: Regularizer | None = None
     limit: int | None = None
     test: TestName | None = None
@@ -127,10 +121,10 @@ class StableTopK(Mechanism):
     proof: ClassVar[str] = "docs/mechanisms/stable.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         if self.k is not None:
             object.__setattr__(self, "k", checked_k(self.k))
-        store_delta_budget(self)
+        self._pay(checked_delta_budget(epsilon, delta, self.budget))
         store_ranks(self, self.k or 1)
         if not isinstance(self.fill, bool) or (self.fill and self.k is None):
             raise ValueError("fill must be True or False, and needs a fixed k: write k=10, fill=True")
@@ -150,11 +144,6 @@ class StableTopK(Mechanism):
     def name(self) -> str:
         how = "adaptive" if self.k is None else f"top-{self.k}"
         return f"stable {how}{', filled up,' * self.fill} with the {self.test} test"
-
-    @property
-    def guarantee(self) -> DeltaBudget:
-        assert isinstance(self.budget, DeltaBudget)
-        return self.budget
 
     @property
     def charge(self) -> Guarantee:
@@ -192,9 +181,9 @@ class StableTopK(Mechanism):
         j = int(self._chosen(scores, source, 1)[0])
         found = self._tested(scores._sequence, j, source)
         if not self.fill:
-            return Outcome(found, k=j, notes=(f"k = {j}", *([FAILED] if found is None else [])))
+            return Outcome(found, Extras(k=j), (f"k = {j}", *([FAILED] if found is None else [])))
         indices, used = self._filled(scores, found or [], source)
-        return Outcome(indices, k=j, used=used)
+        return Outcome(indices, Extras(k=j, used=used))
 
     def _chosen(self, scores: Scores, source: Source, draws: int) -> Indices:
         """Independent ranks with the large gap."""
@@ -239,7 +228,9 @@ class StableTopK(Mechanism):
             return CanonicalTopK(k=size, epsilon=parts.fill, noise="gumbel")
         return CanonicalLimitedDomain(k=size, epsilon=parts.fill, delta=parts.fill_delta)
 
-    def release_many(self, scores: object, *, draws: int, rng: Source | None = None, **question: Any) -> Draws:
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
         """Independent draws, for study and audit of public scores: sets, sorted, as wide as the largest could be.
 
         `chosen` has two columns: the rank (0 if k is given and nothing was chosen), and whether its set has passed.
@@ -258,7 +249,7 @@ class StableTopK(Mechanism):
             row[: len(found)] = sorted(found)
         return Draws(rows, None, drawn.chosen)
 
-    def success_probability(self, scores: object, **question: Any) -> float:
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the top k is released], for fixed k: the chance of the test at the gap behind it, to 1e-15."""
         asked = self._studied(scores, question)
         if self.k is None or self.fill:

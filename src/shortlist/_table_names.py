@@ -1,0 +1,46 @@
+"""Candidates whose names stay in the table they were counted from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from shortlist._arrays import Indices, Values
+
+
+class Names(Protocol):
+    """Candidates whose names stay where they are (`shortlist.tables`): positions are score classes, best first."""
+
+    @property
+    def scores(self) -> Values:
+        """The distinct scores, decreasing."""
+
+    @property
+    def sizes(self) -> Indices:
+        """How many candidates have each."""
+
+    def names(self, positions: Sequence[int]) -> list[Hashable]:
+        """The candidates at these positions."""
+
+
+class OnGrid:
+    """The same candidates, their scores in units of the caller: whole steps times a power of two, which is exact."""
+
+    __slots__ = ("_grid", "_names")
+
+    def __init__(self, names: Names, grid: float) -> None:
+        self._names = names
+        self._grid = grid
+
+    @property
+    def scores(self) -> Values:
+        return self._names.scores.astype(np.float64) * self._grid
+
+    @property
+    def sizes(self) -> Indices:
+        return self._names.sizes
+
+    def names(self, positions: Sequence[int]) -> list[Hashable]:
+        return self._names.names(positions)

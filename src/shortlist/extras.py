@@ -1,0 +1,65 @@
+"""What only some mechanisms release beside the items: one value that an outcome and its release share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+
+if TYPE_CHECKING:
+    from shortlist.accounting.finer_guarantees import ExPost
+    from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps
+
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extras:
+    """Whatever a mechanism released beside the items; None for what it does not release.
+
+    Parameters
+    ----------
+    values, soft_max, gaps, p_value
+        Noisy scores, and differences of noisy scores (one for each item), where the mechanism releases them.
+    answers
+        The answers "above" of a sparse vector.
+    used, stopped, k
+        Which way a mechanism with several went, whether a threshold or a limit ended the list, how many items it chose.
+    kept
+        What this very outcome cost, where that may be less than the guarantee: a ledger that reserved the charge may
+        take back the rest (Theorem 38).
+    evidence
+        What the gaps say about the scores: the law behind `Release.refine` and `Release.lower_bound`.
+    """
+
+    values: list[float] | None = None
+    soft_max: float | None = None
+    gaps: list[float] | None = None
+    p_value: float | None = None
+    answers: list[Answer] | None = None
+    used: str | None = None
+    stopped: bool | None = None
+    k: int | None = None
+    kept: ExPost | None = None
+    evidence: ChainedGaps | ThresholdGaps | None = None
+
+
+NOTHING_ELSE = Extras()
+"""Of a mechanism that releases items alone."""
+
+
+class Extra(Generic[Kind]):
+    """An attribute of a release that stands in its `extras` under the same name; None where it was not released."""
+
+    __slots__ = ("_name",)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, release: None, owner: type) -> Self: ...
+
+    @overload
+    def __get__(self, release: object, owner: type) -> Kind | None: ...
+
+    def __get__(self, release: Any, owner: type) -> Any:
+        return self if release is None else getattr(release.extras, self._name)

@@ -1,0 +1,125 @@
+"""What the constructors and questions of mechanisms accept: checked once, refused in words, no private value shown."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+
+from shortlist._arrays import Values
+from shortlist.exact.noise_distributions import Noise, noise_named
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
+from shortlist.sampling.entropy import SECURE, Secure, Seeded, Source
+from shortlist.scores import Scores
+
+Budget = PureDP | ZCDP | ApproxDP
+"""What may be paid with."""
+
+
+def check_ledger(ledger: object) -> None:
+    if not isinstance(ledger, Ledger | None):
+        raise TypeError('ledger must be a Ledger: write ledger=Ledger("budget.db")')
+
+
+def checked_source(rng: object) -> Source:
+    if rng is None:
+        return SECURE
+    if isinstance(rng, Secure | Seeded):
+        return rng
+    raise TypeError("rng must be None (secure) or sl.testing.seeded(n) (tests only); other generators leak")
+
+
+def checked_budget(epsilon: float | None, budget: Guarantee | None) -> Budget:
+    """`epsilon=` is short for `budget=PureDP(epsilon)`; one of them must be given, or both saying the same."""
+    short = None if epsilon is None else PureDP(epsilon)
+    if short is not None and budget in (None, short):
+        return short
+    if (epsilon is None) == (budget is None):
+        both = "" if budget is None else "; dataclasses.replace takes budget=PureDP(1.0)"
+        raise TypeError(f"give either epsilon= or budget=, for example epsilon=1.0{both}")
+    if not isinstance(budget, PureDP | ZCDP | ApproxDP):
+        raise TypeError("budget must be PureDP(..), ZCDP(..) or ApproxDP(..), for example budget=PureDP(1.0)")
+    return budget
+
+
+def checked_pure(mechanism: str, epsilon: float | None, budget: Guarantee | None) -> PureDP:
+    """A pure budget, or the reason why no other is possible."""
+    paid = checked_budget(epsilon, budget)
+    if not isinstance(paid, PureDP):
+        raise TypeError(f"{mechanism} keeps pure budgets only (a gap has no bounded range); write epsilon=1.0")
+    return paid
+
+
+def checked_k(k: object) -> int:
+    return _checked_whole("k", k, "k=10")
+
+
+def checked_draws(draws: object) -> int:
+    return _checked_whole("draws", draws, "draws=1000")
+
+
+def _checked_whole(name: str, value: object, example: str) -> int:
+    try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, for example {example}") from None
+    if number < 1:
+        raise ValueError(f"{name} must be at least 1")
+    return number
+
+
+def checked_threshold(threshold: object) -> int | float:
+    """A finite number, exactly as given."""
+    value = threshold.item() if isinstance(threshold, np.generic) else threshold
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError("threshold must be a number, for example threshold=100")
+    if not -(2**63) <= value < 2**63 if isinstance(value, int) else not math.isfinite(value):
+        raise ValueError("threshold must be finite, and a whole one must fit into 64 bits; write threshold=100")
+    return value
+
+
+def checked_noise(noise: str | Noise) -> Noise:
+    return noise if isinstance(noise, Noise) else noise_named(noise)
+
+
+def checked_work(work: object) -> None:
+    if not isinstance(work, str) or work not in ("adaptive", "fixed"):
+        raise ValueError('work must be "adaptive" (fast) or "fixed" (the same for all scores)')
+
+
+def check_known_candidates(scores: Scores, k: int) -> None:
+    """The candidates must be public, and at least k of them choosable."""
+    if not scores.public:
+        raise ValueError(
+            "the list of candidates comes from the data, and no pure-DP release of names exists then: if the list is "
+            "public knowledge, say public=True (or count with candidates=[...]); otherwise give delta=1e-6, which "
+            "selects an unknown-domain mechanism"
+        )
+    if k > scores._size:
+        raise ValueError(f"k={k} is more than the {scores._size} candidates; choose a smaller k")
+    if scores.numbered and not _at_least(scores._numbers, k):
+        raise ValueError(f"k={k} is more than the candidates that may be chosen (those above -inf)")
+
+
+def _at_least(values: Values, k: int) -> bool:
+    """Whether at least k values are above -inf, looking no further than needed."""
+    if values.dtype.kind != "f":
+        return True
+    found = 0
+    for start in range(0, len(values), 1 << 16):
+        found += int(np.count_nonzero(values[start : start + (1 << 16)] > -np.inf))
+        if found >= k:
+            return True
+    return False
+
+
+def check_studied(scores: Scores) -> None:
+    """Exact utility and repeated draws are functions of the scores: they are for public scores."""
+    if scores.from_table:
+        raise ValueError(
+            "this is computed from the scores themselves and would show people's data; if these scores are public or "
+            "made up, say so: scores.as_public()"
+        )

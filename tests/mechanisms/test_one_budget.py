@@ -1,0 +1,166 @@
+"""A mechanism keeps one budget: `epsilon=` and `delta=` are other ways to write it."""
+
+import copy
+import dataclasses
+import pickle
+
+import pytest
+
+import shortlist as sl
+from shortlist import mechanisms
+from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
+    CanonicalTopK,
+    ExponentialWithGap,
+    GuardedTopK,
+    GumbelTopKValues,
+    HybridSparseVector,
+    HybridTopK,
+    JointTopK,
+    LargeGap,
+    LimitedDomainTopK,
+    MeasuredTopK,
+    Mechanism,
+    NoisyMax,
+    OneshotTopK,
+    SparseVector,
+    StableTopK,
+    TopKWithGaps,
+)
+from shortlist.privacy import ZCDP, ApproxDP, PureDP
+
+COUNTS = sl.Scores([900, 870, 500, 450, 20, 7], monotone=True)
+
+PURE = [
+    (CanonicalTopK, {"k": 2}),
+    (ExponentialWithGap, {}),
+    (GuardedTopK, {"k": 3}),
+    (HybridSparseVector, {"threshold": 5, "k": 2}),
+    (HybridTopK, {"threshold": 5, "k": 2}),
+    (JointTopK, {"k": 2}),
+    (LargeGap, {}),
+    (MeasuredTopK, {"k": 2}),
+    (NoisyMax, {}),
+    (OneshotTopK, {"k": 2}),
+    (SparseVector, {"threshold": 5, "k": 2}),
+    (TopKWithGaps, {"k": 2}),
+]
+WITH_DELTA = [(CanonicalLimitedDomain, {"k": 2}), (LimitedDomainTopK, {"k": 2}), (StableTopK, {"k": 2})]
+MADE = [
+    *(kind(**words, epsilon=1) for kind, words in PURE),
+    *(kind(**words, epsilon=1, delta=1e-6) for kind, words in WITH_DELTA),
+    GumbelTopKValues(k=2, budget=ApproxDP(1, 1e-6)),
+]
+
+
+def test_every_mechanism_is_here():
+    kinds = {getattr(mechanisms, name) for name in mechanisms.__all__} - {Mechanism}
+    assert {type(made) for made in MADE} == kinds
+
+
+@pytest.mark.parametrize("made", MADE, ids=lambda made: type(made).__name__)
+def test_the_budget_is_one_field_and_the_guarantee(made):
+    names = [one.name for one in dataclasses.fields(made)]
+    assert "budget" in names
+    assert not {"epsilon", "delta"} & {*names}
+    assert made.guarantee is made.budget
+    assert made.epsilon == 1.0
+
+
+@pytest.mark.parametrize("made", MADE, ids=lambda made: type(made).__name__)
+def test_a_mechanism_evaluates_copies_and_pickles_back(made):
+    names = {name: getattr(mechanisms, name) for name in mechanisms.__all__}
+    again = eval(repr(made), names | {"PureDP": PureDP, "ApproxDP": ApproxDP, "Fraction": sl.scores.Fraction})
+    for other in (again, copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        assert other == made
+        assert hash(other) == hash(made)
+        assert other.budget == made.budget
+
+
+@pytest.mark.parametrize(("kind", "words"), PURE)
+def test_epsilon_is_short_for_a_pure_budget(kind, words):
+    made = kind(**words, epsilon=0.5)
+    assert made.budget == PureDP(0.5)
+    assert made == kind(**words, budget=PureDP(0.5)) == kind(**words, epsilon=0.5, budget=PureDP(0.5))
+    with pytest.raises(TypeError, match="give either epsilon= or budget="):
+        kind(**words)
+    with pytest.raises(AttributeError, match=r"PureDP\(epsilon=0.5\), which has no delta; read .budget"):
+        made.delta  # noqa: B018
+
+
+@pytest.mark.parametrize(("kind", "words"), WITH_DELTA)
+def test_epsilon_and_delta_are_short_for_an_approximate_budget(kind, words):
+    made = kind(**words, epsilon=0.5, delta=1e-6)
+    assert made.budget == ApproxDP(0.5, 1e-6)
+    assert (made.epsilon, made.delta) == (0.5, 1e-6)
+    assert made == kind(**words, budget=ApproxDP(0.5, 1e-6))
+
+
+@pytest.mark.parametrize("made", MADE, ids=lambda made: type(made).__name__)
+def test_replacing_something_else_keeps_the_budget(made):
+    assert dataclasses.replace(made) == made
+    if hasattr(made, "k") and made.k:
+        assert dataclasses.replace(made, k=4).budget == made.budget
+
+
+@pytest.mark.parametrize(
+    "made",
+    [OneshotTopK(k=2, epsilon=1.0), OneshotTopK(k=2, budget=ApproxDP(1, 1e-6)), OneshotTopK(k=2, budget=ZCDP(0.5)),
+     *MADE[-4:-1]],
+    ids=repr,
+)  # fmt: skip
+def test_replacing_epsilon_alone_never_changes_the_currency(made):
+    """It is refused, with the way to write it."""
+    with pytest.raises(TypeError, match=r"give either .* dataclasses.replace takes budget="):
+        dataclasses.replace(made, epsilon=2.0)
+    other = dataclasses.replace(made.budget, **{"rho" if isinstance(made.budget, ZCDP) else "epsilon": 2.0})
+    assert dataclasses.replace(made, budget=other).guarantee == other
+
+
+@pytest.mark.parametrize("name", ["k", "epsilon", "budget", "delta", "limit"])
+def test_a_mechanism_cannot_be_changed(name):
+    with pytest.raises(dataclasses.FrozenInstanceError, match=f"nor its {name}: dataclasses.replace makes another"):
+        setattr(OneshotTopK(k=2, epsilon=1.0), name, 3)
+
+
+def test_a_budget_is_checked_once(monkeypatch):
+    from shortlist.accounting import guarantees
+
+    checked = []
+    true = guarantees.number
+    monkeypatch.setattr(guarantees, "number", lambda *a, **words: checked.append(a) or true(*a, **words))
+    sl.top_k([5, 3, 1, 9, 7, 2, 8], k=3, epsilon=1.0, monotone=True)
+    assert len(checked) == 1
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [CanonicalTopK(k=2, budget=ApproxDP(1, 1e-6)), StableTopK(k=2, epsilon=1, delta=1e-6),
+     CanonicalLimitedDomain(k=2, epsilon=1, delta=1e-6), CanonicalTopK(k=2, budget=ZCDP(0.5)),
+     StableTopK(k=2, budget=ZCDP(0.1, 1e-6))],
+    ids=repr,
+)  # fmt: skip
+def test_the_epsilon_for_a_target_is_in_the_currency_of_the_mechanism(mechanism):
+    found = sl.epsilon_for(mechanism, COUNTS, target=0.99)
+    budget = mechanism.budget
+
+    def reached(size):
+        like = ZCDP(size, budget.delta) if isinstance(budget, ZCDP) else ApproxDP(size, budget.delta)
+        return dataclasses.replace(mechanism, budget=like).success_probability(COUNTS)
+
+    assert reached(found) >= 0.99 > reached(found * (1 - 2e-6))
+
+
+@pytest.mark.parametrize("mechanism", [LargeGap(epsilon=1.0), GumbelTopKValues(k=2, budget=ApproxDP(1, 1e-6)), "joint"])
+def test_a_mechanism_whose_success_is_not_known_is_refused_in_words(mechanism):
+    with pytest.raises(TypeError, match=r"mechanism must be one like CanonicalTopK.* success probability"):
+        sl.epsilon_for(mechanism, COUNTS, target=0.9)
+
+
+def test_a_mechanism_without_a_budget_is_refused_in_words():
+    class Own:
+        def success_probability(self, scores):
+            return 1.0
+
+    with pytest.raises(TypeError, match="without a budget whose epsilon or rho could be sought"):
+        sl.epsilon_for(Own(), COUNTS, target=0.9)

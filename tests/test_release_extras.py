@@ -1,0 +1,71 @@
+"""What only some mechanisms release stands in one place, and is read by name as if it stood in the release."""
+
+import dataclasses
+import pickle
+from pathlib import Path
+
+import pytest
+
+import shortlist as sl
+from shortlist import Release
+from shortlist.extras import NOTHING_ELSE, Extra, Extras
+from shortlist.mechanisms import HybridTopK, LargeGap, MeasuredTopK, SparseVector
+from shortlist.testing import seeded
+
+COUNTS = [9000, 5000, 20, 7]
+NAMES = [one.name for one in dataclasses.fields(Extras)]
+RELEASES = {
+    "a set": sl.top_k(COUNTS, 2, epsilon=1.0, monotone=True, rng=seeded(1)),
+    "sparse vector": SparseVector(threshold=100, k=1, epsilon=1.0, monotone=True).release(COUNTS, rng=seeded(1)),
+    "hybrid": HybridTopK(threshold=100, k=3, epsilon=1.0).release(COUNTS, monotone=True, rng=seeded(1)),
+    "values": MeasuredTopK(k=2, epsilon=1.0).release(COUNTS, monotone=True, rng=seeded(1)),
+    "large gap": LargeGap(epsilon=1.0).release(COUNTS, monotone=True, rng=seeded(1)),
+}
+
+
+def test_a_release_has_no_fields_that_only_some_have():
+    assert not {one.name for one in dataclasses.fields(Release)} & {*NAMES}
+    assert {name for name, value in vars(Release).items() if isinstance(value, Extra)} == {*NAMES}
+
+
+@pytest.mark.parametrize("kind", RELEASES)
+def test_extras_are_read_by_name(kind):
+    release = RELEASES[kind]
+    assert [getattr(release, name) for name in NAMES] == [getattr(release.extras, name) for name in NAMES]
+    again = Release.from_json(release.to_json())
+    assert again == release == pickle.loads(pickle.dumps(release))
+    assert again.extras == release.extras
+
+
+def test_whatever_a_mechanism_does_not_release_is_none():
+    plain = sl.select(COUNTS, epsilon=1.0, monotone=True)
+    assert plain.extras is NOTHING_ELSE
+    assert [getattr(plain, name) for name in NAMES] == [None] * len(NAMES)
+    with pytest.raises(AttributeError, match="ask for them, as with gaps=True"):
+        plain.gap  # noqa: B018
+    with pytest.raises(AttributeError, match=r"read \.guarantee"):
+        plain.cost  # noqa: B018
+
+
+def test_a_set_keeps_values_with_their_items_and_nothing_that_tells_the_order():
+    release = RELEASES["values"]
+    pairs, as_set = dict(zip(release.items, release.values, strict=True)), release.as_set()
+    assert dict(zip(as_set.items, as_set.values, strict=True)) == pairs
+    assert (as_set.gaps, as_set.answers, as_set.evidence) == (None, None, None)
+    assert RELEASES["sparse vector"].as_set().kept == RELEASES["sparse vector"].kept
+
+
+def test_extras_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        RELEASES["a set"].extras = NOTHING_ELSE
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        RELEASES["a set"].extras.used = "canonical"
+
+
+def test_golden_files_are_written_back_byte_by_byte():
+    """The format does not tell how a release is laid out in memory."""
+    files = sorted((Path(__file__).parent / "golden_releases").glob("*.json"))
+    assert files
+    for file in files:
+        text = file.read_text().rstrip("\n")
+        assert Release.from_json(text).to_json() == text, file.name
