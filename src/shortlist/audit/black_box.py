@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from shortlist.audit.encoding import Sample, label_number, read_each, read_many
-from shortlist.audit.enumeration import Point, neighbours
+from shortlist.audit.enumeration import neighbours
 from shortlist.audit.fingerprints import fingerprint
+from shortlist.certified.law import Point
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
