@@ -227,9 +227,9 @@ _TABLES = [
 ]  # fmt: skip
 
 _PLANNING = [
-    _planted("planning/candidates_for_plan.py", "GAMMA = 0.85", "GAMMA = 0.80",
+    _planted("mechanisms/canonical_limited/entry.py", "2 * k, float(GAMMA))", "2 * k, 0.80)",
              "planning/test_candidates_for_plan.py", "a plan for another mechanism than the one that runs"),
-    _planted("planning/candidates_for_plan.py", 'return delta if self.one_pair and currency == "approx" else delta / 2',
+    _planted("mechanisms/plan_rows.py", 'return delta if self.one_pair and currency == "approx" else delta / 2',
              "return delta", "planning/test_candidates_for_plan.py", "a plan spends delta on the bar and on the conversion"),
     _planted("planning/candidates_for_plan.py", "rho = contestant.rounds * (p / contestant.rounds) ** 2 / 8 * SLACK",
              "rho = (p / contestant.rounds) ** 2 / 8 * SLACK",
@@ -288,15 +288,15 @@ _REST = [
     _planted("estimates.py", "math.nextafter(nearest, -math.inf) if math.isfinite(nearest)",
              "nearest if math.isfinite(nearest)",
              "test_estimates.py mechanisms/gaps/test_mechanism.py", "a lower bound that is rounded up"),
-    _planted("pate.py", "            if self.asked == self.queries:\n", "            if self.asked > self.queries:\n",
+    _planted("mechanisms/pate/mechanism.py", "            if self.asked == self.queries:\n", "            if self.asked > self.queries:\n",
              "mechanisms/pate/test_mechanism.py", "one query more than was paid for"),
-    _planted("pate.py", "return 4 / Fraction(self._gap)", "return 2 / Fraction(self._gap)",
+    _planted("mechanisms/pate/mechanism.py", "return 4 / Fraction(self._gap)", "return 2 / Fraction(self._gap)",
              "mechanisms/pate/test_mechanism.py mechanisms/pate/test_certified.py", "gaps of votes that are replaced move by two: half of the noise"),
-    _planted("pate.py", 'neighbours="replace")', 'neighbours="add-remove", monotone=True)',
+    _planted("mechanisms/pate/mechanism.py", 'neighbours="replace")', 'neighbours="add-remove", monotone=True)',
              "mechanisms/pate/test_mechanism.py mechanisms/pate/test_certified.py", "a teacher's changed vote is taken for one that came or went"),
     _planted("choose.py", "    if not keeps_order:\n", "    if keeps_order:\n",
              "test_choose.py", "an order that nobody asked for is released"),
-    _planted("unknown_domain.py", "if 2 * mine <= other:", "if 2 * mine > other:",
+    _planted("mechanisms/unknown_domain_rule.py", "return 2 * mine <= other", "return 2 * mine > other",
              "test_choose.py test_unknown_domain.py", "the worse of two mechanisms is the default"),
 ]  # fmt: skip
 
@@ -330,7 +330,7 @@ _EDGES = [
              "whoever is on the machine can read a list"),
     _planted("_files.py", "        remove(draft)  # it has its name by now, or must go\n", "        pass\n",
              "test_files.py", "a draft of a list stays on the disk"),
-    _planted("pate.py", "        if self._process is not this_process():\n", "        if False:\n",
+    _planted("mechanisms/pate/mechanism.py", "        if self._process is not this_process():\n", "        if False:\n",
              "mechanisms/pate/test_mechanism.py", "a forked child has a whole budget of its own"),
     _planted("ledger/terms.py", "        fresh._check_limits(limits)\n", "",
              "ledger/test_door.py ledger/test_file.py", "an edited limit admits more than the budget"),

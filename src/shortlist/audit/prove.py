@@ -1,6 +1,6 @@
-"""The certified law of each mechanism on small inputs: what `prove_mechanism` compares with its promise.
+"""Certified laws on small inputs, compared with the promise.
 
-They are written from the formulas in docs/mechanisms, not from the samplers, and share nothing with the exact laws.
+They stand in the folders of the mechanisms and are written from the formulas in docs/mechanisms, not from the samplers.
 Only how much noise there is they ask the mechanism, where its sampler asks too: a wrong calibration shows on the box.
 """
 
@@ -9,55 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from pkgutil import resolve_name
 from typing import Any
 
 from flint import ctx
 
-from shortlist.audit.black_box import UNKNOWN
 from shortlist.audit.enumeration import TOLERANCE, Proof, alike, neighbours, prove
 from shortlist.certified.curves import PRECISION
 from shortlist.certified.law import Law, Point, RealLaw
-from shortlist.mechanisms import (
-    CanonicalLimitedDomain,
-    CanonicalTopK,
-    ExponentialWithGap,
-    GuardedTopK,
-    GumbelTopKValues,
-    HybridSparseVector,
-    HybridTopK,
-    JointTopK,
-    LargeGap,
-    LimitedDomainTopK,
-    MeasuredTopK,
-    Mechanism,
-    NoisyMax,
-    OneshotTopK,
-    SparseVector,
-    StableTopK,
-    TopKWithGaps,
-)
-from shortlist.mechanisms.canonical import certified as canonical
-from shortlist.mechanisms.canonical_limited import certified as canonical_limited
+from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.contract import Budget
-from shortlist.mechanisms.exponential_gap import certified as exponential_gap
-from shortlist.mechanisms.gaps import certified as gaps
-from shortlist.mechanisms.guarded import certified as guarded
-from shortlist.mechanisms.gumbel_values import certified as gumbel_values
-from shortlist.mechanisms.hybrids import certified as hybrids
-from shortlist.mechanisms.joint import certified as joint
-from shortlist.mechanisms.large_gap import certified as large_gap
-from shortlist.mechanisms.limited_domain import certified as limited_domain
-from shortlist.mechanisms.noisy_max import certified as noisy_max
-from shortlist.mechanisms.oneshot import certified as oneshot
-from shortlist.mechanisms.pate import certified as pate
-from shortlist.mechanisms.sparse_vector import certified as sparse_vector
-from shortlist.mechanisms.stable import certified as stable
-from shortlist.pate import MultiLabelPATE
+from shortlist.mechanisms.entries import audited
+from shortlist.mechanisms.entry import Audited
+from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import Guarantee
 from shortlist.scores import Scores
 
 AnyLaw = Law | RealLaw
-Maker = Callable[[Any, Scores], AnyLaw]
 
 
 def law_of(mechanism: Mechanism, scores: Scores) -> AnyLaw:
@@ -68,11 +36,22 @@ def law_of(mechanism: Mechanism, scores: Scores) -> AnyLaw:
     ValueError
         where none is known.
     """
-    for kind, maker in MAKERS.items():
-        if isinstance(mechanism, kind):
-            with ctx.workprec(PRECISION):
-                return maker(mechanism, scores)
-    raise ValueError(f"no certified law is known for {type(mechanism).__name__}; use sl.audit, which only draws")
+    found: AnyLaw = _certified(mechanism, scores)
+    return found
+
+
+def _certified(subject: object, question: object) -> Any:
+    """The law that the entry of its kind names, as balls."""
+    law = resolve_name(_how(subject).law)
+    with ctx.workprec(PRECISION):
+        return law(subject, question)
+
+
+def _how(subject: object) -> Audited:
+    how = audited(subject)
+    if how is None:
+        raise ValueError(f"no certified law is known for {type(subject).__name__}; use sl.audit, which only draws")
+    return how
 
 
 def prove_mechanism(
@@ -98,13 +77,14 @@ def prove_mechanism(
         return law_of(mechanism, Scores(list(x), monotone=monotone, public=public))
 
     promised = mechanism.charge if claim is None else claim
-    if isinstance(mechanism, UNKNOWN):
+    how = _how(mechanism)
+    if how.inputs == "histograms":
         monotone = True
         same = partial(alike, exchangeable=True, shift_invariant=False)
         proof = prove(_remembered(law, False, False), histograms(d, top), promised, alike=same)
     else:
-        free, shift = mechanism.exchangeable, _shift_invariant(mechanism)
-        remembered = _remembered(law, shift, isinstance(mechanism, GuardedTopK))
+        free, shift = mechanism.exchangeable, not how.sees_level
+        remembered = _remembered(law, shift, how.relabelled)
         same = partial(alike, exchangeable=free, shift_invariant=shift)
         proof = prove(remembered, neighbours(d, top, monotone=monotone, everywhere=not free), promised, alike=same)
     return _within_budget(proof, mechanism.guarantee) if claim is None else proof
@@ -117,21 +97,17 @@ def _within_budget(proof: Proof, budget: Guarantee) -> Proof:
     return replace(proof, violation=f"{proof.claim} does not fit the budget {budget}")
 
 
-def prove_pate(crowd: MultiLabelPATE, *, labels: int = 3, teachers: int = 5, claim: Guarantee | None = None) -> Proof:
+def prove_pate(
+    crowd: PATE | MultiLabelPATE, *, labels: int = 3, teachers: int = 5, claim: Guarantee | None = None
+) -> Proof:
     """Enumerate one query on all counts of so many teachers' votes, one teacher's votes replaced."""
 
     def law(counts: Point) -> Law:
-        with ctx.workprec(PRECISION):
-            return pate.law(crowd, counts)
+        found: Law = _certified(crowd, counts)
+        return found
 
     same = partial(alike, exchangeable=True, shift_invariant=False)
     return prove(law, ballots(labels, teachers), crowd.query if claim is None else claim, alike=same)
-
-
-def _shift_invariant(mechanism: Mechanism) -> bool:
-    """Index-only mechanisms and gaps do not see a common shift; thresholds and values do."""
-    seeing = LargeGap | SparseVector | HybridTopK | HybridSparseVector | MeasuredTopK | GumbelTopKValues
-    return not isinstance(mechanism, seeing)
 
 
 def _remembered(law: Callable[[Point], AnyLaw], shift: bool, relabel: bool) -> Callable[[Point], AnyLaw]:
@@ -167,23 +143,3 @@ def ballots(labels: int, teachers: int) -> Iterator[tuple[Point, Point]]:
     for x, y in neighbours(labels, teachers):
         if min(y) >= 0 and max(y) <= teachers:
             yield x, y
-
-
-MAKERS: dict[type[Mechanism], Maker] = {
-    NoisyMax: noisy_max.law,
-    OneshotTopK: oneshot.law,
-    CanonicalTopK: canonical.law,
-    GuardedTopK: guarded.law,
-    JointTopK: joint.law,
-    TopKWithGaps: gaps.law,
-    MeasuredTopK: gaps.measured_law,
-    ExponentialWithGap: exponential_gap.law,
-    GumbelTopKValues: gumbel_values.law,
-    SparseVector: sparse_vector.law,
-    HybridTopK: hybrids.law,
-    HybridSparseVector: hybrids.sparse_vector_law,
-    LargeGap: large_gap.law,
-    StableTopK: stable.law,
-    LimitedDomainTopK: limited_domain.law,
-    CanonicalLimitedDomain: canonical_limited.law,
-}

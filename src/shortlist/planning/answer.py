@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from shortlist.knowledge import FACTS
-from shortlist.planning.goals import GOALS, Goal
+from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.plan_rows import Goal
+from shortlist.planning.goals import GOALS
 from shortlist.planning.rounding import bound_text, chance_text, cost_text
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def _times(ratio: float) -> str:
 
 def _sentence(found: Plan) -> str:
     best = found.best
-    fact = FACTS.get(best.method)
+    fact = METHODS[best.method].fact
     known = "" if fact is None else f" ({fact.sentence})"
     unit = f"{best.budget}, {best.domain} domain"
     if found.target is None:

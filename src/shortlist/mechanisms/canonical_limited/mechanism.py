@@ -26,7 +26,7 @@ from shortlist.sampling.limited_subset_draw import LimitedSets
 from shortlist.scores import Scores
 
 if TYPE_CHECKING:
-    from shortlist.mechanisms.limited_domain.law import Reached
+    from shortlist.mechanisms.canonical_limited.law import Reached
 
 GAMMA = Fraction(17, 20)
 
@@ -158,7 +158,7 @@ class CanonicalLimitedDomain(Mechanism):
         return self._reached(scores, question).recall
 
     def _reached(self, scores: object, question: dict[str, Any]) -> Reached:
-        from shortlist.mechanisms.limited_domain.law import canonical_limited_domain
+        from shortlist.mechanisms.canonical_limited.law import canonical_limited_domain
 
         assert self.limit is not None
         counts, delta = self._studied(scores, question).values, self.guarantee.delta
