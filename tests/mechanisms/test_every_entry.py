@@ -64,8 +64,8 @@ def test_every_name_is_that_of_one_thing():
     assert len(set(labels)) == len(labels)
     rows = [row for entry in ENTRIES for k in (1, 3) for row in entry.planned(k)]
     assert {row.method for row in rows} <= set(METHODS)
-    for row in rows:  # one label for one method and noise, in plans and comparisons
-        assert row.label in labels or row.label.startswith(("canonical, ", "limited ", "stable,", "permute", "expon"))
+    pure = {row.label for entry in ENTRIES for row in entry.planned(3) if "pure" in row.currencies}
+    assert pure == set(labels)  # what is compared is planned, under the same name
 
 
 @every
@@ -82,7 +82,7 @@ def test_its_page_has_a_snippet_and_its_proof(entry):
 
 @every
 def test_its_certified_law_is_there_in_its_folder(entry):
-    place, _, function = entry.audited.law.partition(":")
+    place = entry.audited.law.partition(":")[0]
     assert place == f"{entry.kind.__module__.rpartition('.')[0]}.certified"
     assert callable(resolve_name(entry.audited.law))
 
@@ -141,7 +141,7 @@ def test_it_is_proved_on_a_small_box(name):
 @each
 def test_the_auditor_finds_nothing(name):
     mechanism = MECHANISMS[name]
-    found = sl.audit(mechanism, trials=1_000, seed=1, workers=1, progress=False)
+    found = sl.audit(mechanism, trials=4_000, seed=1, workers=1, progress=False)
     assert not found.violated
 
 
