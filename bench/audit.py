@@ -11,13 +11,12 @@ from typing import Any
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
 from shortlist.audit.black_box import (
-    ONE_BY_ONE,
-    UNKNOWN,
     Target,
     default_pairs,
     default_size,
     single_releases,
     source_of,
+    takes_histograms,
     target_of,
 )
 from shortlist.audit.broken import catch_all
@@ -44,6 +43,7 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
+from shortlist.mechanisms.entries import audited
 from shortlist.pate import PATE, MultiLabelPATE
 
 
@@ -119,7 +119,7 @@ def _label(mechanism: Any) -> str:
 @cache
 def _box(mechanism: Any, monotone: bool) -> str:
     d, top = (6, 1) if isinstance(mechanism, GuardedTopK) else (4, 2) if getattr(mechanism, "k", 1) == 2 else (3, 2)
-    if isinstance(mechanism, (*UNKNOWN, LargeGap, SparseVector, HybridTopK, HybridSparseVector)):
+    if takes_histograms(mechanism) or isinstance(mechanism, LargeGap | SparseVector | HybridTopK | HybridSparseVector):
         d, top = 3, 3  # they see how high the scores are, and the auditor tries threes
     elif isinstance(mechanism, NoisyMax | OneshotTopK):
         top = 3
@@ -169,7 +169,7 @@ def sets() -> Iterator[str]:
     """Mechanisms over sets and sequences under attack by their own draws, confidence 99.9%."""
     yield from (HEAD, RULE)
     for mechanism, monotone in EVERY:
-        if isinstance(mechanism, ONE_BY_ONE):
+        if audited(mechanism).one_by_one:
             yield _row(mechanism, target_of(mechanism, monotone=monotone), SETS, monotone)
 
 
@@ -177,7 +177,7 @@ def long_run() -> Iterator[str]:
     """All other mechanisms under attack by their own draws, many at a time, confidence 99.9%."""
     yield from (HEAD, RULE)
     for mechanism, monotone in EVERY:
-        if not isinstance(mechanism, ONE_BY_ONE):
+        if not audited(mechanism).one_by_one:
             yield _row(mechanism, target_of(mechanism, monotone=monotone), MANY, monotone)
     crowd, classes = MultiLabelPATE(rho=0.5, delta=0.1, queries=1), PATE(rho=0.125, delta=1e-6, queries=1, classes=2)
     yield _query("MultiLabelPATE", crowd, 0.1, BALLOTS, prove_pate(crowd, labels=2))

@@ -13,6 +13,8 @@ from shortlist import PureDP, Scores
 from shortlist.choose import METHODS
 from shortlist.privacy import ZCDP, ApproxDP
 
+KNOWN = [name for name, method in METHODS.items() if method.domain == "known"]
+
 mpl.use("Agg")
 PARTIES = {"oak": 4000, "elm": 100, "ash": 3000, "fir": 50}
 
@@ -47,7 +49,7 @@ def test_an_order_is_released_when_asked_for(scores):
     assert release.as_set().items == ["ash", "oak"]
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name != "gumbel-values"])
+@pytest.mark.parametrize("method", [name for name in KNOWN if name != "gumbel-values"])
 def test_every_method_is_found_by_its_name(scores, method):
     release = sl.top_k(scores, k=1, epsilon=1.0, method=method)
     assert release.items == ["oak"]

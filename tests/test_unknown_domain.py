@@ -6,11 +6,16 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
+from shortlist.choose import METHODS, planned
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK, StableTopK
-from shortlist.unknown_domain import UNKNOWN, automatic
 
 COUNTS = {f"movie {i}": 20_000 // (i + 1) for i in range(300)}
 BUDGET = ApproxDP(1.0, 1e-6)
+
+
+def automatic(k, budget, ordered, limit, method="auto"):
+    """(the mechanism, why) for candidates that are not public."""
+    return planned(k, public=False, budget=budget, ordered=ordered, limit=limit, method=method)[:2]
 
 
 @pytest.fixture
@@ -69,7 +74,7 @@ def test_no_k_lets_the_gaps_decide():
 
 
 def test_methods_by_name(scores):
-    for method in UNKNOWN:
+    for method in (name for name, method in METHODS.items() if method.domain == "unknown"):
         release = sl.top_k(scores, k=5, epsilon=2.0, delta=1e-6, method=method)
         assert len(release.items) == 5
         assert release.why == "named by the caller"

@@ -5,89 +5,23 @@ The rule looks at public facts alone: k, the budget, and whether an order is wan
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Unpack
 
 from shortlist._reading import checked_flag
-from shortlist.knowledge import cited
-from shortlist.mechanisms import (
-    CanonicalTopK,
-    GuardedTopK,
-    GumbelTopKValues,
-    JointTopK,
-    MeasuredTopK,
-    Mechanism,
-    NoisyMax,
-    OneshotTopK,
-    TopKWithGaps,
-)
+from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.checks import checked_budget, checked_k
+from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.entry import Method, Request
 from shortlist.mechanisms.unknown_domain import checked_delta_budget
-from shortlist.privacy import Guarantee, Ledger, PureDP
+from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import ScoreWords, as_scores
-from shortlist.unknown_domain import UNKNOWN, automatic, has_delta
 
-WHY = {
-    "permute-and-flip": "for one winner and a pure budget it never errs more than the exponential mechanism",
-    "exponential": "for one winner and a budget that is not pure, bounded range makes Gumbel noise the cheapest",
-    "oneshot-exponential": "for a list and a pure budget, it needs the least epsilon of the one-shot kinds",
-    "oneshot-gumbel": "for a list and a budget that is not pure, bounded range makes Gumbel noise the cheapest",
-    "guarded": "for a set and a pure budget: canonical top-k, which needs the least epsilon, guarded from collapse",
-    "canonical": "for a set and a budget that is not pure, canonical top-k with Gumbel noise needs the least",
-    "gumbel-values": "values under an (epsilon, delta) budget: the items come free with Gumbel values",
-    "gaps": "gaps come free with a list under a pure budget, and sharpen what is measured afterwards",
-}
-
-
-def _oneshot(noise: str) -> Callable[[int, Guarantee], Mechanism]:
-    return lambda k, budget: OneshotTopK(k=k, budget=budget, noise=noise)
-
-
-def _noisy_max(noise: str) -> Callable[[int, Guarantee], Mechanism]:
-    def build(k: int, budget: Guarantee) -> Mechanism:
-        if k != 1:
-            raise ValueError('this method selects one winner; for several write method="oneshot-exponential"')
-        return NoisyMax(budget=budget, noise=noise)
-
-    return build
-
-
-METHODS: dict[str, Callable[[int, Guarantee], Mechanism]] = {
-    "permute-and-flip": _noisy_max("exponential"),
-    "exponential": _noisy_max("gumbel"),
-    "oneshot-gumbel": _oneshot("gumbel"),
-    "peeling": _oneshot("gumbel"),
-    "oneshot-exponential": _oneshot("exponential"),
-    "oneshot-laplace": _oneshot("laplace"),
-    "oneshot-logistic": _oneshot("logistic"),
-    "oneshot-half-logistic": _oneshot("half-logistic"),
-    "canonical": lambda k, budget: CanonicalTopK(k=k, budget=budget),
-    "guarded": lambda k, budget: GuardedTopK(k=k, budget=budget),
-    "joint": lambda k, budget: JointTopK(k=k, budget=budget),
-    "gumbel-values": lambda k, budget: GumbelTopKValues(k=k, budget=budget),  # type: ignore[arg-type]
-    "gaps": lambda k, budget: TopKWithGaps(k=k, budget=budget),
-}
-WITH_VALUES: dict[str, Callable[[int, Guarantee], Mechanism]] = {
-    "gumbel-values": METHODS["gumbel-values"],
-    "gaps": lambda k, budget: MeasuredTopK(k=k, budget=budget),
-}
-
-
-def _automatic(k: int, budget: Guarantee, ordered: bool, values: bool, gaps: bool) -> str:
-    """The public rule."""
-    if gaps or (values and isinstance(budget, PureDP)):
-        return "gaps"
-    if values:
-        return "gumbel-values"
-    pure = isinstance(budget, PureDP)
-    if k == 1:
-        return "permute-and-flip" if pure else "exponential"
-    if ordered:
-        return "oneshot-exponential" if pure else "oneshot-gumbel"
-    return "guarded" if pure else "canonical"
+LARGE_DELTA = 1e-3
 
 
 def select(
@@ -252,30 +186,53 @@ def planned(
     number = None if k is None else checked_k(k)
     paid = checked_budget(epsilon, budget) if delta is None else checked_delta_budget(epsilon, delta, budget)
     ordered, values, gaps = checked_flag("ordered", ordered), checked_flag("values", values), checked_flag("gaps", gaps)
-    if not isinstance(method, str) or method not in ("auto", *METHODS, *UNKNOWN):
-        known = ", ".join(map(repr, [*METHODS, *UNKNOWN]))
-        raise ValueError(f"method={method!r} is not known; write one of 'auto', {known}")
-    named = method != "auto"
-    if method in UNKNOWN or (not named and (number is None or not public) and has_delta(paid)):
-        if values or gaps:
-            raise ValueError("values and gaps need a public list of candidates and a fixed k: leave them out")
-        mechanism, why = automatic(number, paid, ordered, limit, method if named else None)
-        return mechanism, why, ordered
-    if number is None:
+    if not isinstance(method, str) or method not in ("auto", *METHODS):
+        raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
+    request = Request(number, paid, ordered, values, gaps, public, limit)
+    named = None if method == "auto" else METHODS[method]
+    if (named is None and not request.listed) or (named is not None and named.domain == "unknown"):
+        _check_unlisted(request, named)
+    else:
+        _check_listed(request, named)
+    chosen = by_rule(request) if named is None else named
+    return chosen.build(request), "" if named else chosen.reason(request), ordered or values or chosen.gaps
+
+
+@lru_cache
+def by_rule(request: Request) -> Method:
+    """The method that the public rule takes: the one whose own rule holds."""
+    return next(method for method in METHODS.values() if method.when(request))
+
+
+def _check_unlisted(request: Request, named: Method | None) -> None:
+    """Where the candidates, or how many of them, come from the data."""
+    if request.values or request.gaps:
+        raise ValueError("values and gaps need a public list of candidates and a fixed k: leave them out")
+    delta = getattr(request.budget, "delta", 0.0)
+    if delta > LARGE_DELTA:
+        warnings.warn(
+            f"delta={delta:g} lets one person's own item out with that chance; "
+            "write a delta well below one over the number of people",
+            stacklevel=4,
+        )
+    if request.ordered and named is not None and not named.ordered:
+        raise ValueError(f'method={named.name!r} releases sets; for an order write method="limited-domain"')
+    if request.ordered and named is None and request.k is None:
+        raise ValueError("k=None releases a set: leave ordered= out, or give k=10")
+
+
+def _check_listed(request: Request, named: Method | None) -> None:
+    """Where the candidates are a public list."""
+    if request.k is None:
         raise ValueError("k=None lets the data choose k, which needs a delta: write delta=1e-6, or a number for k")
-    if limit is not None:
+    if request.limit is not None:
         raise ValueError(
             "limit is for candidates that are not public: leave it out, or name a mechanism that takes it, "
             'delta=1e-6, method="limited-domain"'
         )
-    chosen = method if named else _automatic(number, paid, ordered, values, gaps)
-    mechanism, why = _built(chosen, number, paid, values, gaps), f"{WHY.get(chosen, '')}{cited(chosen)}"
-    return mechanism, why, ordered or values or chosen == "gaps"
-
-
-def _built(chosen: str, k: int, paid: Guarantee, values: bool, gaps: bool) -> Mechanism:
-    if values and chosen not in WITH_VALUES:
-        raise ValueError(f'method={chosen!r} releases no values; write method="auto", "gumbel-values" or "gaps"')
-    if gaps and chosen != "gaps":
-        raise ValueError(f'method={chosen!r} releases no gaps; write method="auto" or "gaps"')
-    return (WITH_VALUES if values else METHODS)[chosen](k, paid)
+    if named is None:
+        return
+    for what, wanted, can in (("values", request.values, named.values), ("gaps", request.gaps, named.gaps)):
+        if wanted and not can:
+            able = " or ".join(f'"{method.name}"' for method in METHODS.values() if getattr(method, what))
+            raise ValueError(f'method={named.name!r} releases no {what}; write method="auto" or {able}')

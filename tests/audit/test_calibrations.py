@@ -7,8 +7,9 @@ import pytest
 from flint import arb
 
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.audit.enumeration import Law, epsilons_of, neighbours, prove
+from shortlist.audit.enumeration import epsilons_of, neighbours, prove
 from shortlist.audit.prove import law_of, prove_mechanism, prove_pate
+from shortlist.certified.law import Law
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,

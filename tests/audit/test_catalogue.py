@@ -10,7 +10,8 @@ import pytest
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
 from shortlist.audit.broken import CATALOGUE, accounting, catch, sets, thresholds
-from shortlist.audit.enumeration import Law, prove
+from shortlist.audit.enumeration import prove
+from shortlist.certified.law import Law
 from shortlist.certified.races import ordered_law
 from shortlist.privacy import ZCDP
 from tests.audit import outsiders

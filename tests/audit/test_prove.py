@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP, mechanisms
-from shortlist.audit.prove import MAKERS, law_of, prove_mechanism, prove_pate
+from shortlist.audit.prove import law_of, prove_mechanism, prove_pate
 from shortlist.exact.noise_distributions import KINDS
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
@@ -29,7 +29,8 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
-from shortlist.pate import MultiLabelPATE
+from shortlist.mechanisms.entries import ENTRIES
+from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.scores import Scores
 from shortlist.testing import seeded
 from tests.support import assert_law, full_size, sized
@@ -215,7 +216,8 @@ def test_gumbel_values(k, d, top, monotone):
 
 def test_every_mechanism_has_a_law_and_nothing_else_has():
     concrete = [getattr(mechanisms, name) for name in mechanisms.__all__ if name != "Mechanism"]
-    assert [one for one in concrete if one not in MAKERS] == []
+    kinds = [entry.kind for entry in ENTRIES]
+    assert [one for one in concrete if one not in kinds] == []
     with pytest.raises(ValueError, match="no certified law is known for object"):
         law_of(object(), Scores([1, 2]))
 
@@ -228,6 +230,15 @@ def test_gaussian_noisy_max():
 def test_a_query_of_teachers_under_replacement():
     proof = prove_pate(MultiLabelPATE(rho=0.5, delta=0.01, queries=1), labels=3, teachers=3)
     assert proof.holds, proof.violation
+
+
+def test_a_query_for_one_class_under_replacement():
+    crowd = PATE(rho=0.125, delta=1e-6, queries=1, classes=3)
+    proof = prove_pate(crowd, labels=3, teachers=3)
+    assert proof.holds, proof.violation
+    assert proof.least_log_ratio > 0.5
+    half = replace(crowd.query, epsilon=crowd.query.epsilon / 2)
+    assert not prove_pate(crowd, labels=3, teachers=3, claim=half).holds
 
 
 def test_a_query_of_teachers_tested_as_if_they_came_and_went_is_caught():

@@ -227,9 +227,9 @@ _TABLES = [
 ]  # fmt: skip
 
 _PLANNING = [
-    _planted("planning/candidates_for_plan.py", "GAMMA = 0.85", "GAMMA = 0.80",
+    _planted("mechanisms/canonical_limited/entry.py", "2 * k, float(GAMMA))", "2 * k, 0.80)",
              "planning/test_candidates_for_plan.py", "a plan for another mechanism than the one that runs"),
-    _planted("planning/candidates_for_plan.py", 'return delta if self.one_pair and currency == "approx" else delta / 2',
+    _planted("mechanisms/plan_rows.py", 'return delta if self.one_pair and currency == "approx" else delta / 2',
              "return delta", "planning/test_candidates_for_plan.py", "a plan spends delta on the bar and on the conversion"),
     _planted("planning/candidates_for_plan.py", "rho = contestant.rounds * (p / contestant.rounds) ** 2 / 8 * SLACK",
              "rho = (p / contestant.rounds) ** 2 / 8 * SLACK",
@@ -296,7 +296,7 @@ _REST = [
              "mechanisms/pate/test_mechanism.py mechanisms/pate/test_certified.py", "a teacher's changed vote is taken for one that came or went"),
     _planted("choose.py", "    if release.ordered and not keeps_order:\n", "    if keeps_order:\n",
              "test_choose.py", "an order that nobody asked for is released"),
-    _planted("unknown_domain.py", "if 2 * mine <= other:", "if 2 * mine > other:",
+    _planted("mechanisms/unknown_domain_rule.py", "return 2 * mine <= other", "return 2 * mine > other",
              "test_choose.py test_unknown_domain.py", "the worse of two mechanisms is the default"),
 ]  # fmt: skip
 

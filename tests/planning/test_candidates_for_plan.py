@@ -6,7 +6,8 @@ import pytest
 
 import shortlist as sl
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK, StableTopK
-from shortlist.planning.limited_domain_search import least_epsilon_of_a_list, rates
+from shortlist.mechanisms.limited_domain.entry import rates
+from shortlist.planning.limited_domain_search import least_epsilon_of_a_list
 from shortlist.planning.shapes import shaped
 
 BUILT = {

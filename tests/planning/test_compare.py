@@ -10,9 +10,10 @@ import shortlist as sl
 from shortlist import Scores
 from shortlist.exact.lower_bound import least_epsilon, most_success
 from shortlist.mechanisms import JointTopK, NoisyMax, OneshotTopK
-from shortlist.planning.compare import CONTESTANTS
+from shortlist.mechanisms.entries import ENTRIES
 
 mpl.use("Agg")
+CONTESTANTS = [curve.label for entry in ENTRIES for curve in entry.compared]
 SCORES = Scores([9.0, 9.0, 3.0, 3.0, 3.0, 2.0], monotone=True)
 
 

@@ -9,8 +9,8 @@ import pytest
 import shortlist as sl
 from shortlist.audit.prove import law_of
 from shortlist.exact.collapse import collapse_point
-from shortlist.knowledge import FACTS
 from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, LimitedDomainTopK, OneshotTopK, StableTopK
+from shortlist.mechanisms.entries import METHODS
 from shortlist.mechanisms.limited_domain.law import BarredRace
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.planning.shapes import shaped
@@ -304,5 +304,5 @@ def test_what_is_known_beforehand_is_what_the_page_says(pytestconfig):
         "guarded": ("1.29",),
     }.items():
         for figure in figures:
-            assert figure in FACTS[method].sentence
+            assert figure in METHODS[method].fact.sentence
             assert figure in page

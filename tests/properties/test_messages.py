@@ -24,6 +24,8 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 
+KNOWN = [name for name, method in METHODS.items() if method.domain == "known"]
+
 FEW = settings(max_examples=30)
 numbers = st.lists(st.integers(7_310_000, 7_319_999), min_size=2, max_size=6, unique=True)
 wrong = st.one_of(
@@ -131,7 +133,7 @@ def test_mechanisms_that_refuse_do_not_tell_why_in_numbers(values, mechanism, pu
 
 
 @FEW
-@given(numbers, st.sampled_from(sorted(METHODS)))
+@given(numbers, st.sampled_from(sorted(KNOWN)))
 def test_a_budget_that_is_exceeded_tells_of_the_budget_alone(values, method):
     for budget, asked in ((PureDP(0.1), PureDP(1.0)), (ZCDP(0.001), ZCDP(0.5))):
         with TemporaryDirectory() as folder, Ledger(f"{folder}/budget.db", budget=budget) as ledger:

@@ -21,6 +21,8 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 
+KNOWN = [name for name, method in METHODS.items() if method.domain == "known"]
+
 FEW = settings(max_examples=25)
 whole = st.lists(st.integers(-50, 50), min_size=3, max_size=7)
 epsilons = st.sampled_from([0.1, 0.5, 1.0, 3.0])
@@ -135,7 +137,7 @@ def test_large_floats_lose_nothing(a, b, c, seed):
 
 
 @FEW
-@given(whole, st.sampled_from(sorted(METHODS)), st.integers(1, 3), flags, seeds)
+@given(whole, st.sampled_from(sorted(KNOWN)), st.integers(1, 3), flags, seeds)
 def test_every_method_releases_k_distinct_candidates_and_its_own_guarantee(x, method, k, ordered, seed):
     assume(k < len(x))
     try:

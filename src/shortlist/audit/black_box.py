@@ -11,30 +11,14 @@ from typing import Any
 import numpy as np
 
 from shortlist.audit.encoding import Sample, label_number, read_each, read_many
-from shortlist.audit.enumeration import Point, neighbours
+from shortlist.audit.enumeration import neighbours
 from shortlist.audit.fingerprints import fingerprint
-from shortlist.mechanisms import (
-    CanonicalLimitedDomain,
-    CanonicalTopK,
-    GuardedTopK,
-    HybridSparseVector,
-    HybridTopK,
-    JointTopK,
-    LargeGap,
-    LimitedDomainTopK,
-    Mechanism,
-    SparseVector,
-    StableTopK,
-)
+from shortlist.certified.law import Point
+from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.contract import Draws
+from shortlist.mechanisms.entries import audited
 from shortlist.sampling.entropy import SECURE, Seeded, Source
 from shortlist.scores import Scores
-
-UNKNOWN = (StableTopK, LimitedDomainTopK, CanonicalLimitedDomain)
-"""For counts of labels that come from the data: their inputs are histograms, and neighbours one more user."""
-
-ONE_BY_ONE = (CanonicalTopK, GuardedTopK, JointTopK, CanonicalLimitedDomain)
-"""Their draws take tens of microseconds, one after the other: smaller jobs."""
 
 LAST = np.iinfo(np.int64).max
 
@@ -72,11 +56,17 @@ def target_of(subject: object, *, monotone: bool = False) -> Target:
     raise TypeError("audit a mechanism, such as NoisyMax(epsilon=1.0), or a function from scores to an output")
 
 
+def takes_histograms(subject: object) -> bool:
+    """Whether it is for counts of labels that come from the data: neighbours are one more user."""
+    how = audited(subject)
+    return how is not None and how.inputs == "histograms"
+
+
 def scores_of(mechanism: Mechanism, x: Point | Scores, monotone: bool) -> Scores:
     """The scores at this point of a box; for unknown domains the labels that are there, and nothing of the others."""
     if isinstance(x, Scores):
         return x
-    if isinstance(mechanism, UNKNOWN):
+    if takes_histograms(mechanism):
         return Scores({f"label {i}": count for i, count in enumerate(x) if count}, monotone=True, public=False)
     return Scores(list(x), monotone=monotone)
 
@@ -90,15 +80,17 @@ def _mechanism(mechanism: Mechanism, monotone: bool) -> Target:
     if _where(mechanism, "_draw") < _where(mechanism, "release_many"):
         return single_releases(mechanism, monotone=monotone)
 
+    how = audited(mechanism)
+
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
         scores = scores_of(mechanism, x, monotone)
         found = mechanism.release_many(scores, draws=draws, rng=source_of(seed))
         found = found if isinstance(found, Draws) else Draws(found.reshape(draws, -1))
-        if not scores.public and not isinstance(mechanism, LargeGap):  # whose numbers are ranks
+        if not scores.public and not (how and how.ranks):
             found = _labelled(found, scores, mechanism.ordered)
         return read_many(found, draws)
 
-    batch = 20_000 if isinstance(mechanism, ONE_BY_ONE) else 250_000
+    batch = 20_000 if how and how.one_by_one else 250_000
     return Target(repr(mechanism), draw, batch, True, True)
 
 
@@ -148,20 +140,19 @@ def _function(function: Callable[..., Any]) -> Target:
 
 def default_size(subject: object) -> int:
     """How many scores to try: enough for k winners and two losers, or for a guard to exist."""
-    k = getattr(subject, "k", None)
-    if isinstance(subject, GuardedTopK):
-        return 2 * subject.k
+    k, how = getattr(subject, "k", None), audited(subject)
+    if how is not None and how.size is not None:
+        return how.size(subject)
     return max(3, (k or 1) + 2) if isinstance(k, int) else 3
 
 
 def default_pairs(subject: object, d: int, *, monotone: bool = False) -> Iterator[tuple[Point, Point]]:
     """Neighbours to try, the most telling first: few special ones, then all those of a small box."""
-    if isinstance(subject, UNKNOWN):
+    if takes_histograms(subject):
         yield from _histograms(d)
         return
-    level = (
-        getattr(subject, "threshold", 0) if isinstance(subject, SparseVector | HybridTopK | HybridSparseVector) else 0
-    )
+    how = audited(subject)
+    level = getattr(subject, "threshold", 0) if how and how.at_threshold else 0
     box = neighbours(d, 2, monotone=monotone, everywhere=not getattr(subject, "exchangeable", True))
     seen = set()
     for x, y in chain(_special(d, monotone), box if d <= 4 else ()):

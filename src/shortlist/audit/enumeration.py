@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.accounting import accountant
+from shortlist.certified.law import Law, Point, RealLaw, rounded, rounded_up
 from shortlist.privacy import BoundedRange, Guarantee
 
-if TYPE_CHECKING:
-    from flint import arb
-
-Point = tuple[Any, ...]
 Way = Literal["add", "remove", "replace"]
 TOLERANCE = 1e-12
 """Balls are turned into floats outwards; a claim that is reached exactly is reached to within this."""
@@ -28,30 +25,6 @@ LARGEST = 700.0
 """Here only what is impossible on one side is left. Beyond, where e^epsilon is no float, sticks are those at it."""
 ORDERS = (1.5, 2.0, 4.0, 16.0, 64.0)
 """The Renyi orders at which claims other than pure ones are checked."""
-
-
-@dataclass(frozen=True, slots=True)
-class Law:
-    """The certified law of one release: a ball for every outcome.
-
-    `density`: outcomes have real parts, and the balls are densities at some of them, so only their ratios mean
-    something. `costs`: what each outcome is said to cost, where that depends on the outcome (Definition 22).
-    """
-
-    chances: Mapping[Any, arb]
-    density: bool = False
-    costs: Mapping[Any, float] | None = None
-
-
-class RealLaw(Protocol):
-    """A law over outcomes with real parts whose log ratios have no bound: its divergences from its like are certified.
-
-    Both are rounded up. The moment is that of the Renyi divergence, ln(moment) / (order - 1).
-    """
-
-    def stick(self, other: Self, epsilon: float) -> float: ...
-
-    def moment(self, other: Self, order: float) -> float: ...
 
 
 def moves(d: int, *ways: Way, step: int = 1) -> list[tuple[int, ...]]:
@@ -177,31 +150,12 @@ class _Bounds:
 
 def _bounds(law: Law) -> _Bounds:
     outcomes = tuple(law.chances)
-    low = np.array([_rounded(law.chances[one].lower(), -1) for one in outcomes])
+    low = np.array([rounded(law.chances[one].lower(), -1) for one in outcomes])
     high = np.array([rounded_up(law.chances[one]) for one in outcomes])
     if not (np.all(low <= high) and np.all(np.isfinite(high))):
         raise ArithmeticError("a probability could not be enclosed: more precision is needed")
     costs = None if law.costs is None else np.array([law.costs[one] for one in outcomes])
     return _Bounds(outcomes, np.maximum(low, 0.0), np.maximum(high, 0.0), costs, law.density)
-
-
-def rounded_up(ball: arb) -> float:
-    """A float no smaller than anything in the ball.
-
-    Raises
-    ------
-    ArithmeticError
-        where the ball holds no number: what is not known must not pass for small.
-    """
-    if ball.is_nan():
-        raise ArithmeticError("a number could not be enclosed: more precision is needed")
-    return _rounded(ball.upper(), +1)
-
-
-def _rounded(value: arb, way: int) -> float:
-    if value.is_zero():
-        return 0.0  # what is impossible is known to be so
-    return math.nextafter(float(value), way * math.inf)
 
 
 class _Tally:

@@ -6,62 +6,34 @@ import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 
-from shortlist.choose import METHODS
-from shortlist.mechanisms import (
-    CanonicalLimitedDomain,
-    ExponentialWithGap,
-    HybridSparseVector,
-    HybridTopK,
-    LargeGap,
-    LimitedDomainTopK,
-    MeasuredTopK,
-    Mechanism,
-    NoisyMax,
-    SparseVector,
-    StableTopK,
-)
+from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.checks import Budget
-from shortlist.privacy import Guarantee
-
-Maker = Callable[[int, Guarantee], Mechanism]
-
-THRESHOLD = 0
-OTHERS: dict[str, Maker] = {
-    "noisy-max-laplace": lambda k, budget: NoisyMax(budget=budget, noise="laplace"),
-    "noisy-max-logistic": lambda k, budget: NoisyMax(budget=budget, noise="logistic"),
-    "noisy-max-half-logistic": lambda k, budget: NoisyMax(budget=budget, noise="half-logistic"),
-    "exponential-with-gap": lambda k, budget: ExponentialWithGap(budget=budget),
-    "measured": lambda k, budget: MeasuredTopK(k=k, budget=budget),
-    "sparse-vector": lambda k, budget: SparseVector(threshold=THRESHOLD, k=k, budget=budget),
-    "sparse-vector-laplace": lambda k, budget: SparseVector(threshold=THRESHOLD, k=k, budget=budget, noise="laplace"),
-    "sparse-vector-geometric": lambda k, budget: SparseVector(
-        threshold=THRESHOLD, k=k, budget=budget, noise="geometric"
-    ),
-    "adaptive-sparse-vector": lambda k, budget: SparseVector(threshold=THRESHOLD, k=k, budget=budget, adaptive=True),
-    "hybrid-top-k": lambda k, budget: HybridTopK(threshold=THRESHOLD, k=k, budget=budget),
-    "noisy-max-gaussian": lambda k, budget: NoisyMax(budget=budget, noise="gaussian"),
-    "large-gap": lambda k, budget: LargeGap(budget=budget),
-    "stable": lambda k, budget: StableTopK(k=k, budget=budget),
-    "limited-domain": lambda k, budget: LimitedDomainTopK(k=k, budget=budget, limit=k + 1),
-    "limited-domain-exponential": lambda k, budget: LimitedDomainTopK(
-        k=k, budget=budget, limit=k + 1, noise="exponential"
-    ),
-    "canonical-limited-domain": lambda k, budget: CanonicalLimitedDomain(k=k, budget=budget),
-    "hybrid-sparse-vector": lambda k, budget: HybridSparseVector(threshold=THRESHOLD, k=k, budget=budget),
-}
+from shortlist.mechanisms.entries import ENTRIES
+from shortlist.mechanisms.entry import Entry, Request
 
 
 def names() -> list[str]:
     """All that `shortlist audit` knows by name."""
-    return sorted({*METHODS, *OTHERS})
+    return sorted(_makers())
 
 
-def mechanism_named(name: str, k: int, budget: Budget) -> Mechanism:
-    """The mechanism of that name, or an error that lists the names."""
-    makers = {**METHODS, **OTHERS}
+def mechanism_named(name: str, k: int | None, budget: Budget) -> Mechanism:
+    """The mechanism of that name, or an error that lists the names; k=None is the one that is audited by default."""
+    makers = _makers()
     if name not in makers:
         raise ValueError(f"{name!r} is not known; write one of {', '.join(names())}, or FILE.py:FUNCTION")
-    return makers[name](k, budget)
+    entry, build = makers[name]
+    return build(entry.audited.k if k is None else k, budget)
+
+
+def _makers() -> dict[str, tuple[Entry, Callable[[int, Budget], Mechanism]]]:
+    """The methods of `top_k`, and the names for audits alone, which win."""
+
+    def built(build: Callable[[Request], Mechanism]) -> Callable[[int, Budget], Mechanism]:
+        return lambda k, budget: build(Request(k, budget))
+
+    methods = {one.name: (entry, built(one.build)) for entry in ENTRIES for one in entry.methods}
+    return methods | {one.name: (entry, one.build) for entry in ENTRIES for one in entry.audited.names}
 
 
 def function_in(place: str) -> Callable[..., object]:

@@ -12,7 +12,8 @@ from shortlist.audit.attack import Found
 from shortlist.audit.black_box import default_size
 from shortlist.audit.broken import catch_all
 from shortlist.audit.names import function_in, mechanism_named, names
-from shortlist.audit.prove import MAKERS, prove_mechanism
+from shortlist.audit.prove import prove_mechanism
+from shortlist.mechanisms.entries import audited
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 
 MOST_OUTCOMES = 3
@@ -66,14 +67,13 @@ def audit(
 def _subject(name: str, k: int | None, claim: PureDP | ApproxDP) -> Any:
     if ":" in name:
         return function_in(name)
-    return mechanism_named(name, k if k is not None else 3 if name == "guarded" else 1, claim)
+    return mechanism_named(name, k, claim)
 
 
 def _proof(mechanism: Any, monotone: bool) -> Any:
     """The box, where a certified law is known and small."""
     k = getattr(mechanism, "k", 1)
-    known: bool = isinstance(mechanism, tuple(MAKERS))
-    if not known or k > MOST_OUTCOMES:
+    if audited(mechanism) is None or k > MOST_OUTCOMES:
         return None
     return prove_mechanism(mechanism, d=min(default_size(mechanism), 6), top=1, monotone=monotone)
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from shortlist._reading import installed_frame
 from shortlist._text import text_table
-from shortlist.knowledge import FACTS
+from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.plan_rows import Goal
 from shortlist.pages.plan_plot import plot_plan
 from shortlist.pages.rounding import bound_text, chance_text, cost_text
-from shortlist.planning.goals import GOALS, Goal
+from shortlist.planning.goals import GOALS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -159,7 +160,7 @@ def _times(ratio: float) -> str:
 
 def _sentence(found: Plan) -> str:
     best = found.best
-    fact = FACTS.get(best.method)
+    fact = METHODS[best.method].fact
     known = "" if fact is None else f" ({fact.sentence})"
     unit = f"{best.budget}, {best.domain} domain"
     if found.target is None:

@@ -8,43 +8,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from shortlist._reading import installed_frame
 from shortlist._text import text_table
 from shortlist.exact.lower_bound import most_success
-from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
 from shortlist.mechanisms.checks import check_studied, checked_k
+from shortlist.mechanisms.entries import ENTRIES
+from shortlist.mechanisms.plan_rows import Studied
 from shortlist.pages.plots import plot_comparison
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import Scores, ScoreWords, as_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from shortlist.exact.quality import Quality
-
-
-class Studied(Protocol):
-    """A mechanism whose success on given scores is a computation."""
-
-    @property
-    def name(self) -> str: ...
-
-    def success_probability(self, scores: object) -> float: ...
-
-    def quality(self, scores: object) -> Quality: ...
-
-
-CONTESTANTS: dict[str, Callable[[int, float], Studied]] = {
-    "one-shot, exponential": lambda k, epsilon: OneshotTopK(k=k, epsilon=epsilon, noise="exponential"),
-    "one-shot, Gumbel": lambda k, epsilon: OneshotTopK(k=k, epsilon=epsilon, noise="gumbel"),
-    "one-shot, Laplace": lambda k, epsilon: OneshotTopK(k=k, epsilon=epsilon, noise="laplace"),
-    "joint": lambda k, epsilon: JointTopK(k=k, epsilon=epsilon),
-    "canonical": lambda k, epsilon: CanonicalTopK(k=k, epsilon=epsilon),
-    "guarded": lambda k, epsilon: GuardedTopK(k=k, epsilon=epsilon),
-}
-"""Every mechanism that releases k items under a pure budget, by the name of its curve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +121,8 @@ def compare(scores: object, k: int, *, epsilon: float | Iterable[float], **quest
     grid = [PureDP(one).epsilon for one in (epsilon if isinstance(epsilon, Iterable) else [epsilon])]
     if not grid:
         raise ValueError("epsilon must be a number or a list of numbers, for example epsilon=[0.1, 0.3, 1.0]")
-    rows = [_row(name, build(number, one), one, asked) for name, build in CONTESTANTS.items() for one in sorted(grid)]
+    curves = [curve for entry in ENTRIES for curve in entry.compared]
+    rows = [_row(curve.label, curve.build(number, one), one, asked) for curve in curves for one in sorted(grid)]
     return Comparison(number, tuple(rows), _limit(asked, number, sorted(grid)))
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from shortlist.mechanisms import LimitedDomainTopK
+from shortlist.mechanisms.limited_domain.entry import rates
+from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
 from shortlist.planning.search import least_epsilon_reaching
-from shortlist.privacy import ApproxDP, BoundedRange, ThinnedRange
+from shortlist.privacy import ApproxDP, BoundedRange
 
 Race = Callable[[float, float], float]
 """(e of a round, delta of the bar) -> how far the list gets."""
@@ -20,13 +21,6 @@ SLACK = 1 + 1e-6
 """On every converted cost: calibration finds e from below, to one part in 10^9, and lists leave a little to spare."""
 
 TRIES = 6
-
-
-def rates(k: int, epsilon: float, delta: float) -> tuple[float, float]:
-    """(e of a round, delta of the bar) as the mechanism calibrates them for ApproxDP(epsilon, delta)."""
-    paid = _of(k, epsilon, delta).charge
-    assert isinstance(paid, ThinnedRange)
-    return paid.epsilon, paid.delta
 
 
 def _of(k: int, epsilon: float, delta: float) -> LimitedDomainTopK:

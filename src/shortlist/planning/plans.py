@@ -17,17 +17,10 @@ from shortlist.exact.collapse import collapse_point
 from shortlist.exact.lower_bound import least_epsilon
 from shortlist.mechanisms.canonical.mechanism import default_gamma
 from shortlist.mechanisms.checks import check_studied, checked_k
+from shortlist.mechanisms.plan_rows import CURRENCIES, DOMAINS, Currency, Goal, Planned
 from shortlist.planning.answer import MOST, Plan, PlanRow
-from shortlist.planning.candidates_for_plan import (
-    CURRENCIES,
-    DOMAINS,
-    Contestant,
-    Currency,
-    affordable,
-    contestants,
-    cost,
-)
-from shortlist.planning.goals import Goal, checked_goal
+from shortlist.planning.candidates_for_plan import affordable, contestants, cost
+from shortlist.planning.goals import checked_goal
 from shortlist.planning.limited_domain_search import least_epsilon_of_a_list
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.planning.shapes import shaped
@@ -134,18 +127,18 @@ class Trail:
         self._bound = bound or 0.1
         self._last: dict[tuple[str, bool], float] = {}
 
-    def start(self, one: Contestant) -> tuple[float, float]:
+    def start(self, one: Planned) -> tuple[float, float]:
         """(a pure epsilon to begin with, how far in ln epsilon to the next)."""
         last = self._last.get((one.domain, one.ordered))
         return (self._bound * (10.0 if one.ordered else 1.3), 0.7) if last is None else (last, 0.15)
 
-    def found(self, one: Contestant, p: float) -> None:
+    def found(self, one: Planned, p: float) -> None:
         if 0 < p <= MOST:
             self._last[one.domain, one.ordered] = p
 
 
 def _rows(
-    one: Contestant,
+    one: Planned,
     scores: Scores,
     goal: Goal,
     target: float | None,

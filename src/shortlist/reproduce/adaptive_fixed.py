@@ -8,10 +8,11 @@ import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.mechanisms import LimitedDomainTopK, OneshotTopK, StableTopK
-from shortlist.mechanisms.limited_domain.law import BarredRace, canonical_limited_domain
+from shortlist.mechanisms.canonical_limited.law import canonical_limited_domain
+from shortlist.mechanisms.canonical_limited.mechanism import GAMMA
+from shortlist.mechanisms.limited_domain.law import BarredRace
+from shortlist.mechanisms.plan_rows import recall_of
 from shortlist.pages.plots import INK, PALETTE
-from shortlist.planning.candidates_for_plan import GAMMA
-from shortlist.planning.goals import recall_of
 from shortlist.privacy import ApproxDP, ThinnedRange
 from shortlist.reproduce.data import zipf
 from shortlist.reproduce.experiment import ADAPTIVE, Columns, Experiment, Line, Result, Setting, verdict
@@ -39,7 +40,7 @@ def recalls(values: Indices, k: int, epsilon: float, setting: Setting) -> dict[s
     budget = ApproxDP(epsilon, DELTA)
     scores = Scores(values, monotone=True)
     return {
-        CANONICAL: canonical_limited_domain(values, k, epsilon, DELTA, 2 * k, GAMMA).recall,
+        CANONICAL: canonical_limited_domain(values, k, epsilon, DELTA, 2 * k, float(GAMMA)).recall,
         LISTS: list_recall(values, k, budget),
         STABLE: _simulated(values, k, budget, setting),
         PUBLIC: recall_of(OneshotTopK(k=k, budget=budget, noise="gumbel"), scores),

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist.mechanisms import OneshotTopK, StableTopK
-from shortlist.mechanisms.limited_domain.law import canonical_limited_domain
+from shortlist.mechanisms.canonical_limited.law import canonical_limited_domain
+from shortlist.mechanisms.canonical_limited.mechanism import GAMMA
+from shortlist.mechanisms.plan_rows import recall_of
 from shortlist.pages.plots import PALETTE
-from shortlist.planning.candidates_for_plan import GAMMA
-from shortlist.planning.goals import recall_of
 from shortlist.privacy import ApproxDP
 from shortlist.reproduce.adaptive_fixed import CANONICAL, COLOURS, LISTS, PUBLIC, list_recall
 from shortlist.reproduce.experiment import ADAPTIVE, Columns, Experiment, Line, Result, Setting, verdict
@@ -37,7 +37,7 @@ def run(setting: Setting) -> Result:
         stable = float(np.count_nonzero(right) / (k * len(right)))
         for mechanism, recall in {
             ADAPTIVE_K: stable,
-            CANONICAL: canonical_limited_domain(values, k, EPSILON, DELTA, 2 * k, GAMMA).recall,
+            CANONICAL: canonical_limited_domain(values, k, EPSILON, DELTA, 2 * k, float(GAMMA)).recall,
             LISTS: list_recall(values, k, budget),
             PUBLIC: recall_of(OneshotTopK(k=k, budget=budget, noise="gumbel"), scores),
         }.items():

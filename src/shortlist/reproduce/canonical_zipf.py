@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist.exact.lower_bound import least_epsilon
-from shortlist.planning.goals import recall_of
+from shortlist.mechanisms.plan_rows import recall_of
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.reproduce.contest import (
     BOUND,

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
+from shortlist.mechanisms import CanonicalTopK
+from shortlist.mechanisms.entries import ENTRIES
+from shortlist.mechanisms.plan_rows import Studied
 from shortlist.pages.plots import INK, PALETTE
-from shortlist.planning.compare import Studied
 
-PEELING, ONE_SHOT, JOINT = "peeling, Gumbel", "one-shot, exponential", "joint"
-PAPER, OURS, GUARDED, BOUND = "canonical, paper's loss", "canonical, gap-aware", "guarded (default)", "lower bound"
+CURVES = {curve.label: curve.build for entry in ENTRIES for curve in entry.compared}
+
+PEELING, ONE_SHOT, JOINT, GUARDED = "one-shot, Gumbel", "one-shot, exponential", "joint", "guarded"
+PAPER, OURS, BOUND = "canonical, paper's loss", "canonical, gap-aware", "lower bound"
 
 ENTRANTS: dict[str, Callable[[int, float], Studied]] = {
-    PEELING: lambda k, epsilon: OneshotTopK(k=k, epsilon=epsilon, noise="gumbel"),
-    ONE_SHOT: lambda k, epsilon: OneshotTopK(k=k, epsilon=epsilon, noise="exponential"),
-    JOINT: lambda k, epsilon: JointTopK(k=k, epsilon=epsilon),
+    PEELING: CURVES[PEELING],
+    ONE_SHOT: CURVES[ONE_SHOT],
+    JOINT: CURVES[JOINT],
     PAPER: lambda k, epsilon: CanonicalTopK(k=k, epsilon=epsilon, noise="gumbel", loss="paper"),
-    OURS: lambda k, epsilon: CanonicalTopK(k=k, epsilon=epsilon),
-    GUARDED: lambda k, epsilon: GuardedTopK(k=k, epsilon=epsilon),
+    OURS: CURVES["canonical"],
+    GUARDED: CURVES[GUARDED],
 }
 """The paper's own entrants (peeling, joint, canonical) and ours."""
 

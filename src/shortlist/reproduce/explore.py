@@ -18,8 +18,8 @@ import numpy as np
 from shortlist._arrays import Indices
 from shortlist.exact.lower_bound import most_success
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
+from shortlist.mechanisms.plan_rows import Studied
 from shortlist.pages.theme import asset, asset_path
-from shortlist.planning.compare import Studied
 from shortlist.scores import Scores
 
 TABLES = "reproduce/explore.json"

@@ -7,8 +7,8 @@ import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.audit.prove import prove_mechanism
-from shortlist.audit.values import Clocks
 from shortlist.mechanisms import GumbelTopKValues
+from shortlist.mechanisms.gumbel_values.certified import Clocks
 from shortlist.privacy import GumbelDP
 from shortlist.scores import Scores
 from tests.support import full_size, sized

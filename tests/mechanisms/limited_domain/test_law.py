@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from shortlist.exact.unknown_domain_thresholds import canonical_offset
-from shortlist.mechanisms.limited_domain.law import BarredRace, canonical_limited_domain
+from shortlist.mechanisms.canonical_limited.law import canonical_limited_domain
+from shortlist.mechanisms.limited_domain.law import BarredRace
 from shortlist.testing import seeded
 
 COUNTS = np.array([7, 5, 4, 3, 3, 1])

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from shortlist import PureDP
-from shortlist.audit.enumeration import Law, alike, neighbours, prove
+from shortlist.audit.enumeration import alike, neighbours, prove
 from shortlist.certified.curves import custom
+from shortlist.certified.law import Law
 from shortlist.certified.races import choice_law, gap_density, guarded_choice, ordered_law, set_law
 from shortlist.exact.noise_distributions import KINDS
 from shortlist.exact.piecewise_noise import piecewise_noise

@@ -11,8 +11,9 @@ from shortlist.audit import audit
 from shortlist.audit.black_box import target_of
 from shortlist.audit.broken import accounting, selection, sets, thresholds
 from shortlist.audit.broken.entry import Broken
-from shortlist.audit.enumeration import Law, Point, prove
+from shortlist.audit.enumeration import prove
 from shortlist.certified.curves import PRECISION
+from shortlist.certified.law import Law, Point
 
 CATALOGUE: tuple[Broken, ...] = (*thresholds.ENTRIES, *selection.ENTRIES, *sets.ENTRIES, *accounting.ENTRIES)
 CONFIDENCE = 0.999_999

@@ -8,8 +8,8 @@ from itertools import product
 from flint import arb, fmpz
 
 from shortlist.audit.broken.entry import Broken
-from shortlist.audit.enumeration import Law, Point
 from shortlist.certified.curves import power, rational
+from shortlist.certified.law import Law, Point
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from shortlist.audit.broken.entry import Broken
-from shortlist.audit.enumeration import Law, Point
 from shortlist.certified.curves import custom
+from shortlist.certified.law import Law, Point
 from shortlist.certified.races import ordered_law, set_law
 from shortlist.privacy import ZCDP, ApproxDP
 

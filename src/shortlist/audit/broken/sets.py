@@ -10,8 +10,8 @@ from math import ceil
 from flint import arb
 
 from shortlist.audit.broken.entry import Broken
-from shortlist.audit.enumeration import Law, Point
 from shortlist.certified.curves import power, rational
+from shortlist.certified.law import Law, Point
 from shortlist.certified.races import choice_law
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 

@@ -4,8 +4,8 @@
   const tables = JSON.parse(document.getElementById("tables").textContent);
   const { epsilon, k: sizes, gamma: gammas, shapes, factorials } = tables;
   const LABELS = [
-    ["canonical", "canonical, your γ", "--c0"], ["guarded", "guarded (default)", "--ink"],
-    ["one-shot", "one-shot, exponential", "--c5"], ["peeling", "peeling, Gumbel", "--c1"],
+    ["canonical", "canonical, your γ", "--c0"], ["guarded", "guarded", "--ink"],
+    ["one-shot", "one-shot, exponential", "--c5"], ["peeling", "one-shot, Gumbel", "--c1"],
     ["bound", "nothing can do better", "--mute"],
   ];
   const byId = (name) => document.getElementById(name);

@@ -29,14 +29,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import permutations
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from flint import arb, arb_series, ctx
 
-from shortlist.audit.enumeration import rounded_up
 from shortlist.certified.curves import PRECISION, power, rational
-from shortlist.mechanisms import GumbelTopKValues
-from shortlist.scores import Scores
+from shortlist.certified.law import rounded_up
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.gumbel_values.mechanism import GumbelTopKValues
+    from shortlist.scores import Scores
 
 Pairs = tuple[tuple[Fraction, Fraction], ...]
 """(x_i / scale, y_i / scale) of clocks."""
@@ -67,7 +69,7 @@ class Clocks:
         return tuple(sorted((x - top, y - top) for x, y in zip(self.exponents, other.exponents, strict=True)))
 
 
-def gumbel_values(mechanism: GumbelTopKValues, scores: Scores) -> Clocks:
+def law(mechanism: GumbelTopKValues, scores: Scores) -> Clocks:
     """The clocks of these scores under the mechanism's own noise."""
     scale = mechanism.scale(scores)
     return Clocks(tuple(Fraction(value) / scale for value in scores.values.tolist()), mechanism.k)

@@ -8,16 +8,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product as cartesian
+from typing import TYPE_CHECKING
 
 from flint import arb, fmpq
 
-from shortlist.audit.enumeration import Law
 from shortlist.certified.curves import NAMED, Curve, density, power, product, rational, survival
-from shortlist.mechanisms.sparse_vector.stream import Branch, Rules
+from shortlist.certified.law import Law, noise_name
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.sparse_vector.mechanism import SparseVector
+    from shortlist.mechanisms.sparse_vector.stream import Branch, Rules
+    from shortlist.scores import Scores
 
 BELOW = "below"
 Outcome = str | tuple[str, float]
 Number = int | float | Fraction
+
+
+def law(mechanism: SparseVector, scores: Scores) -> Law:
+    return transcript_law(mechanism.rules, scores.values.tolist())
 
 
 def transcript(rules: Rules, questions: Sequence[Number], outcomes: Sequence[Outcome]) -> arb:
@@ -30,7 +39,7 @@ def transcript(rules: Rules, questions: Sequence[Number], outcomes: Sequence[Out
 
 def _noise(rules: Rules, scale: fmpq, at: fmpq) -> Curve:
     """The density of noise of that scale at z - at; with whole numbers its mass."""
-    curve = density(NAMED[rules.noise.name], scale, at)
+    curve = density(NAMED[noise_name(rules.noise)], scale, at)
     return curve.scaled(arb(scale) * (1 - power(-1 / scale))) if rules.whole else curve
 
 
@@ -52,7 +61,7 @@ def _factor(rules: Rules, question: fmpq, outcome: Outcome) -> Curve:
 def _passing(rules: Rules, branch: Branch, question: fmpq) -> Curve:
     test = branch.test
     at = question - rational(test.centre) - rational(test.cut)
-    return survival(NAMED[rules.noise.name], rational(test.scale), at)
+    return survival(NAMED[noise_name(rules.noise)], rational(test.scale), at)
 
 
 def patterns(rules: Rules, length: int) -> Iterator[tuple[tuple[str, ...], Fraction]]:
@@ -64,7 +73,7 @@ def patterns(rules: Rules, length: int) -> Iterator[tuple[tuple[str, ...], Fract
             grown.append(((*before, BELOW), spent))
             for branch in rules.branches:
                 after = ((*before, branch.name), spent + branch.cost)
-                if rules.stops(after[1]):
+                if rules.first + after[1] + rules.each > rules.epsilon:  # no further "above" is paid for
                     yield after
                 else:
                     grown.append(after)

@@ -1,0 +1,159 @@
+"""What the house knows of a mechanism, in one place: its `ENTRY`, in the `entry.py` of its folder.
+
+The rule of `top_k`, comparisons, plans, audits and the tables of the docs are computed from the entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shortlist.mechanisms.checks import Budget
+from shortlist.mechanisms.contract import Mechanism
+from shortlist.mechanisms.plan_rows import Domain, Planned, Studied
+from shortlist.mechanisms.unknown_domain import DeltaBudget
+from shortlist.privacy import PureDP
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is public of a question to `top_k`: all that the choice of a mechanism may look at."""
+
+    k: int | None
+    budget: Budget
+    ordered: bool = False
+    values: bool = False
+    gaps: bool = False
+    public: bool = True
+    """Whether the candidates are a public list."""
+    limit: int | None = None
+
+    @property
+    def pure(self) -> bool:
+        return isinstance(self.budget, PureDP)
+
+    @property
+    def has_delta(self) -> bool:
+        """Whether a name that came from the data may be released at all."""
+        return isinstance(self.budget, DeltaBudget) and self.budget.delta > 0
+
+    @property
+    def listed(self) -> bool:
+        """Whether it is answered from a public list and with a fixed k: the only way there is without a delta."""
+        return not self.has_delta or (self.public and self.k is not None)
+
+    @property
+    def plain(self) -> bool:
+        """Whether names alone are wanted, of a public list."""
+        return self.listed and not self.values and not self.gaps
+
+    @property
+    def size(self) -> int:
+        """k, where one must be given."""
+        if self.k is None:
+            raise ValueError('k=None needs method="stable", which lets the gaps decide; or give k=10')
+        return self.k
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What is known beforehand: one sentence, from an exact law on public data, and the page that has its table."""
+
+    sentence: str
+    page: str
+
+    def __str__(self) -> str:
+        return f"{self.sentence} ({self.page})"
+
+
+def never(request: Request) -> bool:
+    """Of a method that is only chosen by name."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A word for `method=` of `top_k`: what it builds, and by which public rule `"auto"` takes it."""
+
+    name: str
+    build: Callable[[Request], Mechanism]
+    when: Callable[[Request], bool] = never
+    why: str | Callable[[Request], str] = ""
+    """Why the rule took it, as a release says."""
+    fact: Fact | None = None
+    domain: Domain = "known"
+    ordered: bool = True
+    """Whether it can release an order, in an unknown domain."""
+    values: bool = False
+    gaps: bool = False
+    """Whether it can release values, and gaps."""
+
+    def reason(self, request: Request) -> str:
+        """Why the rule took it, with what is known beforehand where that is no computation."""
+        if not isinstance(self.why, str):
+            return self.why(request)
+        return self.why if self.fact is None else f"{self.why}; {self.fact}"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A curve of `compare`: a mechanism of k items by its pure epsilon, for a public list."""
+
+    label: str
+    build: Callable[[int, float], Studied]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name for `shortlist audit` that is no method of `top_k`, or is built otherwise there: by k and the claim."""
+
+    name: str
+    build: Callable[[int, Budget], Mechanism]
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """How a mechanism is proved on a box and attacked by its draws."""
+
+    law: str
+    """Its certified law, as `module:function`: a name, since it is heavy to load and nobody else needs it."""
+    inputs: Literal["scores", "histograms", "votes"] = "scores"
+    """Histograms are counts of labels that come from the data: neighbours are one more user. Votes are of teachers."""
+    sees_level: bool = False
+    """Whether a number that is added to all scores changes its law."""
+    relabelled: bool = False
+    """Whether outcomes are (sorted set, something else), so that one order of the scores is enough for all."""
+    one_by_one: bool = False
+    """Whether its draws take tens of microseconds each, one after the other: then jobs are smaller."""
+    ranks: bool = False
+    """Whether its numbers are ranks and not positions of candidates."""
+    at_threshold: bool = False
+    """Whether scores are to be tried around its threshold."""
+    k: int = 1
+    """The k that is audited if none is said."""
+    size: Callable[[Any], int] | None = None
+    """How many scores to try; None: k winners and two losers."""
+    names: tuple[Named, ...] = ()
+
+
+def no_rows(k: int) -> Sequence[Planned]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A mechanism: what it is in the tables of the docs, and what else there is of it."""
+
+    kind: type
+    page: str
+    """In docs/mechanisms."""
+    summary: str
+    gives: str
+    """What a release carries."""
+    budgets: str
+    audited: Audited
+    methods: tuple[Method, ...] = ()
+    compared: tuple[Compared, ...] = ()
+    planned: Callable[[int], Sequence[Planned]] = no_rows
+    """Its rows in a plan for k items."""

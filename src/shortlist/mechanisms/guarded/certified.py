@@ -1,0 +1,81 @@
+"""The certified law of guarded sets: a race of all sets and the guard, from the definition (Definition 72)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+from flint import arb
+
+from shortlist.certified.curves import power, rational
+from shortlist.certified.law import Law
+from shortlist.certified.races import choice_law, guarded_choice, set_law
+from shortlist.mechanisms.canonical.certified import public_gamma, utilities
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.guarded.mechanism import GuardedTopK
+    from shortlist.scores import Scores
+
+TAU = Fraction(2)
+HALF = Fraction(1, 2)
+
+
+def law(mechanism: GuardedTopK, scores: Scores) -> Law:
+    """(set, the way it went); without a guard it is canonical top-k, and for k > d / 2 the losers are chosen."""
+    x, run = scores.values.tolist(), mechanism._prepared(scores)
+    k, mirrored = min(mechanism.k, len(x) - mechanism.k), 2 * mechanism.k > len(x)
+    if k <= 2 or not any(_is_junk(i, j, k) for i in range(k) for j in range(len(x) - k)):
+        return _without_guard(mechanism, scores)
+    assert run is not None, "there is a guard, whatever the scores are"
+    rate, one_shot = run.guard.ranking.inner + run.guard.ranking.outer, run.scale  # how much noise there is
+    x = [-value for value in x] if mirrored else x
+    u = {y: rate * value for y, value in utilities(x, k, HALF).items()}
+    ranks = sorted(range(len(x)), key=lambda i: (-x[i], i))
+    junk = sum((power(rational(u[y])) for y in u if _is_junk(*_class(y, ranks), k)), start=arb(0))
+    law, left = guarded_choice(list(u.values()), arb(rational(TAU)) + junk.log(), _hazard(k, len(x)))
+    chances: dict[Any, arb] = {(y, "canonical"): p for y, p in zip(u, law, strict=True)}
+    chances |= {(y, "one-shot"): left * p for y, p in set_law(x, k, "exponential", one_shot).items()}
+    if mirrored:
+        chances = {(tuple(i for i in range(len(x)) if i not in y), used): p for (y, used), p in chances.items()}
+    return Law(chances)
+
+
+def _without_guard(mechanism: GuardedTopK, scores: Scores) -> Law:
+    """Canonical top-k with exponential noise at the whole epsilon."""
+    x, k = scores.values.tolist(), mechanism.k
+    if k == len(x):
+        return Law({(tuple(range(k)), "canonical"): arb(1)})
+    u = utilities(x, k, public_gamma(k, len(x)))
+    rate = mechanism._canonical._rate(scores)
+    law = choice_law([rate * value for value in u.values()], "exponential")
+    return Law({(y, "canonical"): p for y, p in zip(u, law, strict=True)})
+
+
+def _hazard(k: int, d: int) -> Fraction:
+    """a = max(1, floor(256 min(1/4, 1.2 / sqrt(ln C(d, k))))) / 256 (Definition 72)."""
+    share = arb(rational(Fraction(6, 5))) / arb(comb(d, k)).log().sqrt()
+    if share >= arb(rational(Fraction(1, 4))):
+        return Fraction(1, 4)
+    whole = (256 * share).floor().unique_fmpz()
+    assert whole is not None, "the hazard of the guard needs more precision"
+    return Fraction(max(1, int(whole)), 256)
+
+
+def _rho(k: int) -> Fraction:
+    return Fraction(2, 5) if k < 32 else HALF if k < 320 else Fraction(3, 5)
+
+
+def _is_junk(i: int, j: int, k: int) -> bool:
+    """Whether sets of class (i, j) expect more than (1 - rho) k wrong members, 1 + i j / (i + j) (Definition 72)."""
+    return i * j > ((1 - _rho(k)) * k - 1) * (i + j)
+
+
+def _class(chosen: tuple[int, ...], ranked: Sequence[int]) -> tuple[int, int]:
+    """(i, j): the first rank missing is k - i, the worst held is k + 1 + j, from 1; (0, 0) for the top k itself."""
+    k, ranks = len(chosen), sorted(ranked.index(i) for i in chosen)
+    if ranks == list(range(k)):
+        return 0, 0
+    missing = next(rank for rank in range(len(ranked)) if rank not in ranks)
+    return k - 1 - missing, ranks[-1] - k

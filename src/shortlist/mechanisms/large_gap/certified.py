@@ -1,0 +1,41 @@
+"""The certified law of the rank with a large gap: ranks in proportion to e^((gap + r) / scale) (Theorem 100)."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from flint import arb
+
+from shortlist.certified.law import Law
+from shortlist.certified.races import choice_law
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.large_gap.mechanism import LargeGap
+    from shortlist.scores import Scores
+
+RANKS = 1000
+"""The last rank without a limit, where the list of candidates is not public."""
+
+
+def law(mechanism: LargeGap, scores: Scores) -> Law:
+    return Law(rank_law(mechanism, scores, mechanism._scale(scores)))
+
+
+def rank_law(mechanism: Any, scores: Scores, scale: Fraction) -> dict[int, arb]:
+    """{rank: chance}, from 1, by the limit and the regularizer of the mechanism; -inf is never chosen."""
+    x = sorted((Fraction(value) for value in scores.values.tolist()), reverse=True)
+    last = mechanism.limit or (len(x) - 1 if scores.public else RANKS)
+    ranked = [*x, *[Fraction(0)] * (last + 1)]
+    added = [_added(mechanism.regularizer, j) for j in range(1, last + 1)]
+    able = [j for j in range(last) if added[j] > -math.inf]
+    exponents = [(ranked[j] - ranked[j + 1] + Fraction(added[j])) / scale for j in able]
+    return dict(zip((j + 1 for j in able), choice_law(exponents, "gumbel"), strict=True))
+
+
+def _added(regularizer: Any, rank: int) -> Any:
+    if regularizer is None:
+        return 0
+    value = regularizer(rank) if callable(regularizer) else regularizer[rank - 1]
+    return value if isinstance(value, Fraction) else float(value)

@@ -1,0 +1,72 @@
+"""Limited-domain top-k in the house: a list of labels that come from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shortlist.mechanisms.entry import Audited, Entry, Fact, Method, Named
+from shortlist.mechanisms.limited_domain.law import BarredRace
+from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
+from shortlist.mechanisms.plan_rows import Goal, Planned, unlisted
+from shortlist.mechanisms.unknown_domain_rule import list_of, list_wanted, why_a_list
+from shortlist.privacy import ApproxDP, ThinnedRange
+from shortlist.scores import Scores
+
+LABEL = "limited domain, Gumbel"
+
+
+def rates(k: int, epsilon: float, delta: float) -> tuple[float, float]:
+    """(e of a round, delta of the bar) as the mechanism calibrates them for ApproxDP(epsilon, delta)."""
+    paid = LimitedDomainTopK(k=k, budget=ApproxDP(epsilon, delta)).charge
+    assert isinstance(paid, ThinnedRange)
+    return paid.epsilon, paid.delta
+
+
+def _rows(k: int) -> Sequence[Planned]:
+    def race(scores: Scores, goal: Goal, e: float, delta: float) -> float:
+        found = BarredRace.of(scores.values, k, e, delta, max(1000, 10 * k))
+        return found.top() if goal == "top" else found.recall()
+
+    def by_rounds(scores: Scores, goal: Goal, p: float, delta: float) -> float:
+        return race(scores, goal, p / k, delta)
+
+    def calibrated(scores: Scores, goal: Goal, epsilon: float, delta: float) -> float:
+        return race(scores, goal, *rates(k, epsilon, delta))
+
+    return (
+        unlisted(LABEL, "limited-domain", by_rounds, ordered=True, rounds=k, currencies=("zcdp",)),
+        unlisted(LABEL, "limited-domain", calibrated, ordered=True, rounds=k, currencies=("approx",), one_pair=True,
+                 race=race),
+    )  # fmt: skip
+
+
+ENTRY = Entry(
+    kind=LimitedDomainTopK,
+    page="limited-domain.md",
+    summary="a list of labels that come from the data, which ends at a noisy bar",
+    gives="at most k items in order, and whether the bar ended them; costs less if fewer",
+    budgets="(ε, δ), zCDP with a δ",
+    methods=(
+        Method(
+            "limited-domain",
+            list_of,
+            when=list_wanted,
+            why=why_a_list,
+            fact=Fact("a list that ends at its bar, and pays for the rounds it used", "docs/planning.md"),
+            domain="unknown",
+        ),
+    ),
+    planned=_rows,
+    audited=Audited(
+        law="shortlist.mechanisms.limited_domain.certified:law",
+        inputs="histograms",
+        sees_level=True,
+        names=(
+            Named("limited-domain", lambda k, budget: LimitedDomainTopK(k=k, budget=budget, limit=k + 1)),
+            Named(
+                "limited-domain-exponential",
+                lambda k, budget: LimitedDomainTopK(k=k, budget=budget, limit=k + 1, noise="exponential"),
+            ),
+        ),
+    ),
+)

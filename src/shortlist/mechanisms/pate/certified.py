@@ -1,0 +1,38 @@
+"""Certified laws of one query to teachers, by the counts of their votes (Theorem 105)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from flint import arb
+
+from shortlist.certified.law import Law
+from shortlist.certified.races import choice_law, ordered_law
+from shortlist.mechanisms.stable.certified import passing
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.pate.mechanism import PATE, MultiLabelPATE
+
+
+def law(pate: MultiLabelPATE, counts: Sequence[int]) -> Law:
+    """The set of labels, or None: a rank by Gumbel noise on the gaps, then the test, for gaps that move by 2."""
+    ranked = [*sorted(counts, reverse=True), 0]
+    rate = 1 / pate._scale
+    gaps = [ranked[j] - ranked[j + 1] for j in range(len(counts))]
+    found: dict[Any, arb] = {None: arb(0)}
+    for j, chance in enumerate(choice_law([rate * gap for gap in gaps], "gumbel")):
+        passed = passing("gaussian", pate._test, gaps[j])
+        found[None] += chance * (1 - passed)
+        if gaps[j]:
+            chosen = tuple(i for i, count in enumerate(counts) if count >= ranked[j])
+            found[chosen] = found.get(chosen, arb(0)) + chance * passed
+    return Law(found)
+
+
+def class_law(pate: PATE, counts: Sequence[int]) -> Law:
+    """The class with the most votes under Gumbel noise of scale 2 / e: a vote that is replaced moves two counts."""
+    whole = pate._mechanism.guarantee.as_pure()
+    assert whole is not None
+    return Law(ordered_law(list(counts), 1, "gumbel", 2 / Fraction(whole.epsilon)))

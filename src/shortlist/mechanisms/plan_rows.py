@@ -1,0 +1,123 @@
+"""A method in a plan: in which currencies it competes, and how far it gets at a pure epsilon p.
+
+Every law here has one parameter, the pure epsilon p it would cost (k rounds of e cost p = k e), so that one search for
+p serves all budgets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+
+from shortlist.scores import Scores
+
+if TYPE_CHECKING:
+    from shortlist.exact.quality import Quality
+
+Currency = Literal["pure", "zcdp", "approx"]
+Domain = Literal["known", "unknown"]
+Goal = Literal["top", "great", "good", "recall"]
+
+CURRENCIES: tuple[Currency, ...] = ("pure", "zcdp", "approx")
+DOMAINS: tuple[Domain, ...] = ("known", "unknown")
+EVERY: tuple[Goal, ...] = ("top", "great", "good", "recall")
+
+Law = Callable[[Scores, Goal, float, float], float]
+"""(scores, goal, p, the delta of its bar or test) -> how far it gets."""
+RaceLaw = Callable[[Scores, Goal, float, float], float]
+"""(scores, goal, e of a round, delta of the bar) -> how far a list gets."""
+
+
+class Studied(Protocol):
+    """A mechanism whose success on given scores is a computation."""
+
+    @property
+    def name(self) -> str: ...
+
+    def success_probability(self, scores: object) -> float: ...
+
+    def quality(self, scores: object) -> Quality: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A method, the currencies in which it competes, and how far it gets at a pure epsilon p."""
+
+    label: str
+    method: str
+    ordered: bool
+    rounds: int
+    currencies: tuple[Currency, ...]
+    domain: Domain
+    goals: tuple[Goal, ...]
+    law: Law
+    qualities: Callable[[Scores, float, float], dict[Goal, float]]
+    """(scores, p, that delta) -> how far it gets towards each of its goals, at once."""
+    one_pair: bool = False
+    """Whether its law takes (epsilon, delta) as they are given: p is epsilon, and nothing is converted here."""
+    race: RaceLaw | None = None
+    """Of a list that splits delta itself, the law of its calibrated parameters: its search calibrates as it goes."""
+
+    def own_delta(self, currency: Currency, delta: float) -> float:
+        """The delta that its law is given: all of it where nothing is converted here, half for its bar elsewhere."""
+        return delta if self.one_pair and currency == "approx" else delta / 2
+
+
+def listed(
+    label: str,
+    method: str,
+    build: Callable[[float], Studied],
+    *,
+    ordered: bool,
+    rounds: int = 1,
+    currencies: tuple[Currency, ...] = CURRENCIES,
+) -> Planned:
+    """A row for a public list of candidates, by the exact laws of the mechanism that `build` makes of p."""
+
+    def law(scores: Scores, goal: Goal, p: float, delta: float) -> float:
+        return reached(goal)(build(p), scores)
+
+    def qualities(scores: Scores, p: float, delta: float) -> dict[Goal, float]:
+        found = build(p).quality(scores)
+        return {"top": found.top, "great": found.great, "good": found.good, "recall": found.recall}
+
+    return Planned(label, method, ordered, rounds, currencies, "known", EVERY, law, qualities)
+
+
+def unlisted(
+    label: str,
+    method: str,
+    law: Law,
+    *,
+    ordered: bool = False,
+    rounds: int = 1,
+    currencies: tuple[Currency, ...],
+    goals: tuple[Goal, ...] = ("top", "recall"),
+    one_pair: bool = False,
+    race: RaceLaw | None = None,
+) -> Planned:
+    """A row for candidates that come from the data, by one law for all its goals."""
+
+    def qualities(scores: Scores, p: float, delta: float) -> dict[Goal, float]:
+        return {goal: law(scores, goal, p, delta) for goal in goals}
+
+    return Planned(label, method, ordered, rounds, currencies, "unknown", goals, law, qualities, one_pair, race)
+
+
+def recall_of(mechanism: Any, scores: Scores) -> float:
+    """The expected share of the true top k: the chances of all that score as much as the k-th, added up."""
+    values, k = scores.values, int(mechanism.k)
+    correct = values >= np.partition(values, len(values) - k)[len(values) - k]
+    return min(1.0, float(mechanism.inclusion_probabilities(scores)[correct].sum()) / k)
+
+
+def reached(goal: Goal) -> Callable[[Any, Scores], float]:
+    """How far a mechanism gets towards the goal on given scores: a chance, or an expected share."""
+    if goal == "top":
+        return lambda mechanism, scores: float(mechanism.success_probability(scores))
+    if goal == "recall":
+        return recall_of
+    return lambda mechanism, scores: float(getattr(mechanism.quality(scores), goal))

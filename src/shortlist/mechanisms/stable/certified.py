@@ -1,0 +1,81 @@
+"""The certified law of stable sets: a rank, its test, and what fills up (Theorem 102, 103, 104)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flint import arb
+
+from shortlist.certified.curves import rational
+from shortlist.certified.law import Law
+from shortlist.mechanisms.canonical import certified as canonical
+from shortlist.mechanisms.canonical_limited import certified as canonical_limited
+from shortlist.mechanisms.large_gap.certified import rank_law
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.stable.mechanism import StableTopK
+    from shortlist.scores import Scores
+
+
+def law(mechanism: StableTopK, scores: Scores) -> Law:
+    """(rank, its set or None): the set is named with the chance that its test passes, which a tie never does.
+
+    Where it is filled up: (rank, whether the test passed, the labels).
+    """
+    counts, test = scores.values.tolist(), mechanism._parts.test
+    if mechanism.k is not None and not mechanism.fill:
+        ranks = {mechanism.k: arb(1)}
+    else:
+        ranks = rank_law(mechanism, scores, mechanism._scale)
+    order = sorted(range(len(counts)), key=lambda i: (-counts[i], i))
+    found: dict[Any, arb] = {}
+    for j, chance in ranks.items():
+        ranked = [*(counts[i] for i in order), *[0] * (j + 1)]
+        passed = passing(str(mechanism.test), test, ranked[j - 1] - ranked[j])
+        ways: dict[tuple[int, ...] | None, arb] = {None: chance * (1 - passed)}
+        if not passed.is_zero():
+            ways[tuple(sorted(order[:j]))] = chance * passed
+        for chosen, share in ways.items():
+            if not mechanism.fill:
+                found[j, chosen] = share
+                continue
+            for labels, part in _filled(mechanism, scores, chosen or ()).items():
+                found[j, chosen is not None, labels] = share * part
+    return Law(found)
+
+
+def _filled(mechanism: StableTopK, scores: Scores, chosen: tuple[int, ...]) -> dict[tuple[int, ...], arb]:
+    """k labels of the stable set, or that set and as many others as make k: canonical rounds."""
+    k, counts = mechanism.k, scores.values.tolist()
+    assert k is not None
+    if len(chosen) == k:
+        return {chosen: arb(1)}
+    inside = len(chosen) > k
+    kept = () if inside else chosen
+    among = list(chosen) if inside else [i for i in range(len(counts)) if i not in chosen]
+    left, size = [counts[i] for i in among], k - len(kept)
+    one_round: Any = mechanism._filling(size, public=scores.public or inside)
+    if scores.public or inside:
+        law = canonical.sets_law(one_round, left, one_round._rate(scores))
+    else:
+        law = canonical_limited.sets_law(one_round, left)
+    return {tuple(sorted((*kept, *(among[i] for i in y)))): part for y, part in law.chances.items()}
+
+
+def passing(name: str, test: Any, gap: int) -> arb:
+    """The chance of passing, from the formulas (Theorem 102, 103): the optimal test by its recursion."""
+    if gap == 0:
+        return arb(0)
+    if name == "gaussian":
+        above = max(gap, test.slack) - test.slack
+        far = (arb(test.z) - arb(rational(test.rate)) * arb(above)) / arb(2).sqrt()
+        return far.erfc() / 2
+    e, delta = arb(rational(test.epsilon)), arb(rational(test.delta))
+    if name == "laplace":
+        need = (1 / (2 * delta)).log() - e * (gap - 1)
+        return (-need).exp() / 2 if need >= 0 else 1 - need.exp() / 2
+    chance = arb(0)
+    for _ in range(gap):
+        steps = (e.exp() * chance + delta, 1 - (-e).exp() * (1 - chance - delta), arb(1))
+        chance = min(steps, key=float)
+    return chance

@@ -1,0 +1,169 @@
+"""What must hold of every mechanism, whichever it is: found by its entry alone."""
+
+import dataclasses
+import pickle
+import re
+from pathlib import Path
+from pkgutil import resolve_name
+
+import numpy as np
+import pytest
+
+import shortlist as sl
+from shortlist import ZCDP, ApproxDP, PureDP, mechanisms, pate
+from shortlist.audit.black_box import Target, source_of, takes_histograms
+from shortlist.audit.encoding import read_many
+from shortlist.audit.names import mechanism_named, names
+from shortlist.audit.prove import prove_mechanism, prove_pate
+from shortlist.mechanisms import Mechanism
+from shortlist.mechanisms.contract import Draws
+from shortlist.mechanisms.entries import ENTRIES, METHODS, audited
+from shortlist.pate import PATE, MultiLabelPATE
+from shortlist.testing import seeded
+
+ROOT = Path(__file__).parents[2]
+COUNTS = [9, 7, 4, 2, 1, 1, 0]
+every = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.kind.__name__)
+
+
+def built(name):
+    """The mechanism of that name, under a pure budget where it takes one."""
+    for budget in (PureDP(1.0), ApproxDP(1.0, 0.05)):
+        try:
+            return mechanism_named(name, None, budget)
+        except (TypeError, ValueError):
+            continue
+    raise AssertionError(f"{name} takes no budget")
+
+
+MECHANISMS = {name: built(name) for name in names()}
+CROWDS = [PATE(rho=0.125, delta=1e-6, queries=1, classes=2), MultiLabelPATE(rho=0.5, delta=0.1, queries=1)]
+each = pytest.mark.parametrize("name", MECHANISMS)
+
+
+def scores_for(mechanism):
+    if takes_histograms(mechanism):
+        return sl.Scores({f"label {i}": n for i, n in enumerate(COUNTS) if n}, monotone=True, public=False)
+    return sl.Scores(COUNTS, monotone=getattr(mechanism, "monotone", True))
+
+
+def test_every_kind_has_one_entry_and_is_built_by_a_name():
+    kinds = [entry.kind for entry in ENTRIES]
+    assert len(set(kinds)) == len(kinds)
+    offered = {getattr(mechanisms, name) for name in mechanisms.__all__} - {Mechanism}
+    assert set(kinds) == offered | {PATE, MultiLabelPATE} == {type(one) for one in [*MECHANISMS.values(), *CROWDS]}
+    assert all(hasattr(pate, kind.__name__) or kind in offered for kind in kinds)
+
+
+def test_every_name_is_that_of_one_thing():
+    said = [method.name for entry in ENTRIES for method in entry.methods]
+    assert len(set(said)) == len(said) == len(METHODS)
+    alone = [one.name for entry in ENTRIES for one in entry.audited.names]
+    assert len(set(alone)) == len(alone)
+    labels = [curve.label for entry in ENTRIES for curve in entry.compared]
+    assert len(set(labels)) == len(labels)
+    rows = [row for entry in ENTRIES for k in (1, 3) for row in entry.planned(k)]
+    assert {row.method for row in rows} <= set(METHODS)
+    pure = {row.label for entry in ENTRIES for row in entry.planned(3) if "pure" in row.currencies}
+    assert pure == set(labels)  # what is compared is planned, under the same name
+
+
+@every
+def test_its_page_has_a_snippet_and_its_proof(entry):
+    path, _, anchor = entry.kind.proof.partition("#")
+    assert path == f"docs/mechanisms/{entry.page}"
+    page = (ROOT / path).read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
+    assert anchor in {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in headings}
+    snippets = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    methods = "|".join([entry.kind.__name__, *(f'"{one.name}"' for one in entry.methods), "values=True"])
+    assert any(re.search(methods, text) for text in snippets)
+
+
+@every
+def test_its_certified_law_is_there_in_its_folder(entry):
+    place = entry.audited.law.partition(":")[0]
+    assert place == f"{entry.kind.__module__.rpartition('.')[0]}.certified"
+    assert callable(resolve_name(entry.audited.law))
+
+
+@every
+def test_its_facts_stand_where_they_are_said_to(entry):
+    for fact in (method.fact for method in entry.methods if method.fact):
+        assert (ROOT / fact.page).is_file()
+
+
+@each
+def test_it_is_a_frozen_value(name):
+    mechanism, other = MECHANISMS[name], built(name)
+    assert mechanism == other
+    assert hash(mechanism) == hash(other)
+    assert pickle.loads(pickle.dumps(mechanism)) == mechanism
+    with pytest.raises((dataclasses.FrozenInstanceError, TypeError)):
+        mechanism.k = 3
+    known = {kind.__name__: kind for kind in (PureDP, ApproxDP, ZCDP, *(entry.kind for entry in ENTRIES))}
+    assert eval(repr(mechanism), {**known, **vars(__import__("fractions"))}) == mechanism
+
+
+@each
+def test_its_charge_fits_its_budget(name):
+    mechanism = MECHANISMS[name]
+    assert mechanism.guarantee.excess(mechanism.charge) <= 1e-12
+
+
+@each
+def test_many_draws_have_the_shape_of_single_ones(name):
+    mechanism, scores = MECHANISMS[name], scores_for(MECHANISMS[name])
+    found = mechanism.release_many(scores, draws=400, rng=seeded(1))
+    rows = found.indices if isinstance(found, Draws) else found.reshape(400, -1)
+    assert len(rows) == 400
+    source = seeded(2)
+    singles = [mechanism.release(scores, rng=source) for _ in range(12)]
+    if audited(mechanism).ranks:
+        assert {one.k for one in singles} <= set(rows[:, 0].tolist())
+        return
+    assert rows.max() < len(COUNTS)
+    sizes = set(np.count_nonzero(rows >= 0, axis=1).tolist())
+    assert {len(one.items or ()) for one in singles} <= sizes
+    assert all(one.ordered == mechanism.ordered for one in singles)
+
+
+@each
+def test_it_is_proved_on_a_small_box(name):
+    mechanism = MECHANISMS[name]
+    how, k = audited(mechanism), getattr(mechanism, "k", None) or 1
+    d = how.size(mechanism) if how.size else k + 1
+    proof = prove_mechanism(mechanism, d=d, top=0 if how.size else 1, monotone=getattr(mechanism, "monotone", True))
+    assert proof.holds, proof.violation
+    assert proof.log_ratio > 0
+
+
+@each
+def test_the_auditor_finds_nothing(name):
+    mechanism = MECHANISMS[name]
+    found = sl.audit(mechanism, trials=4_000, seed=1, workers=1, progress=False)
+    assert not found.violated
+
+
+VOTES = {PATE: [([0, 0, 0], [0, 0, 1])], MultiLabelPATE: [([[1, 0], [1, 0], [0, 0]], [[1, 0], [1, 0], [1, 1]])]}
+
+
+@pytest.mark.parametrize("crowd", CROWDS, ids=repr)
+def test_a_query_to_teachers_is_proved_and_attacked(crowd):
+    proof = prove_pate(crowd, labels=2, teachers=3)
+    assert proof.holds, proof.violation
+    assert proof.log_ratio > 0
+
+    def draw(votes, draws, seed):
+        return read_many(crowd.label_many(votes, draws=draws, rng=source_of(seed)), draws)
+
+    target = Target(repr(crowd), draw, 1_000, False, True)
+    claim = crowd.query.as_approx(0.1)
+    assert not sl.audit(target, claim=claim, trials=2_000, pairs=VOTES[type(crowd)], seed=1, workers=1).violated
+
+
+def test_the_tables_of_the_docs_are_those_of_the_entries():
+    from bench.mechanisms import PAGES, written
+
+    for page in PAGES:
+        assert written(page) == page.read_text(), "write it again with: python -m bench.mechanisms"

@@ -1,0 +1,58 @@
+"""The public rule: for all that is public of a question, exactly one method takes it."""
+
+from itertools import product
+
+import pytest
+
+from shortlist import ZCDP, ApproxDP, PureDP
+from shortlist.choose import by_rule, planned
+from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.entry import Request
+
+BUDGETS = (PureDP(1.0), ZCDP(0.1), ZCDP(0.1, 1e-6), ApproxDP(1.0, 1e-6), ApproxDP(1.0, 0.0), ApproxDP(1.0, 0.6))
+FLAGS = (False, True)
+NUMBERS = (None, 1, 2, 3, 4, 50, 5000)
+
+
+def fits(request):
+    """What `planned` lets through to the rule."""
+    if request.listed:
+        return request.k is not None and request.limit is None
+    return not (request.values or request.gaps or (request.k is None and request.ordered))
+
+
+GRID = [
+    request
+    for k, budget, ordered, values, gaps, public, limit in product(
+        NUMBERS, BUDGETS, FLAGS, FLAGS, FLAGS, FLAGS, (None, 6000)
+    )
+    if fits(request := Request(k, budget, ordered, values, gaps, public, limit))
+]
+
+
+def test_exactly_one_rule_holds_for_every_question():
+    taken = set()
+    for request in GRID:
+        found = [name for name, method in METHODS.items() if method.when(request)]
+        assert len(found) == 1, (request, found)
+        assert by_rule(request).name == found[0]
+        taken.update(found)
+    assert taken == set(METHODS) - {
+        "peeling", "oneshot-laplace", "oneshot-logistic", "oneshot-half-logistic", "joint"
+    }  # fmt: skip
+
+
+def test_a_named_method_is_built_as_the_rule_would_build_it():
+    for k, ordered in ((1, True), (4, False), (4, True)):
+        chosen, why, _ = planned(k, public=True, epsilon=1.0, ordered=ordered)
+        name = by_rule(Request(k, PureDP(1.0), ordered)).name
+        named, reason, _ = planned(k, public=True, epsilon=1.0, ordered=ordered, method=name)
+        assert chosen == named
+        assert why
+        assert reason == ""
+
+
+def test_the_rule_says_who_can_give_what_is_missing():
+    for what, able in (("values", '"gumbel-values" or "gaps"'), ("gaps", '"gaps"')):
+        with pytest.raises(ValueError, match=f"releases no {what}.* or {able}"):
+            planned(2, public=True, epsilon=1.0, method="joint", **{what: True})

@@ -1,0 +1,128 @@
+"""Certified laws share nothing with the exact laws and the samplers but the stated parameters of a mechanism.
+
+The graph is that of the import statements, whatever stands under `if TYPE_CHECKING` left out: those are never run. The
+packages above a module (`shortlist`, `shortlist.mechanisms`) are loaded with it, but nothing of them is used by it.
+"""
+
+import ast
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from shortlist.audit.prove import law_of
+from shortlist.mechanisms import CanonicalTopK, GuardedTopK, LargeGap
+from shortlist.mechanisms.canonical import mechanism as canonical
+from shortlist.mechanisms.guarded import mechanism as guarded
+from shortlist.mechanisms.large_gap import mechanism as large_gap
+from shortlist.scores import Scores
+
+SOURCE = Path(__file__).parents[1] / "src"
+FORBIDDEN = ("shortlist.exact", "shortlist.sampling", "shortlist.noise")
+PARTS = ("law", "sampler", "mechanism", "contract", "stream", "gaussian", "unknown_domain")
+"""Modules of `mechanisms/` that draw, describe, or know the exact laws."""
+
+
+def file_of(module):
+    path = SOURCE.joinpath(*module.split("."))
+    return next((one for one in (path.with_suffix(".py"), path / "__init__.py") if one.is_file()), None)
+
+
+def statements(tree):
+    """All that may run, in functions too: not what is for type checkers alone."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from (one for part in node.orelse for one in (part, *statements(part)))
+            continue
+        yield node
+        yield from statements(node)
+
+
+def imported(text):
+    """The modules of ours that a module imports."""
+    for node in statements(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name.startswith("shortlist"))
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports name the whole path"
+            if (node.module or "").startswith("shortlist"):
+                for name in node.names:
+                    deeper = f"{node.module}.{name.name}"
+                    yield deeper if file_of(deeper) else node.module
+
+
+def reached(modules):
+    """These modules and all that they import, directly or not, each with who imports it first."""
+    found, waiting = dict.fromkeys(modules), list(modules)
+    while waiting:
+        here = waiting.pop()
+        for module in imported(file_of(here).read_text()):
+            if module not in found:
+                found[module] = here
+                waiting.append(module)
+    return found
+
+
+def trespasses(modules):
+    def forbidden(module):
+        inside = module.startswith("shortlist.mechanisms.") and module.rpartition(".")[2] in PARTS
+        return inside or any(module == one or module.startswith(f"{one}.") for one in FORBIDDEN)
+
+    return {module: by for module, by in reached(modules).items() if forbidden(module)}
+
+
+def certified():
+    folders = sorted((SOURCE / "shortlist" / "mechanisms").glob("*/certified.py"))
+    ours = [f"shortlist.mechanisms.{path.parent.name}.certified" for path in folders]
+    return [*ours, *(f"shortlist.certified.{path.stem}" for path in (SOURCE / "shortlist/certified").glob("[a-z]*.py"))]
+
+
+@pytest.mark.parametrize("module", certified())
+def test_a_certified_law_stands_alone(module):
+    assert trespasses([module]) == {}
+
+
+def test_every_folder_of_a_mechanism_has_one():
+    for folder in (SOURCE / "shortlist" / "mechanisms").iterdir():
+        assert not (folder / "mechanism.py").is_file() or (folder / "certified.py").is_file(), folder.name
+
+
+def test_it_would_be_seen_however_far_away_and_in_functions_too():
+    assert trespasses(["shortlist.mechanisms.joint.mechanism"])
+    assert "shortlist.exact.ranked_subsets" in trespasses(["shortlist.audit.prove"])
+    source = "def late():\n    from shortlist.exact import quality\nif TYPE_CHECKING:\n    import shortlist.scores\n"
+    assert list(imported(source)) == ["shortlist.exact.quality"]
+
+
+def sure(mechanism, scores):
+    """P[the true top k], by the certified law."""
+    best = tuple(range(mechanism.k))
+    chances = law_of(mechanism, scores).chances.items()
+    return sum(float(chance) for one, chance in chances if one == best or one[0] == best)
+
+
+X = Scores([9, 8, 7, 5, 3, 1, 0])
+WRONG = {
+    "the hazard of the guard": (GuardedTopK(k=3, epsilon=1.0), guarded, "share_of", lambda k, d: Fraction(1, 8)),
+    "what is junk": (GuardedTopK(k=3, epsilon=1.0), guarded, "rho_of", lambda k: Fraction(1, 2)),
+    "tau": (GuardedTopK(k=3, epsilon=1.0), guarded, "TAU", Fraction(1)),
+    "the public gamma": (CanonicalTopK(k=2, epsilon=1.0), canonical, "default_gamma", lambda k, d: Fraction(4, 5)),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_mistake_in_the_exact_code_is_not_repeated(case, monkeypatch):
+    mechanism, module, name, wrong = WRONG[case]
+    assert sure(mechanism, X) == pytest.approx(mechanism.success_probability(X), abs=1e-8)
+    monkeypatch.setattr(module, name, wrong)
+    assert abs(sure(mechanism, X) - mechanism.success_probability(X)) > 1e-5
+
+
+def test_the_ranks_of_a_large_gap_are_counted_and_weighed_anew(monkeypatch):
+    mechanism = LargeGap(epsilon=1.0, regularizer=[0.5, -0.25, 1])
+    before = law_of(mechanism, X).chances
+    monkeypatch.setattr(large_gap, "offsets", lambda regularizer, limit: [Fraction(0)] * limit)
+    monkeypatch.setattr(large_gap, "last_rank", lambda scores, limit: 2)
+    after = law_of(mechanism, X).chances
+    assert {rank: float(chance) for rank, chance in after.items()} == {n: float(p) for n, p in before.items()}
+    assert list(after) == [1, 2, 3]
