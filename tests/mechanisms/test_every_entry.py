@@ -167,3 +167,12 @@ def test_the_tables_of_the_docs_are_those_of_the_entries():
 
     for page in PAGES:
         assert written(page) == page.read_text(), "write it again with: python -m bench.mechanisms"
+
+
+def test_a_mechanism_that_is_made_of_ours_is_audited_like_it():
+    class Mine(mechanisms.StableTopK):
+        pass
+
+    assert takes_histograms(Mine(k=1, epsilon=1.0, delta=0.05))
+    assert prove_mechanism(Mine(k=1, epsilon=1.0, delta=0.05), d=2, top=1).holds
+    assert audited(object()) is None
