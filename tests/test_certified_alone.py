@@ -19,7 +19,7 @@ from shortlist.scores import Scores
 
 SOURCE = Path(__file__).parents[1] / "src"
 FORBIDDEN = ("shortlist.exact", "shortlist.sampling", "shortlist.noise")
-PARTS = ("law", "sampler", "mechanism", "contract", "stream", "gaussian", "unknown_domain")
+PARTS = ("law", "sampler", "mechanism", "contract", "checks", "stream", "gaussian", "unknown_domain")
 """Modules of `mechanisms/` that draw, describe, or know the exact laws."""
 
 
