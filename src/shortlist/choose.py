@@ -15,7 +15,7 @@ from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.checks import checked_budget, checked_k
 from shortlist.mechanisms.entries import METHODS
 from shortlist.mechanisms.entry import Method, Request
-from shortlist.mechanisms.unknown_domain import checked_delta_budget
+from shortlist.mechanisms.unknown_domain import checked_delta_budget, checked_limit
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
@@ -188,20 +188,20 @@ def planned(
     ordered, values, gaps = checked_flag("ordered", ordered), checked_flag("values", values), checked_flag("gaps", gaps)
     if not isinstance(method, str) or method not in ("auto", *METHODS):
         raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
-    request = Request(number, paid, ordered, values, gaps, public, limit)
+    rows = None if limit is None else checked_limit(limit, 1)
+    request = Request(number, paid, ordered, values, gaps, public, rows)
     named = None if method == "auto" else METHODS[method]
-    if (named is None and not request.listed) or (named is not None and named.domain == "unknown"):
-        _check_unlisted(request, named)
-    else:
-        _check_listed(request, named)
-    chosen = by_rule(request) if named is None else named
-    return chosen.build(request), "" if named else chosen.reason(request), ordered or values or chosen.gaps
+    chosen, why = by_rule(request) if named is None else (named, "")
+    check = _check_unlisted if chosen.domain == "unknown" else _check_listed
+    check(request, named)
+    return chosen.build(request), why, ordered or values or chosen.gaps
 
 
 @lru_cache
-def by_rule(request: Request) -> Method:
-    """The method that the public rule takes: the one whose own rule holds."""
-    return next(method for method in METHODS.values() if method.when(request))
+def by_rule(request: Request) -> tuple[Method, str]:
+    """(the method whose own public rule holds, why): the same for the same public facts, so it is remembered."""
+    method = next(method for method in METHODS.values() if method.when(request))
+    return method, method.reason(request)
 
 
 def _check_unlisted(request: Request, named: Method | None) -> None:

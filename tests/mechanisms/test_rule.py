@@ -1,5 +1,6 @@
 """The public rule: for all that is public of a question, exactly one method takes it."""
 
+import warnings
 from itertools import product
 
 import pytest
@@ -35,17 +36,29 @@ def test_exactly_one_rule_holds_for_every_question():
     for request in GRID:
         found = [name for name, method in METHODS.items() if method.when(request)]
         assert len(found) == 1, (request, found)
-        assert by_rule(request).name == found[0]
+        assert by_rule(request)[0].name == found[0]
         taken.update(found)
     assert taken == set(METHODS) - {
         "peeling", "oneshot-laplace", "oneshot-logistic", "oneshot-half-logistic", "joint"
     }  # fmt: skip
 
 
+def test_what_does_not_fit_is_refused_in_words_and_not_by_the_rule():
+    every = product(NUMBERS, BUDGETS, FLAGS, FLAGS, FLAGS, FLAGS, (None, 6000))
+    for k, budget, ordered, values, gaps, public, limit in every:
+        if not fits(Request(k, budget, ordered, values, gaps, public, limit)):
+            words = {"ordered": ordered, "values": values, "gaps": gaps, "limit": limit}
+            with (
+                pytest.raises(ValueError, match=r"k=None|values and gaps|limit"),
+                warnings.catch_warnings(action="ignore"),
+            ):
+                planned(k, public=public, budget=budget, **words)
+
+
 def test_a_named_method_is_built_as_the_rule_would_build_it():
     for k, ordered in ((1, True), (4, False), (4, True)):
         chosen, why, _ = planned(k, public=True, epsilon=1.0, ordered=ordered)
-        name = by_rule(Request(k, PureDP(1.0), ordered)).name
+        name = by_rule(Request(k, PureDP(1.0), ordered))[0].name
         named, reason, _ = planned(k, public=True, epsilon=1.0, ordered=ordered, method=name)
         assert chosen == named
         assert why
@@ -56,3 +69,10 @@ def test_the_rule_says_who_can_give_what_is_missing():
     for what, able in (("values", '"gumbel-values" or "gaps"'), ("gaps", '"gaps"')):
         with pytest.raises(ValueError, match=f"releases no {what}.* or {able}"):
             planned(2, public=True, epsilon=1.0, method="joint", **{what: True})
+
+
+@pytest.mark.parametrize("limit", [[7], 0, -3, 1.5, "7", True])
+@pytest.mark.parametrize("method", ["auto", "stable", "joint"])
+def test_a_limit_that_is_no_number_of_rows_is_refused_by_its_name(limit, method):
+    with pytest.raises(ValueError, match="limit must be a whole number"):
+        planned(2, public=False, epsilon=1.0, delta=1e-6, limit=limit, method=method)
