@@ -8,15 +8,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortlist._arrays import Floats, Mask
+from shortlist._arrays import Floats, Mask, Values
 from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.exact.quality import Quality, good_ranks, great_ranks
+from shortlist.exact.ranked_subsets import Ranking, ranked
+from shortlist.exact.score_intervals import Contest
 from shortlist.exact.subset_chances import Chances, covered, log_integral, survival_of, thinned
 from shortlist.exact.subset_classes import Classes
-from shortlist.mechanisms.oneshot.law import inclusion_probabilities, number_correct, right_probability, within_ranks
+from shortlist.mechanisms.canonical.law import cuts_of, inclusion_of, number_correct_of, quality_of, right_of
+from shortlist.mechanisms.oneshot.law import (
+    inclusion_probabilities,
+    number_correct,
+    quality,
+    right_probability,
+    within_ranks,
+)
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.guarded.mechanism import GuardedRace
 
 PANELS = 40
 """Panels of one nat below the end of the integrals: what lies below them is less than e^-40."""
@@ -90,3 +104,73 @@ class Leftovers:
         """Who scores below the k-th largest."""
         wrong: Mask = self.s > np.sort(self.s)[self.k - 1]
         return wrong
+
+
+def negated(values: Values) -> Values:
+    """Scores in reverse, up to a shift that changes nothing; for integers without overflow."""
+    return -values if values.dtype.kind == "f" else ~values
+
+
+@dataclass(frozen=True, slots=True)
+class Utility:
+    """How good what a guarded race gives is: the race by its classes, and one-shot if the guard wins."""
+
+    run: GuardedRace
+
+    def success(self) -> float:
+        """P[the set is right]: it is right for the winners iff it is for the losers."""
+        ranking = self.run.guard.ranking
+        law, guard = self.chances(ranking)
+        return right_of(ranking, law) + guard * right_probability(self._positions(), ranking.k, EXPONENTIAL)
+
+    def quality(self) -> Quality:
+        """Of the items kept: the race by its classes, and one-shot if the guard wins."""
+        ranking, s = self._seen(), self._positions()
+        law, guard = self.chances(ranking)
+        after = (
+            Leftovers(s, self.run.guard.ranking.k).quality()
+            if self.run.mirrored
+            else quality(s, ranking.k, EXPONENTIAL)
+        )
+        return mixed(quality_of(ranking, law), guard, after)
+
+    def number_correct(self) -> Floats:
+        """P[c of the items kept are correct], c = 0..k."""
+        ranking, s = self._seen(), self._positions()
+        law, guard = self.chances(ranking)
+        mirror = Leftovers(s, self.run.guard.ranking.k)
+        after = mirror.number_correct() if self.run.mirrored else number_correct(s, ranking.k, EXPONENTIAL)
+        return number_correct_of(ranking, law) + guard * after
+
+    def inclusion_probabilities(self, d: int) -> Floats:
+        """P[candidate is kept] for each of the d candidates of the caller."""
+        ranking, s = self._seen(), self._positions()
+        law, guard = self.chances(ranking)
+        mirror = Leftovers(s, self.run.guard.ranking.k)
+        after = (
+            mirror.inclusion_probabilities()
+            if self.run.mirrored
+            else inclusion_probabilities(s, ranking.k, EXPONENTIAL)
+        )
+        result = np.zeros(d)
+        result[self.run.chosen] = inclusion_of(ranking, law, len(self.run.chosen)) + guard * after
+        return result
+
+    def chances(self, ranking: Ranking) -> tuple[Chances, float]:
+        """(the law of the class of the set, seen from that ranking; the chance of the guard)."""
+        v = (self.run.guard.low + self.run.guard.high) / 2
+        return guarded_chances(ranking.classes(), v, float(self.run.guard.a), cuts_of(ranking))
+
+    def _seen(self) -> Ranking:
+        """The ranking of the winners: mirrored, the classes are those of the losers with i and j exchanged."""
+        ranking = self.run.guard.ranking
+        if not self.run.mirrored:
+            return ranking
+        k = len(self.run.kept) - ranking.k
+        return ranked(negated(self.run.kept), k, 2 * ranking.inner, Fraction(1, 2), gap_aware=True)
+
+    def _positions(self) -> Floats:
+        """The scores in units of one-shot's noise."""
+        return Contest(self.run.kept, 1, self.run.scale, EXPONENTIAL, self.run.kept.max().item()).positions(
+            self.run.kept
+        )

@@ -17,10 +17,8 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Values
 from shortlist._runs import Runs
 from shortlist.exact.noise_distributions import EXPONENTIAL
-from shortlist.exact.ranked_subsets import Ranking, ranked
-from shortlist.exact.score_intervals import Contest
+from shortlist.exact.ranked_subsets import ranked
 from shortlist.extras import Extras
-from shortlist.mechanisms.canonical.law import cuts_of, inclusion_of, number_correct_of, quality_of, right_of
 from shortlist.mechanisms.canonical.mechanism import NOTHING, CanonicalTopK
 from shortlist.mechanisms.checks import (
     check_known_candidates,
@@ -30,8 +28,7 @@ from shortlist.mechanisms.checks import (
     checked_source,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.guarded.law import Leftovers, guarded_chances, mixed
-from shortlist.mechanisms.oneshot.law import inclusion_probabilities, number_correct, quality, right_probability
+from shortlist.mechanisms.guarded.law import Utility, negated
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.guarded_draw import Guard, guarded
@@ -41,7 +38,6 @@ from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
     from shortlist.exact.quality import Quality
-    from shortlist.exact.subset_chances import Chances
 
 TAU = Fraction(2)
 
@@ -131,32 +127,34 @@ class GuardedTopK(Budgeted[PureDP]):
         """P[the released set is a true top k], ties counting as equal: exact, to 1e-8."""
         asked = self._studied(scores, question)
         run = self._prepared(asked)
-        return self._canonical.success_probability(asked) if run is None else run.success()
+        return self._canonical.success_probability(asked) if run is None else Utility(run).success()
 
     def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
         asked = self._studied(scores, question)
         run = self._prepared(asked)
-        return self._canonical.quality(asked) if run is None else run.quality()
+        return self._canonical.quality(asked) if run is None else Utility(run).quality()
 
     def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-8."""
         asked = self._studied(scores, question)
         run = self._prepared(asked)
-        return self._canonical.number_correct(asked) if run is None else run.number_correct()
+        return self._canonical.number_correct(asked) if run is None else Utility(run).number_correct()
 
     def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-8."""
         asked = self._studied(scores, question)
         run = self._prepared(asked)
         return (
-            self._canonical.inclusion_probabilities(asked) if run is None else run.inclusion_probabilities(len(asked))
+            self._canonical.inclusion_probabilities(asked)
+            if run is None
+            else Utility(run).inclusion_probabilities(len(asked))
         )
 
     def guard_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
         run = self._prepared(self._studied(scores, question))
-        return 0.0 if run is None else run.chances(run.guard.ranking)[1]
+        return 0.0 if run is None else Utility(run).chances(run.guard.ranking)[1]
 
     def _prepared(self, scores: Scores) -> GuardedRace | None:
         """Whatever depends on the scores alone, done once; None if there is no guard, which is public."""
@@ -168,7 +166,7 @@ class GuardedTopK(Budgeted[PureDP]):
         junk = junk_from(k, len(chosen), rho_of(k))
         if not (junk < len(chosen) - k).any():
             return None
-        kept = _negated(values[chosen]) if mirrored else values[chosen]
+        kept = negated(values[chosen]) if mirrored else values[chosen]
         return GuardedRace(chosen, kept, *self._guard(scores, kept, k, junk), mirrored)
 
     def _draw_by_runs(self, scores: Scores, runs: Runs, source: Source) -> Outcome:
@@ -229,56 +227,6 @@ class GuardedRace:
             rows = np.nonzero(picked)[1].reshape(draws, -1)
         return Draws(self.chosen[np.sort(rows, axis=1)], None, one_shot[:, None].astype(np.int64))
 
-    def success(self) -> float:
-        """P[the set is right]: it is right for the winners iff it is for the losers."""
-        ranking = self.guard.ranking
-        law, guard = self.chances(ranking)
-        return right_of(ranking, law) + guard * right_probability(self._positions(), ranking.k, EXPONENTIAL)
-
-    def quality(self) -> Quality:
-        """Of the items kept: the race by its classes, and one-shot if the guard wins."""
-        ranking, s = self._seen(), self._positions()
-        law, guard = self.chances(ranking)
-        after = Leftovers(s, self.guard.ranking.k).quality() if self.mirrored else quality(s, ranking.k, EXPONENTIAL)
-        return mixed(quality_of(ranking, law), guard, after)
-
-    def number_correct(self) -> Floats:
-        """P[c of the items kept are correct], c = 0..k."""
-        ranking, s = self._seen(), self._positions()
-        law, guard = self.chances(ranking)
-        mirror = Leftovers(s, self.guard.ranking.k)
-        after = mirror.number_correct() if self.mirrored else number_correct(s, ranking.k, EXPONENTIAL)
-        return number_correct_of(ranking, law) + guard * after
-
-    def inclusion_probabilities(self, d: int) -> Floats:
-        """P[candidate is kept] for each of the d candidates of the caller."""
-        ranking, s = self._seen(), self._positions()
-        law, guard = self.chances(ranking)
-        mirror = Leftovers(s, self.guard.ranking.k)
-        after = (
-            mirror.inclusion_probabilities() if self.mirrored else inclusion_probabilities(s, ranking.k, EXPONENTIAL)
-        )
-        result = np.zeros(d)
-        result[self.chosen] = inclusion_of(ranking, law, len(self.chosen)) + guard * after
-        return result
-
-    def chances(self, ranking: Ranking) -> tuple[Chances, float]:
-        """(the law of the class of the set, seen from that ranking; the chance of the guard)."""
-        v = (self.guard.low + self.guard.high) / 2
-        return guarded_chances(ranking.classes(), v, float(self.guard.a), cuts_of(ranking))
-
-    def _seen(self) -> Ranking:
-        """The ranking of the winners: mirrored, the classes are those of the losers with i and j exchanged."""
-        ranking = self.guard.ranking
-        if not self.mirrored:
-            return ranking
-        k = len(self.kept) - ranking.k
-        return ranked(_negated(self.kept), k, 2 * ranking.inner, Fraction(1, 2), gap_aware=True)
-
-    def _positions(self) -> Floats:
-        """The scores in units of one-shot's noise."""
-        return Contest(self.kept, 1, self.scale, EXPONENTIAL, self.kept.max().item()).positions(self.kept)
-
 
 def share_of(k: int, d: int) -> Fraction:
     """a, the hazard of the guard's noise: a public constant (Definition 72)."""
@@ -296,8 +244,3 @@ def junk_from(k: int, d: int, rho: Fraction) -> Indices:
     limit = (1 - rho) * k - 1
     first = [math.floor(limit * i / (i - limit)) + 1 if i > limit else d - k for i in range(k)]
     return np.minimum(np.array(first, np.int64), d - k)
-
-
-def _negated(values: Values) -> Values:
-    """Scores in reverse, up to a shift that changes nothing; for integers without overflow."""
-    return -values if values.dtype.kind == "f" else ~values
