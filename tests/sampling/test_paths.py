@@ -29,11 +29,11 @@ from shortlist.sampling.race import SKIP_FROM
 from shortlist.sampling.race_batch import LINE, Field
 from shortlist.sampling.skipping import successes
 from shortlist.sampling.threshold_runner import Runner
+from tests.mechanisms.canonical.test_sampler import ANY, CASES, drawn_in_groups, leave_out, race_of
 from tests.mechanisms.sparse_vector.by_formula import patterns
 from tests.sampling.test_noisy_threshold import KINDS as TESTED
 from tests.sampling.test_noisy_threshold import VALUES, in_batch, rules_of
 from tests.sampling.test_race import coarse
-from tests.sampling.test_subset_draw import ANY, CASES, drawn_in_groups, leave_out, race_of
 
 FEW = 40
 

@@ -17,11 +17,11 @@ from shortlist.exact.partial_reals import ball
 from shortlist.exact.ranked_subsets import ranked
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
 from shortlist.mechanisms.canonical.law import cuts_of, quality_of
+from shortlist.mechanisms.guarded import sampler as module
 from shortlist.mechanisms.guarded.law import guarded_chances
 from shortlist.mechanisms.guarded.mechanism import junk_from, rho_of, share_of
+from shortlist.mechanisms.guarded.sampler import guarded, log_junk
 from shortlist.privacy import ZCDP
-from shortlist.sampling import guarded_draw as module
-from shortlist.sampling.guarded_draw import guarded, log_junk
 from tests.mechanisms.canonical.by_formula import guarded_law, junk_mass
 from tests.support import assert_law, full_size, sized
 

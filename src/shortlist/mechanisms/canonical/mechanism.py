@@ -20,6 +20,7 @@ from shortlist.exact.partial_reals import rounded
 from shortlist.exact.quality import Quality
 from shortlist.exact.ranked_subsets import Ranking, ranked
 from shortlist.mechanisms.canonical.law import inclusion_probabilities, number_correct, quality, success_bounds
+from shortlist.mechanisms.canonical.sampler import prepare_subsets
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
@@ -34,7 +35,6 @@ from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.privacy import ApproxDP, BoundedRange, Guarantee, PureDP
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.subset_draw import prepare_subsets
 from shortlist.scores import Scores, ScoreWords
 
 Loss = Literal["gap-aware", "paper"]

@@ -12,13 +12,13 @@ from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
 from shortlist.exact.unknown_domain_thresholds import canonical_offset
 from shortlist.mechanisms.canonical_limited.law import Reached, canonical_limited_domain
+from shortlist.mechanisms.canonical_limited.sampler import LimitedSets
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import DeltaBudget, check_counts, checked_delta_budget, checked_limit, listing
 from shortlist.privacy import ZCDP, Guarantee, ThinnedRange
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.limited_subset_draw import LimitedSets
 from shortlist.scores import Scores, ScoreWords
 
 GAMMA = Fraction(17, 20)

@@ -29,9 +29,9 @@ from shortlist.mechanisms.checks import (
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.guarded.law import Utility, negated
+from shortlist.mechanisms.guarded.sampler import Guard, guarded
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.guarded_draw import Guard, guarded
 from shortlist.sampling.race import race
 from shortlist.sampling.race_batch import race_many
 from shortlist.scores import Scores, ScoreWords

@@ -28,10 +28,10 @@ from shortlist.mechanisms.checks import (
     checked_source,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
+from shortlist.mechanisms.joint.sampler import Sequences
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.sequence_draw import Sequences
 from shortlist.scores import Scores, ScoreWords, as_scores
 
 

@@ -14,11 +14,11 @@ from shortlist._arrays import Indices
 from shortlist.extras import Extras
 from shortlist.mechanisms.checks import Budget, checked_budget, checked_draws, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
+from shortlist.mechanisms.large_gap.sampler import rational_winners
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import check_counts, checked_limit, sorted_counts
 from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.rationals import rational_winners
 from shortlist.scores import Scores, ScoreWords
 
 Regularizer = Sequence[float] | Callable[[int], float]

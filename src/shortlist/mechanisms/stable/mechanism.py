@@ -30,6 +30,7 @@ from shortlist.mechanisms.checks import check_known_candidates, checked_draws, c
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.large_gap.mechanism import Regularizer, large_gaps, last_rank, offsets, store_ranks
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms.stable.sampler import passes, passes_many
 from shortlist.mechanisms.unknown_domain import (
     DeltaBudget,
     check_counts,
@@ -40,7 +41,6 @@ from shortlist.mechanisms.unknown_domain import (
 )
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, ThinnedRange, calibrate, compose
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.stability_coin import passes, passes_many
 from shortlist.scores import Scores, ScoreWords
 
 TestName = Literal["gaussian", "laplace", "optimal"]

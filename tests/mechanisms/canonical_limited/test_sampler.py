@@ -12,11 +12,11 @@ from flint import arb, ctx
 import shortlist as sl
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
 from shortlist.exact.stability_test import GaussianTest, LaplaceTest
+from shortlist.mechanisms.canonical_limited.sampler import LimitedSets, log_partial_sums
+from shortlist.mechanisms.large_gap import sampler as rationals
+from shortlist.mechanisms.stable import sampler as passing
+from shortlist.mechanisms.stable.sampler import passes, passes_many
 from shortlist.sampling import proportional_draw as shares
-from shortlist.sampling import rationals
-from shortlist.sampling import stability_coin as passing
-from shortlist.sampling.limited_subset_draw import LimitedSets, log_partial_sums
-from shortlist.sampling.stability_coin import passes, passes_many
 from shortlist.sampling.threshold_runner import Runner, best_of, how_many_above
 from shortlist.sampling.uniforms import Stream, many_below
 from tests.sampling.test_race import coarse, without_floats

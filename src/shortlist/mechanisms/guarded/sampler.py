@@ -22,8 +22,8 @@ from shortlist.exact.noise_distributions import LN2
 from shortlist.exact.partial_reals import Uniform, ball
 from shortlist.exact.ranked_subsets import Ranking
 from shortlist.exact.subset_classes import Classes, cover, join, log_sum, rows, settle
+from shortlist.mechanisms.canonical.sampler import envelope_of, members
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.subset_draw import envelope_of, members
 from shortlist.sampling.subset_draw_any_noise import runs_of
 from shortlist.sampling.subset_draw_exponential import after, first_arrival
 from shortlist.sampling.subset_rejection import ERROR, Envelope, stick

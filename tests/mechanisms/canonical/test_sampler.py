@@ -15,12 +15,7 @@ from shortlist.exact.partial_reals import Uniform, formula, is_positive
 from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.exact.ranked_subsets import ranked
 from shortlist.exact.subset_classes import log_sum
-from shortlist.sampling import subset_draw_any_noise as groups
-from shortlist.sampling import subset_draw_exponential as thinning
-from shortlist.sampling import subset_rejection as envelopes
-from shortlist.sampling import uniforms
-from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.subset_draw import (
+from shortlist.mechanisms.canonical.sampler import (
     SubsetRace,
     envelope_of,
     exponential_class,
@@ -28,6 +23,11 @@ from shortlist.sampling.subset_draw import (
     gumbel_class,
     prepare_subsets,
 )
+from shortlist.sampling import subset_draw_any_noise as groups
+from shortlist.sampling import subset_draw_exponential as thinning
+from shortlist.sampling import subset_rejection as envelopes
+from shortlist.sampling import uniforms
+from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.subset_draw_exponential import first_arrival
 from shortlist.sampling.uniforms import Stream, subset
 from tests.subset_law import counted, subset_law
