@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from shortlist.mechanisms.canonical_limited.mechanism import MOST_CLASSES, CanonicalLimitedDomain
 from shortlist.mechanisms.entry import Request
-from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK, offset_estimate
+from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK, default_limit, offset_estimate
 from shortlist.mechanisms.unknown_domain import DeltaBudget
 from shortlist.privacy import ApproxDP
 
@@ -36,7 +36,7 @@ def bars(request: Request) -> tuple[float, float] | None:
     width = 2 * k if request.limit is None else request.limit
     if k * width > MOST_CLASSES or budget.delta >= 0.5:
         return None
-    rows = max(1000, 10 * k) if request.limit is None else request.limit
+    rows = default_limit(k) if request.limit is None else request.limit
     other = list_of(request).offset if _few(request) else offset_estimate(k, rows, budget)
     return float(set_of(request).offset), other
 

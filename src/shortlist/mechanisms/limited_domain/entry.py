@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from shortlist.mechanisms.entry import Audited, Entry, Fact, Method, Named
 from shortlist.mechanisms.limited_domain.law import BarredRace
-from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
+from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK, default_limit
 from shortlist.mechanisms.plan_rows import Goal, Planned, unlisted
 from shortlist.mechanisms.unknown_domain_rule import list_of, list_wanted, why_a_list
 from shortlist.privacy import ApproxDP, ThinnedRange
@@ -24,7 +24,7 @@ def rates(k: int, epsilon: float, delta: float) -> tuple[float, float]:
 
 def _rows(k: int) -> Sequence[Planned]:
     def race(scores: Scores, goal: Goal, e: float, delta: float) -> float:
-        found = BarredRace.of(scores.values, k, e, delta, max(1000, 10 * k))
+        found = BarredRace.of(scores.values, k, e, delta, default_limit(k))
         return found.top() if goal == "top" else found.recall()
 
     def by_rounds(scores: Scores, goal: Goal, p: float, delta: float) -> float:

@@ -106,7 +106,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
         self._pay(checked_delta_budget(epsilon, delta, self.budget))
-        limit = max(1000, 10 * self.k) if self.limit is None else self.limit
+        limit = default_limit(self.k) if self.limit is None else self.limit
         object.__setattr__(self, "limit", checked_limit(limit, self.k))
         gumbel = _checked_kind(self.noise) == GUMBEL
         if self.split is not None:
@@ -257,6 +257,11 @@ def _quick_heights(k: int, limit: int, budget: ApproxDP) -> list[tuple[float, Fr
         return math.log(limit / ((1 - share) * budget.delta)) / e
 
     return sorted((height(share), share) for share in SHARES)
+
+
+def default_limit(k: int) -> int:
+    """How many rows a list looks at, if nobody says: a public number, many enough for k names and their bar."""
+    return max(1000, 10 * k)
 
 
 @lru_cache
