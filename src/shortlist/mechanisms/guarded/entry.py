@@ -1,4 +1,4 @@
-"""Guarded top-k in the house: a set, the default under a pure budget."""
+"""The entry of guarded top-k: a set, the default under a pure budget."""
 
 from __future__ import annotations
 
