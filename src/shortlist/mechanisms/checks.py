@@ -52,6 +52,7 @@ def checked_pure(mechanism: str, epsilon: float | None, budget: Guarantee | None
 
 
 def checked_k(k: object) -> int:
+    """A whole number of items, 1 or more."""
     return _checked_whole("k", k, "k=10")
 
 

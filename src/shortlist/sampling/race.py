@@ -110,7 +110,7 @@ def full_race(contest: Contest, source: Source) -> Finish:
 
 @np.errstate(all="ignore")
 def skip_race(plan: Plan, source: Source) -> Finish:
-    """One race by skipping."""
+    """One race in which most candidates draw no noise of their own (`skipping.py`)."""
     contest = plan.contest
     hits = plan.draw(source)
     low, high = contest.intervals(contest.values[hits.index], hits.words, hits.level)

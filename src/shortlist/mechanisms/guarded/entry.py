@@ -17,7 +17,7 @@ def _rows(k: int) -> Sequence[Planned]:
 
 
 def _twice(mechanism: GuardedTopK) -> int:
-    """With fewer there is no guard."""
+    """How many scores an audit tries: with fewer there is no guard."""
     return 2 * mechanism.k
 
 
