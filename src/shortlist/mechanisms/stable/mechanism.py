@@ -238,9 +238,9 @@ class StableTopK(Budgeted[DeltaBudget]):
         asked, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
         values, test = asked.values, self._parts.test
         if self.k is not None and not self.fill:
-            drawn = certified_sets(values, np.full(number, min(self.k, len(values) + 1)), self.k, test, source)
+            drawn = tested_sets(values, np.full(number, min(self.k, len(values) + 1)), self.k, test, source)
             return replace(drawn, chosen=drawn.chosen * np.array([0, 1]))
-        drawn = certified_sets(values, self._chosen(asked, source, number), last_rank(asked, self.limit), test, source)
+        drawn = tested_sets(values, self._chosen(asked, source, number), last_rank(asked, self.limit), test, source)
         if self.k is None:
             return drawn
         rows = np.full((number, self.k), -1, np.int64)
@@ -258,8 +258,8 @@ class StableTopK(Budgeted[DeltaBudget]):
         return float(self._parts.test.chance(here - behind).mid()) if here > behind else 0.0
 
 
-def certified_sets(counts: Values, ranks: Indices, most: int, test: StabilityTest, source: Source) -> Draws:
-    """The top-j set for each rank j, up to `most`, if it passes. `chosen`: the rank, and whether it passed."""
+def tested_sets(counts: Values, ranks: Indices, most: int, test: StabilityTest, source: Source) -> Draws:
+    """The top-j set for each rank j, up to `most`, if it passes its test. `chosen`: the rank, and whether it passed."""
     positions, largest = head(counts, most + 1)
     gaps = -np.diff([*largest.tolist(), 0, 0])
     passed = passes_many(test, gaps[np.minimum(ranks, len(gaps)) - 1], source)
