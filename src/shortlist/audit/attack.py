@@ -20,7 +20,7 @@ from shortlist.audit.black_box import default_pairs, default_size, target_of
 from shortlist.audit.encoding import Sample, together
 from shortlist.audit.events import Event, learn, proportion_bounds
 from shortlist.audit.fingerprints import fingerprint
-from shortlist.audit.jobs import Job, Notebook, JobRunner, batches, seed_of
+from shortlist.audit.jobs import Job, JobRunner, Notebook, batches, seed_of
 from shortlist.mechanisms import Mechanism
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 
