@@ -34,7 +34,7 @@ from shortlist.mechanisms.unknown_domain import (
     DeltaBudget,
     check_counts,
     checked_delta_budget,
-    head,
+    largest_counts,
     part_of,
     sorted_counts,
 )
@@ -193,7 +193,7 @@ class StableTopK(Budgeted[DeltaBudget]):
 
     def _tested(self, counts: Values | Runs, j: int, source: Source) -> list[int] | None:
         """The positions of the top j, if they pass."""
-        positions, largest = head(counts, j + 1)
+        positions, largest = largest_counts(counts, j + 1)
         here, behind = [*largest.tolist(), 0, 0][min(j, len(largest) + 1) - 1 :][:2]  # beyond the data there is no set
         if not passes(self._parts.test, here - behind, source):
             return None
@@ -260,7 +260,7 @@ class StableTopK(Budgeted[DeltaBudget]):
 
 def tested_sets(counts: Values, ranks: Indices, most: int, test: StabilityTest, source: Source) -> Draws:
     """The top-j set for each rank j, up to `most`, if it passes its test. `chosen`: the rank, and whether it passed."""
-    positions, largest = head(counts, most + 1)
+    positions, largest = largest_counts(counts, most + 1)
     gaps = -np.diff([*largest.tolist(), 0, 0])
     passed = passes_many(test, gaps[np.minimum(ranks, len(gaps)) - 1], source)
     rows = np.full((len(ranks), min(most, len(counts))), -1, np.int64)
