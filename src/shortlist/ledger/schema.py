@@ -131,4 +131,5 @@ def _sync_folder(path: str) -> None:
 
 
 def now() -> str:
+    """The time in UTC, as a ledger's entry has it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

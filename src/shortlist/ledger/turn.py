@@ -52,6 +52,7 @@ class LedgerError(Exception):
 
 
 def damaged(path: str, how: str) -> LedgerError:
+    """The error for a file that is not what was written, with what to do."""
     return LedgerError(
         f"{path} is damaged or was edited: {how}. Go on from a good copy whose head you know, or start a new ledger "
         "with what is left"
