@@ -76,14 +76,14 @@ def fallback_table(draws=5_000):
     yield "| shape | d | k | fallbacks in " + f"{draws:,} draws of each noise |"
     yield "|---|---|---|---|"
     revealed = 0
-    reveal = skipping.Plan.reveal
+    reveal = skipping.SkipPlan.reveal
 
     def counting(plan, hits, source):
         nonlocal revealed
         revealed += 1
         return reveal(plan, hits, source)
 
-    skipping.Plan.reveal = counting
+    skipping.SkipPlan.reveal = counting
     try:
         for name in (*SHAPES, "peak", "periodic"):
             for d, k in ((20_000, 1), (20_000, 10)):
@@ -96,7 +96,7 @@ def fallback_table(draws=5_000):
                     row.append(f"{noise.name} {revealed}")
                 yield f"| {name} | {d:,} | {k} | {', '.join(row)} |"
     finally:
-        skipping.Plan.reveal = reveal
+        skipping.SkipPlan.reveal = reveal
 
 
 class Counting:

@@ -94,6 +94,24 @@ def test_it_would_be_seen_however_far_away_and_in_functions_too():
     assert list(imported(source)) == ["shortlist.exact.quality"]
 
 
+STATED = {
+    "_bar", "_canonical", "_cost", "_filling", "_mechanism", "_one_shot_scale", "_parts", "_rate", "_rates", "_round",
+    "_scale", "_scales", "_test", "_top_one",
+}  # fmt: skip
+"""How much noise there is, which tests there are and what an outcome is said to cost: all that a certified law may ask
+a mechanism for beside its public names. A wrong calibration then shows on the box."""
+
+
+def test_they_ask_a_mechanism_for_what_it_states_alone():
+    asked = {
+        node.attr
+        for path in (SOURCE / "shortlist" / "mechanisms").glob("*/certified.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and ast.unparse(node.value) != "self"
+    }
+    assert asked - {"__name__"} == STATED
+
+
 def sure(mechanism, scores):
     """P[the true top k], by the certified law."""
     best = tuple(range(mechanism.k))

@@ -45,6 +45,12 @@ def test_links_between_pages_resolve(page):
         assert target.startswith("http") or (page.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_are_named_are_there(page):
+    for path in re.findall(r"`((?:src|tests|bench|docs)/[\w./-]+)`", page.read_text()):
+        assert (ROOT / path).exists(), path
+
+
 def test_the_names_a_user_types_are_there():
     for name in sl.__all__:
         assert getattr(sl, name) is not None

@@ -6,7 +6,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
-from shortlist.choose import METHODS, planned
+from shortlist.choose import METHODS, mechanism_for
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK, StableTopK
 
 COUNTS = {f"movie {i}": 20_000 // (i + 1) for i in range(300)}
@@ -15,7 +15,7 @@ BUDGET = ApproxDP(1.0, 1e-6)
 
 def automatic(k, budget, ordered, limit, method="auto"):
     """(the mechanism, why) for candidates that are not public."""
-    return planned(k, public=False, budget=budget, ordered=ordered, limit=limit, method=method)[:2]
+    return mechanism_for(k, public=False, budget=budget, ordered=ordered, limit=limit, method=method)[:2]
 
 
 @pytest.fixture

@@ -155,6 +155,7 @@ def _checked_floats(array: Values, given: object) -> Values:
 
 
 def checked_labels(labels: Iterable[Hashable] | None, d: int) -> Sequence[Hashable] | None:
+    """The d labels as a tuple, distinct and hashable; None if none were given. Errors show no label."""
     if labels is None:
         return None
     if isinstance(labels, str | bytes | set | frozenset) or not isinstance(labels, Iterable):
@@ -171,6 +172,7 @@ def checked_labels(labels: Iterable[Hashable] | None, d: int) -> Sequence[Hashab
 
 
 def checked_flag(name: str, value: object) -> bool:
+    """True or False, of Python or numpy; nothing else is taken for one."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False")
     return bool(value)

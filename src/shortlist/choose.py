@@ -154,7 +154,7 @@ def top_k(
     asked = as_scores(scores, **question)
     plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method, "ordered": ordered,
             "values": values, "gaps": gaps, "limit": limit}  # fmt: skip
-    mechanism, why, keeps_order = planned(k, public=asked.public, **plan)
+    mechanism, why, keeps_order = mechanism_for(k, public=asked.public, **plan)
     release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
     return explained(release, why if method == "auto" else "", keeps_order)
 
@@ -166,7 +166,7 @@ def explained(release: Release, why: str, keeps_order: bool) -> Release:
     return replace(release, why=f"auto: {why}") if why else release
 
 
-def planned(
+def mechanism_for(
     k: int | None,
     *,
     public: bool,

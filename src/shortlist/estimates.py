@@ -187,6 +187,7 @@ BELOW = Answer(above=False, gap=None, cost=0.0, branch="below")
 
 
 def checked_measurements(measurements: Iterable[float], k: int) -> list[float]:
+    """k floats, one for each released item. Errors show no measurement."""
     try:
         found: list[float] | None = [float(one) for one in measurements]
     except (TypeError, ValueError):

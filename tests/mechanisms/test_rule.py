@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.choose import by_rule, planned
+from shortlist.choose import by_rule, mechanism_for
 from shortlist.mechanisms.entries import METHODS
 from shortlist.mechanisms.entry import Request
 
@@ -16,7 +16,7 @@ NUMBERS = (None, 1, 2, 3, 4, 50, 5000)
 
 
 def fits(request):
-    """What `planned` lets through to the rule."""
+    """What `mechanism_for` lets through to the rule."""
     if request.listed:
         return request.k is not None and request.limit is None
     return not (request.values or request.gaps or (request.k is None and request.ordered))
@@ -52,14 +52,14 @@ def test_what_does_not_fit_is_refused_in_words_and_not_by_the_rule():
                 pytest.raises(ValueError, match=r"k=None|values and gaps|limit"),
                 warnings.catch_warnings(action="ignore"),
             ):
-                planned(k, public=public, budget=budget, **words)
+                mechanism_for(k, public=public, budget=budget, **words)
 
 
 def test_a_named_method_is_built_as_the_rule_would_build_it():
     for k, ordered in ((1, True), (4, False), (4, True)):
-        chosen, why, _ = planned(k, public=True, epsilon=1.0, ordered=ordered)
+        chosen, why, _ = mechanism_for(k, public=True, epsilon=1.0, ordered=ordered)
         name = by_rule(Request(k, PureDP(1.0), ordered))[0].name
-        named, reason, _ = planned(k, public=True, epsilon=1.0, ordered=ordered, method=name)
+        named, reason, _ = mechanism_for(k, public=True, epsilon=1.0, ordered=ordered, method=name)
         assert chosen == named
         assert why
         assert reason == ""
@@ -68,11 +68,11 @@ def test_a_named_method_is_built_as_the_rule_would_build_it():
 def test_the_rule_says_who_can_give_what_is_missing():
     for what, able in (("values", '"gumbel-values" or "gaps"'), ("gaps", '"gaps"')):
         with pytest.raises(ValueError, match=f"releases no {what}.* or {able}"):
-            planned(2, public=True, epsilon=1.0, method="joint", **{what: True})
+            mechanism_for(2, public=True, epsilon=1.0, method="joint", **{what: True})
 
 
 @pytest.mark.parametrize("limit", [[7], 0, -3, 1.5, "7", True])
 @pytest.mark.parametrize("method", ["auto", "stable", "joint"])
 def test_a_limit_that_is_no_number_of_rows_is_refused_by_its_name(limit, method):
     with pytest.raises(ValueError, match="limit must be a whole number"):
-        planned(2, public=False, epsilon=1.0, delta=1e-6, limit=limit, method=method)
+        mechanism_for(2, public=False, epsilon=1.0, delta=1e-6, limit=limit, method=method)

@@ -149,8 +149,8 @@ _MECHANISMS = [
     _planted("mechanisms/hybrids/mechanism.py", "count + relative if count < self.k", "count if count < self.k",
              "mechanisms/sparse_vector/test_certified.py mechanisms/hybrids/test_mechanism.py",
              "a list that its threshold ended does not pay for the threshold"),
-    _planted("mechanisms/guarded/mechanism.py", "return guarded(ranking, a, TAU, junk), k / ((1 - a) * rate)",
-             "return guarded(ranking, a, TAU, junk), k / rate",
+    _planted("mechanisms/guarded/mechanism.py", "return k / ((1 - share_of(k, d)) * self._rate(scores))",
+             "return k / self._rate(scores)",
              "audit/test_prove.py audit/test_calibrations.py mechanisms/guarded/test_mechanism.py",
              "one-shot behind the guard with the whole of epsilon, as if the guard's look were free"),
     _planted("mechanisms/large_gap/mechanism.py", "return 2 * scores.range_sensitivity / Fraction(epsilon_of_a_round(1, "

@@ -228,7 +228,7 @@ def test_a_table_larger_than_the_memory_limit_goes_to_a_private_folder_that_goes
 
 def test_candidates_that_change_after_the_charge_are_not_drawn_from(tmp_path):
     """All of two candidates cost nothing; two of three would be a release that nobody paid for."""
-    from shortlist.choose import planned
+    from shortlist.choose import mechanism_for
     from shortlist.paid_release import Booked
     from shortlist.tables.count import counted, uncounted
     from shortlist.tables.question import Question
@@ -237,7 +237,7 @@ def test_candidates_that_change_after_the_charge_are_not_drawn_from(tmp_path):
     table.write_text("user,item\n1,a\n2,b\n3,c\n")
     listed.write_text("a\nb\n")
     ledger, question = sl.Ledger(tmp_path / "budget.db", budget=sl.PureDP(3.0)), Question.of("user", "item", None, None)
-    mechanism, _, _ = planned(2, public=True, epsilon=1.0)
+    mechanism, _, _ = mechanism_for(2, public=True, epsilon=1.0)
     paid = Booked.of(mechanism, uncounted(str(table), question, listed), ledger, "")
     assert ledger.spent.epsilon == 0
     other = Booked.of(mechanism, uncounted(str(table), question, listed), ledger, "")

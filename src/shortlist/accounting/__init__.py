@@ -1,0 +1,1 @@
+"""Guarantees as values: their curves, conversions, composition and calibration. Nothing here sees a score."""

@@ -20,7 +20,7 @@ from shortlist.audit.black_box import default_pairs, default_size, target_of
 from shortlist.audit.encoding import Sample, together
 from shortlist.audit.events import Event, learn, proportion_bounds
 from shortlist.audit.fingerprints import fingerprint
-from shortlist.audit.jobs import Job, Notebook, Runner, batches, seed_of
+from shortlist.audit.jobs import Job, JobRunner, Notebook, batches, seed_of
 from shortlist.mechanisms import Mechanism
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 
@@ -96,7 +96,7 @@ def attack(
     words = (target.name, target.code, promised, trials, sure, size, monotone, seed, fingerprint(tried))
     notes = Notebook(resume, repr(words))
     started = time.perf_counter()
-    with Runner(target, workers, progress) as runner:
+    with JobRunner(target, workers, progress) as runner:
         search = _Search(runner, tried, trials, delta, seed)
         if "event" not in notes.state:
             place = search.worst()
@@ -141,7 +141,7 @@ class _Search:
     """Chooses the pair and the event, on draws of its own."""
 
     def __init__(
-        self, runner: Runner, pairs: list[tuple[Any, Any]], trials: int, delta: float, seed: int | None
+        self, runner: JobRunner, pairs: list[tuple[Any, Any]], trials: int, delta: float, seed: int | None
     ) -> None:
         self._runner, self._pairs, self._trials = runner, pairs, trials
         self._delta, self._seed = delta, seed
@@ -187,7 +187,7 @@ def _joined(parts: list[tuple[int, Sample]]) -> Sample:
 
 
 def _test(
-    runner: Runner, pair: tuple[Any, Any], event: Event, tested: int, seed: int | None, notes: Notebook
+    runner: JobRunner, pair: tuple[Any, Any], event: Event, tested: int, seed: int | None, notes: Notebook
 ) -> tuple[int, int]:
     """How often the event happens on either input."""
     done: dict[str, int] = notes.state["done"]

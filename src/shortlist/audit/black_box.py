@@ -72,6 +72,7 @@ def scores_of(mechanism: Mechanism, x: Point | Scores, monotone: bool) -> Scores
 
 
 def source_of(seed: int | None) -> Source:
+    """The secure source for None, a repeatable one for a seed."""
     return SECURE if seed is None else Seeded(seed)
 
 

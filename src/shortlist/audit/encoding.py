@@ -100,6 +100,7 @@ def together(samples: list[Sample]) -> Sample:
 
 
 def widened(sample: Sample, width: int) -> Floats:
+    """The reals in at least so many columns, NaN in the new ones."""
     missing = np.full((len(sample), max(width - sample.reals.shape[1], 0)), np.nan)
     return np.concatenate([sample.reals, missing], axis=1)
 

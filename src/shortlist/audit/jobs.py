@@ -52,7 +52,7 @@ def seed_of(seed: int | None, *words: object) -> int | None:
     return int.from_bytes(hashlib.blake2b(text, digest_size=7).digest(), "big")
 
 
-class Runner:
+class JobRunner:
     """Runs jobs and hands back their results as they come, each with its place."""
 
     def __init__(self, target: Target, workers: int | None, progress: bool | None) -> None:
@@ -61,7 +61,7 @@ class Runner:
         self._progress = sys.stderr.isatty() if progress is None else progress
         self._pool: ProcessPoolExecutor | None = None
 
-    def __enter__(self) -> Runner:
+    def __enter__(self) -> JobRunner:
         _Current.target = self.target
         if self.workers > 1:
             import multiprocessing

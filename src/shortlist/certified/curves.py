@@ -74,6 +74,7 @@ class Curve:
 
 
 def product(curves: Iterable[Curve]) -> Curve:
+    """The product of all curves, at every z."""
     return reduce(lambda one, two: one * two, curves)
 
 

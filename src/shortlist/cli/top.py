@@ -12,7 +12,7 @@ import typer
 
 from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe
-from shortlist.choose import explained, planned
+from shortlist.choose import explained, mechanism_for
 from shortlist.cli.output import check_writable, write_picture, write_table
 from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Ledger
@@ -76,7 +76,7 @@ def top(
         check_writable("--report", report, (".html",), kept)
     reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
     plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps}
-    mechanism, why, keeps_order = planned(k, public=candidates is not None, **plan)
+    mechanism, why, keeps_order = mechanism_for(k, public=candidates is not None, **plan)
     if candidates is not None:
         check_public(candidates, source, user)
     noted, paid = purpose or f"top {k} of {os.path.basename(source)}", None

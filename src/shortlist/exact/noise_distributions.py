@@ -224,12 +224,14 @@ def _half_logistic_quantile(words: Words, level: Indices | int) -> tuple[Floats,
 
 
 def dyadic(v: int, bits: int) -> arb:
+    """v / 2^bits as a ball."""
     from flint import arb, fmpq
 
     return arb(fmpq(v, 1 << bits))
 
 
 def infinite(sign: int) -> arb:
+    """Plus or minus infinity as a ball."""
     from flint import arb
 
     return arb("inf") if sign > 0 else arb("-inf")

@@ -35,12 +35,12 @@ class Tilted:
 
     @property
     def chance(self) -> Floats:
-        """pi."""
+        """pi: the chance of one item of each site to exceed the level, under the tilt."""
         return np.where(self.major, 1.0 - self.rest, self.rest)
 
     @property
     def spread(self) -> Floats:
-        """pi (1 - pi)."""
+        """pi (1 - pi): the variance of one item of each site."""
         return self.rest * (1.0 - self.rest)
 
     def log_scale(self, crowd: Crowd, number: int) -> Floats:

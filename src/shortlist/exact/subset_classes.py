@@ -72,6 +72,7 @@ def bounded(classes: Classes, row: Indices, first: Indices, last: Indices) -> Ce
 
 
 def join(parts: list[Cells]) -> Cells:
+    """All cells of all parts, one after the other."""
     if len(parts) < 2:
         return parts[0] if parts else NO_CELLS
     return Cells(*map(np.concatenate, zip(*map(COLUMNS, parts), strict=True)))

@@ -12,7 +12,7 @@ from typing import Any
 
 from shortlist._version import version
 from shortlist.ledger.terms import Terms
-from shortlist.ledger.turn import LedgerError, Turn, damaged, said, unusable
+from shortlist.ledger.turn import LedgerError, Turn, damaged, sqlite_meaning, unusable
 
 APPLICATION = 0x73686C74
 """Marks the file as ours: "shlt" in the header field that SQLite keeps for this."""
@@ -90,7 +90,7 @@ def make(path: str, terms: Terms) -> None:
         finally:
             _clear_away(turn, beside)
     except sqlite3.Error as error:
-        raise LedgerError(f"{path} {said(error)}") from None
+        raise LedgerError(f"{path} {sqlite_meaning(error)}") from None
     except FileNotFoundError:
         raise LedgerError(f"{path} cannot be opened: its folder is not there, or was taken away") from None
     except OSError as error:
@@ -131,4 +131,5 @@ def _sync_folder(path: str) -> None:
 
 
 def now() -> str:
+    """The time in UTC, as a ledger's entry has it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

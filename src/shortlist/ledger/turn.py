@@ -52,6 +52,7 @@ class LedgerError(Exception):
 
 
 def damaged(path: str, how: str) -> LedgerError:
+    """The error for a file that is not what was written, with what to do."""
     return LedgerError(
         f"{path} is damaged or was edited: {how}. Go on from a good copy whose head you know, or start a new ledger "
         "with what is left"
@@ -142,7 +143,7 @@ def in_transaction(
             return _tried(path, work, write)
         except sqlite3.Error as error:
             if not _name(error).startswith("SQLITE_BUSY") or time.monotonic() >= until:
-                raise LedgerError(f"{path} {said(error, wait)}") from None
+                raise LedgerError(f"{path} {sqlite_meaning(error, wait)}") from None
         except OSError as error:
             raise unusable(path, error) from None
         except UnicodeDecodeError:
@@ -187,7 +188,7 @@ def _name(error: sqlite3.Error) -> str:
     return getattr(error, "sqlite_errorname", "")
 
 
-def said(error: sqlite3.Error, wait: float = BRIEFLY) -> str:
+def sqlite_meaning(error: sqlite3.Error, wait: float = BRIEFLY) -> str:
     """What SQLite's error means for the one who reads it."""
     meanings = {
         "SQLITE_NOTADB": "is not a ledger; give the path of one, or of a new file",

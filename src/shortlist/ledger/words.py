@@ -13,6 +13,7 @@ LONGEST = {"purpose": 10_000, "unit": 1_000, "mechanism": 1_000_000, "guarantee"
 
 
 def checked_currencies(refundable: Iterable[Currency]) -> tuple[Currency, ...]:
+    """The currencies that may come back, each once and in a fixed order."""
     asked = (refundable,) if isinstance(refundable, str) else tuple(refundable)
     if not set(asked) <= set(CURRENCIES):
         raise ValueError('refundable must name currencies: write refundable=("pure",) or ("pure", "zcdp")')
@@ -20,6 +21,7 @@ def checked_currencies(refundable: Iterable[Currency]) -> tuple[Currency, ...]:
 
 
 def checked_path(path: object) -> str:
+    """The whole path of a ledger's file, as text."""
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(name, str):
         raise TypeError('path must be text, for example "budget.db"')

@@ -18,11 +18,13 @@ Budget = PureDP | ZCDP | ApproxDP
 
 
 def check_ledger(ledger: object) -> None:
+    """Refuse what is neither a ledger nor None."""
     if not isinstance(ledger, Ledger | None):
         raise TypeError('ledger must be a Ledger: write ledger=Ledger("budget.db")')
 
 
 def checked_source(rng: object) -> Source:
+    """The secure source for None; of other sources only seeded ones of ours."""
     if rng is None:
         return SECURE
     if isinstance(rng, Secure | Seeded):
@@ -52,10 +54,12 @@ def checked_pure(mechanism: str, epsilon: float | None, budget: Guarantee | None
 
 
 def checked_k(k: object) -> int:
+    """A whole number of items, 1 or more."""
     return _checked_whole("k", k, "k=10")
 
 
 def checked_draws(draws: object) -> int:
+    """A whole number of draws, 1 or more."""
     return _checked_whole("draws", draws, "draws=1000")
 
 
@@ -82,10 +86,12 @@ def checked_threshold(threshold: object) -> int | float:
 
 
 def checked_noise(noise: str | Noise) -> Noise:
+    """A noise by its name, or as it is."""
     return noise if isinstance(noise, Noise) else noise_named(noise)
 
 
 def checked_work(work: object) -> None:
+    """Refuse a word for the work that is not known."""
     if not isinstance(work, str) or work not in ("adaptive", "fixed"):
         raise ValueError('work must be "adaptive" (fast) or "fixed" (the same for all scores)')
 

@@ -1,6 +1,7 @@
-"""What the house knows of a mechanism, in one place: its `ENTRY`, in the `entry.py` of its folder.
+"""How a mechanism is registered: its `ENTRY`, in the `entry.py` of its folder; `entries.py` collects them.
 
-The rule of `top_k`, comparisons, plans, audits and the tables of the docs are computed from the entries.
+Computed from the entries are the rule of `method="auto"` (`Method.when`), the curves of `compare` (`compared`), the
+rows of `plan` (`planned`), what `shortlist audit` proves and attacks (`audited`), and the tables of the docs.
 """
 
 from __future__ import annotations
@@ -135,9 +136,11 @@ class Audited:
     size: Callable[[Any], int] | None = None
     """How many scores to try; None: k winners and two losers."""
     names: tuple[Named, ...] = ()
+    """Names for `shortlist audit`; a mechanism without methods has one at least, so that it is audited."""
 
 
 def no_rows(k: int) -> Sequence[Planned]:
+    """Of a mechanism that is in no plan."""
     return ()
 
 
@@ -155,5 +158,6 @@ class Entry:
     audited: Audited
     methods: tuple[Method, ...] = ()
     compared: tuple[Compared, ...] = ()
+    """Its curves in `compare`. What is planned under a pure budget is compared too, under the same label."""
     planned: Callable[[int], Sequence[Planned]] = no_rows
     """Its rows in a plan for k items."""

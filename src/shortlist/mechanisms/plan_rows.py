@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
+from shortlist._arrays import Floats
 from shortlist.scores import Scores
 
 if TYPE_CHECKING:
@@ -25,14 +26,14 @@ CURRENCIES: tuple[Currency, ...] = ("pure", "zcdp", "approx")
 DOMAINS: tuple[Domain, ...] = ("known", "unknown")
 EVERY: tuple[Goal, ...] = ("top", "great", "good", "recall")
 
-Law = Callable[[Scores, Goal, float, float], float]
+PlanLaw = Callable[[Scores, Goal, float, float], float]
 """(scores, goal, p, the delta of its bar or test) -> how far it gets."""
 RaceLaw = Callable[[Scores, Goal, float, float], float]
 """(scores, goal, e of a round, delta of the bar) -> how far a list gets."""
 
 
 class Studied(Protocol):
-    """A mechanism whose success on given scores is a computation."""
+    """A mechanism whose exact utility is known: what a row for a public list is computed from."""
 
     @property
     def name(self) -> str: ...
@@ -40,6 +41,8 @@ class Studied(Protocol):
     def success_probability(self, scores: object) -> float: ...
 
     def quality(self, scores: object) -> Quality: ...
+
+    def inclusion_probabilities(self, scores: object) -> Floats: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class Planned:
     currencies: tuple[Currency, ...]
     domain: Domain
     goals: tuple[Goal, ...]
-    law: Law
+    law: PlanLaw
     qualities: Callable[[Scores, float, float], dict[Goal, float]]
     """(scores, p, that delta) -> how far it gets towards each of its goals, at once."""
     one_pair: bool = False
@@ -90,7 +93,7 @@ def listed(
 def unlisted(
     label: str,
     method: str,
-    law: Law,
+    law: PlanLaw,
     *,
     ordered: bool = False,
     rounds: int = 1,

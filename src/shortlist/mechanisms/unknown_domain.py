@@ -92,7 +92,7 @@ def check_counts(scores: Scores) -> None:
         raise ValueError("counts must not be negative: they are numbers of users")
 
 
-def head(counts: Values | Runs, size: int) -> tuple[Indices, Indices]:
+def largest_counts(counts: Values | Runs, size: int) -> tuple[Indices, Indices]:
     """(positions, counts) of the `size` largest counts, in decreasing order, or of all there are.
 
     Which of the tied counts at the end are in is arbitrary: whoever uses it must not depend on that.
@@ -109,7 +109,7 @@ def head(counts: Values | Runs, size: int) -> tuple[Indices, Indices]:
 
 def sorted_counts(counts: Values | Runs, size: int) -> list[int]:
     """The `size` largest counts in decreasing order, followed by zeros: an absent label counts 0."""
-    found: list[int] = head(counts, size)[1].tolist()
+    found: list[int] = largest_counts(counts, size)[1].tolist()
     return found + [0] * (size - len(found))
 
 
@@ -130,7 +130,7 @@ class Listing:
 
 def listing(counts: Values | Runs, limit: int) -> Listing:
     """The strict working list of a histogram; of its limit + 1 largest counts it is the same."""
-    positions, largest = head(counts, limit + 1)
+    positions, largest = largest_counts(counts, limit + 1)
     beyond = int(largest[limit]) if len(largest) > limit else 0
     listed = int(np.count_nonzero(largest > beyond))
     return Listing(positions[:listed], largest[:listed], beyond)

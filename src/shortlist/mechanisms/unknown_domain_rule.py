@@ -15,16 +15,21 @@ from shortlist.privacy import ApproxDP
 
 
 def list_of(request: Request) -> LimitedDomainTopK:
-    """Exponential noise has the lower bar up to k = 3, where the rounds are added up as pure epsilons."""
+    """The list that this request may get.
+
+    Exponential noise has the lower bar up to k = 3, where the rounds are added up as pure epsilons.
+    """
     noise = "exponential" if _few(request) else "gumbel"
     return LimitedDomainTopK(k=request.size, budget=request.budget, limit=request.limit, noise=noise)
 
 
 def set_of(request: Request) -> CanonicalLimitedDomain:
+    """The set that this request may get."""
     return CanonicalLimitedDomain(k=request.size, budget=request.budget, limit=request.limit)
 
 
 def _few(request: Request) -> bool:
+    """Whether a list has exponential noise."""
     return request.size <= 3 and isinstance(request.budget, ApproxDP)
 
 
@@ -42,7 +47,10 @@ def bars(request: Request) -> tuple[float, float] | None:
 
 
 def set_wanted(request: Request) -> bool:
-    """A set if twice its bar is not above that of the list, which starts from a lower count."""
+    """When `method="auto"` takes `CanonicalLimitedDomain`: if twice its bar is not above that of the list.
+
+    Twice, because the list starts from a lower count.
+    """
     if request.listed or request.k is None or request.ordered or (found := bars(request)) is None:
         return False
     mine, other = found
@@ -50,10 +58,12 @@ def set_wanted(request: Request) -> bool:
 
 
 def list_wanted(request: Request) -> bool:
+    """When `method="auto"` takes `LimitedDomainTopK`: wherever k is given and it does not take a set."""
     return not request.listed and request.k is not None and not set_wanted(request)
 
 
 def why_a_set(request: Request) -> str:
+    """The reason that a release of a set gives: both bars."""
     mine, other = bars(request) or (0.0, 0.0)
     return (
         f"without a public list, a canonical set in one round: its bar stands {mine:.3g} users above the last row, "
@@ -62,6 +72,7 @@ def why_a_set(request: Request) -> str:
 
 
 def why_a_list(request: Request) -> str:
+    """The reason that a release of a list gives: the order, too many sets, or both bars."""
     if request.ordered:
         return "an order without a public list: limited-domain top-k, which stops at its bar"
     if (found := bars(request)) is None:

@@ -15,6 +15,7 @@ GOALS: dict[str, str] = {
 
 
 def checked_goal(goal: object) -> Goal:
+    """A goal by its word."""
     if not isinstance(goal, str) or goal not in GOALS:
         raise ValueError(f"goal must be one of {', '.join(map(repr, get_args(Goal)))}, for example goal='top'")
     return goal  # type: ignore[return-value]

@@ -21,7 +21,7 @@ from shortlist.exact.partial_reals import NoisyScore, Term, nearest_float, total
 from shortlist.exact.score_intervals import Contest, kth_largest, ranking
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.skip_schedule import block_size, make_plan
-from shortlist.sampling.skipping import CHUNK, Plan
+from shortlist.sampling.skipping import CHUNK, SkipPlan
 
 Work = Literal["adaptive", "fixed"]
 
@@ -109,8 +109,8 @@ def full_race(contest: Contest, source: Source) -> Finish:
 
 
 @np.errstate(all="ignore")
-def skip_race(plan: Plan, source: Source) -> Finish:
-    """One race by skipping."""
+def skip_race(plan: SkipPlan, source: Source) -> Finish:
+    """One race in which most candidates draw no noise of their own (`skipping.py`)."""
     contest = plan.contest
     hits = plan.draw(source)
     low, high = contest.intervals(contest.values[hits.index], hits.words, hits.level)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from shortlist._arrays import Floats, Indices, Values
 from shortlist.exact.noise_distributions import LN2, Noise
 from shortlist.exact.score_intervals import Contest, kth_largest
-from shortlist.sampling.skipping import LEVELS, Batch, Plan
+from shortlist.sampling.skipping import LEVELS, Batch, SkipPlan
 
 OPEN = 5
 """Blocks at this level or below are opened, first into small blocks, then into candidates."""
@@ -36,7 +36,7 @@ _ROUND_DOWN = LEVELS[np.searchsorted(LEVELS, np.arange(LEVELS[-1] + 1), side="ri
 
 def make_plan(
     values: Values, k: int, scale: Fraction, noise: Noise, block: int, threshold: float | None = None
-) -> Plan:
+) -> SkipPlan:
     """The plan of one contest. `threshold` overrides the choice, for tests that force the rare paths."""
     whole = len(values) // block
     peaks: Values = values[: whole * block].reshape(whole, block).max(axis=1)
@@ -83,7 +83,7 @@ class Layout:
         k, seen = self.contest.k, len(self.heights)
         return seen >= k and bool(np.partition(self.heights, seen - k)[seen - k] > 1)
 
-    def plan(self) -> Plan:
+    def plan(self) -> SkipPlan:
         """Every candidate in a run of its own level, its small block's or its block's."""
         contest, whole = self.contest, len(self.level) * self.block
         small_level = levels(contest.noise, self.heights, self.threshold)
@@ -91,7 +91,7 @@ class Layout:
         singles = (self.starts[small_level <= OPEN][:, None] + np.arange(SMALL) * stride).ravel()
         singles = np.append(singles, np.arange(whole, len(contest.values)))  # the rest is no whole block
         level = levels(contest.noise, contest.positions(contest.values[singles]), self.threshold)
-        return Plan(
+        return SkipPlan(
             contest,
             self.threshold,
             (

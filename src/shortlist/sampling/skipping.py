@@ -54,7 +54,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SkipPlan:
     """A contest, its threshold, and the level at which each candidate is tested."""
 
     contest: Contest

@@ -21,7 +21,7 @@ from shortlist.exact.binomials import log_run
 from shortlist.exact.noise_distributions import LN2, Noise, log_uniform
 from shortlist.exact.partial_reals import Uniform, ball, formula, is_positive
 from shortlist.exact.subset_classes import LOSS_ROUNDING, Classes
-from shortlist.sampling.subset_rejection import Loss, position, stick
+from shortlist.sampling.subset_rejection import Loss, binomial_prefix_sum, position
 from shortlist.sampling.uniforms import Stream
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class _Finish:
         bits = self.least.bits
         if self.found is not None:
             i, first, last = self.found
-            count = stick(i, last) - stick(i, first - 1)
+            count = binomial_prefix_sum(i, last) - binomial_prefix_sum(i, first - 1)
             size, loss = arb(count), ball(self.groups.exact_loss(i, first))
             bits += int(count).bit_length()
         v = -(self.least.ball().log() / size).expm1() * arb(2) ** bits

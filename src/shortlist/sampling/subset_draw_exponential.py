@@ -103,6 +103,7 @@ def later(time: Lazy, end: Fraction) -> bool:
 
 
 def after(one: Lazy, other: Lazy) -> bool:
+    """Whether one drawn time is after another."""
     if one.low > other.high:
         return True
     if one.high < other.low:

@@ -77,7 +77,7 @@ class Proposal:
         """factor 2^shift N e^-loss / of"""
         from flint import arb
 
-        cell = arb(stick(self.i, self.last) - stick(self.i, self.first - 1))
+        cell = arb(binomial_prefix_sum(self.i, self.last) - binomial_prefix_sum(self.i, self.first - 1))
         return cell * self.weight() * ball(self.factor * Fraction(2) ** self.shift / self.of)
 
     def weight(self) -> arb:
@@ -207,8 +207,8 @@ def position(i: int, first: int, last: int, stream: Stream) -> int:
 
 
 def _exact_position(i: int, first: int, last: int, word: int, stream: Stream) -> int:
-    start, share = stick(i, first - 1), Uniform(stream.word, word)
-    size = stick(i, last) - start
+    start, share = binomial_prefix_sum(i, first - 1), Uniform(stream.word, word)
+    size = binomial_prefix_sum(i, last) - start
     while True:
         low = _least(i, first, last, start, size * share.value, share.bits)
         if low == _least(i, first, last, start, size * (share.value + 1) - 1, share.bits):
@@ -220,14 +220,14 @@ def _least(i: int, first: int, last: int, start: fmpz, target: fmpz, bits: int) 
     """The least j with target < 2^bits (C(i + j + 1, i + 1) - C(i + first, i + 1))."""
     while first < last:
         middle = (first + last) // 2
-        if target < (stick(i, middle) - start) << bits:
+        if target < (binomial_prefix_sum(i, middle) - start) << bits:
             last = middle
         else:
             first = middle + 1
     return first
 
 
-def stick(i: int, j: int) -> fmpz:
+def binomial_prefix_sum(i: int, j: int) -> fmpz:
     """sum_{l = 0 .. j} C(i + l, i) = C(i + j + 1, i + 1), exactly."""
     from flint import fmpz
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shortlist.choose import planned
+from shortlist.choose import mechanism_for
 from shortlist.ledger.filter import Balance
 from shortlist.mechanisms import Mechanism
 from shortlist.pages.release_page import spent_share
@@ -69,7 +69,7 @@ class Question:
     def mechanism(self) -> tuple[Mechanism, str]:
         """What will run, and why: the public rule of `top_k`."""
         public = self.candidates is not None
-        mechanism, why, _ = planned(self.k, public=public, budget=self.budget, ordered=self.ordered)
+        mechanism, why, _ = mechanism_for(self.k, public=public, budget=self.budget, ordered=self.ordered)
         return mechanism, why
 
     def listed(self) -> Any:

@@ -78,6 +78,7 @@ def item_kind(column: str, declared: str) -> Kind:
 
 
 def check_user(column: str, declared: str) -> None:
+    """Refuse a column of people that does not hold plain values, by its declared type."""
     name = declared.lower().removeprefix("!")
     if kind_of(name) is None and name not in FLOATS and not USERS.fullmatch(name):
         raise ValueError(

@@ -54,7 +54,7 @@ def runner(connection: Any, path: str) -> sql.Run:
     return run
 
 
-def source_of(run: sql.Run, path: str, wanted: tuple[str, ...], multiline: bool) -> sql.Source:
+def source_of(run: sql.Run, path: str, wanted: tuple[str, ...], multiline: bool) -> sql.TableSource:
     """What DuckDB reads at that path, and the types of its columns."""
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path} is a directory; write {os.path.join(path, '*.parquet')} for the files in it")
@@ -67,29 +67,29 @@ def source_of(run: sql.Run, path: str, wanted: tuple[str, ...], multiline: bool)
     return _parquet(run, path, files, wanted) if kind == "parquet" else _json(files, wanted)
 
 
-def _parquet(run: sql.Run, path: str, files: list[str], wanted: tuple[str, ...]) -> sql.Source:
+def _parquet(run: sql.Run, path: str, files: list[str], wanted: tuple[str, ...]) -> sql.TableSource:
     """Every file has the same types, for DuckDB would cast the others to those of the first."""
     found = [_types(run, file) for file in files]
     if any(types.get(name) != found[0].get(name) for types in found for name in wanted):
         raise TableError(f"{path} cannot be counted: its files must have the same types in the columns that are read")
     columns = {column: quoted(column) for column in found[0]}
-    return sql.Source(f"read_parquet({_listed(files)})", columns, found[0])
+    return sql.TableSource(f"read_parquet({_listed(files)})", columns, found[0])
 
 
 def _types(run: sql.Run, file: str) -> dict[str, str]:
     return {row[0]: str(row[1]) for row in run(f"DESCRIBE SELECT * FROM read_parquet({_listed([file])})")}
 
 
-def _json(files: list[str], wanted: tuple[str, ...]) -> sql.Source:
+def _json(files: list[str], wanted: tuple[str, ...]) -> sql.TableSource:
     """A field that a line does not have is missing. That no line has it would be told by one person's line."""
     names = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in wanted)
     options = f"format = 'newline_delimited', records = true, columns = {{{names}}}"
     relation = f"read_json({_listed(files)}{_packed(files)}, {options})"
     columns = {name: quoted(name) for name in wanted}
-    return sql.Source(relation, columns, dict.fromkeys(wanted, "VARCHAR"), as_text=True)
+    return sql.TableSource(relation, columns, dict.fromkeys(wanted, "VARCHAR"), as_text=True)
 
 
-def _text(path: str, files: list[str], dialect: Dialect) -> sql.Source:
+def _text(path: str, files: list[str], dialect: Dialect) -> sql.TableSource:
     """Every file has the same header, for DuckDB reads the others by position."""
     header = dialect.header(files[0])
     if any(dialect.header(file) != header for file in files[1:]):
@@ -97,7 +97,7 @@ def _text(path: str, files: list[str], dialect: Dialect) -> sql.Source:
     names = ", ".join(f"'c{n}': 'VARCHAR'" for n in range(len(header)))
     relation = f"read_csv({_listed(files)}{_packed(files)}, {dialect.options()}, columns = {{{names}}})"
     columns = {name: f"c{n}" for n, name in enumerate(header) if header.count(name) == 1}
-    return sql.Source(relation, columns, dict.fromkeys(columns, "VARCHAR"), as_text=True)
+    return sql.TableSource(relation, columns, dict.fromkeys(columns, "VARCHAR"), as_text=True)
 
 
 def _packed(files: list[str]) -> str:
@@ -185,7 +185,7 @@ def _first_fields(file: str) -> list[str]:
     raise TableError(f"{file} cannot be read: it is no JSON object a line")
 
 
-def listing(run: sql.Run, path: str, items: tuple[str, ...]) -> sql.Source:
+def listing(run: sql.Run, path: str, items: tuple[str, ...]) -> sql.TableSource:
     """A table file of candidates. It is public, so its fields may hold line breaks."""
     multiline = format_of(path) == "csv"
     source = source_of(run, path, items, multiline)

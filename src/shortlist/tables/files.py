@@ -117,7 +117,7 @@ def check_public(candidates: str, table: str, user: str) -> None:
         )
 
 
-def _known(run: sql.Run, candidates: object, source: sql.Source, question: Question) -> str:
+def _known(run: sql.Run, candidates: object, source: sql.TableSource, question: Question) -> str:
     """Candidates as a statement; a table file with the same kinds of columns stays in the engine."""
     kinds = [source.kind(item) for item in question.items]
     if not isinstance(candidates, str | os.PathLike) or format_of(path := os.fspath(candidates)) is None:

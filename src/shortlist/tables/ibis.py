@@ -56,7 +56,7 @@ def _encode(words: str) -> bytes:  # type: ignore[empty-body]
 
 @ibis.udf.scalar.builtin(name="decode")  # type: ignore[untyped-decorator]
 def _decode(letters: bytes) -> str:  # type: ignore[empty-body]
-    """And back."""
+    """The text of such bytes."""
 
 
 @ibis.udf.scalar.builtin(name="date")  # type: ignore[untyped-decorator]

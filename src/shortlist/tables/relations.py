@@ -27,7 +27,7 @@ def count_relation(relation: Any, question: Question, candidates: object) -> sql
 
     question.check_columns(relation.columns)
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    source = sql.Source(view, {column: quoted(column) for column in types}, types)
+    source = sql.TableSource(view, {column: quoted(column) for column in types}, types)
     source.check(question)
     kinds = [source.kind(item) for item in question.items]
     known = None

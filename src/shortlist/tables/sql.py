@@ -35,7 +35,7 @@ def declared(kind: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TableSource:
     """A table as a statement sees it: what to select from, the expression and the type of each column."""
 
     relation: str
@@ -75,7 +75,7 @@ class Source:
             raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
 
 
-def counting(source: Source, question: Question) -> str:
+def counting(source: TableSource, question: Question) -> str:
     """Distinct users per item, or clipped sums; exact, in the engine."""
     keys, rows = ", ".join(question.keys), _rows(source, question)
     if question.clip is None:
@@ -85,7 +85,7 @@ def counting(source: Source, question: Question) -> str:
     return f"SELECT {keys}, {_held('sum(part)', -LARGEST, LARGEST)} AS score FROM ({persons}) GROUP BY {keys}"
 
 
-def _rows(source: Source, question: Question) -> str:
+def _rows(source: TableSource, question: Question) -> str:
     wanted = {"u": source.user(question.user)}
     wanted |= {key: source.item(item) for key, item in zip(question.keys, question.items, strict=True)}
     present = [f"{column} IS NOT NULL" for column in wanted]
@@ -106,7 +106,7 @@ def _held(total: str, low: int, high: int) -> str:
     return f"CAST(least(greatest({total}, {low}), {high}) AS BIGINT)"
 
 
-def listed(rows: list[Row], source: Source, question: Question) -> str:
+def listed(rows: list[Row], source: TableSource, question: Question) -> str:
     """A public list as a table of the items' own kinds."""
     columns = zip(*rows, strict=True)
     parts = [

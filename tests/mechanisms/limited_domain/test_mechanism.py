@@ -11,7 +11,7 @@ import shortlist as sl
 from shortlist import ApproxDP, Ledger, Scores
 from shortlist.exact.unknown_domain_thresholds import GRID, canonical_offset, dummies, exponential_offset
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
-from shortlist.mechanisms.unknown_domain import head, listing
+from shortlist.mechanisms.unknown_domain import largest_counts, listing
 from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange
 from tests.mechanisms.limited_domain.by_formula import canonical_law, exponential_law, gumbel_law
 from tests.support import assert_law, full_size, sized
@@ -333,7 +333,7 @@ def test_the_head_of_a_histogram_gives_the_same_list():
     for _ in range(50):
         counts = rng.integers(0, 6, 40)
         for limit in (1, 5, 39, 40, 90):
-            whole, part = listing(counts, limit), listing(head(counts, limit + 1)[1], limit)
+            whole, part = listing(counts, limit), listing(largest_counts(counts, limit + 1)[1], limit)
             assert whole.counts.tolist() == part.counts.tolist()
             assert whole.beyond == part.beyond
             assert (counts[whole.positions] == whole.counts).all()

@@ -35,6 +35,7 @@ def public_gamma(k: int, d: int) -> Fraction:
 
 
 def law(mechanism: CanonicalTopK, scores: Scores) -> Law:
+    """{set: chance} for all sets of k."""
     return sets_law(mechanism, scores.values.tolist(), mechanism._rate(scores))
 
 

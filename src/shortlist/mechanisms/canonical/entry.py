@@ -1,4 +1,4 @@
-"""Canonical top-k in the house: a set, the default under a budget that is not pure."""
+"""The entry of canonical top-k: a set, the default under a budget that is not pure."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def law(mechanism: CanonicalLimitedDomain, scores: Scores) -> Law:
+    """{set: chance}, the counts being those of the scores."""
     return sets_law(mechanism, scores.values.tolist())
 
 

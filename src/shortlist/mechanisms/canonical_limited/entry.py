@@ -1,4 +1,4 @@
-"""Canonical sets of a limited domain in the house: a set of labels that come from the data."""
+"""The entry of canonical sets of a limited domain: labels that come from the data, a default for sets of them."""
 
 from __future__ import annotations
 

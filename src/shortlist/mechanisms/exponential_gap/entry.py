@@ -1,4 +1,4 @@
-"""The exponential mechanism with its gap in the house: only as a class."""
+"""The entry of the exponential mechanism with its gap: no method of `top_k`, only a class."""
 
 from __future__ import annotations
 

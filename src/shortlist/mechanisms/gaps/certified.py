@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def law(mechanism: TopKWithGaps, scores: Scores) -> Law:
+    """The density of (order, gaps), on a grid of gaps."""
     return Law(_densities(mechanism, scores, mechanism._scale(scores)), density=True)
 
 

@@ -1,4 +1,4 @@
-"""Lists with gaps in the house, and lists that are measured afterwards."""
+"""The entries of lists with gaps, and of lists that are measured afterwards: the default where gaps are wanted."""
 
 from __future__ import annotations
 

@@ -204,6 +204,7 @@ def _store(mechanism: TopKWithGaps | MeasuredTopK, what: str, epsilon: float | N
 
 
 def checked_gap_noise(noise: object) -> Noise:
+    """A noise by its name, if gaps under it are proved."""
     kinds = {EXPONENTIAL.name: EXPONENTIAL, LAPLACE.name: LAPLACE}
     if not isinstance(noise, str) or noise not in kinds:
         raise ValueError(

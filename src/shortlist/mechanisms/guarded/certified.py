@@ -24,12 +24,11 @@ HALF = Fraction(1, 2)
 
 def law(mechanism: GuardedTopK, scores: Scores) -> Law:
     """(set, the way it went); without a guard it is canonical top-k, and for k > d / 2 the losers are chosen."""
-    x, run = scores.values.tolist(), mechanism._prepared(scores)
+    x = scores.values.tolist()
     k, mirrored = min(mechanism.k, len(x) - mechanism.k), 2 * mechanism.k > len(x)
     if k <= 2 or not any(_is_junk(i, j, k) for i in range(k) for j in range(len(x) - k)):
         return _without_guard(mechanism, scores)
-    assert run is not None, "there is a guard, whatever the scores are"
-    rate, one_shot = run.guard.ranking.inner + run.guard.ranking.outer, run.scale  # how much noise there is
+    rate, one_shot = mechanism._rate(scores), mechanism._one_shot_scale(scores, k, len(x))  # how much noise there is
     x = [-value for value in x] if mirrored else x
     u = {y: rate * value for y, value in utilities(x, k, HALF).items()}
     ranks = sorted(range(len(x)), key=lambda i: (-x[i], i))

@@ -1,4 +1,4 @@
-"""Guarded top-k in the house: a set, the default under a pure budget."""
+"""The entry of guarded top-k: a set, the default under a pure budget."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _rows(k: int) -> Sequence[Planned]:
 
 
 def _twice(mechanism: GuardedTopK) -> int:
-    """With fewer there is no guard."""
+    """How many scores an audit tries: with fewer there is no guard."""
     return 2 * mechanism.k
 
 

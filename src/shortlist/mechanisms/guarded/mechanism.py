@@ -183,10 +183,16 @@ class GuardedTopK(Budgeted[PureDP]):
 
     def _guard(self, scores: Scores, kept: Values | Runs, k: int, junk: Indices) -> tuple[Guard, Fraction]:
         """(the guard, the scale of one-shot's noise if it wins)."""
-        rate = Fraction(self.guarantee.epsilon) / scores.range_sensitivity
-        ranking = ranked(kept, k, rate, Fraction(1, 2), gap_aware=True)
-        a = share_of(k, len(kept))
-        return guarded(ranking, a, TAU, junk), k / ((1 - a) * rate)
+        ranking = ranked(kept, k, self._rate(scores), Fraction(1, 2), gap_aware=True)
+        return guarded(ranking, share_of(k, len(kept)), TAU, junk), self._one_shot_scale(scores, k, len(kept))
+
+    def _rate(self, scores: Scores) -> Fraction:
+        """epsilon / R."""
+        return Fraction(self.guarantee.epsilon) / scores.range_sensitivity
+
+    def _one_shot_scale(self, scores: Scores, k: int, d: int) -> Fraction:
+        """The noise of one-shot top-k if the guard wins: what its look at the scores, a share a of epsilon, leaves."""
+        return k / ((1 - share_of(k, d)) * self._rate(scores))
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from shortlist.mechanisms.canonical.sampler import envelope_of, members
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.subset_draw_any_noise import runs_of
 from shortlist.sampling.subset_draw_exponential import after, first_arrival
-from shortlist.sampling.subset_rejection import ERROR, Envelope, stick
+from shortlist.sampling.subset_rejection import ERROR, Envelope, binomial_prefix_sum
 from shortlist.sampling.uniforms import Stream
 
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ class Guard:
         runs = np.searchsorted(ends, begin), np.searchsorted(starts, cells.last, side="right")
         columns = (side.tolist() for side in (cells.row, begin, cells.last, *runs))
         for i, first, last, low, high in zip(*columns, strict=True):
-            before = stick(i, first - 1)
+            before = binomial_prefix_sum(i, first - 1)
             for run in range(low, high):
-                after_it = stick(i, min(int(ends[run]), last))
+                after_it = binomial_prefix_sum(i, min(int(ends[run]), last))
                 yield i, max(int(starts[run]), first), arb(after_it - before)
                 before = after_it
 

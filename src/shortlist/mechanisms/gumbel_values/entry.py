@@ -1,4 +1,4 @@
-"""Gumbel values in the house: a list with values under (epsilon, delta)."""
+"""The entry of Gumbel values: a list with values, their default under (epsilon, delta)."""
 
 from __future__ import annotations
 

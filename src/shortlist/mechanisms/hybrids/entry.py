@@ -1,4 +1,4 @@
-"""The hybrids of top-k and sparse vector in the house: only as classes."""
+"""The entries of the two hybrids of top-k and sparse vector: no methods of `top_k`, only classes."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 def law(mechanism: JointTopK, scores: Scores) -> Law:
+    """{sequence: chance} for all ordered sequences of k."""
     x = [Fraction(value) for value in scores.values.tolist()]
     ranked, rate = sorted(x, reverse=True), mechanism._rate(scores)
     orders = list(permutations(range(len(x)), mechanism.k))

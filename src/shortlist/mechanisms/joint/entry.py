@@ -1,4 +1,4 @@
-"""Joint top-k in the house: a list in one round, only by name."""
+"""The entry of joint top-k: a list in one round, which `top_k` takes only by name."""
 
 from __future__ import annotations
 

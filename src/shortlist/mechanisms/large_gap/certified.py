@@ -20,6 +20,7 @@ RANKS = 1000
 
 
 def law(mechanism: LargeGap, scores: Scores) -> Law:
+    """{rank: chance}."""
     return Law(rank_law(mechanism, scores, mechanism._scale(scores)))
 
 

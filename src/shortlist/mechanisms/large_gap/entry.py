@@ -1,4 +1,4 @@
-"""The rank with a large gap in the house: only as a class."""
+"""The entry of the rank with a large gap: no method of `top_k`, only a class."""
 
 from __future__ import annotations
 

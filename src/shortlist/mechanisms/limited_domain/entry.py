@@ -1,4 +1,4 @@
-"""Limited-domain top-k in the house: a list of labels that come from the data."""
+"""The entry of limited-domain top-k: a list of labels that come from the data, the default for an order of them."""
 
 from __future__ import annotations
 

@@ -13,4 +13,5 @@ if TYPE_CHECKING:
 
 
 def law(mechanism: NoisyMax, scores: Scores) -> Law:
+    """{(winner,): chance}: one-shot top-k of one."""
     return Law(ordered_law(scores.values.tolist(), 1, noise_name(mechanism.noise), mechanism._top_one._scale(scores)))

@@ -1,4 +1,4 @@
-"""Noisy max in the house: one winner."""
+"""The entry of noisy max: one winner, the default for k = 1."""
 
 from __future__ import annotations
 

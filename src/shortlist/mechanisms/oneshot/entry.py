@@ -1,4 +1,4 @@
-"""One-shot top-k in the house: a list, best first."""
+"""The entry of one-shot top-k: a list, best first, the default where an order is wanted."""
 
 from __future__ import annotations
 

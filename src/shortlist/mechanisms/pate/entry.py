@@ -1,4 +1,4 @@
-"""PATE in the house: labels from the votes of teachers, no mechanism over scores."""
+"""The entries of PATE: labels from the votes of teachers, no methods of `top_k`, which takes scores."""
 
 from __future__ import annotations
 

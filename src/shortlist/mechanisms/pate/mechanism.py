@@ -23,7 +23,7 @@ from shortlist.mechanisms.checks import check_ledger, checked_draws, checked_sou
 from shortlist.mechanisms.contract import Draws
 from shortlist.mechanisms.large_gap.mechanism import Regularizer, large_gaps, offsets, store_ranks
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK, epsilon_of_a_round
-from shortlist.mechanisms.stable.mechanism import certified_sets
+from shortlist.mechanisms.stable.mechanism import tested_sets
 from shortlist.mechanisms.unknown_domain import LEAST_DELTA, part_of, sorted_counts
 from shortlist.privacy import ZCDP, ApproxDP, Balance, BoundedRange, BudgetExceeded, Guarantee, Ledger, compose
 from shortlist.sampling.entropy import Source
@@ -209,7 +209,7 @@ class MultiLabelPATE:
         counts = ballots.sum(axis=0, dtype=np.int64)
         largest = sorted_counts(counts, len(counts) + 1)
         ranks = large_gaps(largest, added, self._scale, source, draws)
-        return certified_sets(counts, ranks, len(added), self._test, source)
+        return tested_sets(counts, ranks, len(added), self._test, source)
 
 
 class PATE:

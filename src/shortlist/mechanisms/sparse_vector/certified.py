@@ -26,6 +26,7 @@ Number = int | float | Fraction
 
 
 def law(mechanism: SparseVector, scores: Scores) -> Law:
+    """The density of all transcripts, the scores being the questions in their order."""
     return transcript_law(mechanism.rules, scores.values.tolist())
 
 

@@ -1,4 +1,4 @@
-"""Sparse vector in the house: questions over a threshold, only as a class."""
+"""The entry of sparse vector: questions over a threshold, no method of `top_k`, only a class."""
 
 from __future__ import annotations
 

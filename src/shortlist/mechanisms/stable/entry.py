@@ -1,4 +1,4 @@
-"""Stable top-k in the house: as many as belong together, the default where no k is given."""
+"""The entry of stable top-k: as many as belong together, the default where no k is given."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from shortlist.mechanisms.unknown_domain import (
     DeltaBudget,
     check_counts,
     checked_delta_budget,
-    head,
+    largest_counts,
     part_of,
     sorted_counts,
 )
@@ -193,7 +193,7 @@ class StableTopK(Budgeted[DeltaBudget]):
 
     def _tested(self, counts: Values | Runs, j: int, source: Source) -> list[int] | None:
         """The positions of the top j, if they pass."""
-        positions, largest = head(counts, j + 1)
+        positions, largest = largest_counts(counts, j + 1)
         here, behind = [*largest.tolist(), 0, 0][min(j, len(largest) + 1) - 1 :][:2]  # beyond the data there is no set
         if not passes(self._parts.test, here - behind, source):
             return None
@@ -238,9 +238,9 @@ class StableTopK(Budgeted[DeltaBudget]):
         asked, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
         values, test = asked.values, self._parts.test
         if self.k is not None and not self.fill:
-            drawn = certified_sets(values, np.full(number, min(self.k, len(values) + 1)), self.k, test, source)
+            drawn = tested_sets(values, np.full(number, min(self.k, len(values) + 1)), self.k, test, source)
             return replace(drawn, chosen=drawn.chosen * np.array([0, 1]))
-        drawn = certified_sets(values, self._chosen(asked, source, number), last_rank(asked, self.limit), test, source)
+        drawn = tested_sets(values, self._chosen(asked, source, number), last_rank(asked, self.limit), test, source)
         if self.k is None:
             return drawn
         rows = np.full((number, self.k), -1, np.int64)
@@ -258,9 +258,9 @@ class StableTopK(Budgeted[DeltaBudget]):
         return float(self._parts.test.chance(here - behind).mid()) if here > behind else 0.0
 
 
-def certified_sets(counts: Values, ranks: Indices, most: int, test: StabilityTest, source: Source) -> Draws:
-    """The top-j set for each rank j, up to `most`, if it passes. `chosen`: the rank, and whether it passed."""
-    positions, largest = head(counts, most + 1)
+def tested_sets(counts: Values, ranks: Indices, most: int, test: StabilityTest, source: Source) -> Draws:
+    """The top-j set for each rank j, up to `most`, if it passes its test. `chosen`: the rank, and whether it passed."""
+    positions, largest = largest_counts(counts, most + 1)
     gaps = -np.diff([*largest.tolist(), 0, 0])
     passed = passes_many(test, gaps[np.minimum(ranks, len(gaps)) - 1], source)
     rows = np.full((len(ranks), min(most, len(counts))), -1, np.int64)
