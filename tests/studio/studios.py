@@ -3,6 +3,7 @@
 import json
 import threading
 from http.client import HTTPConnection
+from typing import Any
 
 import numpy as np
 
@@ -38,9 +39,9 @@ class Running:
     """A studio in a thread of this process, and its log."""
 
     def __init__(self, folder, limits=None):
-        self.log = []
+        self.log: list[str] = []
         self.folder = folder
-        self.server = Studio(Folder.of(folder), log=self.log.append, limits=limits)
+        self.server: Any = Studio(Folder.of(folder), log=self.log.append, limits=limits)
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self.thread.start()
 
