@@ -3,7 +3,6 @@
 import json
 import threading
 from http.client import HTTPConnection
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ class Running:
     def __init__(self, folder, limits=None):
         self.log: list[str] = []
         self.folder = folder
-        self.server: Any = Studio(Folder.of(folder), log=self.log.append, limits=limits)
+        self.server = Studio(Folder.of(folder), log=self.log.append, limits=limits)
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self.thread.start()
 

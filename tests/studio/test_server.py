@@ -487,7 +487,8 @@ class Elsewhere(Running):
 
     def __init__(self, address):
         port, token = address.removeprefix("http://127.0.0.1:").strip("/").split("/")
-        self.server = type("Remote", (), {"server_port": int(port), "token": token})
+        remote: Any = type("Remote", (), {"server_port": int(port), "token": token})
+        self.server = remote
 
 
 def test_the_plan_says_how_good_it_would_be_on_made_up_counts(studio):
