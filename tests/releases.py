@@ -21,10 +21,11 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
+from shortlist.mechanisms.contract import Mechanism
 
 APPROX = ApproxDP(2.0, 1e-4)
 
-PUBLIC = {
+PUBLIC: dict[str, Mechanism] = {
     "one winner": NoisyMax(epsilon=2.0),
     "one winner, Gaussian": NoisyMax(noise="gaussian", budget=APPROX),
     "ordered": OneshotTopK(k=2, epsilon=2.0),
@@ -43,7 +44,7 @@ PUBLIC = {
 }
 """For a public list of candidates."""
 
-NUMBERED = {
+NUMBERED: dict[str, Mechanism] = {
     "sparse vector": SparseVector(threshold=4000, k=2, epsilon=2.0, monotone=True),
     "sparse vector, whole": SparseVector(threshold=4000, k=2, epsilon=2.0, noise="geometric", monotone=True),
     "sparse vector, adaptive": SparseVector(threshold=4000, k=2, epsilon=2.0, adaptive=True, monotone=True),
@@ -51,7 +52,7 @@ NUMBERED = {
 }
 """For a public list in a public order."""
 
-UNKNOWN = {
+UNKNOWN: dict[str, Mechanism] = {
     "stable": StableTopK(budget=APPROX),
     "stable, filled": StableTopK(k=2, budget=APPROX, fill=True),
     "stable, failed": StableTopK(k=4, budget=APPROX),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import shortlist
 
@@ -20,7 +21,7 @@ class Storm:
         self._work, self._before = work, before
         self._files = {str(HOME / name) for name in files}
         assert all(Path(file).is_file() for file in self._files)
-        self.places = []
+        self.places: list[Any] = []
 
         def note(place):
             if place not in self.places:
@@ -31,7 +32,7 @@ class Storm:
 
     def strike(self, place, deliver):
         """Run the work and deliver the interrupt at that place; returns what the work returned, or raises."""
-        struck = []
+        struck: list[Any] = []
 
         def look(here):
             if here == place and not struck:

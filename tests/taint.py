@@ -9,6 +9,7 @@ import pickletools
 import re
 import types
 from functools import cache
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -17,6 +18,7 @@ from matplotlib.figure import Figure
 
 import shortlist as sl
 from shortlist.pages import release_page as one_release
+from shortlist.pages.guarantee_in_words import odds
 
 COUNTS = {
     "tea": 5923, "milk": 5657, "PLANT-alpha": 2917, "PLANT-beta": 2917, "PLANT-gamma": 2917, "PLANT-delta": 1483,
@@ -27,7 +29,7 @@ SECRET_NUMBERS = frozenset(COUNTS.values())
 """True counts: of the losers, and of the winners too."""
 CANDIDATES = [*COUNTS, "PLANT-nobody"]
 
-ODDS = cache(one_release.odds)
+ODDS = cache(odds)
 """Of a guarantee alone, and slow: once for each."""
 
 PLAIN = (str, int, bool, float, type(None), datetime.date, list, tuple, dict, bytes, frozenset)
@@ -50,7 +52,8 @@ def reachable(root):
         found[id(thing)] = thing
         inside = gc.get_referents(thing)
         if isinstance(thing, types.FunctionType):
-            shared = {id(thing.__globals__), id(thing.__builtins__)}
+            function: Any = thing
+            shared = {id(function.__globals__), id(function.__builtins__)}
             inside = [one for one in inside if id(one) not in shared]
         if isinstance(thing, dict):
             inside += thing.keys()  # of a dictionary of texts Python tells the values alone

@@ -7,15 +7,18 @@ packages above a module (`shortlist`, `shortlist.mechanisms`) are loaded with it
 import ast
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from shortlist.audit.prove import law_of
+from shortlist.certified.law import Law
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, LargeGap
 from shortlist.mechanisms.canonical import mechanism as canonical
 from shortlist.mechanisms.guarded import mechanism as guarded
 from shortlist.mechanisms.large_gap import mechanism as large_gap
 from shortlist.scores import Scores
+from tests.typed import of_kind
 
 SOURCE = Path(__file__).parents[1] / "src"
 FORBIDDEN = ("shortlist.exact", "shortlist.sampling", "shortlist.noise")
@@ -115,12 +118,12 @@ def test_they_ask_a_mechanism_for_what_it_states_alone():
 def sure(mechanism, scores):
     """P[the true top k], by the certified law."""
     best = tuple(range(mechanism.k))
-    chances = law_of(mechanism, scores).chances.items()
+    chances = of_kind(Law, law_of(mechanism, scores)).chances.items()
     return sum(float(chance) for one, chance in chances if one == best or one[0] == best)
 
 
 X = Scores([9, 8, 7, 5, 3, 1, 0])
-WRONG = {
+WRONG: dict[str, tuple[Any, Any, str, Any]] = {
     "the hazard of the guard": (GuardedTopK(k=3, epsilon=1.0), guarded, "share_of", lambda k, d: Fraction(1, 8)),
     "what is junk": (GuardedTopK(k=3, epsilon=1.0), guarded, "rho_of", lambda k: Fraction(1, 2)),
     "tau": (GuardedTopK(k=3, epsilon=1.0), guarded, "TAU", Fraction(1)),
@@ -138,9 +141,9 @@ def test_a_mistake_in_the_exact_code_is_not_repeated(case, monkeypatch):
 
 def test_the_ranks_of_a_large_gap_are_counted_and_weighed_anew(monkeypatch):
     mechanism = LargeGap(epsilon=1.0, regularizer=[0.5, -0.25, 1])
-    before = law_of(mechanism, X).chances
+    before = of_kind(Law, law_of(mechanism, X)).chances
     monkeypatch.setattr(large_gap, "offsets", lambda regularizer, limit: [Fraction(0)] * limit)
     monkeypatch.setattr(large_gap, "last_rank", lambda scores, limit: 2)
-    after = law_of(mechanism, X).chances
+    after = of_kind(Law, law_of(mechanism, X)).chances
     assert {rank: float(chance) for rank, chance in after.items()} == {n: float(p) for n, p in before.items()}
     assert list(after) == [1, 2, 3]

@@ -3,6 +3,7 @@
 import doctest
 import re
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import pytest
@@ -24,7 +25,7 @@ def blocks(page, language):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_snippets_run_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    namespace = {}
+    namespace: dict[str, Any] = {}
     for source in blocks(page, "python"):
         if not source.startswith(">>>"):
             exec(compile(source, page.name, "exec"), namespace)
@@ -33,7 +34,7 @@ def test_snippets_run_in_order(page, tmp_path, monkeypatch):
 
 def test_the_output_in_the_readme_is_the_real_one(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    namespace = {}
+    namespace: dict[str, Any] = {}
     exec(compile(blocks(ROOT / "README.md", "python")[0], "README.md", "exec"), namespace)
     shown = blocks(ROOT / "README.md", "text")[0]
     assert capsys.readouterr().out.strip() == shown.strip()

@@ -9,8 +9,12 @@ from shortlist.estimates import CAVEAT, GapLaw, ThresholdGaps, best_linear
 
 
 def test_the_best_linear_oracle():
-    assert best_linear([10, 8, 7, 3], [1.5, 0.5, 4], 0.5) == pytest.approx([9.58333333, 7.91666667, 7.25, 3.25])
-    assert best_linear([10, 8, 7, 3], [1.5, 0.5, 4, 99.0], 1.0) == pytest.approx([9.6875, 7.9375, 7.1875, 3.1875])
+    assert best_linear([10.0, 8.0, 7.0, 3.0], [1.5, 0.5, 4.0], 0.5) == pytest.approx(
+        [9.58333333, 7.91666667, 7.25, 3.25]
+    )
+    assert best_linear([10.0, 8.0, 7.0, 3.0], [1.5, 0.5, 4.0, 99.0], 1.0) == pytest.approx(
+        [9.6875, 7.9375, 7.1875, 3.1875]
+    )
     assert best_linear([4.0], [], math.inf) == [4.0]
 
 

@@ -6,16 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.typed import present
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 @pytest.fixture
 def private_labels():
     pytest.importorskip("sklearn")
-    found = importlib.util.spec_from_file_location("private_labels", EXAMPLES / "private_labels.py")
+    found = present(importlib.util.spec_from_file_location("private_labels", EXAMPLES / "private_labels.py"))
     module = importlib.util.module_from_spec(found)
     sys.modules["private_labels"] = module  # dataclasses look their module up by name
-    found.loader.exec_module(module)
+    present(found.loader).exec_module(module)
     yield module
     del sys.modules["private_labels"]
 

@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from shortlist._files import remove, spill_folder, sweep, temporary_name, write_
 from shortlist.cli.output import write_table
 from tests.storm import Storm, interrupt
 
-COLUMNS = {"rank": [1, 2], "item": ["a", "b"]}
+COLUMNS: dict[str, list[Any]] = {"rank": [1, 2], "item": ["a", "b"]}
 
 
 def mode(path):

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 import typer
+from typer.core import TyperGroup
 
 import shortlist
 from shortlist.cli.app import COMMANDS, app
+from tests.typed import of_kind
 
 HOME = Path(shortlist.__file__).parent
 ROOT = Path(__file__).parents[1]
@@ -117,7 +119,7 @@ def test_a_command_loads_what_it_needs(arguments, needed, not_needed):
 
 
 def test_every_command_is_where_the_list_says_and_has_its_own_help():
-    built = typer.main.get_command(app).commands
+    built = of_kind(TyperGroup, typer.main.get_command(app)).commands
     assert list(built) == list(COMMANDS)
     for name, place in COMMANDS.items():
         assert built[name].name == name

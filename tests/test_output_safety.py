@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from types import SimpleNamespace
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -17,6 +18,7 @@ from shortlist.pages.release_page import release_page
 from shortlist.studio.folder import Folder
 from shortlist.studio.work import Job, Work
 from tests.cli.terminal import called
+from tests.typed import present
 
 mpl.use("Agg")
 HOSTILE = [
@@ -58,7 +60,7 @@ def test_no_cell_of_a_csv_file_computes(label):
 @pytest.mark.parametrize("label", HOSTILE)
 def test_what_is_stored_keeps_the_label(label, tmp_path):
     release = release_of([label, "tea"])
-    assert set(sl.Release.from_json(release.to_json()).items) == {label, "tea"}
+    assert set(present(sl.Release.from_json(release.to_json()).items)) == {label, "tea"}
     assert release.to_json().isascii()
     if label.isascii() or label.isprintable():
         assert set(release.to_frame()["item"]) == {label, "tea"}
@@ -98,9 +100,9 @@ def test_the_command_line_writes_lists_that_are_safe(tmp_path):
 
 
 def test_the_studio_hands_out_a_list_that_is_safe(tmp_path):
-    plan = SimpleNamespace(question=SimpleNamespace(k=2, purpose="weekly"))
+    plan: Any = SimpleNamespace(question=SimpleNamespace(k=2, purpose="weekly"))
     job = Job("job", plan, release=release_of(["=1+1", "\x1b[31mred"]))
-    _, _, content = Work(Folder.of(tmp_path)).download(job, "list.csv")
+    _, _, content = present(Work(Folder.of(tmp_path)).download(job, "list.csv"))
     assert content.decode().split() == ["item", "[31mred", "'=1+1"]
 
 

@@ -13,6 +13,7 @@ from hatchling.plugin.manager import PluginManager
 
 from tests.cli.terminal import run
 from tests.test_docs import blocks
+from tests.typed import present
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -102,7 +103,7 @@ def test_versions_agree():
     changes = (ROOT / "CHANGELOG.md").read_text()
     version = PROJECT["version"].partition(".dev")[0]
     assert f"## {'Unreleased: ' if 'dev' in PROJECT['version'] else ''}{version}" in changes
-    out = re.search(r"^## (\d+\.\d+\.\d+), (\d{4}-\d\d-\d\d)$", changes, re.MULTILINE)
+    out = present(re.search(r"^## (\d+\.\d+\.\d+), (\d{4}-\d\d-\d\d)$", changes, re.MULTILINE))
     citation = (ROOT / "CITATION.cff").read_text()
     assert f"version: {out[1]}\n" in citation
     assert f'date-released: "{out[2]}"' in citation

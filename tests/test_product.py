@@ -1,6 +1,7 @@
 """The contract with users: every snippet runs as written, in order."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ SHARED = Path(__file__).parents[2] / "shared" / "PRODUCT.md"
 
 def test_every_snippet_of_the_contract_runs_and_keeps_its_promises(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    seen = []
+    seen: list[Any] = []
     for source in blocks(CONTRACT, "python"):
         names = dict(seen[-1]) if seen else {}
         exec(compile(source, CONTRACT.name, "exec"), names)

@@ -68,9 +68,9 @@ def test_a_type_checker_refuses_a_misspelt_word(tmp_path):
 
 def test_a_misspelt_word_is_refused_by_the_call():
     for call in (
-        lambda: sl.top_k([1, 2], 1, epsilom=1),
-        lambda: sl.select([1, 2], epsilon=1, monoton=True),
-        lambda: CanonicalTopK(k=1, epsilon=1).release([1, 2], label=["a", "b"]),
+        lambda: sl.top_k([1, 2], 1, epsilom=1),  # type: ignore[call-arg]
+        lambda: sl.select([1, 2], epsilon=1, monoton=True),  # type: ignore[call-arg]
+        lambda: CanonicalTopK(k=1, epsilon=1).release([1, 2], label=["a", "b"]),  # type: ignore[call-arg]
     ):
         with pytest.raises(TypeError, match=r"epsilom|monoton|label"):
             call()

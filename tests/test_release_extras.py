@@ -11,6 +11,7 @@ from shortlist import Release
 from shortlist.extras import NOTHING_ELSE, Extra, Extras
 from shortlist.mechanisms import HybridTopK, LargeGap, MeasuredTopK, SparseVector
 from shortlist.testing import seeded
+from tests.typed import present
 
 COUNTS = [9000, 5000, 20, 7]
 NAMES = [one.name for one in dataclasses.fields(Extras)]
@@ -49,17 +50,17 @@ def test_whatever_a_mechanism_does_not_release_is_none():
 
 def test_a_set_keeps_values_with_their_items_and_nothing_that_tells_the_order():
     release = RELEASES["values"]
-    pairs, as_set = dict(zip(release.items, release.values, strict=True)), release.as_set()
-    assert dict(zip(as_set.items, as_set.values, strict=True)) == pairs
+    pairs, as_set = dict(zip(present(release.items), present(release.values), strict=True)), release.as_set()
+    assert dict(zip(present(as_set.items), present(as_set.values), strict=True)) == pairs
     assert (as_set.gaps, as_set.answers, as_set.evidence) == (None, None, None)
     assert RELEASES["sparse vector"].as_set().kept == RELEASES["sparse vector"].kept
 
 
 def test_extras_cannot_be_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
-        RELEASES["a set"].extras = NOTHING_ELSE
+        RELEASES["a set"].extras = NOTHING_ELSE  # type: ignore[misc]
     with pytest.raises(dataclasses.FrozenInstanceError):
-        RELEASES["a set"].extras.used = "canonical"
+        RELEASES["a set"].extras.used = "canonical"  # type: ignore[misc]
 
 
 def test_golden_files_are_written_back_byte_by_byte():

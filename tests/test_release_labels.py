@@ -8,6 +8,7 @@ import gc
 import pickle
 from collections import Counter
 from itertools import permutations
+from typing import Any
 
 import pytest
 
@@ -119,7 +120,7 @@ class Bare:
 def test_labels_whose_text_depends_on_when_they_were_made_or_asked_come_in_any_order(kind):
     """Six orders, 600 draws from each rank order: one that never comes has a chance of (5/6)^600 < 1e-47."""
     for ranks in permutations(range(3)):
-        found = Counter()
+        found: Counter[Any] = Counter()
         for _ in range(600):
             items = [kind() for _ in range(3)]
             found[tuple(by_label([items[i] for i in ranks], None, SECURE))] += 1

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from itertools import permutations, product
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from shortlist.labels import by_label
 from shortlist.sampling.entropy import SECURE
 from tests.sampling.test_uniforms import Fixed
 from tests.support import full_size, sized
+from tests.typed import of_kind, present
 
 
 class Named:
@@ -24,7 +26,7 @@ class Named:
 
 def orders(items):
     """How often each order comes out, over every way the bits of the source can fall, without rejection."""
-    found = Counter()
+    found: Counter[Any] = Counter()
     for leading in product(range(8), repeat=4):
         order = by_label(items, None, Fixed(leading))
         found[tuple(items[i].number for i in order)] += 1
@@ -45,7 +47,7 @@ def test_the_law_is_the_same_for_every_order_of_the_mechanism():
     """Exactly: three bits of each word suffice, and every assignment of accepted words is equally likely."""
     labels = [Named("Crash", n) for n in range(3)]
     for items in permutations(labels):
-        found = Counter()
+        found: Counter[Any] = Counter()
         for first, second in product(range(3), range(2)):
             order = by_label(items, None, Fixed([2 * first, 4 * second]))
             found[tuple(items[i].number for i in order)] += 1
@@ -74,9 +76,9 @@ def test_a_private_list_of_alike_labels_does_not_come_best_first():
     """End to end: were the order the mechanism's, the best would stand first 200 times out of 200."""
     best, second = Named("Crash", 1), Named("Crash", 2)
     scores = sl.Scores({best: 9000, second: 8000}, monotone=True)
-    firsts = Counter()
+    firsts: Counter[int] = Counter()
     for _ in range(200):
-        items = sl.top_k(scores, 2, epsilon=9.0, delta=1e-3).items
+        items = present(sl.top_k(scores, 2, epsilon=9.0, delta=1e-3).items)
         assert len(items) == 2
-        firsts[items[0].number] += 1
+        firsts[of_kind(Named, items[0]).number] += 1
     assert min(firsts[1], firsts[2]) > 0  # fails by chance once in 2^199

@@ -7,6 +7,7 @@ import pytest
 
 from shortlist import mechanisms
 from shortlist.pate import PATE, MultiLabelPATE
+from tests.typed import present
 
 ROOT = Path(__file__).parents[1]
 CONCRETE = [
@@ -53,7 +54,7 @@ def test_links_to_headings_resolve(page):
 def test_the_tables_in_the_docs_are_from_real_runs_and_all_were_caught():
     text = (ROOT / "docs" / "audit.md").read_text()
     for name in ("audit", "audit-releases", "audit-catalogue", "audit-tightness"):
-        table = re.search(rf"<!-- {name} -->\n(.*?)<!-- end {name} -->", text, re.DOTALL).group(1)
+        table = present(re.search(rf"<!-- {name} -->\n(.*?)<!-- end {name} -->", text, re.DOTALL)).group(1)
         assert table.count("\n|") > 8
     assert "NOT CAUGHT" not in text
     assert "**violated**" not in text

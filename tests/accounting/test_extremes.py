@@ -93,7 +93,7 @@ def test_calibration_says_what_is_wrong():
     with pytest.raises(ValueError, match="no parameter fits"):
         calibrate(GumbelDP, ZCDP(0.1))
     with pytest.raises(TypeError, match="budget must be"):
-        calibrate(GumbelDP, 1.0)
+        calibrate(GumbelDP, 1.0)  # type: ignore[arg-type]
 
 
 def test_a_number_of_rounds_beyond_all_floats_is_refused():

@@ -6,11 +6,13 @@ import math
 import subprocess
 import sys
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Composition, ExPost, GumbelDP, PureDP, RenyiDP, compose
+from tests.typed import present
 
 NAN, INF = float("nan"), float("inf")
 
@@ -63,7 +65,8 @@ def test_orders_must_be_above_one(bad):
 
 
 def test_renyi_orders_and_epsilons_belong_together():
-    for orders, epsilons in [([2.0], [0.1, 0.2]), ([], []), (2.0, [0.1, 0.2])]:
+    unequal: list[tuple[Any, list[float]]] = [([2.0], [0.1, 0.2]), ([], []), (2.0, [0.1, 0.2])]
+    for orders, epsilons in unequal:
         with pytest.raises(ValueError, match="equally many"):
             RenyiDP(orders, epsilons)
     with pytest.raises(ValueError, match="differ"):
@@ -84,7 +87,7 @@ def test_numbers_of_times_are_whole(bad):
 
 def test_monotone_is_a_truth_value_and_alpha_a_probability():
     with pytest.raises(ValueError, match="monotone must be True or False"):
-        GumbelDP(0.1, monotone="yes")
+        GumbelDP(0.1, monotone="yes")  # type: ignore[arg-type]
     for bad in (-0.1, 1.1, NAN):
         with pytest.raises(ValueError, match="alpha must be a number"):
             PureDP(1.0).tradeoff(bad)
@@ -97,6 +100,7 @@ def test_guarantees_are_values():
     assert PureDP(1) == PureDP(np.float64(1.0))
     assert len({PureDP(1.0), PureDP(1), BoundedRange(1.0)}) == 2
     assert repr(ZCDP(0.1)) == "ZCDP(rho=0.1, delta=0.0)"
+    value: Any
     for value in (PureDP(1.0), ZCDP(0.1), GumbelDP(0.1), RenyiDP(2, 0.1), compose(PureDP(1.0), ZCDP(0.1))):
         assert not hasattr(value, "__dict__")
         with pytest.raises(AttributeError):
@@ -118,7 +122,7 @@ def test_what_a_ledger_asks_for():
     assert compose(PureDP(0.5), GumbelDP(0.1)).as_zcdp() is None
     booked = GumbelDP(0.1, k=3).as_approx(1e-6)
     assert booked.delta == 1e-6
-    assert booked.as_zcdp() == ZCDP(booked.epsilon**2 / 2, delta=1e-6) or booked.as_zcdp().rho > 0
+    assert booked.as_zcdp() == ZCDP(booked.epsilon**2 / 2, delta=1e-6) or present(booked.as_zcdp()).rho > 0
     mixed = compose(BoundedRange(0.5), ZCDP(0.25, delta=1e-6)).as_zcdp()
     assert mixed == ZCDP(0.28125, delta=1e-6)
 
@@ -148,9 +152,9 @@ def test_the_cost_of_an_outcome_comes_back_in_pure_dp_alone():
 def test_sums_are_rounded_up():
     for times in (3, 7, 10, 1000):
         exact = Fraction(0.1) * times
-        found = PureDP(0.1).repeat(times).as_pure().epsilon
+        found = present(PureDP(0.1).repeat(times).as_pure()).epsilon
         assert exact <= Fraction(found) <= exact * (1 + Fraction(1, 2**52))
-        assert Fraction(BoundedRange(0.1).repeat(times).as_zcdp().rho) >= Fraction(0.1) ** 2 / 8 * times
+        assert Fraction(present(BoundedRange(0.1).repeat(times).as_zcdp()).rho) >= Fraction(0.1) ** 2 / 8 * times
 
 
 def test_a_guarantee_holds_at_its_own_parameters_exactly():

@@ -5,6 +5,7 @@ import pytest
 from shortlist import Ledger
 from shortlist.ledger.filter import cost_of
 from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange
+from tests.typed import present
 
 FEW = ThinnedRange(0.15, 10, 5e-7)
 
@@ -20,8 +21,8 @@ def test_its_forms():
     assert FEW.delta_at(1.5) == 5e-7
     assert FEW.epsilon_at(5e-7) == pytest.approx(1.5)
     assert FEW.epsilon_at(4e-7) == float("inf")
-    assert FEW.as_zcdp().rho == pytest.approx(10 * 0.15**2 / 8)
-    assert FEW.as_zcdp().delta == 5e-7
+    assert present(FEW.as_zcdp()).rho == pytest.approx(10 * 0.15**2 / 8)
+    assert present(FEW.as_zcdp()).delta == 5e-7
     assert FEW.as_pure() is None
     assert ThinnedRange(0.5, 2).as_pure() == PureDP(1.0)
     assert FEW.rdp(2.0) == float("inf")
@@ -32,7 +33,7 @@ def test_its_forms():
 
 def test_it_composes_and_repeats():
     twice = FEW.repeat(2)
-    assert twice.as_zcdp().delta <= 1e-6
+    assert present(twice.as_zcdp()).delta <= 1e-6
     assert twice.epsilon_at(2e-6) < 3.0
     assert twice.epsilon_at(2e-6) > FEW.epsilon_at(1e-6)
     mixed = FEW.compose(ZCDP(0.01, 1e-7)).compose(PureDP(0.1))
@@ -43,10 +44,10 @@ def test_it_composes_and_repeats():
 
 def test_what_it_costs_in_each_currency():
     cost = cost_of(FEW, None)
-    assert float(cost.epsilon) == pytest.approx(1.5)
-    assert float(cost.curve) == pytest.approx(10 * 0.15**2 / 8)
+    assert float(present(cost.epsilon)) == pytest.approx(1.5)
+    assert float(present(cost.curve)) == pytest.approx(10 * 0.15**2 / 8)
     assert float(cost.delta) == 5e-7
-    assert cost_of(FEW, 8.0).curve == 8 * cost.curve
+    assert cost_of(FEW, 8.0).curve == 8 * present(cost.curve)
 
 
 def test_a_pure_ledger_has_no_room_for_its_delta(tmp_path):

@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,7 +107,7 @@ def test_clopper_pearson():
     ids=lambda one: type(one).__name__,
 )
 def test_ordered_set_gap_and_unknown_outputs_of_ours_are_not_refuted(mechanism):
-    pair = ((1, 1, 1, 0), (2, 1, 1, 1))
+    pair: tuple[tuple[int, ...], tuple[int, ...]] = ((1, 1, 1, 0), (2, 1, 1, 1))
     if isinstance(mechanism, GuardedTopK):
         pair = ((3, 2, 1, 0, 0, 0), (2, 3, 2, 1, 1, 1))
     assert not sl.audit(mechanism, trials=500, pairs=[pair], seed=5, workers=1, confidence=1 - 1e-6).violated
@@ -163,13 +164,17 @@ def test_an_audit_that_was_cut_off_goes_on(tmp_path, monkeypatch):
     state = json.loads(notes.read_text())
     kept = dict(list(state["done"].items())[:3])
     notes.write_text(json.dumps({**state, "done": kept}))
-    drawn = []
+    drawn: list[int] = []
     attack = import_module("shortlist.audit.attack")
     target_of = attack.target_of
 
     def spied(subject, **question):
         target = target_of(subject, **question)
-        draw = lambda x, n, seed: (drawn.append(n), target.draw(x, n, seed))[1]  # noqa: E731
+
+        def draw(x, n, seed):
+            drawn.append(n)
+            return target.draw(x, n, seed)
+
         return type(target)(target.name, draw, target.batch, False, True)
 
     monkeypatch.setattr(attack, "target_of", spied)
@@ -182,8 +187,9 @@ def test_an_audit_that_was_cut_off_goes_on(tmp_path, monkeypatch):
 
 def test_an_audit_of_other_neighbours_or_other_code_does_not_go_on(tmp_path):
     """Or the second one, which tells nobody apart, would be convicted by the counts of the first."""
-    words = {"claim": PureDP(1.0), "trials": 1000, "seed": 1, "workers": 1, "resume": tmp_path / "audit.json"}
-    named = {"pairs": [((0,), (10,))]}
+    words: dict[str, Any] = {"claim": PureDP(1.0), "trials": 1000, "seed": 1, "workers": 1}
+    words["resume"] = tmp_path / "audit.json"
+    named: dict[str, Any] = {"pairs": [((0,), (10,))]}
 
     def leaking(above):
         def leak(scores, rng):
@@ -334,7 +340,7 @@ def test_jobs_have_seeds_of_their_own():
 def test_labels_are_told_apart_by_name_and_not_by_place(mechanism):
     """One more user brings a label that stands before the others and is never released."""
     x, y = {"bob": 50, "cy": 3}, {"ada": 1, "bob": 50, "cy": 3}
-    pairs = [tuple(Scores(counts, monotone=True, public=False) for counts in (x, y))]
+    pairs = [(Scores(x, monotone=True, public=False), Scores(y, monotone=True, public=False))]
     assert not sl.audit(mechanism, pairs=pairs, trials=20_000, seed=1, workers=1).violated
 
 

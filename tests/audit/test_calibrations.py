@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from flint import arb
@@ -10,6 +11,7 @@ from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.audit.enumeration import epsilons_of, neighbours, prove
 from shortlist.audit.prove import law_of, prove_mechanism, prove_pate
 from shortlist.certified.law import Law
+from shortlist.exact.ranked_subsets import ranked
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -29,6 +31,7 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 from shortlist.mechanisms.canonical import mechanism as canonical
+from shortlist.mechanisms.contract import Mechanism
 from shortlist.mechanisms.gaps import mechanism as gaps
 from shortlist.mechanisms.guarded import mechanism as guarded
 from shortlist.mechanisms.gumbel_values import mechanism as gumbel_values
@@ -41,6 +44,7 @@ from shortlist.pate import MultiLabelPATE
 from shortlist.privacy import GumbelDP
 from shortlist.scores import Scores
 from tests.support import FULL, full_size, sized
+from tests.typed import of_kind, present
 
 # Claims
 
@@ -111,9 +115,9 @@ def test_a_value_is_compared_at_the_epsilons_of_its_claim(budget, claim):
 def test_a_claim_is_compared_at_its_own_epsilon_and_where_little_of_it_is_left():
     for claim in (PureDP(1.0), ApproxDP(3.0, 0.05), ApproxDP(0.0, 0.1)):
         assert claim.epsilon in epsilons_of(claim)
-    for claim in (ZCDP(0.5), ZCDP(0.5, 0.05), GumbelDP(1.0)):
-        lost = getattr(claim, "delta", 0.0)
-        assert {claim.epsilon_at(lost + 1e-3), claim.epsilon_at(lost + 1e-6)} <= set(epsilons_of(claim))
+    for curve in (ZCDP(0.5), ZCDP(0.5, 0.05), GumbelDP(1.0)):
+        lost = getattr(curve, "delta", 0.0)
+        assert {curve.epsilon_at(lost + 1e-3), curve.epsilon_at(lost + 1e-6)} <= set(epsilons_of(curve))
 
 
 def test_densities_prove_pure_claims_only():
@@ -133,7 +137,7 @@ def test_the_limit_that_is_named_is_the_one_that_was_passed():
 def times(monkeypatch, owner, name, factor):
     """The method, property or function gives `factor` times what it gave; of a pair, times a pair."""
     plain = getattr(owner, name)
-    getter = plain.fget if isinstance(plain, property) else plain
+    getter: Any = plain.fget if isinstance(plain, property) else plain
 
     def changed(*arguments):
         value = getter(*arguments)
@@ -144,11 +148,11 @@ def times(monkeypatch, owner, name, factor):
     monkeypatch.setattr(owner, name, property(changed) if isinstance(plain, property) else changed)
 
 
-ONE = {"d": 3, "top": 1}
-TWO = {"d": 2, "top": 1}
-FOUR = {"d": 4, "top": 0}
+ONE: dict[str, Any] = {"d": 3, "top": 1}
+TWO: dict[str, Any] = {"d": 2, "top": 1}
+FOUR: dict[str, Any] = {"d": 4, "top": 0}
 VALUES = [GumbelTopKValues(k=k, budget=ApproxDP(1.0, 1e-3)) for k in (1, 2, 3)]
-WRONG = [
+WRONG: list[tuple[Mechanism, Any, str, Any, dict[str, Any]]] = [
     (NoisyMax(epsilon=1.0), OneshotTopK, "_scale", 0.5, ONE),
     (OneshotTopK(k=2, epsilon=1.0), OneshotTopK, "_scale", 0.5, ONE),
     (CanonicalTopK(k=2, epsilon=1.0), CanonicalTopK, "_rate", 3, {"d": 4, "top": 1}),
@@ -212,7 +216,7 @@ FILLED = StableTopK(k=1, budget=ZCDP(2.0, 0.05), fill=True, limit=2)
 @pytest.mark.parametrize("public", [True, False])
 def test_filling_up_with_twice_its_epsilon_is_refuted(public, monkeypatch):
     assert prove_mechanism(FILLED, public=public).holds
-    charge, wrong = FILLED.charge, replace(FILLED._parts, fill=2 * FILLED._parts.fill)
+    charge, wrong = FILLED.charge, replace(FILLED._parts, fill=2 * present(FILLED._parts.fill))
     monkeypatch.setattr(StableTopK, "_parts", property(lambda _: wrong))
     assert "hockey stick" in prove_mechanism(FILLED, public=public, claim=charge).violation
 
@@ -232,7 +236,8 @@ def test_a_low_bar_is_refuted_also_where_it_fills_up(monkeypatch):
 @pytest.mark.parametrize("public", [True, False])
 def test_a_test_that_passes_one_step_early_is_refuted_where_it_is_filled_up(public, monkeypatch):
     """At least for more than: a gap of 1, where one person changes the set, has the chance of a gap of 2."""
-    wrong = replace(FILLED._parts, test=replace(FILLED._parts.test, slack=0))
+    test: Any = FILLED._parts.test
+    wrong = replace(FILLED._parts, test=replace(test, slack=0))
     monkeypatch.setattr(StableTopK, "_parts", property(lambda _: wrong))
     assert "hockey stick" in prove_mechanism(FILLED, public=public).violation
 
@@ -243,7 +248,10 @@ def test_a_wrong_calibration_of_sparse_vector_is_refuted(part, monkeypatch):
     plain = mechanism.rules
     (branch,) = plain.branches
     narrow = replace(branch, test=replace(branch.test, scale=branch.test.scale / 2))
-    wrong = {"threshold": {"threshold_scale": plain.threshold_scale / 3}, "questions": {"branches": (narrow,)}}
+    wrong: dict[str, Any] = {
+        "threshold": {"threshold_scale": plain.threshold_scale / 3},
+        "questions": {"branches": (narrow,)},
+    }
     monkeypatch.setattr(SparseVector, "rules", replace(plain, **wrong[part]))
     assert not prove_mechanism(mechanism, d=2).holds
 
@@ -255,7 +263,6 @@ def test_a_wrong_calibration_of_guarded_sets_is_refuted(part, monkeypatch):
     if part == "one-shot":
         monkeypatch.setattr(GuardedTopK, "_guard", lambda *words: (plain(*words)[0], plain(*words)[1] / 2))
     else:
-        ranked = guarded.ranked
         monkeypatch.setattr(
             guarded, "ranked", lambda x, k, rate, *rest, **words: ranked(x, k, 2 * rate, *rest, **words)
         )
@@ -269,7 +276,7 @@ def test_a_wrong_calibration_of_teachers_is_refuted(monkeypatch):
     assert not prove_pate(pate, labels=2, teachers=12).holds
 
 
-ASKED = [
+ASKED: list[tuple[Mechanism, Any, str]] = [
     *{(case[1], case[2]): case[:3] for case in WRONG if isinstance(case[1], type)}.values(),
     (StableTopK(k=2, epsilon=1.0, delta=0.01, fill=True, limit=2), StableTopK, "_filling"),
 ]
@@ -324,7 +331,7 @@ def test_an_order_that_gives_somebody_away_is_refuted():
 @pytest.mark.parametrize("k", [3, 4])
 def test_the_law_of_guarded_sets_is_that_of_the_sampler_also_for_most_of_the_candidates(k):
     mechanism, x = GuardedTopK(k=k, epsilon=1.0), [9, 8, 7, 5, 3, 1, 0]
-    law = law_of(mechanism, Scores(x)).chances
+    law = of_kind(Law, law_of(mechanism, Scores(x))).chances
     assert float(sum(law.values())) == pytest.approx(1.0, abs=1e-12)
     right = sum(float(chance) for (chosen, _), chance in law.items() if chosen == tuple(range(k)))
     assert right == pytest.approx(mechanism.success_probability(x), abs=1e-8)

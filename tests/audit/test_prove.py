@@ -5,11 +5,13 @@ What each release is charged is enough (Proposition 40), and half of it is refut
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP, mechanisms
 from shortlist.audit.prove import law_of, prove_mechanism, prove_pate
+from shortlist.certified.law import Law
 from shortlist.exact.noise_distributions import KINDS
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
@@ -31,9 +33,11 @@ from shortlist.mechanisms import (
 )
 from shortlist.mechanisms.entries import ENTRIES
 from shortlist.pate import PATE, MultiLabelPATE
+from shortlist.privacy import BoundedRange
 from shortlist.scores import Scores
 from shortlist.testing import seeded
 from tests.support import assert_law, full_size, sized
+from tests.typed import of_kind, present
 
 kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
 every = pytest.mark.parametrize("noise", list(KINDS))
@@ -167,17 +171,18 @@ def test_stable_sets_that_are_filled_up(k, budget, public):
 def test_the_law_of_filled_up_sets_is_that_of_the_draws(public):
     mechanism = StableTopK(k=2, budget=ZCDP(0.5, 0.3), fill=True, limit=3)
     counts = [9, 7, 4, 0] if public else [9, 7, 4, 1]
-    named = {"labels": list("abcd"), "public": public, "monotone": True}
-    law = law_of(mechanism, Scores(counts, monotone=True, public=public)).chances
-    source, drawn = seeded(4), Counter()
+    named: dict[str, Any] = {"labels": list("abcd"), "public": public, "monotone": True}
+    law = of_kind(Law, law_of(mechanism, Scores(counts, monotone=True, public=public))).chances
+    source = seeded(4)
+    drawn: Counter[Any] = Counter()
     for _ in range(sized(600, full=5000)):
         release = mechanism.release(counts, rng=source, **named)
-        drawn[release.k, "stable" in release.used, tuple("abcd".index(one) for one in release.items)] += 1
+        chosen = tuple("abcd".index(of_kind(str, one)) for one in present(release.items))
+        drawn[release.k, "stable" in present(release.used), chosen] += 1
     assert set(drawn) <= set(law)
-    other = law_of(
-        replace(mechanism, budget=ZCDP(sized(2.0, full=0.8), 0.3)), Scores(counts, monotone=True, public=public)
-    ).chances
-    assert_law(*([one.get(outcome, 0) for outcome in law] for one in (drawn, law)), wrong=[other[one] for one in law])
+    other = replace(mechanism, budget=ZCDP(sized(2.0, full=0.8), 0.3))
+    wrong = of_kind(Law, law_of(other, Scores(counts, monotone=True, public=public))).chances
+    assert_law(*([one.get(outcome, 0) for outcome in law] for one in (drawn, law)), wrong=[wrong[one] for one in law])
 
 
 def test_half_the_claim_is_refuted_for_every_mechanism_with_a_pure_one():
@@ -219,7 +224,7 @@ def test_every_mechanism_has_a_law_and_nothing_else_has():
     kinds = [entry.kind for entry in ENTRIES]
     assert [one for one in concrete if one not in kinds] == []
     with pytest.raises(ValueError, match="no certified law is known for object"):
-        law_of(object(), Scores([1, 2]))
+        law_of(object(), Scores([1, 2]))  # type: ignore[arg-type]
 
 
 def test_gaussian_noisy_max():
@@ -237,7 +242,8 @@ def test_a_query_for_one_class_under_replacement():
     proof = prove_pate(crowd, labels=3, teachers=3)
     assert proof.holds, proof.violation
     assert proof.least_log_ratio > 0.5
-    half = replace(crowd.query, epsilon=crowd.query.epsilon / 2)
+    query = of_kind(BoundedRange, crowd.query)
+    half = replace(query, epsilon=query.epsilon / 2)
     assert not prove_pate(crowd, labels=3, teachers=3, claim=half).holds
 
 

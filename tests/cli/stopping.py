@@ -59,7 +59,7 @@ def counting():
     import shortlist.tables.progress as progress
 
     progress.EVERY = 0.0
-    sent = []
+    sent: list[float] = []
 
     def tell(share):
         if not sent and share > 0:

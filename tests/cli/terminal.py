@@ -11,6 +11,7 @@ import select
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from shortlist.cli.app import main
@@ -20,7 +21,7 @@ SHORTLIST = Path(sys.executable).parent / "shortlist"
 
 def run(*arguments, cwd=None):
     """In a pipe."""
-    command = [SHORTLIST, *map(str, arguments)]
+    command = [str(SHORTLIST), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
 
 
@@ -31,7 +32,7 @@ def called(*arguments, cwd=None):
         patch("sys.argv", command), contextlib.chdir(cwd or "."), contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):  # fmt: skip
-        code = 0
+        code: Any = 0
         try:
             main()
         except SystemExit as end:
@@ -46,7 +47,7 @@ class Terminal:
         self.master, slave = pty.openpty()
         environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns)}
         environment.pop("NO_COLOR", None)
-        command = [SHORTLIST, *map(str, arguments)]
+        command = [str(SHORTLIST), *map(str, arguments)]
         self.process = subprocess.Popen(
             command, stdin=slave, stdout=slave, stderr=slave, cwd=cwd, env=environment, start_new_session=True
         )

@@ -6,7 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from shortlist.audit import broken
+from shortlist.audit.broken.entry import Broken
 from shortlist.audit.names import mechanism_named, names
+from shortlist.certified.law import Law
 from shortlist.cli.app import app
 from shortlist.privacy import ApproxDP, PureDP
 
@@ -44,7 +46,7 @@ def test_the_catalogue_prints_one_row_each_and_fails_if_one_escapes(monkeypatch)
     assert "2 of 2 caught" in result.stdout
     rows = json.loads(runner.invoke(app, ["audit", "--catalogue", "--seed", "1", "--json"]).stdout)
     assert {row["caught by"] for row in rows} == {"auditor", "box"}
-    escaped = broken.Broken(name="a sound one", what=".", found=".", pairs=few[1].pairs, law=lambda x: broken_law())
+    escaped = Broken(name="a sound one", what=".", found=".", pairs=few[1].pairs, law=lambda x: broken_law())
     monkeypatch.setattr(broken, "CATALOGUE", [escaped])
     result = runner.invoke(app, ["audit", "--catalogue"])
     assert result.exit_code == 1
@@ -54,7 +56,7 @@ def test_the_catalogue_prints_one_row_each_and_fails_if_one_escapes(monkeypatch)
 def broken_law():
     from flint import arb
 
-    return broken.Law({0: arb(1)})
+    return Law({0: arb(1)})
 
 
 @pytest.mark.parametrize("arguments", [["audit"], ["audit", "x.py:f"], ["audit", "nothing"]])

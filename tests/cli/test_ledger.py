@@ -10,7 +10,7 @@ from shortlist import Ledger
 from shortlist.cli.app import main
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 from tests.cli.terminal import called as in_this_process
-from tests.cli.test_app import run
+from tests.cli.terminal import run
 
 
 @pytest.fixture

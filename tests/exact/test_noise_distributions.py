@@ -185,6 +185,6 @@ def test_an_unknown_noise_is_refused_with_the_names():
     with pytest.raises(ValueError, match="'gumbel'"):
         noise_named("gauss")
     with pytest.raises(ValueError, match="'gumbel'"):
-        noise_named(["gumbel"])
+        noise_named(["gumbel"])  # type: ignore[arg-type]
     assert repr(KINDS["gumbel"]) == "<noise gumbel>"
     assert math.isclose(LN2, math.log(2))

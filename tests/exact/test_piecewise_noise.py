@@ -40,7 +40,7 @@ def test_a_custom_noise_needs_a_name_of_its_own(name):
 
 
 def test_numbers_of_numpy_are_numbers():
-    assert piecewise_noise([np.float32(0.5)], [np.float64(-1)]).kinks == (0.5,)
+    assert piecewise_noise([np.float32(0.5)], [np.float64(-1)]).kinks == (0.5,)  # type: ignore[list-item]
 
 
 def test_a_slope_of_minus_one_is_exponential_noise():

@@ -26,4 +26,4 @@ def test_quality_is_a_value():
     found = Quality(top=0.1, great=0.2, good=0.3, recall=0.4)
     assert found == Quality(0.1, 0.2, 0.3, 0.4)
     with pytest.raises(FrozenInstanceError):
-        found.top = 1.0
+        found.top = 1.0  # type: ignore[misc]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +76,7 @@ def fuzz_scores(data: bytes) -> None:
     """Any values and any words around them; what is accepted can be released from."""
     feed = Bytes(data)
     values = feed.value()
-    words = {}
+    words: dict[str, Any] = {}
     for name in ("labels", "sensitivity", "monotone", "neighbours", "public", "unit"):
         if feed.byte() % 4 == 0:
             words[name] = feed.value()

@@ -20,6 +20,7 @@ from shortlist.privacy import ZCDP, ApproxDP, LedgerError, PureDP
 from tests.ledger.test_file import edit
 from tests.ledger.test_golden import FACTS, GOLDEN
 from tests.support import full_size, sized
+from tests.typed import present
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def test_a_lower_limit_stays_as_stored(golden, name):
 def test_a_limit_is_certified_where_another_machine_found_some_bits_more():
     for epsilon, delta, split in ((3.0, 1e-6, 0.75), (0.1, 1e-9, 0.5), (1.0, 0.05, 1.0), (20.0, 1e-12, 0.1)):
         terms = Terms.of(ApproxDP(epsilon, delta), split, None)
-        stored, most = terms.limits.curve, _largest_rho(epsilon, Fraction(split) * Fraction(delta))
+        stored, most = present(terms.limits.curve), _largest_rho(epsilon, Fraction(split) * Fraction(delta))
         assert stored < most < stored * (1 + Fraction(1, 2**50)), "two last bits at most"
         Terms.from_json(json.loads(json.dumps(terms.as_json())))
         terms._check_limits(replace(terms.limits, curve=most))
@@ -346,10 +347,10 @@ def test_a_file_cut_anywhere_is_refused(tmp_path, unsynced):
 
 def test_a_refund_is_decided_by_the_stored_row(golden):
     ledger = Ledger(golden())
-    spent = ledger.spent.epsilon
+    spent = present(ledger.spent.epsilon)
     kept, other = ledger.reserve(PureDP(0.5)), ledger.reserve(PureDP(0.25), refundable=("pure",))
     with pytest.raises(AttributeError):
-        kept.number = other.number
+        kept.number = other.number  # type: ignore[misc]
     kept.refund(PureDP(0.1))
     assert ledger.spent.epsilon == pytest.approx(spent + 0.75), "what is not refundable in the file stays"
     object.__setattr__(kept, "number", other.number)

@@ -11,7 +11,8 @@ TINY = Fraction(1, 10**9)
 
 
 def amounts(epsilon, curve, delta):
-    return Amounts(*(None if one is None else Fraction(one) for one in (epsilon, curve, delta)))
+    epsilon, curve = (None if one is None else Fraction(one) for one in (epsilon, curve))
+    return Amounts(epsilon, curve, Fraction(delta))
 
 
 def test_a_sum_of_deltas_above_the_limit_does_not_fit_however_little_epsilon_it_has():

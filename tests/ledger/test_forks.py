@@ -4,7 +4,9 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
+from typing import Any
 
 import pytest
 
@@ -23,7 +25,7 @@ def ledgers(tmp_path):
 @pytest.fixture
 def waiter(ledgers, monkeypatch):
     """A thread of ours that charges a ledger which another connection holds; it has tried in vain when this begins."""
-    tried, sleep = threading.Event(), ledger_turn.time.sleep
+    tried, sleep = threading.Event(), time.sleep
     charge = threading.Thread(target=ledgers[0].charge, args=(PureDP(1.0),))
 
     def counted(seconds):
@@ -33,7 +35,7 @@ def waiter(ledgers, monkeypatch):
 
     with closing(sqlite3.connect(ledgers[0].path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        monkeypatch.setattr(ledger_turn.time, "sleep", counted)
+        monkeypatch.setattr(time, "sleep", counted)
         charge.start()
         tried.wait()
         yield charge
@@ -132,7 +134,7 @@ def test_what_is_forked_while_threads_fork_and_charge_can_charge(ledgers):
             done.append(in_child(lambda: ledgers[0].charge(PureDP(2.0**-10)) or True))
             ledgers[1].charge(PureDP(2.0**-10))
 
-    done = []
+    done: list[Any] = []
     threads = [threading.Thread(target=fork_and_charge) for _ in range(4)]
     for thread in threads:
         thread.start()

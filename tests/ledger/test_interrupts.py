@@ -5,7 +5,9 @@ import os
 import shutil
 import signal
 import sqlite3
+import time
 from contextlib import closing
+from typing import Any
 
 import pytest
 
@@ -69,7 +71,7 @@ def charging(ledgers):
 
         return lambda: ledger.charge(PureDP(1.0), purpose="again"), check
 
-    found = set()
+    found: set[Any] = set()
     return run, found
 
 
@@ -85,7 +87,7 @@ def refunding(ledgers):
 
         return lambda: reservation.refund(PureDP(0.25)), check
 
-    found = set()
+    found: set[Any] = set()
     return run, found
 
 
@@ -117,7 +119,8 @@ def making(folder):
 
         return lambda: Ledger(place / "budget.db", budget=PureDP(4.0)), check
 
-    numbers, found = itertools.count(), set()
+    numbers = itertools.count()
+    found: set[Any] = set()
     return run, found
 
 
@@ -129,7 +132,7 @@ def waiting(ledgers, patch):
         other = sqlite3.connect(ledger.path, timeout=0, isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
         pauses = iter((lambda: None, lambda: other.execute("ROLLBACK")))
-        patch.setattr(ledger_turn.time, "sleep", lambda _: next(pauses)())
+        patch.setattr(time, "sleep", lambda _: next(pauses)())
 
         def check(_interrupt):
             other.close()
@@ -229,7 +232,7 @@ def test_a_wait_can_be_interrupted_at_once_and_its_end_is_an_option(made, tmp_pa
             raise Interrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(ledger_turn.time, "sleep", press_control_c)
+            patch.setattr(time, "sleep", press_control_c)
             with pytest.raises(Interrupt):
                 ledger.charge(PureDP(1.0))
         with pytest.raises(LedgerError, match="for 0 seconds"):

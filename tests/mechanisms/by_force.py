@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import combinations, pairwise, permutations
+from typing import Any
 
 import numpy as np
 
@@ -41,8 +42,8 @@ def _grid(s, kinks, low=-50.0, high=60.0, width=1.0, order=16):
     """Gauss-Legendre on short panels around the scores, cut at every kink."""
     low, high = min(s) + low, max(s) + high
     cuts = np.unique([low, high, *(score + kink for score in s for kink in kinks if low < score + kink < high)])
-    edges = [np.linspace(a, b, math.ceil((b - a) / width), endpoint=False) for a, b in pairwise(cuts)]
-    edges = np.concatenate([*edges, [high]])
+    parts = [np.linspace(a, b, math.ceil((b - a) / width), endpoint=False) for a, b in pairwise(cuts)]
+    edges = np.concatenate([*parts, [high]])
     node, weight = np.polynomial.legendre.leggauss(order)
     half = np.diff(edges)[:, None] / 2
     return (edges[:-1, None] + half * (1 + node)).ravel(), (half * weight).ravel()
@@ -82,7 +83,7 @@ def plackett_luce(s, k):
 
 
 def as_sets(lists):
-    result = {}
+    result: dict[Any, Any] = {}
     for chosen, chance in lists.items():
         key = tuple(sorted(chosen))
         result[key] = result.get(key, 0.0) + chance

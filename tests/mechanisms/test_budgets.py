@@ -9,6 +9,7 @@ from shortlist import PureDP, Scores
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
+from tests.typed import present
 
 COUNTS = Scores([5, 3, 1] * 100, monotone=True)
 
@@ -20,7 +21,7 @@ def test_a_pure_budget_is_never_overdrawn_by_rounding(k, epsilon):
     assert k * Fraction(e) <= Fraction(epsilon)
     assert e >= epsilon / k * (1 - 1e-15)
     charge = OneshotTopK(k=k, epsilon=epsilon).charge
-    assert charge.as_pure().epsilon <= epsilon
+    assert present(charge.as_pure()).epsilon <= epsilon
 
 
 @pytest.mark.parametrize("k", [1, 10])
@@ -30,9 +31,9 @@ def test_a_zcdp_budget_gives_each_round_its_share(k):
     with pytest.raises(AttributeError, match=r"no epsilon; read .budget"):
         m.epsilon  # noqa: B018
     assert epsilon_of_a_round(k, ZCDP(0.5)) == pytest.approx(math.sqrt(8 * 0.5 / k), rel=1e-8)
-    assert m.charge.as_zcdp().rho <= 0.5
+    assert present(m.charge.as_zcdp()).rho <= 0.5
     assert float(m._scale(COUNTS)) == pytest.approx(math.sqrt(k / 4), rel=1e-8)
-    assert len(m.release(COUNTS).items) == k
+    assert len(present(m.release(COUNTS).items)) == k
 
 
 def test_an_approximate_budget_uses_the_adaptive_recursion():
@@ -41,7 +42,7 @@ def test_an_approximate_budget_uses_the_adaptive_recursion():
     assert epsilon_of_a_round(10, ApproxDP(1.0, 1e-5)) == pytest.approx(0.1713, abs=2e-4)
     assert m.charge.epsilon_at(1e-5) <= 1.0
     assert m.charge == BoundedRange(epsilon_of_a_round(10, ApproxDP(1.0, 1e-5))).repeat(10)
-    assert len(m.release(COUNTS).items) == 10
+    assert len(present(m.release(COUNTS).items)) == 10
 
 
 def test_one_winner_under_an_approximate_budget():

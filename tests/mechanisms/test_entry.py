@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from shortlist.mechanisms.entries import ENTRIES, METHODS
+from tests.typed import of_kind
 
 SOURCE = Path(__file__).parents[2] / "src" / "shortlist"
 
@@ -168,7 +169,7 @@ def registries(text):
         classes |= {one.attr for one in inside if isinstance(one, ast.Attribute)} & KINDS
         words = {one.value for one in inside if isinstance(one, ast.Constant) and isinstance(one.value, str)}
         if len(classes) >= 3 or len(words & set(METHODS)) >= 3 or len(words & KINDS) >= 3:
-            yield node.lineno
+            yield of_kind(ast.expr, node).lineno
 
 
 def test_no_other_list_of_mechanisms_exists():

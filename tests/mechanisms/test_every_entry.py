@@ -5,6 +5,7 @@ import pickle
 import re
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from shortlist.mechanisms.contract import Draws
 from shortlist.mechanisms.entries import ENTRIES, METHODS, audited
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.testing import seeded
+from tests.typed import present
 
 ROOT = Path(__file__).parents[2]
 COUNTS = [9, 7, 4, 2, 1, 1, 0]
@@ -119,7 +121,7 @@ def test_many_draws_have_the_shape_of_single_ones(name):
     assert len(rows) == 400
     source = seeded(2)
     singles = [mechanism.release(scores, rng=source) for _ in range(12)]
-    if audited(mechanism).ranks:
+    if present(audited(mechanism)).ranks:
         assert {one.k for one in singles} <= set(rows[:, 0].tolist())
         return
     assert rows.max() < len(COUNTS)
@@ -131,7 +133,7 @@ def test_many_draws_have_the_shape_of_single_ones(name):
 @each
 def test_it_is_proved_on_a_small_box(name):
     mechanism = MECHANISMS[name]
-    how, k = audited(mechanism), getattr(mechanism, "k", None) or 1
+    how, k = present(audited(mechanism)), getattr(mechanism, "k", None) or 1
     d = how.size(mechanism) if how.size else k + 1
     proof = prove_mechanism(mechanism, d=d, top=0 if how.size else 1, monotone=getattr(mechanism, "monotone", True))
     assert proof.holds, proof.violation
@@ -145,7 +147,10 @@ def test_the_auditor_finds_nothing(name):
     assert not found.violated
 
 
-VOTES = {PATE: [([0, 0, 0], [0, 0, 1])], MultiLabelPATE: [([[1, 0], [1, 0], [0, 0]], [[1, 0], [1, 0], [1, 1]])]}
+VOTES: dict[type, list[tuple[Any, Any]]] = {
+    PATE: [([0, 0, 0], [0, 0, 1])],
+    MultiLabelPATE: [([[1, 0], [1, 0], [0, 0]], [[1, 0], [1, 0], [1, 1]])],
+}
 
 
 @pytest.mark.parametrize("crowd", CROWDS, ids=repr)

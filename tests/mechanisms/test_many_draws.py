@@ -124,8 +124,8 @@ def plain(mechanism, rng, runs, stretch=1.0):
     """(indices, reals) by float noise, as the algorithm reads; the noise is stretched to plant a mistake."""
     scores, d = Scores(VALUES, monotone=True), len(VALUES)
     if isinstance(mechanism, ExponentialWithGap | GumbelTopKValues):
-        scale = mechanism.scale(scores) if isinstance(mechanism, GumbelTopKValues) else mechanism._scale(scores)
-        noisy = VALUES + stretch * float(scale) * rng.gumbel(size=(runs, d))
+        unit = mechanism.scale(scores) if isinstance(mechanism, GumbelTopKValues) else mechanism._scale(scores)
+        noisy = VALUES + stretch * float(unit) * rng.gumbel(size=(runs, d))
         order = np.argsort(-noisy, axis=1)[:, :2]
         best = np.take_along_axis(noisy, order, axis=1)
         return (order, best) if isinstance(mechanism, GumbelTopKValues) else (order[:, :1], -np.diff(best, axis=1))

@@ -3,6 +3,8 @@
 import copy
 import dataclasses
 import pickle
+from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -28,6 +30,7 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
+from tests.typed import noting
 
 COUNTS = sl.Scores([900, 870, 500, 450, 20, 7], monotone=True)
 
@@ -70,7 +73,7 @@ def test_the_budget_is_one_field_and_the_guarantee(made):
 @pytest.mark.parametrize("made", MADE, ids=lambda made: type(made).__name__)
 def test_a_mechanism_evaluates_copies_and_pickles_back(made):
     names = {name: getattr(mechanisms, name) for name in mechanisms.__all__}
-    again = eval(repr(made), names | {"PureDP": PureDP, "ApproxDP": ApproxDP, "Fraction": sl.scores.Fraction})
+    again = eval(repr(made), names | {"PureDP": PureDP, "ApproxDP": ApproxDP, "Fraction": Fraction})
     for other in (again, copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
         assert other == made
         assert hash(other) == hash(made)
@@ -125,10 +128,10 @@ def test_a_mechanism_cannot_be_changed(name):
 
 def test_a_budget_is_checked_once(monkeypatch):
     from shortlist.accounting import guarantees
+    from shortlist.accounting.checks import number
 
-    checked = []
-    true = guarantees.number
-    monkeypatch.setattr(guarantees, "number", lambda *a, **words: checked.append(a) or true(*a, **words))
+    checked: list[Any] = []
+    monkeypatch.setattr(guarantees, "number", noting(checked, number))
     sl.top_k([5, 3, 1, 9, 7, 2, 8], k=3, epsilon=1.0, monotone=True)
     assert len(checked) == 1
 

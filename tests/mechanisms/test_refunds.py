@@ -96,9 +96,9 @@ def test_nothing_is_read_and_nothing_booked_where_there_is_no_room(ledger):
     with pytest.raises(BudgetExceeded):
         SparseVector(threshold=0, k=4, epsilon=3.5).stream(values, ledger=ledger)
     with pytest.raises(TypeError, match="iterable"):
-        SparseVector(threshold=0, k=4, epsilon=1.0).stream(7, ledger=ledger)
+        SparseVector(threshold=0, k=4, epsilon=1.0).stream(7, ledger=ledger)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Ledger"):
-        SparseVector(threshold=0, k=4, epsilon=1.0).stream(values, ledger="budget.db")
+        SparseVector(threshold=0, k=4, epsilon=1.0).stream(values, ledger="budget.db")  # type: ignore[arg-type]
     assert list(values) == [FAR]
     assert ledger.spent.epsilon == 0
 

@@ -2,15 +2,24 @@
 
 import warnings
 from itertools import product
+from typing import Any
 
 import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.choose import by_rule, mechanism_for
+from shortlist.mechanisms.checks import Budget
 from shortlist.mechanisms.entries import METHODS
 from shortlist.mechanisms.entry import Request
 
-BUDGETS = (PureDP(1.0), ZCDP(0.1), ZCDP(0.1, 1e-6), ApproxDP(1.0, 1e-6), ApproxDP(1.0, 0.0), ApproxDP(1.0, 0.6))
+BUDGETS: tuple[Budget, ...] = (
+    PureDP(1.0),
+    ZCDP(0.1),
+    ZCDP(0.1, 1e-6),
+    ApproxDP(1.0, 1e-6),
+    ApproxDP(1.0, 0.0),
+    ApproxDP(1.0, 0.6),
+)
 FLAGS = (False, True)
 NUMBERS = (None, 1, 2, 3, 4, 50, 5000)
 
@@ -47,7 +56,7 @@ def test_what_does_not_fit_is_refused_in_words_and_not_by_the_rule():
     every = product(NUMBERS, BUDGETS, FLAGS, FLAGS, FLAGS, FLAGS, (None, 6000))
     for k, budget, ordered, values, gaps, public, limit in every:
         if not fits(Request(k, budget, ordered, values, gaps, public, limit)):
-            words = {"ordered": ordered, "values": values, "gaps": gaps, "limit": limit}
+            words: dict[str, Any] = {"ordered": ordered, "values": values, "gaps": gaps, "limit": limit}
             with (
                 pytest.raises(ValueError, match=r"k=None|values and gaps|limit"),
                 warnings.catch_warnings(action="ignore"),
@@ -67,8 +76,9 @@ def test_a_named_method_is_built_as_the_rule_would_build_it():
 
 def test_the_rule_says_who_can_give_what_is_missing():
     for what, able in (("values", '"gumbel-values" or "gaps"'), ("gaps", '"gaps"')):
+        words: dict[str, Any] = {what: True}
         with pytest.raises(ValueError, match=f"releases no {what}.* or {able}"):
-            mechanism_for(2, public=True, epsilon=1.0, method="joint", **{what: True})
+            mechanism_for(2, public=True, epsilon=1.0, method="joint", **words)
 
 
 @pytest.mark.parametrize("limit", [[7], 0, -3, 1.5, "7", True])

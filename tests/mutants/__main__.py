@@ -98,7 +98,7 @@ def main(words: list[str]) -> int:
         for n in range(cores):
             copies.put(Copy(Path(folder, str(n))))
 
-        def with_a_copy(work):  # type: ignore[no-untyped-def]
+        def with_a_copy(work):
             copy, start = copies.get(), time.monotonic()
             try:
                 return *work(copy), time.monotonic() - start

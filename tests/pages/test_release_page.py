@@ -10,6 +10,7 @@ from shortlist.mechanisms import NoisyMax
 from shortlist.pages.guarantee_in_words import in_short, odds, percent
 from shortlist.pages.release_page import release_page
 from shortlist.privacy import BoundedRange
+from shortlist.scores import Neighbours
 from tests.pages.browser import check_contrast, check_keyboard, check_width
 
 NAMES = ["oak", "elm", "<b>ash</b>", "a name of many letters " * 8, "yew"]
@@ -45,6 +46,8 @@ def test_nothing_unreleased_is_in_the_file(tmp_path):
 def test_the_receipt_shows_the_ledger_after_the_charge(ledger):
     first = sl.select([9, 1], epsilon=0.5, ledger=ledger, purpose="one")
     second = sl.select([9, 1], epsilon=0.25, ledger=ledger)
+    assert first.receipt is not None
+    assert second.receipt is not None
     assert (first.receipt.entry, second.receipt.entry) == (1, 2)
     assert first.receipt.spent.epsilon == 0.5
     assert second.receipt.spent == ledger.spent
@@ -107,7 +110,8 @@ def test_an_approximate_guarantee_is_said_as_it_is():
     )
     assert with_one[np.log(with_one / without) > budget.epsilon].sum() > 0.1
     assert np.clip(with_one - np.exp(budget.epsilon) * without, 0, None).sum() <= budget.delta
-    for neighbours, other in (("add-remove", "without them"), ("replace", "with the other version of their data")):
+    words: dict[Neighbours, str] = {"add-remove": "without them", "replace": "with the other version of their data"}
+    for neighbours, other in words.items():
         scores = sl.Scores([9.0, 1.0], sensitivity=1.0, monotone=False, neighbours=neighbours)
         page = release_page(mechanism.release(scores))
         assert "may say more" not in page

@@ -2,21 +2,25 @@
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 import shortlist as sl
 from shortlist.audit.prove import law_of
+from shortlist.certified.law import Law
 from shortlist.exact.collapse import collapse_point
 from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, LimitedDomainTopK, OneshotTopK, StableTopK
 from shortlist.mechanisms.entries import METHODS
 from shortlist.mechanisms.limited_domain.law import BarredRace
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.planning.shapes import shaped
+from shortlist.privacy import ThinnedRange
 from tests.support import full_size, sized
+from tests.typed import of_kind, present
 
-SHAPE = {"items": 400, "users": 20_000, "shape": "zipf:1.1"}
+SHAPE: dict[str, Any] = {"items": 400, "users": 20_000, "shape": "zipf:1.1"}
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +103,7 @@ def test_a_plan_without_a_public_list_holds_for_the_mechanisms():
             "stable": lambda paid: StableTopK(k=4, budget=paid),
         }[one.method](paid)
         drawn = built.release_many(values, draws=1500, rng=sl.testing.seeded(3), monotone=True)
-        sets = getattr(drawn, "indices", drawn)
+        sets: Any = getattr(drawn, "indices", drawn)
         recall = np.mean([len({0, 1, 2, 3}.intersection(one)) / 4 for one in sets])
         assert recall == pytest.approx(0.8, abs=0.06), one  # 5 standard errors of the widest, a set or nothing
 
@@ -239,13 +243,14 @@ def test_a_list_without_a_public_domain_keeps_what_its_plan_promises(k, users, d
     epsilon = row(found, "limited-domain", "approx").epsilon
     for factor, enough in ((1.0, True), (0.99, False)):
         built = LimitedDomainTopK(k=k, budget=sl.ApproxDP(factor * epsilon, delta))
-        chance = BarredRace.of(values, k, built.charge.epsilon, built.charge.delta, built.limit).top()
+        charge = of_kind(ThinnedRange, built.charge)
+        chance = BarredRace.of(values, k, charge.epsilon, charge.delta, present(built.limit)).top()
         assert (chance >= 0.99) == enough, (factor, chance)
 
 
 def test_what_a_list_reaches_with_an_epsilon_is_the_mechanism_s_own_law():
     found = sl.plan(k=1, scores=[30, 1, 0], monotone=True, epsilon=0.5, delta=0.01, domain="unknown", budget="approx")
-    law = law_of(LimitedDomainTopK(k=1, epsilon=0.5, delta=0.01), sl.Scores([30, 1], monotone=True))
+    law = of_kind(Law, law_of(LimitedDomainTopK(k=1, epsilon=0.5, delta=0.01), sl.Scores([30, 1], monotone=True)))
     right = sum(float(chance) for names, chance in law.chances.items() if names in ((0,), ((0,), False)))
     assert row(found, "limited-domain", "approx").top == pytest.approx(right, abs=1e-9)
 
@@ -257,7 +262,7 @@ def test_printed_costs_are_enough_and_printed_bounds_and_chances_are_kept():
         for text, one in zip(found.texts()["epsilon"], found.rows, strict=True):
             assert one.epsilon <= float(text) <= 1.011 * one.epsilon
         said = float(found.beside()[1].partition("below ")[2].split()[0])
-        assert 0.99 * found.bound <= said <= found.bound
+        assert 0.99 * present(found.bound) <= said <= present(found.bound)
     reached = sl.plan(k=2, epsilon=50.0, scores=[900, 500, 3, 2], monotone=True)
     assert "1.0000" not in str(reached)
     for text, one in zip(reached.texts()["top"], reached.rows, strict=True):
@@ -304,5 +309,5 @@ def test_what_is_known_beforehand_is_what_the_page_says(pytestconfig):
         "guarded": ("1.29",),
     }.items():
         for figure in figures:
-            assert figure in METHODS[method].fact.sentence
+            assert figure in present(METHODS[method].fact).sentence
             assert figure in page

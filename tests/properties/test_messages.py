@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
-from shortlist.choose import METHODS
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -23,6 +22,7 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
+from shortlist.mechanisms.entries import METHODS
 
 KNOWN = [name for name, method in METHODS.items() if method.domain == "known"]
 

@@ -29,6 +29,7 @@ from shortlist.mechanisms import (
     SparseVector,
     TopKWithGaps,
 )
+from shortlist.mechanisms.contract import Mechanism
 from shortlist.pate import PATE
 from tests.releases import NUMBERED, PUBLIC, UNKNOWN
 
@@ -43,7 +44,7 @@ NAMES = {
     "counts": sl.Scores({f"item {i}": n for i, n in enumerate(COUNTS) if n}, monotone=True, public=False),
     "cliff": sl.Scores({"a": 5000, "b": 4000, "c": 12, "d": 11, "e": 1}, monotone=True, public=False),
 }
-MORE = {
+MORE: dict[str, Mechanism] = {
     **{f"one winner, {noise}": NoisyMax(epsilon=0.7, noise=noise) for noise in ("gumbel", "laplace", "logistic")},
     "one winner, half-logistic": NoisyMax(epsilon=0.7, noise="half-logistic"),
     "one winner, zCDP": NoisyMax(budget=ZCDP(0.1), noise="gumbel"),
@@ -97,10 +98,10 @@ def plain(value: Any) -> Any:
     return value
 
 
-def tried(call: Callable[[], Any]) -> Any:
+def tried(call: Callable[..., Any], *given: Any) -> Any:
     """What it gives, or that it refuses."""
     try:
-        return plain(call())
+        return plain(call(*given))
     except (TypeError, ValueError) as error:
         return {"refused": type(error).__name__}
 
@@ -115,7 +116,7 @@ def known() -> Iterator[tuple[str, Any, str, sl.Scores]]:
 
 def laws() -> dict[str, Any]:
     return {
-        f"{name} | {title} | {law}": tried(lambda m=mechanism, law=law, s=scores: getattr(m, law)(s))
+        f"{name} | {title} | {law}": tried(getattr(mechanism, law), scores)
         for name, mechanism, title, scores in known()
         for law in LAWS
         if hasattr(mechanism, law)
@@ -136,7 +137,7 @@ def certified() -> dict[str, Any]:
     scores = sl.Scores([2, 1, 0], monotone=True)
     names = sl.Scores({"a": 2, "b": 1, "c": 1}, monotone=True, public=False)
     return {
-        name: tried(lambda m=mechanism, s=names if family is UNKNOWN else scores: middles(m, s))
+        name: tried(middles, mechanism, names if family is UNKNOWN else scores)
         for family in (PUBLIC | MORE | NUMBERED, UNKNOWN)
         for name, mechanism in family.items()
     }
@@ -163,22 +164,22 @@ def releases() -> dict[str, Any]:
     for name, mechanism, title, scores in known():
         for seed in (1, 2):
             drawn[f"{name} | {title} | {seed}"] = tried(
-                lambda m=mechanism, s=scores, n=seed: released(m.release(s, rng=sl.testing.seeded(n)))
+                lambda m, s, n: released(m.release(s, rng=sl.testing.seeded(n))), mechanism, scores, seed
             )
         drawn[f"{name} | {title} | many"] = tried(
-            lambda m=mechanism, s=scores: digest(m.release_many(s, draws=200, rng=sl.testing.seeded(3)))
+            lambda m, s: digest(m.release_many(s, draws=200, rng=sl.testing.seeded(3))), mechanism, scores
         )
     for n, words in enumerate(CALLS):
         for title, scores in (SCORES | {f"names, {title}": scores for title, scores in NAMES.items()}).items():
             drawn[f"top_k {n} | {title}"] = tried(
-                lambda s=scores, w=words: released(sl.top_k(s, rng=sl.testing.seeded(4), **w))
+                lambda s, w: released(sl.top_k(s, rng=sl.testing.seeded(4), **w)), scores, words
             )
     for method in METHODS:
         for k in (1, 3):
             drawn[f"top_k {method} {k}"] = tried(
-                lambda m=method, k=k: released(
-                    sl.top_k(SCORES["counts"], k, epsilon=1.0, method=m, rng=sl.testing.seeded(5))
-                )
+                lambda m, k: released(sl.top_k(SCORES["counts"], k, epsilon=1.0, method=m, rng=sl.testing.seeded(5))),
+                method,
+                k,
             )
     stream = SparseVector(threshold=100, k=3, epsilon=1.0, monotone=True).stream(rng=sl.testing.seeded(6))
     pate = PATE(rho=0.5, delta=1e-6, queries=10, classes=3)
@@ -188,9 +189,11 @@ def releases() -> dict[str, Any]:
     found = sl.count(rows, user="user", item="item")
     for words in CALLS[:-1]:
         drawn[f"table, listed {words}"] = tried(
-            lambda w=words: released(sl.top_k(listed, rng=sl.testing.seeded(7), **w))
+            lambda w: released(sl.top_k(listed, rng=sl.testing.seeded(7), **w)), words
         )
-        drawn[f"table, found {words}"] = tried(lambda w=words: released(sl.top_k(found, rng=sl.testing.seeded(7), **w)))
+        drawn[f"table, found {words}"] = tried(
+            lambda w: released(sl.top_k(found, rng=sl.testing.seeded(7), **w)), words
+        )
     drawn["stream"] = [plain(stream.ask(value)) for value in (5, 300, 90, 110, 1, 800) if not stream.stopped]
     return drawn
 

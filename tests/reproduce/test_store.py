@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from shortlist.reproduce.experiment import GUMBEL, Experiment, Line, Result, Set
 from shortlist.reproduce.figures import canvas, columns_of
 from shortlist.reproduce.runner import reproduce
 from shortlist.reproduce.store import kept, package_hash, read, read_parquet, write_parquet
+from tests.typed import present
 
 
 def toy(calls):
@@ -28,7 +30,7 @@ def toy(calls):
 
 
 def test_a_table_survives_its_file(tmp_path):
-    columns = {"a": [1, 2], "b": [0.1, float("inf")], "c": ["x", "it's"], "d": [True, False]}
+    columns: dict[str, list[Any]] = {"a": [1, 2], "b": [0.1, float("inf")], "c": ["x", "it's"], "d": [True, False]}
     write_parquet(columns, tmp_path / "it's.parquet")
     assert read_parquet(tmp_path / "it's.parquet") == columns
 
@@ -39,7 +41,7 @@ def test_a_column_of_two_types_is_refused(tmp_path):
 
 
 def test_a_finished_experiment_is_not_run_again(tmp_path):
-    calls = []
+    calls: list[Any] = []
     first = reproduce(tmp_path, Setting("small"), [toy(calls)])
     again = reproduce(tmp_path, Setting("small"), [toy(calls)])
     assert len(calls) == 1
@@ -48,7 +50,7 @@ def test_a_finished_experiment_is_not_run_again(tmp_path):
 
 @pytest.mark.parametrize("change", [{"seed": 2}, {"effort": "fast"}])
 def test_another_seed_or_effort_runs_again(tmp_path, change):
-    calls = []
+    calls: list[Any] = []
     reproduce(tmp_path, Setting("small"), [toy(calls)])
     reproduce(tmp_path, replace(Setting("small"), **change), [toy(calls)])
     assert len(calls) == 2
@@ -59,7 +61,8 @@ def test_other_code_anywhere_in_the_package_runs_again(tmp_path, monkeypatch):
     (package / "planning").mkdir(parents=True)
     (package / "planning" / "plans.py").write_text("x = 1\n")
     monkeypatch.setattr("shortlist.reproduce.store.PACKAGE", package)
-    calls, seen = [], []
+    calls: list[Any] = []
+    seen = []
     for text in ("x = 1\n", "x = 2\n"):
         (package / "planning" / "plans.py").write_text(text)
         package_hash.cache_clear()
@@ -76,7 +79,8 @@ def test_the_page_says_with_which_seed_and_effort_each_was_made(tmp_path):
 def test_other_data_runs_again(tmp_path):
     import numpy as np
 
-    calls, data = [], tmp_path / "data"
+    calls: list[Any] = []
+    data = tmp_path / "data"
     data.mkdir()
     reproduce(tmp_path, Setting("small", data=data), [toy(calls)])
     np.save(data / "NETFLIX.n17770.npy", np.arange(5))
@@ -86,7 +90,8 @@ def test_other_data_runs_again(tmp_path):
 
 @pytest.mark.parametrize("damage", ["missing figure", "broken record", "foreign record"])
 def test_a_damaged_result_runs_again(tmp_path, damage):
-    calls, experiment = [], toy([])
+    calls: list[Any] = []
+    experiment = toy([])
     reproduce(tmp_path, Setting("small"), [toy(calls)])
     record = tmp_path / "noisy-max.json"
     if damage == "missing figure":
@@ -123,7 +128,7 @@ def test_the_index_shows_every_record_and_escapes_it(tmp_path):
     page = (tmp_path / "index.html").read_text()
     assert "&lt;what&gt;" in page
     assert "noisy-max.parquet" in page
-    assert read(tmp_path, "noisy-max").lines[0].ours == "9.6"
+    assert present(read(tmp_path, "noisy-max")).lines[0].ours == "9.6"
 
 
 def test_names_are_unique_and_said_in_full():

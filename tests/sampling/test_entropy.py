@@ -9,7 +9,6 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from shortlist import testing
 from shortlist.exact.partial_reals import word
-from shortlist.sampling import entropy
 from shortlist.sampling.entropy import KERNEL_WORDS, SECURE, Seeded
 from tests.support import assert_law
 
@@ -26,8 +25,13 @@ def test_a_request_gives_that_many_fresh_words(count):
 
 @pytest.mark.parametrize("count", [1, 7, KERNEL_WORDS])
 def test_small_requests_are_the_kernels_own_bytes(count, monkeypatch):
-    given = []
-    monkeypatch.setattr(entropy.os, "urandom", lambda size: given.append(os.getrandom(size)) or given[-1])
+    given: list[bytes] = []
+
+    def urandom(size):
+        given.append(os.getrandom(size))
+        return given[-1]
+
+    monkeypatch.setattr(os, "urandom", urandom)
     words = SECURE.words(count)
     assert len(given) == 1
     assert words.tobytes() == given[0]
@@ -40,7 +44,7 @@ def test_large_requests_are_the_keystream_of_a_fresh_kernel_key(monkeypatch):
         keys.append(os.getrandom(size))
         return keys[-1]
 
-    monkeypatch.setattr(entropy.os, "urandom", urandom)
+    monkeypatch.setattr(os, "urandom", urandom)
     for _ in range(2):
         words = SECURE.words(50_000)
         cipher = Cipher(algorithms.AES(keys[-1]), modes.CTR(bytes(16))).encryptor()
@@ -75,7 +79,7 @@ def test_a_seeded_source_repeats_itself_and_says_so():
 
 def test_a_seed_must_be_a_whole_number():
     with pytest.raises(TypeError):
-        testing.seeded(1.5)
+        testing.seeded(1.5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("count", [4, KERNEL_WORDS + 4])

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import pickle
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +18,9 @@ from shortlist.sampling.noisy_threshold import Barrier, Questions, Test, passing
 from tests.mechanisms.sparse_vector.by_formula import BELOW, patterns, transcript
 from tests.sampling.test_race import coarse, without_floats
 from tests.support import assert_law, full_size, sized
+from tests.typed import present
 
-Test.__test__ = False
+Test.__test__ = False  # type: ignore[attr-defined]
 KINDS = [("exponential", False), ("exponential", True), ("laplace", False), ("laplace", True), ("geometric", True)]
 every = pytest.mark.parametrize(("noise", "adaptive"), KINDS, ids=lambda x: str(x))
 VALUES = [3, -2, 5, 0]
@@ -61,7 +63,8 @@ def in_batch(rules, values, source, where=None):
     """`where`: the positions in `values` that count; all others are hopeless."""
     barrier = barrier_of(rules, source)
     where = list(range(len(values))) if where is None else where
-    found, spent = [], 0
+    found: list[Any] = []
+    spent = 0
     for index, number, _ in passing(values, barrier, [branch.test for branch in rules.branches]):
         place = where.index(index)
         found += [BELOW] * (place - len(found)) + [rules.branches[number].name]
@@ -104,7 +107,7 @@ def test_questions_all_at_once_have_the_law(noise, adaptive):
     )
 
 
-STORED = [(*one, kind) for one in KINDS for kind in (np.int64, np.int16)]
+STORED: list[tuple[str, bool, type[Any]]] = [(*one, kind) for one in KINDS for kind in (np.int64, np.int16)]
 STORED += [(*one, kind) for one in KINDS[:4] for kind in (np.float64, np.float32)]
 
 
@@ -233,7 +236,7 @@ def test_noise_is_drawn_a_few_questions_ahead_and_used_once():
     source = Seeded(10)
     barrier = Barrier(0, Fraction(1), EXPONENTIAL, source)
     questions = Questions(barrier, Test(EXPONENTIAL, Fraction(1), Fraction(0), Fraction(-100)))
-    words = [questions.ask(0).uniform.value for _ in range(3000)]
+    words = [present(questions.ask(0)).uniform.value for _ in range(3000)]
     assert len(set(words)) == 3000
 
 

@@ -4,6 +4,7 @@ import dataclasses
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise, permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from shortlist.sampling.race import prepare, race, skip_race
 from shortlist.sampling.race_batch import race_many
 from shortlist.sampling.skip_schedule import make_plan
 from tests.support import SIGNIFICANCE, assert_law, full_size, histogram, p_value, sized
+from tests.typed import noting
 
 CUSTOM = piecewise_noise([0, 1, 2], [Fraction(-1, 2), 0, -1])
 ALL = [*KINDS.values(), CUSTOM]
@@ -119,6 +121,7 @@ def test_ordered_winners_follow_plackett_luce(path):
     values, noise = np.array([2, 1, 0, 1, -1] + [-500] * 140), KINDS["gumbel"]
     law = plackett_luce(values[:5], 1, 2)
     source, draws = Seeded(4), sized(700, full=10_000)
+    rows: Any
     if path == "many":
         rows = race_many(values[:5], k=2, scale=Fraction(1), noise=noise, source=source, draws=200_000)
     elif path == "balls":
@@ -210,6 +213,7 @@ def test_two_tied_candidates_win_equally_often(noise):
 @pytest.mark.parametrize("d", [3, 129])
 def test_tied_candidates_are_exchangeable_on_every_path(noise, d):
     source = Seeded(9)
+    winners: Any
     if d == 3:
         winners = race_many(np.zeros(3), k=1, scale=Fraction(1), noise=noise, source=source, draws=100_000)
     else:
@@ -332,8 +336,8 @@ def test_equal_positions_give_equal_draws_for_integers_and_floats(noise):
 @every
 def test_an_outlier_does_not_send_the_crowd_to_exact_arithmetic(noise, monkeypatch):
     """Centred on the k-th largest score, only the outlier itself is far away and rounded coarsely."""
-    compared = []
-    monkeypatch.setattr(contest, "compare", lambda a, b: compared.append(1) or compare(a, b))
+    compared: list[Any] = []
+    monkeypatch.setattr(contest, "compare", noting(compared, compare))
     values = np.full(3000, 5.0)
     values[0] = 1e30
     race(values, k=3, scale=Fraction(1), noise=noise, source=Seeded(1))

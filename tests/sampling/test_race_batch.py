@@ -3,6 +3,7 @@
 import dataclasses
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.stats import gumbel_r, ks_2samp, kstest, laplace
 
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS, LAPLACE
 from shortlist.exact.partial_reals import exactly, floor_of, narrowing, rounded, total
+from shortlist.exact.score_intervals import POSITION_ROUNDING
 from shortlist.sampling import grid as grid_module
 from shortlist.sampling import race as race_module
 from shortlist.sampling import race_batch as module
@@ -21,6 +23,7 @@ from shortlist.sampling.race_batch import LINE, Field, padded
 from shortlist.sampling.threshold_runner import Runner, best_of
 from tests.sampling.test_race import every, plackett_luce, without_floats
 from tests.support import SIGNIFICANCE, assert_law, full_size, sized
+from tests.typed import noting
 
 LINES = {
     "none": None,
@@ -70,7 +73,7 @@ def oracle(field, draws, seed=1):
             name: centre + scale * quantile(noise, word)
             for (name, centre, scale, noise), word in zip(runners, row, strict=True)
         }
-        order = sorted(noisy, key=noisy.get, reverse=True)[: field.k]
+        order = sorted(noisy, key=noisy.__getitem__, reverse=True)[: field.k]
         gaps = [down(noisy[a] - noisy[b], field.grid) for a, b in pairwise(order)]
         leads = [
             down(noisy[a] - noisy[LINE], field.grid) if a != LINE and noisy[a] > noisy[LINE] else np.nan
@@ -154,13 +157,13 @@ def test_intervals_surely_hold_the_numbers(values, source):
             number = noisy.exact(row, column)
             least, most = next(narrowing(total(number.position, [(number.scale, number.draw)])))
             assert low <= least
-            assert most <= noisy.high[row, column]
+            assert most <= float(noisy.high[row, column])
 
 
 def test_few_rows_need_exact_arithmetic(monkeypatch):
     """Numbers are counted from a base among the winners, so that large scores cost no precision."""
-    asked = []
-    monkeypatch.setattr(grid_module, "floor_of", lambda number: asked.append(1) or floor_of(number))
+    asked: list[Any] = []
+    monkeypatch.setattr(grid_module, "floor_of", noting(asked, floor_of))
     for values in (SCORES["large"], np.array([1e30, 3e9, 3e9, 3e9])):
         (rows,) = Field(values, 4, Fraction(2), EXPONENTIAL).races(6_000, Seeded(2))
         rows.finishes.leads(rows.first[:, 1:-1], rows.first[:, 2:], np.ones((6_000, 2), np.bool_))
@@ -270,7 +273,7 @@ def test_rows_that_end_early_are_padded():
     assert padded(table, where, 4, LINE).tolist() == [[5, 6, 7, LINE], [8, LINE, LINE, LINE]]
 
 
-@pytest.mark.parametrize("rounding", [grid_module.POSITION_ROUNDING, 1e9], ids=["floats", "balls"])
+@pytest.mark.parametrize("rounding", [POSITION_ROUNDING, 1e9], ids=["floats", "balls"])
 def test_measurements_are_the_exact_ones_rounded_down(monkeypatch, rounding):
     monkeypatch.setattr(grid_module, "POSITION_ROUNDING", rounding)
     for values in (np.array([[3, 2], [2, 9], [3, 3]] * 30), np.array([[3.5, 2e7]] * 90), np.full((90, 2), 2**61)):

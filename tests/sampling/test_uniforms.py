@@ -2,6 +2,7 @@
 
 from collections import Counter
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ class Fixed:
 
 def test_a_shuffle_gives_every_order_equally_often():
     """With words that need no rejection: 2 and then 4 equal leading values for the last two, by hand for n = 3."""
-    found = Counter()
+    found: Counter[Any] = Counter()
     for first, second in product(range(4), range(2)):
         if first < 3:  # below(3) rejects the fourth value of two bits
             found[tuple(shuffled(3, Stream(Fixed([2 * first, 4 * second]))))] += 1

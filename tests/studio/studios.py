@@ -38,7 +38,7 @@ class Running:
     """A studio in a thread of this process, and its log."""
 
     def __init__(self, folder, limits=None):
-        self.log = []
+        self.log: list[str] = []
         self.folder = folder
         self.server = Studio(Folder.of(folder), log=self.log.append, limits=limits)
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)

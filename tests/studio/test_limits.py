@@ -118,7 +118,12 @@ def test_a_connection_that_was_served_goes_last():
     assert room.enter(ours[1])
     room.serve(ours[0], True)
     room.serve(ours[0], False)
-    leaving = threading.Thread(target=lambda: (ours[1].recv(1), room.leave(ours[1])))
+
+    def leave():
+        ours[1].recv(1)
+        room.leave(ours[1])
+
+    leaving = threading.Thread(target=leave)
     leaving.start()
     assert room.enter(ours[2])
     leaving.join(60)

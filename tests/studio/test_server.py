@@ -8,11 +8,13 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import shortlist as sl
 from tests.studio.studios import FILMS, QUESTION, SECRET, Running, fill
+from tests.typed import present
 
 ENTRIES = ["films.txt", "rentals.csv", "year.db"]
 
@@ -67,7 +69,7 @@ def test_the_page_may_be_opened_from_elsewhere_but_nothing_asked(studio):
 def test_the_address_reaches_the_browser_through_a_private_file(tmp_path, monkeypatch):
     from shortlist.cli.studio import _show
 
-    opened = []
+    opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     _show("http://127.0.0.1:1/secret/", tmp_path)
     assert "secret" not in opened[0]
@@ -248,7 +250,7 @@ def test_a_table_of_people_is_no_public_list(studio, name):
 
     table = studio.folder / "rentals.csv"
     rows, copy = pl.read_csv(table), studio.folder / name
-    write = {
+    write: dict[str, Any] = {
         "copy.csv": rows.write_csv,
         "copy.csv.gz": lambda path: path.write_bytes(gzip.compress(table.read_bytes())),
         "copy.tsv": lambda path: rows.write_csv(path, separator="\t"),
@@ -443,7 +445,7 @@ def test_ending_the_studio_mid_release_leaves_the_charge_and_nothing_half_writte
         env={**os.environ, "PYTHONPATH": source, "TMPDIR": str(spill)},
         preexec_fn=lambda: how == signal.SIGKILL or signal.signal(how, signal.SIG_DFL),  # a runner may ignore some
     )
-    address = process.stdout.readline().split()[-1]
+    address = present(process.stdout).readline().split()[-1]
     studio = Elsewhere(address)
     _, plan = studio.ask("plan", QUESTION)
     _, started = studio.ask("release", {"confirm": plan["confirm"], "agree": True})
@@ -485,7 +487,8 @@ class Elsewhere(Running):
 
     def __init__(self, address):
         port, token = address.removeprefix("http://127.0.0.1:").strip("/").split("/")
-        self.server = type("Remote", (), {"server_port": int(port), "token": token})
+        remote: Any = type("Remote", (), {"server_port": int(port), "token": token})
+        self.server = remote
 
 
 def test_the_plan_says_how_good_it_would_be_on_made_up_counts(studio):
@@ -515,7 +518,8 @@ def test_a_count_that_is_watched_counts_the_same(studio):
     from shortlist.tables.count import counted
     from shortlist.tables.question import Question
 
-    columns, seen = Question.of("who", "film", None, None), []
+    columns = Question.of("who", "film", None, None)
+    seen: list[Any] = []
     table, listed = studio.folder / "rentals.csv", studio.folder / "films.txt"
     watched, plain = (counted(table, columns, listed, progress=tell).as_public() for tell in (seen.append, None))
     assert watched.values.tolist() == plain.values.tolist()

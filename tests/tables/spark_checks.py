@@ -12,6 +12,7 @@ import pickle
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -23,6 +24,7 @@ from tests.releases import PUBLIC, UNKNOWN
 from tests.support import sized
 from tests.tables.tables import counts_of, found
 from tests.tables.test_agree import LABELS, rows_of
+from tests.typed import present
 
 MASTERS = {"local": "local[2]", "cluster": "local-cluster[2,1,1024]"}
 QUICK = {
@@ -95,11 +97,11 @@ def only_winners_reach_the_driver(spark, cells, rows, plain):
     counts = counts_of(plain)
     distinct = len({*counts.values(), 0})
     release = sl.top_k(scores, 7, epsilon=1.0)
-    assert len(release.items) == 7
+    assert len(present(release.items)) == 7
     assert cells.seen == 2 * distinct + 7, (cells.seen, distinct)
     assert len(scores) == 5000 + len(counts)
     assert sorted(counts.values()) == sorted(n for n in found(scores).values() if n)
-    assert {counts.get(item, 0) for item in release.items} <= set(counts.values()) | {0}
+    assert {counts.get(item, 0) for item in present(release.items)} <= set(counts.values()) | {0}
 
 
 def engines_agree(rows, plain):
@@ -143,7 +145,8 @@ def kinds_are_checked(spark):
 def broken_text_is_refused(spark):
     """By `count`: Spark would show other letters in the place of such bytes. Its error may quote the row."""
     rows = spark.sql("SELECT 1 AS user, CAST(X'5A6562756C6F6EFF' AS STRING) AS item UNION ALL SELECT 2, 'tea'")
-    for question in ({}, {"candidates": ["tea"]}):
+    questions: list[dict[str, Any]] = [{}, {"candidates": ["tea"]}]
+    for question in questions:
         with pytest.raises(TableError) as caught:
             sl.count(rows, user="user", item="item", **question)
         assert "Zebulon" not in str(caught.value)
@@ -162,7 +165,7 @@ def sums_and_names(spark, folder):
     )
     plain.rename(names).write_parquet(folder / "sums.parquet")
     rows = spark.read.parquet(str(folder / "sums.parquet"))
-    asked = {"candidates": ["a", "b", "c"], "clip": (-1.5, 4.0)}
+    asked: dict[str, Any] = {"candidates": ["a", "b", "c"], "clip": (-1.5, 4.0)}
     there = sl.count(rows, user=names["user"], item=names["item"], value=names["value"], **asked)
     here = sl.count(plain, user="user", item="item", value="value", **asked)
     assert found(there) == found(here) == {"a": 2.5, "b": 2.5, "c": 0.0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import polars as pl
 
@@ -25,11 +26,17 @@ def _ibis():
     return ibis.duckdb.connect()
 
 
-def source(engine, rows: pl.DataFrame, folder):
+def write_file(rows: pl.DataFrame, kind: str, path) -> None:
+    """The rows as a file of that kind."""
+    write: dict[str, Any] = {"parquet": rows.write_parquet, "csv": rows.write_csv, "jsonl": rows.write_ndjson}
+    write[kind](path)
+
+
+def source(engine, rows: pl.DataFrame, folder) -> Any:
     """The rows as that engine has them."""
     if engine in ("parquet", "csv", "jsonl"):
         path = folder / f"rows.{engine}"
-        {"parquet": rows.write_parquet, "csv": rows.write_csv, "jsonl": rows.write_ndjson}[engine](path)
+        write_file(rows, engine, path)
         return str(path)
     if engine in ("duckdb", "ibis"):
         rows.write_parquet(folder / "rows.parquet")
@@ -48,7 +55,7 @@ def source(engine, rows: pl.DataFrame, folder):
 
 def counts_of(rows, items=("item",)):
     """Distinct users per item in plain Python, missing users and items dropped."""
-    people = {}
+    people: dict[Any, set[Any]] = {}
     for row in rows.to_dicts():
         item = tuple(row[name] for name in items)
         if missing(row["user"]) or any(missing(part) for part in item):

@@ -16,6 +16,7 @@ import shortlist as sl
 from shortlist.tables.dialect import Dialect
 from shortlist.tables.errors import TableError
 from tests.tables.tables import found
+from tests.typed import of_kind
 
 QUICK = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 LONG = settings(max_examples=3000, deadline=None, derandomize=True, database=None)
@@ -236,7 +237,7 @@ def test_fields_over_several_lines_are_read_where_they_are_asked_for(tmp_path):
     with pytest.raises(TypeError, match="multiline is for CSV files"):
         sl.count(pl.DataFrame({"user": [1], "item": ["a"]}), user="user", item="item", multiline=True)
     with pytest.raises(TypeError, match="multiline must be True or False"):
-        sl.count(path, user="user", item="item", multiline="yes")
+        sl.count(path, user="user", item="item", multiline="yes")  # type: ignore[arg-type]
 
 
 def test_a_public_list_may_have_names_over_several_lines(tmp_path):
@@ -304,7 +305,7 @@ DUCKDB = duckdb.connect()
 FRAMES = {
     "pyarrow": lambda table: table,
     "polars": pl.from_arrow,
-    "polars lazy": lambda table: pl.from_arrow(table).lazy(),
+    "polars lazy": lambda table: of_kind(pl.DataFrame, pl.from_arrow(table)).lazy(),
     "pandas": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
     "pandas text": lambda table: pd.DataFrame(
         {"user": table["user"].to_pylist(), "item": pd.Series(pd.arrays.ArrowStringArray(table["item"]))}

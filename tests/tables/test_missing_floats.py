@@ -1,5 +1,7 @@
 """A user that is NaN is nobody, in files too whose statistics know of no NaN."""
 
+from typing import Any
+
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -27,7 +29,7 @@ def written(kind, folder):
 
 @pytest.mark.parametrize("kind", ["polars", "pyarrow", "pandas", "frame"])
 def test_a_user_or_a_value_that_is_nan_does_not_count(kind, tmp_path):
-    asked = {"user": "user", "item": "item", "candidates": ["a", "b"]}
+    asked: dict[str, Any] = {"user": "user", "item": "item", "candidates": ["a", "b"]}
     counted = sl.count(written(kind, tmp_path), **asked).as_public()
     assert dict(zip(counted.labels, counted.values.tolist(), strict=True)) == {"a": 2, "b": 1}
     summed = sl.count(written(kind, tmp_path), **asked, value="value", clip=(0, 5)).as_public()

@@ -4,6 +4,7 @@ import datetime
 import decimal
 import uuid
 from fractions import Fraction
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -64,7 +65,7 @@ def test_adding_or_removing_all_rows_of_a_user_moves_counts_one_way_by_at_most_o
     assert all(-1 <= step <= 1 for step in steps)  # a change is a removal and an addition
 
 
-CELL = st.sampled_from(
+CELL: st.SearchStrategy[Any] = st.sampled_from(
     ["a", "0", "1", "1.0", "true", "", 0, 1, True, 1.0, 2.5, -0.0, float("nan"), None, decimal.Decimal("1.000"), b"a",
      decimal.Decimal("sNaN"), datetime.date(2024, 2, 29), datetime.datetime(2024, 2, 29), "2024-02-29", ("a",),
      10**5000, "\ud800", [], uuid.UUID(int=1)],
@@ -77,7 +78,8 @@ CELL = st.sampled_from(
 def test_whatever_objects_a_user_has_in_a_pandas_column_only_their_own_rows_count(rows, own, first):
     """No cell changes how another is read, and every label looks the same whoever has it."""
     mine = [("me", item) for item in own]
-    for question in ({"candidates": [0, "1", True, "a", datetime.date(2024, 2, 29)]}, {}):
+    questions: list[dict[str, Any]] = [{"candidates": [0, "1", True, "a", datetime.date(2024, 2, 29)]}, {}]
+    for question in questions:
         both = [*mine, *rows] if first else [*rows, *mine]
         one, other = (
             found(
@@ -107,8 +109,8 @@ def test_sums_move_within_the_clip_in_the_arithmetic_that_is_used(engine, clip, 
         table(rows, engine, folder), table([*rows, *mine], engine, folder), candidates=LISTED, value="value", clip=clip
     )
     low, high = (Fraction(end) for end in clip)
-    assert all(min(low, 0) <= step <= max(high, 0) for step in steps)
-    assert scores.range_sensitivity == max(high, 0) - min(low, 0)
+    assert all(min(low, Fraction(0)) <= step <= max(high, Fraction(0)) for step in steps)
+    assert scores.range_sensitivity == max(high, Fraction(0)) - min(low, Fraction(0))
     assert not scores.monotone or all(step >= 0 for step in steps) or all(step <= 0 for step in steps)
     assert max(steps) - min(steps) <= scores.range_sensitivity
 
@@ -130,6 +132,6 @@ def test_summing_before_clipping_is_what_is_done():
 @pytest.mark.parametrize("clip", [(-0.3, -0.3), (0.3, 0.3), (-0.1, -0.1 + 1e-12), (1e-9, 1e-9), (-7, 1e-30)])
 def test_no_share_is_larger_than_its_clip_even_where_that_holds_no_step_of_the_grid(clip):
     steps = Clip.of(clip)
-    assert min(Fraction(clip[0]), 0) <= steps.low * Fraction(steps.grid)
+    assert min(Fraction(clip[0]), Fraction(0)) <= steps.low * Fraction(steps.grid)
     assert steps.low <= steps.high
-    assert steps.high * Fraction(steps.grid) <= max(Fraction(clip[1]), 0)
+    assert steps.high * Fraction(steps.grid) <= max(Fraction(clip[1]), Fraction(0))

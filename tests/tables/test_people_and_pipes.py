@@ -1,6 +1,7 @@
 """Who is one person where a collation takes names for equal, and files that give other bytes each time."""
 
 import os
+from typing import Any
 
 import duckdb
 import ibis
@@ -65,7 +66,8 @@ def test_a_pipe_is_refused_before_it_is_opened(tmp_path, name):
 def test_what_carries_the_scores_inside_shows_none_of_them():
     """A repr that holds them ends up in logs and reports of errors."""
     scores = sl.count(duckdb.sql("SELECT range AS user, 'tea' AS item FROM range(98765)"), user="user", item="item")
-    for inner in (scores._runs, scores._names, scores._names.engine):
+    names: Any = scores._names
+    for inner in (scores._runs, names, names.engine):
         assert "98765" not in repr(inner)
 
 

@@ -4,6 +4,7 @@ import copy
 import pickle
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import ibis
@@ -44,7 +45,7 @@ def spoilt(*texts):
     return pa.Array.from_buffers(pa.string(), len(made), made.buffers())
 
 
-TEXT = {
+TEXT: dict[str, str | bytes] = {
     "quote.csv": f'user,item\n1,"{SECRET}\n2,b\n',
     "stray.csv": f'user,item\n1,{SECRET}" x"\n',
     "wide.csv": f"user,item\n1,a\n2,{SECRET},c\n",
@@ -183,7 +184,7 @@ class Number:
         lambda: PATE(rho=0.5, delta=1e-6, queries=2, classes=2).label([[1], [SECRET, 2]]),
         lambda: MultiLabelPATE(rho=0.5, delta=1e-6, queries=2).label([[1, 0], [SECRET]]),
         lambda: MultiLabelPATE(rho=0.5, delta=1e-6, queries=2).label([Number(), Number()]),
-        lambda: sl.top_k([9, 8, 1], 1, epsilon=1.0, gaps=True).refine([SECRET]),
+        lambda: sl.top_k([9, 8, 1], 1, epsilon=1.0, gaps=True).refine([SECRET], variance=1.0),  # type: ignore[list-item]
     ],
 )
 def test_values_that_are_refused_are_in_no_error(act):
@@ -222,9 +223,10 @@ def test_counted_scores_show_nothing_before_they_are_called_public(public):
         with pytest.raises((ValueError, TypeError), match=r"say so: scores.as_public\(\)") as caught:
             look()
         assert_silent(caught.value)
-    for look in (iter, vars, list):
+    read: Any
+    for read in (iter, vars, list):
         with pytest.raises((TypeError, ValueError)):
-            look(scores)
+            read(scores)
     assert np.asarray(scores).shape == ()
     assert SECRET not in f"{scores!r} {scores} {np.asarray(scores)}"
     assert not public or len(scores) == 2

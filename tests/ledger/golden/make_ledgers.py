@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from shortlist import Ledger
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, ExPost, PureDP, compose
@@ -42,7 +43,7 @@ def facts(ledger: Ledger) -> dict[str, object]:
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
-    found = {}
+    found: dict[str, Any] = {}
     for name, (budget, words) in BUDGETS.items():
         ledger = Ledger(folder / f"{name}.db", budget=budget, **words)
         fill(ledger)

@@ -3,6 +3,7 @@
 from functools import cache
 from itertools import combinations, product
 from math import comb, log
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monot
 
 def pairs(d, monotone, top):
     """Sorted scores and all their neighbours, up to names and a common shift: the mechanism does not see them."""
-    found = {}
+    found: dict[Any, Any] = {}
     for x in product(range(top + 1), repeat=d):
         if list(x) == sorted(x):
             for shift in shifts(d, monotone):

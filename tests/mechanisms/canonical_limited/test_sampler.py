@@ -4,6 +4,7 @@ from collections import Counter
 from fractions import Fraction
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,7 +101,8 @@ def test_every_ticket_has_the_place_whose_share_it_lies_in():
             assert bound == 4
             return self.number
 
-    assert [found.propose(Ticket(number)) for number in range(4)] == [0, 1, 2, 2]
+    tickets: list[Any] = [Ticket(number) for number in range(4)]
+    assert [found.propose(ticket) for ticket in tickets] == [0, 1, 2, 2]
 
 
 def test_the_best_of_many_is_shifted_by_their_logarithm():
@@ -260,7 +262,7 @@ def test_a_score_beyond_floats_loses_whatever_the_words_are(word):
         def words(self, count):
             return np.array([2**63, word], np.uint64) if count == 2 else source.words(count)
 
-    scores = [0, Fraction(10) ** 310]
+    scores: list[int | Fraction] = [0, Fraction(10) ** 310]
     assert rationals.rational_winners(scores, scale=Fraction(1), source=Once(), draws=1).tolist() == [1]
 
 

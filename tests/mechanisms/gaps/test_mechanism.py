@@ -1,6 +1,7 @@
 """TopKWithGaps, MeasuredTopK and ExponentialWithGap: their laws, estimates and refusals."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from shortlist.mechanisms import ExponentialWithGap, HybridTopK, MeasuredTopK, S
 from shortlist.mechanisms.exponential_gap.mechanism import p_value_of
 from shortlist.privacy import ZCDP
 from tests.support import assert_law, full_size, sized
+from tests.typed import noting
 
 GAPPED = [TopKWithGaps, MeasuredTopK]
 
@@ -124,7 +126,7 @@ def test_refining_needs_gaps_and_as_many_measurements():
     with pytest.raises(ValueError, match="2 of them"):
         release.refine([1.0], variance=1)
     with pytest.raises(TypeError, match="numbers"):
-        release.refine(["one", "two"], variance=1)
+        release.refine(["one", "two"], variance=1)  # type: ignore[list-item]
     for variance in (0, -1, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="variance"):
             release.refine([1, 2], variance=variance)
@@ -158,14 +160,15 @@ class Recorded:
 def test_half_selects_and_half_measures_with_the_right_scales(monkeypatch, monotone, noise, ratio):
     from shortlist.mechanisms.gaps import mechanism as module
 
-    recorded, ratios = Recorded(), []
+    recorded = Recorded()
+    asked: list[Any] = []
     monkeypatch.setattr(module, "add_noise", recorded)
-    monkeypatch.setattr(module, "best_linear", lambda alpha, gaps, found: ratios.append(found) or alpha)
+    monkeypatch.setattr(module, "best_linear", noting(asked, lambda alpha, gaps, ratio: alpha))
     scores = Scores([90000, 500, 70000, 7], monotone=monotone, sensitivity=3)
     release = MeasuredTopK(k=2, epsilon=0.8, noise=noise).release(scores)
     half = Fraction(0.8) / 2
     assert recorded.asked == [(90000, 6 / half, "laplace"), (70000, 6 / half, "laplace")]
-    assert ratios == [pytest.approx(ratio, rel=1e-12)]
+    assert [found for _, _, found in asked] == [pytest.approx(ratio, rel=1e-12)]
     assert release.guarantee == PureDP(0.8)
 
 
@@ -197,7 +200,8 @@ MU = [1.5, 1.0, 0.0]
 def test_the_exponential_mechanism_with_gap_has_its_law():
     """Winner softmax; P(g >= y | s) = (1 + e^-theta) / (1 + e^(y - theta)) in units of the scale (Theorem 86)."""
     releases = drawn(ExponentialWithGap(epsilon=1.0), Scores([3, 2, 0]), sized(1000, full=20_000), seed=6)
-    law, wrong = [], []
+    law: list[float] = []
+    wrong: list[float] = []
     edges = np.array([0, 0.4, 1.0, 2.0, np.inf])
     wins = np.exp(MU) / np.exp(MU).sum()
     assert wins == pytest.approx([0.546549387, 0.331498960, 0.121951652], abs=1e-8)

@@ -5,14 +5,16 @@ from collections import Counter
 from fractions import Fraction
 from itertools import product
 from math import comb
+from typing import Any
 
 import numpy as np
 import pytest
-from flint import ctx
+from flint import arb, ctx
 
 import shortlist as sl
-from shortlist import PureDP, Scores
+from shortlist import ApproxDP, PureDP, Scores
 from shortlist.audit.prove import law_of
+from shortlist.certified.law import Law
 from shortlist.exact.partial_reals import ball
 from shortlist.exact.ranked_subsets import ranked
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
@@ -24,6 +26,7 @@ from shortlist.mechanisms.guarded.sampler import guarded, log_junk
 from shortlist.privacy import ZCDP
 from tests.mechanisms.canonical.by_formula import guarded_law, junk_mass
 from tests.support import assert_law, full_size, sized
+from tests.typed import noting, of_kind, present
 
 X = [5, 4, 4, 1, 0]
 JUNK = {(1, 1), (1, 2)}
@@ -72,8 +75,8 @@ def test_draws_with_the_weight_of_the_junk_in_doubt_follow_the_law(monkeypatch):
     law = guarded_law(X, 2, 0.8, 0.25, 2, JUNK)
     guard = small_guard(Fraction(1, 4), 2)
     loose = module.Guard(guard.ranking, guard.envelope, guard.a, guard.tau, guard.first, guard.low - 1, guard.high + 1)
-    exact = []
-    monkeypatch.setattr(module.Guard, "exact", lambda self, f=module.Guard.exact: exact.append(1) or f(self))
+    exact: list[Any] = []
+    monkeypatch.setattr(module.Guard, "exact", noting(exact, module.Guard.exact))
     wrong = guarded_law(X, 2, 0.8, 0.25, 4, JUNK)
     assert_law(counts(loose, law, 3000), list(law.values()), wrong=list(wrong.values()))
     assert exact
@@ -82,22 +85,23 @@ def test_draws_with_the_weight_of_the_junk_in_doubt_follow_the_law(monkeypatch):
 def test_losses_that_one_float_cannot_tell_apart_are_summed_apart():
     """2^60 - 200 + 7 j: all losses are one float, and the exact weight of the junk is not that of the first."""
     x = np.array([2**60] * 3 + [200 - 7 * n for n in range(8)])
-    guard = GuardedTopK(k=3, epsilon=2.0**-58)._prepared(Scores(x, monotone=True)).guard
+    guard = present(GuardedTopK(k=3, epsilon=2.0**-58)._prepared(Scores(x, monotone=True))).guard
     assert len(list(guard._runs(-math.inf))) > len(guard.first)
     with ctx.workprec(300):
         loss, k = guard.ranking.loss, 3
         junk = [(i, j) for i in range(3) for j in range(8) if j >= guard.first[i]]
-        mass = sum(comb(i + j, i) * (-ball(loss(i, k + j))).exp() for i, j in junk)
+        mass = sum((comb(i + j, i) * (-ball(loss(i, k + j))).exp() for i, j in junk), arb(0))
         assert guard.exact().overlaps(ball(guard.tau) + mass.log())
 
 
 def test_what_the_exact_weight_leaves_out_is_in_its_ball():
     """Most of the junk is too light for the precision: it is not summed, and the ball has room for it."""
     x = np.repeat(np.arange(400, 0, -5), 2)
-    guard = GuardedTopK(k=30, epsilon=0.9)._prepared(Scores(x, monotone=True)).guard
+    guard = present(GuardedTopK(k=30, epsilon=0.9)._prepared(Scores(x, monotone=True))).guard
     with ctx.workprec(500):
         runs = list(guard._runs(-math.inf))
-        whole = ball(guard.tau) + sum(size * (-ball(guard.ranking.loss(i, 30 + j))).exp() for i, j, size in runs).log()
+        mass = sum((size * (-ball(guard.ranking.loss(i, 30 + j))).exp() for i, j, size in runs), arb(0))
+        whole = ball(guard.tau) + mass.log()
     for bits in (20, 64, 200):
         with ctx.workprec(bits):
             found = guard.exact()
@@ -113,7 +117,8 @@ def test_a_word_of_zeros_is_refined():
     class Zero:
         low, high, bits = 0.0, 1e-19, 64
 
-    assert module.GuardArrival(guard, Zero()).low == 0.0
+    zero: Any = Zero()
+    assert module.GuardArrival(guard, zero).low == 0.0
 
 
 def test_the_weight_of_the_junk_is_bracketed():
@@ -134,7 +139,9 @@ def test_the_weight_of_the_junk_is_bracketed():
     ],
 )
 def test_the_weight_of_the_junk_on_real_data(shared_data, name, k, epsilon, v):
-    run = GuardedTopK(k=k, epsilon=epsilon)._prepared(Scores(np.load(shared_data / f"{name}.npy"), monotone=True))
+    run = present(
+        GuardedTopK(k=k, epsilon=epsilon)._prepared(Scores(np.load(shared_data / f"{name}.npy"), monotone=True))
+    )
     assert run.guard.low - 1e-7 <= v <= run.guard.high + 1e-7
 
 
@@ -148,7 +155,9 @@ def test_the_weight_of_the_junk_on_real_data(shared_data, name, k, epsilon, v):
     ],
 )
 def test_utility_on_real_data_is_that_of_the_table(shared_data, name, k, epsilon, a, wanted):
-    run = GuardedTopK(k=k, epsilon=epsilon)._prepared(Scores(np.load(shared_data / f"{name}.npy"), monotone=True))
+    run = present(
+        GuardedTopK(k=k, epsilon=epsilon)._prepared(Scores(np.load(shared_data / f"{name}.npy"), monotone=True))
+    )
     ranking, v = run.guard.ranking, (run.guard.low + run.guard.high) / 2
     law, guard = guarded_chances(ranking.classes(), v, a, cuts_of(ranking))
     found = quality_of(ranking, law)
@@ -291,14 +300,14 @@ def test_below_the_collapse_it_keeps_what_canonical_loses():
 
 def test_more_than_half_is_the_mirror_image():
     values = crowd(20, 6, 5)
-    run = GuardedTopK(k=14, epsilon=1.0)._prepared(Scores(values, monotone=True))
+    run = present(GuardedTopK(k=14, epsilon=1.0)._prepared(Scores(values, monotone=True)))
     assert run.mirrored
-    mirrored = GuardedTopK(k=6, epsilon=1.0)._prepared(Scores(-values, monotone=True))
+    mirrored = present(GuardedTopK(k=6, epsilon=1.0)._prepared(Scores(-values, monotone=True)))
     assert run.guard.low == pytest.approx(mirrored.guard.low)
     for seed in range(20):
         first = GuardedTopK(k=14, epsilon=1.0).release(values, monotone=True, rng=sl.testing.seeded(seed))
         second = GuardedTopK(k=6, epsilon=1.0).release(-values, monotone=True, rng=sl.testing.seeded(seed))
-        assert sorted(first.indices + second.indices) == list(range(20))
+        assert sorted(present(first.indices) + present(second.indices)) == list(range(20))
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.float64, np.float32])
@@ -306,28 +315,28 @@ def test_every_stored_type_can_be_mirrored(dtype):
     values = np.array([100, 90, 80, 70, 5, 4, 3, 2, 1], dtype)
     assert GuardedTopK(k=6, epsilon=400.0).release(values, monotone=True).indices == [0, 1, 2, 3, 4, 5]
     lowest = np.array([-(2**63), 3, 2, 1, 5, 6, 7, 8])
-    assert 0 not in GuardedTopK(k=5, epsilon=1.0).release(lowest, monotone=True).indices
+    assert 0 not in present(GuardedTopK(k=5, epsilon=1.0).release(lowest, monotone=True).indices)
 
 
 @pytest.mark.parametrize(("k", "d"), [(1, 9), (2, 9), (8, 9), (7, 9), (3, 6)])
 def test_few_items_need_no_guard(k, d):
     values = np.arange(d) * 50
     release = GuardedTopK(k=k, epsilon=1.0).release(values, monotone=True)
-    assert sorted(release.indices) == list(range(d - k, d))
+    assert sorted(present(release.indices)) == list(range(d - k, d))
 
 
 def test_all_candidates_cost_nothing():
     release = GuardedTopK(k=4, epsilon=1.0).release([3, 1, 2, 0], monotone=True)
     assert release.items == [0, 1, 2, 3]
-    assert release.guarantee.epsilon == 0.0
+    assert of_kind(ApproxDP, release.guarantee).epsilon == 0.0
 
 
 def test_the_never_chosen_are_never_chosen():
     values = np.where(np.arange(30) % 2 == 0, np.arange(30.0), -np.inf)
     for seed in range(20):
         release = GuardedTopK(k=5, epsilon=0.01).release(values, rng=sl.testing.seeded(seed))
-        assert all(i % 2 == 0 for i in release.indices)
-        assert len(release.indices) == 5
+        assert all(i % 2 == 0 for i in present(release.indices))
+        assert len(present(release.indices)) == 5
 
 
 def test_a_release_is_a_sorted_set_and_says_which_way_it_went():
@@ -346,9 +355,11 @@ def test_many_draws_have_the_law_of_the_set_and_the_way_it_went(k):
     x = [4, 3, 3, 1, 1, 0, 0]
     m, scores = GuardedTopK(k=k, epsilon=2.0), Scores(x, monotone=True)
     drawn = m.release_many(scores, draws=sized(10_000, full=50_000), rng=sl.testing.seeded(10))
-    ways = [("canonical", "one-shot")[one] for one in drawn.chosen[:, 0].tolist()]
+    ways = [("canonical", "one-shot")[one] for one in present(drawn.chosen)[:, 0].tolist()]
     found = Counter(zip(map(tuple, drawn.indices.tolist()), ways, strict=True))
-    law, wrong = (law_of(one, scores).chances for one in (m, GuardedTopK(k=k, epsilon=sized(2.5, full=2.2))))
+    law, wrong = (
+        of_kind(Law, law_of(one, scores)).chances for one in (m, GuardedTopK(k=k, epsilon=sized(2.5, full=2.2)))
+    )
     assert set(found) <= set(law)
     laws = ([float(chances[y]) for y in law] for chances in (law, wrong))
     assert_law([found[y] for y in law], next(laws), wrong=next(laws))
@@ -358,13 +369,16 @@ def test_many_draws_of_one_way_only():
     values = np.arange(9) * 50
     sure = GuardedTopK(k=4, epsilon=10.0).release_many(values, draws=20, monotone=True)
     assert sure.indices.tolist() == [[5, 6, 7, 8]] * 20
-    assert not sure.chosen.any()
+    assert not present(sure.chosen).any()
     flat = GuardedTopK(k=4, epsilon=1e-9)
-    one = [flat.release_many(values, draws=1, rng=sl.testing.seeded(n), monotone=True).chosen[0, 0] for n in range(9)]
+    one = [
+        present(flat.release_many(values, draws=1, rng=sl.testing.seeded(n), monotone=True).chosen)[0, 0]
+        for n in range(9)
+    ]
     assert sum(one) > 4
     alone = GuardedTopK(k=2, epsilon=1.0).release_many(values, draws=20, monotone=True)  # without a guard
     assert alone.indices.tolist() == [[7, 8]] * 20
-    assert alone.chosen.tolist() == [[0]] * 20
+    assert present(alone.chosen).tolist() == [[0]] * 20
 
 
 def test_budgets_that_are_not_pure_are_refused():

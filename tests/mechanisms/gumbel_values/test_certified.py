@@ -1,6 +1,7 @@
 """Gumbel values by their certified hockey sticks: the exact profile is enough, and nothing less is (Theorem 90)."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from shortlist.privacy import GumbelDP
 from shortlist.scores import Scores
 from tests.support import full_size, sized
 
-BOXES = {1: {"d": 3, "top": 1}, 2: {"d": 3, "top": 1}, 3: {"d": 4, "top": 0}}
+BOXES: dict[int, dict[str, Any]] = {1: {"d": 3, "top": 1}, 2: {"d": 3, "top": 1}, 3: {"d": 4, "top": 0}}
 kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
 many = pytest.mark.parametrize("k", [1, 2, 3])
 

@@ -13,6 +13,7 @@ from shortlist.mechanisms.gumbel_values.mechanism import EULER
 from shortlist.privacy import ZCDP, ApproxDP, GumbelDP, PureDP
 from shortlist.sampling.additive import add_noise
 from tests.support import assert_law, full_size, sized
+from tests.typed import present
 
 BUDGET = ApproxDP(1.0, 1e-5)
 
@@ -54,14 +55,15 @@ def test_a_release_carries_items_values_and_what_they_mean():
     release = m.release({"a": 900, "b": 5, "c": 500}, monotone=True, public=True)
     assert release.items == ["a", "c"]
     assert release.ordered
+    assert release.values is not None
     assert release.values == sorted(release.values, reverse=True)
     gamma = float(m.scale(Scores([1], monotone=True)))
     assert release.soft_max == pytest.approx(release.values[0] - EULER * gamma, abs=1e-9)
     assert "soft maximum" in str(release)
     assert release.columns().keys() == {"rank", "item", "value"}
     assert release.guarantee == release.charge == BUDGET
-    assert dict(zip(release.as_set().items, release.as_set().values, strict=True)) == dict(
-        zip(release.items, release.values, strict=True)
+    assert dict(zip(present(release.as_set().items), present(release.as_set().values), strict=True)) == dict(
+        zip(present(release.items), present(release.values), strict=True)
     )
 
 
@@ -78,7 +80,7 @@ def peeled(values, k, gamma, source):
     left, arrivals, winners, time = dict(enumerate(values)), [], [], 0.0
     for _ in range(k):
         noisy = {i: add_noise(v, scale=gamma, noise=GUMBEL, source=source) for i, v in left.items()}
-        best = max(noisy, key=noisy.get)
+        best = max(noisy, key=noisy.__getitem__)
         time += np.exp(-noisy[best] / float(gamma))
         winners.append(best)
         arrivals.append(-float(gamma) * np.log(time))
@@ -129,6 +131,6 @@ def test_values_beyond_the_largest_float_are_infinite_and_raise_nothing():
 
 def test_values_of_integers_above_2_to_the_53_are_exact():
     m = GumbelTopKValues(k=1, budget=BUDGET)
-    large = m.release(Scores([2**60 + 1, 0], monotone=True), rng=sl.testing.seeded(3)).values[0]
-    small = m.release(Scores([1, -(2**60)], monotone=True), rng=sl.testing.seeded(3)).values[0]
+    large = present(m.release(Scores([2**60 + 1, 0], monotone=True), rng=sl.testing.seeded(3)).values)[0]
+    small = present(m.release(Scores([1, -(2**60)], monotone=True), rng=sl.testing.seeded(3)).values)[0]
     assert Fraction(large) - 2**60 == pytest.approx(small, abs=256)

@@ -1,6 +1,7 @@
 """HybridTopK and HybridSparseVector: laws, costs of outcomes, refusals."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from shortlist import PureDP, Scores
 from shortlist.mechanisms import HybridSparseVector, HybridTopK
 from shortlist.privacy import ZCDP, ExPost
 from tests.support import assert_law, full_size, sized
+from tests.typed import present
 
 HYBRIDS = [HybridTopK, HybridSparseVector]
 
@@ -87,7 +89,7 @@ def test_hybrid_top_k_costs_by_the_length_of_its_list(monotone, costs):
     m = HybridTopK(threshold=0, k=3, epsilon=1.0)
     for n, cost in enumerate(costs):
         release = m.release([10**6] * n + [-(10**6)] * (5 - n), monotone=monotone)
-        assert len(release.items) == len(release.gaps) == n
+        assert len(present(release.items)) == len(present(release.gaps)) == n
         assert release.cost == pytest.approx(cost)
         assert release.stopped == (n < 3)
         assert release.kept == ExPost(1.0, release.cost)
@@ -99,12 +101,12 @@ def test_hybrid_sparse_vector_costs_by_the_number_of_its_items():
     m = HybridSparseVector(threshold=0, k=2, epsilon=1.0, theta=0.3)
     for n, cost in enumerate((0.30, 0.65, 1.00)):
         release = m.release([10**6] * n + [-(10**6)] * (4 - n))
-        assert len(release.items) == len(release.gaps) == n
+        assert len(present(release.items)) == len(present(release.gaps)) == n
         assert release.cost == pytest.approx(cost)
         assert release.gaps == pytest.approx([10**6] * n, abs=500)
     release = m.release([10**6, 0])
     assert release.lower_bound(0.95)[0].value < 10**6 + 100
-    assert len(release.refine([10**6] * len(release.items), variance=4.0)) == len(release.items)
+    assert len(release.refine([10**6] * len(present(release.items)), variance=4.0)) == len(present(release.items))
 
 
 @pytest.mark.parametrize("hybrid", HYBRIDS)
@@ -123,14 +125,15 @@ def test_fewer_candidates_than_k_are_fine(hybrid):
 
 @pytest.mark.parametrize("hybrid", HYBRIDS)
 def test_bad_arguments_are_refused(hybrid):
-    good = {"threshold": 1, "k": 2, "epsilon": 1.0}
-    for wrong, error, words in [
+    good: dict[str, Any] = {"threshold": 1, "k": 2, "epsilon": 1.0}
+    cases: list[tuple[dict[str, Any], type[Exception], str]] = [
         ({"threshold": math.inf}, ValueError, "threshold"),
         ({"k": 0}, ValueError, "k must be"),
         ({"epsilon": -1.0}, ValueError, "epsilon"),
         ({"epsilon": None, "budget": ZCDP(0.5)}, TypeError, "pure budgets only"),
         ({"work": "no"}, ValueError, "work"),
-    ]:
+    ]
+    for wrong, error, words in cases:
         with pytest.raises(error, match=words):
             hybrid(**{**good, **wrong})
     with pytest.raises(ValueError, match="theta"):

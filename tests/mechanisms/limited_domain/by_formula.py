@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import combinations, combinations_with_replacement, permutations, product
 from math import exp
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,8 @@ def exponential_law(h, k, limit, e, offset):
     scores = [e * h[i] for i in names] + [e * (c + 1 + offset)]
     if len(scores) == 1:
         return {("#",): 1.0}
-    top, law = max(scores), {}
+    top = max(scores)
+    law: dict[Any, float] = {}
     law_of_races = ordered_law([s - top for s in scores], k, "exponential", 1)
     for order, p in ((order, float(chance)) for order, chance in law_of_races.items()):
         won = []

@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,8 @@ def quality_of(law, counts, k):
 def by_peeling(counts, k, e, delta, limit):
     found, c = listed(counts, limit)
     bar = math.ceil(limit * (1 - delta) / delta) * math.exp(e * (c + 1))
-    weight, law = [math.exp(e * one) for one in found], {}
+    weight = [math.exp(e * one) for one in found]
+    law: dict[Any, float] = {}
 
     def go(chosen, chance):
         left = [i for i in range(len(found)) if i not in chosen]

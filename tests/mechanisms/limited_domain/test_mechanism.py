@@ -3,6 +3,7 @@
 from collections import Counter
 from fractions import Fraction
 from math import comb, log
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from shortlist.mechanisms.unknown_domain import largest_counts, listing
 from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange
 from tests.mechanisms.limited_domain.by_formula import canonical_law, exponential_law, gumbel_law
 from tests.support import assert_law, full_size, sized
+from tests.typed import of_kind, present
 
 ORACLE = (7, 5, 4, 3, 3, 1)
 NAMES = dict(zip("abcdef", ORACLE, strict=True))
@@ -193,16 +195,16 @@ def test_guarantees_and_charges():
     assert m.charge.epsilon_at(1e-6) == 1.0
     m = CanonicalLimitedDomain(k=10, budget=ZCDP(0.02), delta=1e-6)
     assert m.guarantee == ZCDP(0.02, 1e-6)
-    assert m.charge.as_zcdp().rho <= 0.02
-    m = LimitedDomainTopK(k=10, epsilon=1.0, delta=1e-6)
-    assert m.guarantee == ApproxDP(1.0, 1e-6)
-    assert m.charge.epsilon_at(1e-6) <= 1.0
-    assert m.charge.rounds == 10
-    assert m.offset < 165  # 143.6; a limit of 10^4 would need 159.1
-    m = LimitedDomainTopK(k=10, epsilon=1.0, delta=1e-6, noise="exponential")
-    assert m.charge == ApproxDP(1.0, 1e-6)
-    assert LimitedDomainTopK(k=2, epsilon=1.0, delta=1e-6, split=0.5).charge.delta == 5e-7
-    assert LimitedDomainTopK(k=2, epsilon=1.0, delta=1e-6, split=0.0).charge.epsilon == 0.5
+    assert present(m.charge.as_zcdp()).rho <= 0.02
+    own = LimitedDomainTopK(k=10, epsilon=1.0, delta=1e-6)
+    assert own.guarantee == ApproxDP(1.0, 1e-6)
+    assert own.charge.epsilon_at(1e-6) <= 1.0
+    assert of_kind(ThinnedRange, own.charge).rounds == 10
+    assert own.offset < 165  # 143.6; a limit of 10^4 would need 159.1
+    exponential = LimitedDomainTopK(k=10, epsilon=1.0, delta=1e-6, noise="exponential")
+    assert exponential.charge == ApproxDP(1.0, 1e-6)
+    assert of_kind(ThinnedRange, LimitedDomainTopK(k=2, epsilon=1.0, delta=1e-6, split=0.5).charge).delta == 5e-7
+    assert of_kind(ThinnedRange, LimitedDomainTopK(k=2, epsilon=1.0, delta=1e-6, split=0.0).charge).epsilon == 0.5
 
 
 @full_size
@@ -220,7 +222,8 @@ def test_guarantees_and_charges():
 def test_no_other_split_has_a_lower_bar_and_the_chosen_one_fits(k, epsilon, delta):
     budget = ApproxDP(epsilon, delta)
     own = LimitedDomainTopK(k=k, budget=budget)
-    paid, converts = own.charge, Fraction(delta) - Fraction(own.charge.delta)
+    paid = of_kind(ThinnedRange, own.charge)
+    converts = Fraction(delta) - Fraction(paid.delta)
     left = float(converts) if Fraction(float(converts)) <= converts else np.nextafter(float(converts), 0.0)
     rounds = ApproxDP(epsilon, left) if left else PureDP(epsilon)
     assert rounds.excess(BoundedRange(paid.epsilon).repeat(k)) <= 0
@@ -244,8 +247,9 @@ def test_rounds_that_were_not_run_come_back_and_delta_never_does(tmp_path, noise
         spent = ledger.spent
         whole = m.charge.as_zcdp() if rounds == "rho" else None
         kept = getattr(spent, rounds)
-        assert kept == pytest.approx(whole.rho / 5 if whole else 2 * (m.charge.epsilon if noise == "gumbel" else 0.1))
-        assert spent.delta == m.charge.delta
+        charge: Any = m.charge
+        assert kept == pytest.approx(whole.rho / 5 if whole else 2 * (charge.epsilon if noise == "gumbel" else 0.1))
+        assert spent.delta == charge.delta
         assert ledger.verify() == 2
         if noise == "exponential":
             assert spent.rho == pytest.approx(0.5)  # no refund of rho: (k e)^2 / 2
@@ -361,7 +365,7 @@ def test_extreme_budgets_end(epsilon):
 def test_a_budget_too_small_for_conversion_is_added_up():
     m = LimitedDomainTopK(k=2, epsilon=1e-12, delta=1e-270)
     assert m.release({"a": 900}, monotone=True).items == []
-    assert m.charge.epsilon * 2 <= 1e-12
+    assert of_kind(ThinnedRange, m.charge).epsilon * 2 <= 1e-12
 
 
 @pytest.mark.parametrize("rows", [(3, 1, 2), (2, 3, 1)])

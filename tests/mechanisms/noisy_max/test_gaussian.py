@@ -88,7 +88,7 @@ def test_lists_have_no_gaussian_noise():
     with pytest.raises(ValueError, match="not known"):
         OneshotTopK(k=2, epsilon=1.0, noise="gaussian")
     with pytest.raises(ValueError, match="work"):
-        NoisyMax(noise="gaussian", budget=BUDGET, work="slow")
+        NoisyMax(noise="gaussian", budget=BUDGET, work="slow")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="as_public"):
         M.release_many(Scores([1, 2])._as_counted(), draws=3)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,7 +160,7 @@ def test_laws_are_equivariant_under_permutation_and_invariant_under_shifts(noise
 )
 def test_many_items_by_cells_agree_with_each_item_by_itself(k, noise, monkeypatch):
     s = np.random.default_rng(9).exponential(size=300)
-    laws = [number_correct, inclusion_probabilities, great_good, right_probability]
+    laws: list[Any] = [number_correct, inclusion_probabilities, great_good, right_probability]
     by_cells = [law(s, k, noise) for law in laws]
     monkeypatch.setattr("shortlist.exact.weighted_scores.FULL_CELL", np.inf)
     for law, value in zip(laws, by_cells, strict=True):

@@ -5,6 +5,7 @@ import dataclasses
 import pickle
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.privacy import BoundedRange
 from tests.support import assert_law, full_size, histogram, sized
+from tests.typed import present
 
 every = pytest.mark.parametrize("noise", list(KINDS))
 CUSTOM = piecewise_noise([0, 1, 2], [Fraction(-1, 2), 0, -1])
@@ -141,7 +143,7 @@ def test_mechanisms_are_values():
     assert dataclasses.replace(m, budget=PureDP(2.0)) == OneshotTopK(k=3, budget=PureDP(2.0))
     assert hash(m) == hash(OneshotTopK(k=3, epsilon=0.5))
     with pytest.raises(dataclasses.FrozenInstanceError):
-        m.k = 9
+        m.k = 9  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("mechanism", [NoisyMax(epsilon=1.0), OneshotTopK(k=1, epsilon=1.0)])
@@ -185,11 +187,12 @@ def test_questions_that_do_not_fit_are_refused_from_public_facts():
     with pytest.raises(ValueError, match="public=True"):
         m.release({"a": 1, "b": 2, "c": 3})
     with pytest.raises(TypeError, match="seeded"):
-        m.release([1, 2, 3], rng=np.random.default_rng(1))
+        m.release([1, 2, 3], rng=np.random.default_rng(1))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="sensitivity"):
         m.release(Scores([1, 2, 3]), sensitivity=2)
     with pytest.raises(ValueError, match="draws"):
         m.release_many([1, 2, 3], draws=0)
+    draws: Any
     for draws in ("many", True, 2.0):
         with pytest.raises(TypeError, match="draws"):
             m.release_many([1, 2, 3], draws=draws)
@@ -218,7 +221,7 @@ def test_custom_noise_releases_sets_only():
 
 
 def test_all_candidates_can_be_released():
-    assert sorted(OneshotTopK(k=3, epsilon=1.0).release([5, 1, 3]).indices) == [0, 1, 2]
+    assert sorted(present(OneshotTopK(k=3, epsilon=1.0).release([5, 1, 3]).indices)) == [0, 1, 2]
     assert OneshotTopK(k=3, epsilon=1.0).success_probability([5, 1, 3]) == 1.0
 
 

@@ -1,5 +1,7 @@
 """PATE: votes in, label sets out, every query charged, one training record protected."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from shortlist.privacy import ZCDP, BoundedRange, RenyiDP, compose
 from tests.mechanisms.stable.test_certified import chances, sorted_sets
 from tests.processes import finish, start
 from tests.support import assert_law
+from tests.typed import present
 
 CLEAR = np.array([[1, 1, 0, 0]] * 290 + [[0, 1, 1, 0]] * 10)
 
@@ -44,7 +47,7 @@ def test_all_queries_together_keep_the_tightest_sound_epsilon():
     pate = MultiLabelPATE(rho=0.5, delta=1e-6, queries=10)
     assert pate.guarantee.delta == 1e-6
     assert pate.guarantee.epsilon < ZCDP(0.5).epsilon_at(5e-7)
-    assert pate.query.repeat(10).as_zcdp().rho <= 0.5
+    assert present(pate.query.repeat(10).as_zcdp()).rho <= 0.5
     assert MultiLabelPATE(rho=0.5, delta=1e-6, queries=1000).guarantee.epsilon == pytest.approx(5.3, abs=0.1)
 
 
@@ -75,7 +78,7 @@ def test_draws_follow_the_law_of_replacement():
     pate = MultiLabelPATE(rho=2.0 * draws, delta=0.4, queries=draws)
     pate._test = type(pate._test)(pate._test.rate, 1.0, 2)  # a test that passes now and then
     votes, source = votes_of(counts, 10), sl.testing.seeded(1)
-    found = {}
+    found: dict[Any, int] = {}
     for _ in range(draws):
         label = pate.label(votes, rng=source)
         found[label] = found.get(label, 0) + 1
@@ -98,7 +101,7 @@ def test_draws_follow_the_law_of_replacement():
     assert pate.spent == spent  # nothing is booked
     sets = [
         frozenset(row) - {-1} if passed else None
-        for row, (_, passed) in zip(drawn.indices.tolist(), drawn.chosen.tolist(), strict=True)
+        for row, (_, passed) in zip(drawn.indices.tolist(), present(drawn.chosen).tolist(), strict=True)
     ]
     near = [law(4.4 / pate._gap, 2).get(o, 0.0) for o in right]
     assert_law([sets.count(o) for o in right], list(right.values()), wrong=near)
@@ -180,9 +183,9 @@ def test_the_number_of_teachers_stays():
 def test_only_replacement_is_offered():
     assert MultiLabelPATE.neighbours == PATE.neighbours == "replace"
     with pytest.raises(TypeError):
-        MultiLabelPATE(rho=0.5, delta=1e-6, queries=10, monotone=True)
+        MultiLabelPATE(rho=0.5, delta=1e-6, queries=10, monotone=True)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
-        MultiLabelPATE(rho=0.5, delta=1e-6, queries=10, neighbours="add-remove")
+        MultiLabelPATE(rho=0.5, delta=1e-6, queries=10, neighbours="add-remove")  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="add/remove"):  # and the mechanism for counts refuses votes
         StableTopK(epsilon=1.0, delta=1e-6).release([3, 2, 1], neighbours="replace")
 

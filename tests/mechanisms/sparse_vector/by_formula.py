@@ -85,7 +85,8 @@ def transcript(rules, queries, outcomes, tests=None):
 
 def patterns(rules, length):
     """All sequences of outcomes without gaps, cut where the run stops, with what each has spent."""
-    done, open_ = [], [((), 0)]
+    done: list[tuple[tuple[str, ...], int]] = []
+    open_: list[tuple[tuple[str, ...], int]] = [((), 0)]
     for _ in range(length):
         grown = []
         for before, spent in open_:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.mechanisms import SparseVector
 from tests.audit.box import shifts
-from tests.mechanisms.sparse_vector.by_formula import BELOW, One, nodes, patterns, the_tests, threshold_law, transcript
+from tests.mechanisms.gaps.by_formula import nodes
+from tests.mechanisms.sparse_vector.by_formula import BELOW, One, patterns, the_tests, threshold_law, transcript
 from tests.support import full_size, sized
 
 kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
@@ -30,7 +32,7 @@ def with_gaps(rules, pattern):
 
 def worst_by_cost(rules, monotone, length=2, top=1):
     """{exact cost: the largest log ratio of any transcript of that cost}."""
-    worst = {}
+    worst: dict[Any, float] = {}
     for pattern, spent in patterns(rules, length):
         for outcomes in with_gaps(rules, pattern):
             n = len(outcomes)
@@ -199,10 +201,10 @@ def test_hybrid_top_k_costs_what_its_length_says_and_no_less(monotone):
     """k = 2: lists that the threshold ended cost (n + Delta / R) epsilon / k; full ones epsilon (Theorem 99)."""
     k, spread = 2, 1 if monotone else 2
     scale = float(k * spread)
-    outcomes = [((), (), True)]
+    outcomes: list[tuple[tuple[int, ...], tuple[float, ...], bool]] = [((), (), True)]
     outcomes += [((0,), (g,), True) for g in (0.0, 1.0, 40.0)]
     outcomes += [((0, 1), (g, h), False) for g in (0.0, 1.0) for h in (0.0, 1.0, 40.0)]
-    worst = {}
+    worst: dict[Any, float] = {}
     for outcome in outcomes:
         for x in product(sized((0, 20), full=(-40, 0, 20)), repeat=3):
             here = hybrid_top_k(x, outcome, k, scale)

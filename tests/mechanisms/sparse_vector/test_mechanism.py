@@ -9,6 +9,7 @@ import pickle
 import threading
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -195,7 +196,8 @@ def test_a_stream_cannot_go_on_in_a_forked_child():
 
 def test_threads_never_get_more_answers_than_were_paid_for():
     for _ in range(20):
-        stream, given = sv(k=3).stream(), []
+        stream = sv(k=3).stream()
+        given: list[Any] = []
 
         def ask(stream=stream, given=given):
             for _ in range(5):

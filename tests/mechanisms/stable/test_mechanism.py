@@ -13,6 +13,7 @@ from shortlist.privacy import ZCDP, BoundedRange
 from tests.mechanisms.sparse_vector.test_mechanism import two_sample_p
 from tests.mechanisms.stable.test_certified import adaptive_law, chances, ranks_law
 from tests.support import assert_law, full_size, sized
+from tests.typed import of_kind, present
 
 CLIFF = {f"good {i}": 700 for i in range(30)} | {f"bad {i}": i % 4 for i in range(200)}
 
@@ -68,8 +69,8 @@ def test_large_gap_needs_no_public_list_and_no_delta():
     assert release.k == 30
     assert release.guarantee == PureDP(1.0)
     assert release.charge == BoundedRange(1.0)
-    assert LargeGap(budget=ZCDP(0.125), limit=50).charge.epsilon == pytest.approx(1.0)
-    assert 1 <= LargeGap(epsilon=1.0).release({}, monotone=True).k <= 1000
+    assert of_kind(BoundedRange, LargeGap(budget=ZCDP(0.125), limit=50).charge).epsilon == pytest.approx(1.0)
+    assert 1 <= present(LargeGap(epsilon=1.0).release({}, monotone=True).k) <= 1000
 
 
 def test_large_gap_takes_huge_and_tiny_numbers():
@@ -118,7 +119,7 @@ def test_adaptive_draws_follow_the_law(test):
     law = adaptive_law(DRAWN, 4, parts.gap, chances(parts.test))
     found = Counter((j, None if items is None else frozenset(items)) for j, items in rows)
     assert set(found) <= set(law)
-    wrong = [dict(adaptive_law(DRAWN, 4, 1.15 * parts.gap, chances(parts.test))).get(o, 0.0) for o in law]
+    wrong = [dict(adaptive_law(DRAWN, 4, 1.15 * present(parts.gap), chances(parts.test))).get(o, 0.0) for o in law]
     assert_law([found[o] for o in law], list(law.values()), wrong=wrong)
 
 
@@ -178,15 +179,15 @@ def test_filling_up_keeps_the_stable_set_and_names_k():
     assert filled.used == "stable and filled up"
     assert filled.k == 30
     inside = StableTopK(k=7, epsilon=1.0, delta=1e-6, fill=True).release(CLIFF, monotone=True)
-    assert len(inside.items) == 7
-    assert set(inside.items) <= set(good)
+    assert len(present(inside.items)) == 7
+    assert set(present(inside.items)) <= set(good)
     assert inside.used == "chosen inside the stable set"
     same = StableTopK(k=30, epsilon=1.0, delta=1e-6, fill=True).release(CLIFF, monotone=True)
     assert same.items == good
     assert same.used == "stable"
     public = StableTopK(k=40, epsilon=1.0, delta=1e-6, fill=True).release(CLIFF, monotone=True, public=True)
-    assert set(good) < set(public.items)
-    assert len(public.items) == 40
+    assert set(good) < set(present(public.items))
+    assert len(present(public.items)) == 40
     flat = {f"x{i}": 1000 - i for i in range(50)}
     alone = StableTopK(k=3, epsilon=1.0, delta=1e-6, fill=True, limit=20).release(flat, monotone=True)
     assert alone.used == "filled up"
@@ -200,7 +201,8 @@ def test_many_filled_draws_have_the_law_of_one(labels):
     m, other = (StableTopK(k=2, epsilon=e, delta=0.3, fill=True, limit=3) for e in (4.0, sized(1.0, full=2.0)))
     source, runs = sl.testing.seeded(8), sized(400, full=5000)
     one = Counter(
-        (found.extras.k, tuple(sorted(found.indices))) for found in (m._draw(scores, source) for _ in range(runs))
+        (found.extras.k, tuple(sorted(present(found.indices))))
+        for found in (m._draw(scores, source) for _ in range(runs))
     )
 
     def many(mechanism):
@@ -220,12 +222,12 @@ def test_many_draws_of_no_data_and_of_a_rank_beyond_it():
     nobody = Scores([], labels=[], monotone=True)
     drawn = StableTopK(epsilon=1.0, delta=0.4).release_many(nobody, draws=20)
     assert drawn.indices.shape == (20, 0)
-    assert not drawn.chosen[:, 1].any()
+    assert not present(drawn.chosen)[:, 1].any()
     few = Scores([900, 800], labels=["a", "b"], monotone=True)
     for k in (5, 2**70):
         beyond = StableTopK(k=k, epsilon=1.0, delta=0.4).release_many(few, draws=20)
         assert beyond.indices.tolist() == [[-1, -1]] * 20
-        assert not beyond.chosen.any()
+        assert not present(beyond.chosen).any()
 
 
 @pytest.mark.parametrize("arguments", [{}, {"k": 5}, {"k": 5, "fill": True}])
@@ -234,7 +236,7 @@ def test_the_parts_fit_the_budget(arguments, budget):
     m = StableTopK(budget=budget, **arguments)
     assert m.guarantee == budget
     if isinstance(budget, ZCDP):
-        found = m.charge.as_zcdp()
+        found = present(m.charge.as_zcdp())
         assert found.rho <= 0.02
         assert found.rho == pytest.approx(0.02, rel=1e-8)
         assert found.delta <= 1e-6
@@ -314,7 +316,7 @@ def test_a_public_list_needs_k_candidates():
         StableTopK(k=3, epsilon=1.0, delta=1e-6).release([5, 4], monotone=True)
     whole = StableTopK(k=2, epsilon=1.0, delta=1e-6).release([500, 400], monotone=True)
     assert whole.items == [0, 1]
-    assert Fraction(whole.guarantee.delta) == Fraction(1e-6)
+    assert Fraction(of_kind(ApproxDP, whole.guarantee).delta) == Fraction(1e-6)
 
 
 @pytest.mark.parametrize("arguments", [{"epsilon": 1e-200, "delta": 1e-270}, {"budget": ZCDP(1e-200, 1e-200)}])
