@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from shortlist._files import checked_path, write_text
@@ -334,6 +334,14 @@ class Release:
 
     def _repr_html_(self) -> str:
         return html_table(self.texts(), [self.line(), *self.notes])
+
+
+def _refuse_change(release: Release, name: str, value: object = None) -> None:
+    raise FrozenInstanceError(f"a release cannot be changed, nor its {name}: it is what came out")
+
+
+for _way in ("__setattr__", "__delattr__"):  # those of a dataclass with slots have words for its own fields alone
+    setattr(Release, _way, _refuse_change)
 
 
 PICKLED = "shortlist release 2"
