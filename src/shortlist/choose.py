@@ -223,7 +223,7 @@ def _check_unlisted(request: Request, named: Method | None) -> None:
 
 
 def _calls_inside() -> int:
-    """How far a warning of the caller of this is from the line that called the package, be it by `select` or `top_k`."""
+    """How far a warning of whoever calls this is from the line that called the package, by `select` or `top_k`."""
     frame, calls = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "shortlist":
         frame, calls = frame.f_back, calls + 1
