@@ -63,6 +63,20 @@ def test_extras_cannot_be_changed():
         RELEASES["a set"].extras.used = "canonical"  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("name", ["items", "values", "gaps", "valeus"])
+def test_what_was_released_cannot_be_changed_under_any_name(name):
+    class Mine(Release):
+        """With a dictionary of its own, which must not hide what stands in the extras."""
+
+    release = RELEASES["values"]
+    for one in (release, Mine(**{part.name: getattr(release, part.name) for part in dataclasses.fields(release)})):
+        with pytest.raises(dataclasses.FrozenInstanceError, match=f"cannot be changed, nor its {name}"):
+            setattr(one, name, [1.0])
+        with pytest.raises(dataclasses.FrozenInstanceError, match=f"cannot be changed, nor its {name}"):
+            delattr(one, name)
+        assert one.values == release.extras.values
+
+
 def test_golden_files_are_written_back_byte_by_byte():
     """The format does not tell how a release is laid out in memory."""
     files = sorted((Path(__file__).parent / "golden_releases").glob("*.json"))

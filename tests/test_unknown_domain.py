@@ -142,3 +142,13 @@ def test_a_ledger_books_the_finer_charge(tmp_path, scores):
         assert ledger.spent.epsilon == 1.0
         assert ledger.spent.rho == 0.125
         assert ledger.spent.delta == 1e-6
+
+
+@pytest.mark.parametrize(
+    "call", [sl.select, lambda counts, **words: sl.top_k(counts, 1, **words)], ids=["select", "top_k"]
+)
+def test_a_large_delta_is_warned_of_where_the_package_was_called(call):
+    """A place inside would be the same for all callers, and Python shows a warning once for each place."""
+    with pytest.warns(UserWarning, match="delta=0.01") as caught:
+        call({"ada": 30, "bob": 2}, epsilon=1.0, delta=0.01, monotone=True)
+    assert [warning.filename for warning in caught] == [__file__]

@@ -5,6 +5,7 @@ The rule looks at public facts alone: k, the budget, and whether an order is wan
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import replace
 from functools import lru_cache
@@ -213,12 +214,20 @@ def _check_unlisted(request: Request, named: Method | None) -> None:
         warnings.warn(
             f"delta={delta:g} lets one person's own item out with that chance; "
             "write a delta well below one over the number of people",
-            stacklevel=4,
+            stacklevel=_calls_inside(),
         )
     if request.ordered and named is not None and not named.ordered:
         raise ValueError(f'method={named.name!r} releases sets; for an order write method="limited-domain"')
     if request.ordered and named is None and request.k is None:
         raise ValueError("k=None releases a set: leave ordered= out, or give k=10")
+
+
+def _calls_inside() -> int:
+    """How far a warning of whoever calls this is from the line that called the package, by `select` or `top_k`."""
+    frame, calls = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "shortlist":
+        frame, calls = frame.f_back, calls + 1
+    return calls
 
 
 def _check_listed(request: Request, named: Method | None) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from shortlist._files import checked_path, write_text
+from shortlist._old_pickles import REFUSED, refuse_old_pickles
 from shortlist._reading import Frame, installed_frame
 from shortlist._text import html_table, terminal_safe, text_table
 from shortlist.accounting.finer_guarantees import ExPost
@@ -327,14 +328,20 @@ class Release:
                     object.__setattr__(self, name, value)
                 self.__post_init__()
             case _:
-                raise ValueError(
-                    "this release was pickled by another version of shortlist, whose pickles may hold private data: "
-                    "read it with that version, and keep releases with release.save() instead"
-                )
+                raise ValueError(REFUSED)
 
     def _repr_html_(self) -> str:
         return html_table(self.texts(), [self.line(), *self.notes])
 
 
+def _refuse_change(release: Release, name: str, value: object = None) -> None:
+    raise FrozenInstanceError(f"a release cannot be changed, nor its {name}: it is what came out")
+
+
+for _way in ("__setattr__", "__delattr__"):  # those of a dataclass with slots have words for its own fields alone
+    setattr(Release, _way, _refuse_change)
+
+
+refuse_old_pickles()
 PICKLED = "shortlist release 2"
 """How a pickle's content is laid out: 1 had no `extras`, and 0.1.0 had no such mark."""

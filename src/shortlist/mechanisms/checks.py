@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
+from dataclasses import fields
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from shortlist.scores import Scores
 
 Budget = PureDP | ZCDP | ApproxDP
 """What may be paid with."""
+Paid = TypeVar("Paid", PureDP, ZCDP, ApproxDP, Budget)
 
 
 def check_ledger(ledger: object) -> None:
@@ -42,7 +45,16 @@ def checked_budget(epsilon: float | None, budget: Guarantee | None) -> Budget:
         raise TypeError(f"give either epsilon= or budget=, for example epsilon=1.0{both}")
     if not isinstance(budget, PureDP | ZCDP | ApproxDP):
         raise TypeError("budget must be PureDP(..), ZCDP(..) or ApproxDP(..), for example budget=PureDP(1.0)")
-    return budget
+    return plain_budget(budget)
+
+
+def plain_budget(budget: Paid) -> Paid:
+    """The same number in its family itself: a class made of it may say that it costs less than what is drawn for it."""
+    families: tuple[type[Guarantee], ...] = (PureDP, ZCDP, ApproxDP)
+    if type(budget) in families:
+        return budget
+    family: Any = next(one for one in families if isinstance(budget, one))
+    return cast(Paid, family(*(getattr(budget, one.name) for one in fields(family))))
 
 
 def checked_pure(mechanism: str, epsilon: float | None, budget: Guarantee | None) -> PureDP:

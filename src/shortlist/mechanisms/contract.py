@@ -276,11 +276,11 @@ def described(cls: Described) -> Described:
     for name in short - {one.name for one in fields(made)}:
         del made.__dataclass_fields__[name]  # or replace() would read it and write it beside the budget
         delattr(made, name)  # its default None, or it would hide that of the budget
-    made.__setattr__ = _refuse_change  # that of a dataclass with slots has words for its own fields alone
+    made.__setattr__ = made.__delattr__ = _refuse_change  # those with slots have words for their own fields alone
     return cast(Described, made)
 
 
-def _refuse_change(mechanism: object, name: str, value: object) -> None:
+def _refuse_change(mechanism: object, name: str, value: object = None) -> None:
     raise FrozenInstanceError(f"a mechanism cannot be changed, nor its {name}: dataclasses.replace makes another one")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
 from shortlist.accounting.checks import number
-from shortlist.mechanisms.checks import checked_k
+from shortlist.mechanisms.checks import checked_k, plain_budget
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import Scores
 
@@ -34,6 +34,7 @@ def checked_delta_budget(epsilon: float | None, delta: float | None, budget: Gua
     paid = PureDP(epsilon) if epsilon is not None else budget
     if not isinstance(paid, PureDP | ZCDP | ApproxDP):
         raise TypeError(f"budget must be ApproxDP(epsilon, delta) or ZCDP(rho, delta): {example}")
+    paid = plain_budget(paid)
     if delta is not None:
         own = getattr(paid, "delta", 0.0)
         if own not in (0.0, delta):

@@ -13,7 +13,14 @@ from typing import ClassVar, Unpack
 from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.partial_reals import rounded
 from shortlist.extras import Extras
-from shortlist.mechanisms.checks import check_known_candidates, checked_draws, checked_k, checked_source, checked_work
+from shortlist.mechanisms.checks import (
+    check_known_candidates,
+    checked_draws,
+    checked_k,
+    checked_source,
+    checked_work,
+    plain_budget,
+)
 from shortlist.mechanisms.contract import Budgeted, Draws, Outcome, described
 from shortlist.privacy import ApproxDP, GumbelDP, calibrate
 from shortlist.sampling.entropy import Source
@@ -70,6 +77,7 @@ class GumbelTopKValues(Budgeted[ApproxDP]):
                 "a Gumbel value has no pure and no zCDP guarantee (its loss has an exponential tail); "
                 "write budget=ApproxDP(epsilon, delta)"
             )
+        self._pay(plain_budget(self.budget))
 
     @property
     def name(self) -> str:
