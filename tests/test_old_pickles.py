@@ -18,7 +18,7 @@ def test_a_release_of_0_1_0_is_refused_in_words():
     with pytest.raises(ValueError, match="pickled by another version of shortlist"):
         pickle.loads(OLD.read_bytes())
     with pytest.raises(ValueError, match="pickled by another version of shortlist"):
-        pickle._loads(OLD.read_bytes())  # Python's own, which looks names up otherwise
+        pickle._loads(OLD.read_bytes())  # type: ignore[attr-defined]  # Python's own, which looks names up otherwise
 
 
 def test_also_by_a_program_that_has_imported_nothing():
