@@ -32,7 +32,7 @@ class CheapZCDP(ZCDP):
         return ZCDP(1e-6).curves()
 
 
-CHEAP = {PureDP: CheapPure, ApproxDP: CheapApprox, ZCDP: CheapZCDP}
+CHEAP: dict[type, Any] = {PureDP: CheapPure, ApproxDP: CheapApprox, ZCDP: CheapZCDP}
 
 
 def cheap(budget: Any) -> Any:
