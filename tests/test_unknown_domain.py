@@ -152,3 +152,11 @@ def test_a_large_delta_is_warned_of_where_the_package_was_called(call):
     with pytest.warns(UserWarning, match="delta=0.01") as caught:
         call({"ada": 30, "bob": 2}, epsilon=1.0, delta=0.01, monotone=True)
     assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize("k", [1, 2, 4, None])
+@pytest.mark.parametrize("epsilon", [1e-308, 1e-320])
+def test_with_a_bar_beyond_all_floats_nothing_is_named(k, epsilon):
+    release = sl.top_k({"ada": 30, "bob": 2}, k, epsilon=epsilon, delta=1e-6, monotone=True, rng=sl.testing.seeded(1))
+    assert not release
+    assert release.guarantee == ApproxDP(epsilon, 1e-6)

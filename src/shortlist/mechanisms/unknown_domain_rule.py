@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from shortlist.exact.partial_reals import rounded
 from shortlist.mechanisms.canonical_limited.mechanism import MOST_CLASSES, CanonicalLimitedDomain
 from shortlist.mechanisms.entry import Request
 from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK, default_limit, offset_estimate
@@ -43,7 +44,7 @@ def bars(request: Request) -> tuple[float, float] | None:
         return None
     rows = default_limit(k) if request.limit is None else request.limit
     other = list_of(request).offset if _few(request) else offset_estimate(k, rows, budget)
-    return float(set_of(request).offset), other
+    return rounded(set_of(request).offset), other
 
 
 def set_wanted(request: Request) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from shortlist._arrays import Indices
 from shortlist.accounting.checks import number, up
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
+from shortlist.exact.partial_reals import rounded
 from shortlist.exact.unknown_domain_thresholds import dummies, exponential_offset
 from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency
@@ -140,7 +141,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     def offset(self) -> float:
         """How far the bar stands above c + 1, in users: a public number."""
         above, many = self._bar
-        return math.log(many) / self._rates[0] if many > 1 else float(above)
+        return math.log(many) / self._rates[0] if many > 1 else rounded(above)
 
     @property
     def likely_bar(self) -> float:
