@@ -160,3 +160,10 @@ def test_with_a_bar_beyond_all_floats_nothing_is_named(k, epsilon):
     release = sl.top_k({"ada": 30, "bob": 2}, k, epsilon=epsilon, delta=1e-6, monotone=True, rng=sl.testing.seeded(1))
     assert not release
     assert release.guarantee == ApproxDP(epsilon, 1e-6)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_budget_that_cannot_be_shared_is_refused_in_words(k, ordered):
+    with pytest.raises(ValueError, match="too small to be shared"):
+        sl.top_k(COUNTS, k, epsilon=5e-324, delta=1e-6, monotone=True, public=False, ordered=ordered)

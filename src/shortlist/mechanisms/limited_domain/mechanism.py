@@ -255,7 +255,7 @@ def _quick_heights(k: int, limit: int, budget: ApproxDP) -> list[tuple[float, Fr
 
     def height(share: Fraction) -> float:
         e = quick_epsilon_of_a_round(k, ApproxDP(budget.epsilon, part_of(budget.delta, share)))
-        return math.log(limit / ((1 - share) * budget.delta)) / e
+        return math.log(limit / ((1 - share) * budget.delta)) / e if e else math.inf
 
     return sorted((height(share), share) for share in SHARES)
 
