@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from shortlist.sampling import entropy
-from tests.pages.browser import Look
+from tests.helpers.browser import Look
 
 HERE = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

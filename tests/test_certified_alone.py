@@ -18,7 +18,7 @@ from shortlist.mechanisms.canonical import mechanism as canonical
 from shortlist.mechanisms.guarded import mechanism as guarded
 from shortlist.mechanisms.large_gap import mechanism as large_gap
 from shortlist.scores import Scores
-from tests.typed import of_kind
+from tests.helpers.typed import of_kind
 
 SOURCE = Path(__file__).parents[1] / "src"
 FORBIDDEN = ("shortlist.exact", "shortlist.sampling", "shortlist.noise")

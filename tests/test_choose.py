@@ -13,7 +13,7 @@ import shortlist as sl
 from shortlist import PureDP, Scores
 from shortlist.mechanisms.entries import METHODS
 from shortlist.privacy import ZCDP, ApproxDP
-from tests.typed import present
+from tests.helpers.typed import present
 
 KNOWN = [name for name, method in METHODS.items() if method.domain == "known"]
 

@@ -13,7 +13,7 @@ import pytest
 
 import shortlist as sl
 from shortlist.mechanisms import GuardedTopK
-from tests.cli.terminal import called
+from tests.helpers.terminal import called
 
 SOURCE = Path(sl.__file__).parent / "example.py"
 COLUMNS = ["user_id", "film", "country", "week", "age", "stars"]

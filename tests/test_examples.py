@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.typed import present
+from tests.helpers.typed import present
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

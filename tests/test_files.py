@@ -11,7 +11,7 @@ import pytest
 import shortlist as sl
 from shortlist._files import remove, spill_folder, sweep, temporary_name, write_text, write_whole
 from shortlist.cli.output import write_table
-from tests.storm import Storm, interrupt
+from tests.helpers.storm import Storm, interrupt
 
 COLUMNS: dict[str, list[Any]] = {"rank": [1, 2], "item": ["a", "b"]}
 

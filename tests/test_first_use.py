@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.support import full_size, sized
+from tests.helpers.support import full_size, sized
 
 PROGRAM = """
 import os, sys, threading

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 import shortlist
 from shortlist.cli.app import COMMANDS, app
-from tests.typed import of_kind
+from tests.helpers.typed import of_kind
 
 HOME = Path(shortlist.__file__).parent
 ROOT = Path(__file__).parents[1]

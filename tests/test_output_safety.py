@@ -17,8 +17,8 @@ from shortlist.cli.output import write_table
 from shortlist.pages.release_page import release_page
 from shortlist.studio.folder import Folder
 from shortlist.studio.work import Job, Work
-from tests.cli.terminal import called
-from tests.typed import present
+from tests.helpers.terminal import called
+from tests.helpers.typed import present
 
 mpl.use("Agg")
 HOSTILE = [

@@ -11,9 +11,9 @@ import pytest
 from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
 
-from tests.cli.terminal import run
+from tests.helpers.terminal import run
+from tests.helpers.typed import present
 from tests.test_docs import blocks
-from tests.typed import present
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

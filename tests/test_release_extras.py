@@ -11,7 +11,7 @@ from shortlist import Release
 from shortlist.extras import NOTHING_ELSE, Extra, Extras
 from shortlist.mechanisms import HybridTopK, LargeGap, MeasuredTopK, SparseVector
 from shortlist.testing import seeded
-from tests.typed import present
+from tests.helpers.typed import present
 
 COUNTS = [9000, 5000, 20, 7]
 NAMES = [one.name for one in dataclasses.fields(Extras)]

@@ -25,11 +25,11 @@ from shortlist.extras import Extras
 from shortlist.mechanisms import SparseVector
 from shortlist.privacy import BoundedRange, ExPost, Guarantee, GumbelDP, RenyiDP, ThinnedRange, compose
 from shortlist.testing import seeded
-from tests.cli.terminal import called
-from tests.releases import NUMBERED, PUBLIC, UNKNOWN
+from tests.helpers.releases import NUMBERED, PUBLIC, UNKNOWN
+from tests.helpers.taint import COUNTS
+from tests.helpers.terminal import called
+from tests.helpers.typed import of_kind, present
 from tests.tables.tables import ENGINES, source
-from tests.taint import COUNTS
-from tests.typed import of_kind, present
 
 GOLDEN = Path(__file__).parent / "golden_releases"
 FAMILIES = {**PUBLIC, **NUMBERED, **UNKNOWN}

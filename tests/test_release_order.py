@@ -9,9 +9,9 @@ import pytest
 import shortlist as sl
 from shortlist.labels import by_label
 from shortlist.sampling.entropy import SECURE
+from tests.helpers.support import full_size, sized
+from tests.helpers.typed import of_kind, present
 from tests.sampling.test_uniforms import Fixed
-from tests.support import full_size, sized
-from tests.typed import of_kind, present
 
 
 class Named:

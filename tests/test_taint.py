@@ -20,11 +20,11 @@ from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.tables.count import counted, uncounted
 from shortlist.tables.question import Question
 from shortlist.testing import seeded
-from tests.releases import NUMBERED, PUBLIC, UNKNOWN
-from tests.support import full_size, sized
+from tests.helpers.releases import NUMBERED, PUBLIC, UNKNOWN
+from tests.helpers.support import full_size, sized
+from tests.helpers.taint import CANDIDATES, COUNTS, check_release, leaks, rows_of
+from tests.helpers.typed import present
 from tests.tables.tables import ENGINES, source
-from tests.taint import CANDIDATES, COUNTS, check_release, leaks, rows_of
-from tests.typed import present
 
 ROWS = rows_of()
 

@@ -7,7 +7,7 @@ import pytest
 
 from shortlist import mechanisms
 from shortlist.pate import PATE, MultiLabelPATE
-from tests.typed import present
+from tests.helpers.typed import present
 
 ROOT = Path(__file__).parents[1]
 CONCRETE = [

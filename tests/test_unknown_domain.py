@@ -10,7 +10,7 @@ from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
 from shortlist.choose import mechanism_for
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK, StableTopK
 from shortlist.mechanisms.entries import METHODS
-from tests.typed import present
+from tests.helpers.typed import present
 
 COUNTS = {f"movie {i}": 20_000 // (i + 1) for i in range(300)}
 BUDGET = ApproxDP(1.0, 1e-6)

@@ -25,8 +25,8 @@ FRAMES: tuple[FrameKind, ...] = ("polars", "pandas", "pyarrow")
 class Frame:
     """The caller's own kind of frame, in words that are public and nothing but words.
 
-    `engine` is a library by name; `types` are its own names for the types of the item columns (`shortlist.frames` knows
-    which there are), or none where they are to be told from the items.
+    `engine` is a library by name; `types` are its own names for the types of the item columns
+    (`shortlist.released_frames` knows which there are), or none where they are to be told from the items.
     """
 
     engine: Engine

@@ -9,7 +9,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist._reading import FRAMES, Frame
-from shortlist.frames import released_frame
+from shortlist.released_frames import released_frame
 from shortlist.sampling.entropy import Seeded
 
 USERS, ROWS, FILMS = 3_000, 40_000, 200

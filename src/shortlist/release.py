@@ -14,11 +14,11 @@ from shortlist._text import html_table, terminal_safe, text_table
 from shortlist.accounting.finer_guarantees import ExPost
 from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps
 from shortlist.extras import NOTHING_ELSE, Extra, Extras
-from shortlist.frames import released_frame
 from shortlist.labels import PLAIN, by_label, plain_label, typed
 from shortlist.pages.plots import plot_release
 from shortlist.pages.release_page import write_release
 from shortlist.release_format import read, written
+from shortlist.released_frames import released_frame
 from shortlist.sampling.entropy import SECURE
 
 if TYPE_CHECKING:

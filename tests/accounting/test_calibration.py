@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, GumbelDP, PureDP, calibrate, compose
-from tests.typed import present
+from tests.helpers.typed import present
 
 FAMILIES = {
     "one selection": BoundedRange,

@@ -17,7 +17,7 @@ from shortlist.accounting.convolution import connect, convolve
 from shortlist.accounting.gumbel_curves import forward
 from shortlist.accounting.privacy_curves import Pair, two_point
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Composition, GumbelDP, PureDP, RenyiDP, compose
-from tests.typed import of_kind
+from tests.helpers.typed import of_kind
 
 KINDS = [
     PureDP(0.2),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Composition, ExPost, GumbelDP, PureDP, RenyiDP, compose
-from tests.typed import present
+from tests.helpers.typed import present
 
 NAN, INF = float("nan"), float("inf")
 

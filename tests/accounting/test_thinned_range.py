@@ -5,7 +5,7 @@ import pytest
 from shortlist import Ledger
 from shortlist.ledger.filter import cost_of
 from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange
-from tests.typed import present
+from tests.helpers.typed import present
 
 FEW = ThinnedRange(0.15, 10, 5e-7)
 

@@ -35,8 +35,8 @@ from shortlist.mechanisms import (
 from shortlist.mechanisms.contract import Outcome
 from shortlist.privacy import ZCDP
 from shortlist.scores import Scores
-from tests.audit import outsiders
-from tests.support import full_size, sized
+from tests.helpers import outsiders
+from tests.helpers.support import full_size, sized
 
 
 def gumbel(scale):

@@ -43,8 +43,8 @@ from shortlist.mechanisms.stable.mechanism import Parts
 from shortlist.pate import MultiLabelPATE
 from shortlist.privacy import GumbelDP
 from shortlist.scores import Scores
-from tests.support import FULL, full_size, sized
-from tests.typed import of_kind, present
+from tests.helpers.support import FULL, full_size, sized
+from tests.helpers.typed import of_kind, present
 
 # Claims
 

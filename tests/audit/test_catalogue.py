@@ -14,8 +14,8 @@ from shortlist.audit.enumeration import prove
 from shortlist.certified.law import Law
 from shortlist.certified.races import ordered_law
 from shortlist.privacy import ZCDP
-from tests.audit import outsiders
-from tests.support import full_size, sized
+from tests.helpers import outsiders
+from tests.helpers.support import full_size, sized
 
 
 @pytest.mark.parametrize("entry", CATALOGUE, ids=[entry.name for entry in CATALOGUE])

@@ -36,8 +36,8 @@ from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import BoundedRange
 from shortlist.scores import Scores
 from shortlist.testing import seeded
-from tests.support import assert_law, full_size, sized
-from tests.typed import of_kind, present
+from tests.helpers.support import assert_law, full_size, sized
+from tests.helpers.typed import of_kind, present
 
 kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
 every = pytest.mark.parametrize("noise", list(KINDS))

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from tests.cli.terminal import run
+from tests.helpers.terminal import run
 
 
 def test_without_a_command_it_shows_what_there_is():

@@ -1,6 +1,6 @@
 """`shortlist demo` tells the whole story."""
 
-from tests.cli.terminal import Terminal, run
+from tests.helpers.terminal import Terminal, run
 
 
 def test_the_demo_tells_the_story_and_draws_it(tmp_path):

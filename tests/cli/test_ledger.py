@@ -9,8 +9,8 @@ import pytest
 from shortlist import Ledger
 from shortlist.cli.app import main
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
-from tests.cli.terminal import called as in_this_process
-from tests.cli.terminal import run
+from tests.helpers.terminal import called as in_this_process
+from tests.helpers.terminal import run
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """`shortlist top --multiline`: quoted line breaks only where they are asked for."""
 
-from tests.cli.terminal import called
+from tests.helpers.terminal import called
 
 
 def test_fields_over_several_lines_are_read_only_where_they_are_asked_for(tmp_path):

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.cli.terminal import called, run
+from tests.helpers.terminal import called, run
 
 ASKED = ("plan", "--shape", "zipf:1.1", "--items", "300", "--users", "50000", "-k", "5", "--target", "0.99")
 

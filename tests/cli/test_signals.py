@@ -10,8 +10,8 @@ import pytest
 
 import shortlist as sl
 from shortlist import Ledger, PureDP
-from tests.cli.stopping import MOMENTS
-from tests.storm import HOME
+from tests.helpers.stopping import MOMENTS
+from tests.helpers.storm import HOME
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LOADING = [moment for moment in MOMENTS if moment.startswith("loading") and moment != "loading DuckDB"]
@@ -44,7 +44,7 @@ def stopped(folder, tables, moment, kind, *more):
     rows = tables / ("many.csv" if moment == "counting" else "few.csv")
     asked = ("top", rows, "-k", 2, "--user", "user_id", "--item", "movie", "--candidates", "known.txt", "--epsilon", 1)
     return subprocess.run(
-        [sys.executable, "-m", "tests.cli.stopping", moment, str(int(kind)), *map(str, asked), *more],
+        [sys.executable, "-m", "tests.helpers.stopping", moment, str(int(kind)), *map(str, asked), *more],
         cwd=folder / "home",
         env={**os.environ, "PYTHONPATH": f"{HOME.parent}{os.pathsep}{ROOT}", "TMPDIR": str(folder / "spill")},
         capture_output=True,
@@ -108,7 +108,7 @@ def test_what_is_to_be_ignored_is_ignored(folder, tables):
     command = [
         sys.executable,
         "-m",
-        "tests.cli.stopping",
+        "tests.helpers.stopping",
         "counting",
         str(int(signal.SIGHUP)),
         "top",

@@ -14,8 +14,8 @@ from shortlist.mechanisms import NoisyMax
 from shortlist.paid_release import Booked
 from shortlist.tables.count import counted, uncounted
 from shortlist.tables.question import Question
-from tests.storm import HOME, Storm, interrupt
-from tests.support import full_size, sized
+from tests.helpers.storm import HOME, Storm, interrupt
+from tests.helpers.support import full_size, sized
 
 ASKED = Question.of("user", "item", None, None)
 KNOWN = ["a", "b", "c"]
@@ -147,7 +147,15 @@ MOST = 400
 def test_the_command_is_stopped_at_any_line_or_return_of_all_that_it_runs(home, capfd, monkeypatch):
     rooms = ("cli", "tables", "accounting", "ledger", "pages", "mechanisms", "sampling", "exact")
     files = [str(path.relative_to(HOME)) for room in rooms for path in (HOME / room).rglob("*.py")]
-    files += ["_files.py", "_reading.py", "choose.py", "paid_release.py", "frames.py", "release.py", "scores.py"]
+    files += [
+        "_files.py",
+        "_reading.py",
+        "choose.py",
+        "paid_release.py",
+        "released_frames.py",
+        "release.py",
+        "scores.py",
+    ]
     inside = [("cli/app.py", "main")]  # it gives the signals back
     ends = storm_of_top(home, capfd, monkeypatch, files, lambda place: place[1:3] not in inside, most=MOST)
     print(f"{len(ends):,} places; {sum(code != 0 for code in ends):,} runs stopped")

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP
-from tests.cli.terminal import SHORTLIST, Terminal, called, run
+from tests.helpers.terminal import SHORTLIST, Terminal, called, run
 
 FILMS = ["ant", "bee", "cat", "dog", "eel"]
 HOSTILE = "\x1b[31mred [bold]x[/]"

@@ -7,7 +7,7 @@ import pytest
 
 from shortlist import Ledger, PureDP
 from shortlist.cli import app as cli
-from tests.cli.terminal import called
+from tests.helpers.terminal import called
 
 BROKEN = {
     "syntax.py": "def f(:",

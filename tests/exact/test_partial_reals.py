@@ -22,7 +22,7 @@ from shortlist.exact.partial_reals import (
 from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.sampling.additive import add_noise
 from shortlist.sampling.entropy import Seeded
-from tests.support import assert_law, full_size, sized
+from tests.helpers.support import assert_law, full_size, sized
 
 CUSTOM = piecewise_noise([0, 2, 3], [Fraction(-1, 2), 0, -1])
 every = pytest.mark.parametrize("noise", [*KINDS.values(), CUSTOM], ids=lambda noise: noise.name)

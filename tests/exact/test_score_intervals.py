@@ -12,7 +12,7 @@ from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS, LAPL
 from shortlist.exact.partial_reals import Draw, NoisyScore
 from shortlist.exact.score_intervals import FAR, POSITION_ROUNDING, Contest, ranking
 from shortlist.sampling.entropy import Seeded
-from tests.support import full_size, sized
+from tests.helpers.support import full_size, sized
 
 scales = st.one_of(
     st.fractions(min_value=Fraction(1, 10**6), max_value=10**6),

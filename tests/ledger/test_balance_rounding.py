@@ -6,7 +6,7 @@ import pytest
 
 from shortlist.ledger.filter import Amounts, balance
 from shortlist.privacy import ApproxDP, Ledger, PureDP
-from tests.typed import present
+from tests.helpers.typed import present
 
 
 def test_what_is_spent_is_rounded_up_and_what_is_left_down():

@@ -12,9 +12,9 @@ from shortlist import BudgetExceeded, Ledger
 from shortlist.ledger import file as ledger_file
 from shortlist.ledger.turn import in_transaction
 from shortlist.privacy import PureDP
-from tests.interrupting import at_line
-from tests.processes import Looking, finish, in_child, release_until_killed, start
-from tests.typed import present
+from tests.helpers.interrupting import at_line
+from tests.helpers.processes import Looking, finish, in_child, release_until_killed, start
+from tests.helpers.typed import present
 
 EPSILON = 2.0**-10
 

@@ -17,10 +17,10 @@ from shortlist import BudgetExceeded, Ledger
 from shortlist.ledger import file as file
 from shortlist.ledger.terms import Terms, _largest_rho
 from shortlist.privacy import ZCDP, ApproxDP, LedgerError, PureDP
+from tests.helpers.support import full_size, sized
+from tests.helpers.typed import present
 from tests.ledger.test_file import edit
 from tests.ledger.test_golden import FACTS, GOLDEN
-from tests.support import full_size, sized
-from tests.typed import present
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from shortlist.ledger import file as file
 from shortlist.ledger.filter import cost_of
 from shortlist.ledger.turn import in_transaction
 from shortlist.privacy import LedgerError, PureDP
-from tests.processes import Looking, in_child
-from tests.typed import noting
+from tests.helpers.processes import Looking, in_child
+from tests.helpers.typed import noting
 
 
 @pytest.fixture(scope="module")

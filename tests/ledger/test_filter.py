@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from shortlist.ledger.filter import ZERO, Amounts, cost_of, fits, has_form, refund_of
 from shortlist.ledger.terms import Terms
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, GumbelDP, PureDP, RenyiDP, compose
-from tests.typed import present
+from tests.helpers.typed import present
 
 
 def two_point(high, low):

@@ -14,7 +14,7 @@ from shortlist import Ledger
 from shortlist.ledger import turn as ledger_turn
 from shortlist.ledger.turn import in_transaction
 from shortlist.privacy import PureDP
-from tests.processes import in_child
+from tests.helpers.processes import in_child
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import pytest
 from shortlist import Ledger
 from shortlist.ledger import turn as ledger_turn
 from shortlist.privacy import LedgerError, PureDP
-from tests.interrupting import Interrupt, every_place, interrupted
-from tests.processes import in_child
-from tests.support import full_size, sized
+from tests.helpers.interrupting import Interrupt, every_place, interrupted
+from tests.helpers.processes import in_child
+from tests.helpers.support import full_size, sized
 
 STEP = sized(3, full=1)
 """Every third place in the suite, every one at full size."""

@@ -12,8 +12,8 @@ from shortlist import BudgetExceeded, Ledger, Scores, mechanisms
 from shortlist.mechanisms import GumbelTopKValues, Mechanism, NoisyMax, OneshotTopK
 from shortlist.mechanisms.contract import Outcome
 from shortlist.privacy import ZCDP, ApproxDP, Balance, BoundedRange, ExPost, GumbelDP, LedgerError, PureDP, compose
-from tests.processes import Looking
-from tests.typed import present
+from tests.helpers.processes import Looking
+from tests.helpers.typed import present
 
 
 @pytest.fixture

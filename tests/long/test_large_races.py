@@ -9,7 +9,7 @@ from shortlist.exact.noise_distributions import KINDS
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.race_batch import race_many
-from tests.support import assert_law, histogram
+from tests.helpers.support import assert_law, histogram
 
 D, DRAWS, SCALE = 20_000, 300_000, 4
 SHAPES = {

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from shortlist import Ledger, PureDP
-from tests.storm import HOME
+from tests.helpers.storm import HOME
 
 RUNS, BLOCK = 300, 20
 GOLDEN = 0.6180339887498949

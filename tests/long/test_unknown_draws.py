@@ -9,8 +9,8 @@ import shortlist as sl
 from shortlist.exact.unknown_domain_thresholds import dummies
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
 from shortlist.privacy import ZCDP
+from tests.helpers.support import assert_law
 from tests.mechanisms.limited_domain.by_formula import canonical_law, gumbel_law
-from tests.support import assert_law
 
 pytestmark = pytest.mark.long
 ORACLE = (7, 5, 4, 3, 3, 1)

@@ -9,7 +9,7 @@ from shortlist import PureDP, Scores
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
-from tests.typed import present
+from tests.helpers.typed import present
 
 COUNTS = Scores([5, 3, 1] * 100, monotone=True)
 

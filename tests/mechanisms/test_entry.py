@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shortlist.mechanisms.entries import ENTRIES, METHODS
-from tests.typed import of_kind
+from tests.helpers.typed import of_kind
 
 SOURCE = Path(__file__).parents[2] / "src" / "shortlist"
 

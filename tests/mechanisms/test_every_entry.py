@@ -21,7 +21,7 @@ from shortlist.mechanisms.contract import Draws
 from shortlist.mechanisms.entries import ENTRIES, METHODS, audited
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.testing import seeded
-from tests.typed import present
+from tests.helpers.typed import present
 
 ROOT = Path(__file__).parents[2]
 COUNTS = [9, 7, 4, 2, 1, 1, 0]

@@ -9,7 +9,7 @@ import pytest
 
 from shortlist.exact.noise_distributions import GUMBEL, KINDS, noise_named
 from shortlist.mechanisms.oneshot.law import inclusion_probabilities, number_correct, quality, right_probability
-from tests.mechanisms import by_force
+from tests.helpers import by_force
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 

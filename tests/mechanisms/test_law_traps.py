@@ -13,7 +13,7 @@ from shortlist.exact.saddlepoint import tilt
 from shortlist.exact.weighted_scores import crowd_of
 from shortlist.mechanisms import GuardedTopK, OneshotTopK
 from shortlist.mechanisms.oneshot.law import number_correct, quality, right_probability
-from tests.support import full_size, sized
+from tests.helpers.support import full_size, sized
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
 

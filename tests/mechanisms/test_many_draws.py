@@ -19,8 +19,8 @@ from shortlist.mechanisms.contract import Draws
 from shortlist.sampling import grid
 from shortlist.sampling import race_batch as rows_module
 from shortlist.sampling.race import SKIP_FROM
+from tests.helpers.support import SIGNIFICANCE, full_size, p_value_of_two, sized
 from tests.mechanisms.gaps.test_mechanism import generalised_least_squares
-from tests.support import SIGNIFICANCE, full_size, p_value_of_two, sized
 
 VALUES = np.array([7, 6, 4, 3])
 RUNS = sized(60_000, full=200_000)

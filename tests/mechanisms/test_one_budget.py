@@ -30,7 +30,7 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
-from tests.typed import noting
+from tests.helpers.typed import noting
 
 COUNTS = sl.Scores([900, 870, 500, 450, 20, 7], monotone=True)
 
@@ -128,7 +128,7 @@ def test_a_mechanism_cannot_be_changed(name):
 
 def test_a_budget_is_checked_once(monkeypatch):
     from shortlist.accounting import guarantees
-    from shortlist.accounting.checks import number
+    from shortlist.accounting.checked_numbers import number
 
     checked: list[Any] = []
     monkeypatch.setattr(guarantees, "number", noting(checked, number))

@@ -7,8 +7,8 @@ import pytest
 
 import shortlist as sl
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
+from tests.helpers.typed import present
 from tests.mechanisms.test_one_budget import MADE
-from tests.typed import present
 
 SCORES = {"ada": 9, "bob": 5, "cy": 4, "dot": 1}
 

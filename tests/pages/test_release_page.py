@@ -11,7 +11,7 @@ from shortlist.pages.guarantee_in_words import in_short, odds, percent
 from shortlist.pages.release_page import release_page
 from shortlist.privacy import BoundedRange
 from shortlist.scores import Neighbours
-from tests.pages.browser import check_contrast, check_keyboard, check_width
+from tests.helpers.browser import check_contrast, check_keyboard, check_width
 
 NAMES = ["oak", "elm", "<b>ash</b>", "a name of many letters " * 8, "yew"]
 VOTES = {name: 90_000 - 10_000 * place for place, name in enumerate(NAMES)} | {"secret loser": 1}
@@ -158,7 +158,7 @@ def test_the_command_writes_the_same_page(tmp_path):
     from typer.testing import CliRunner
 
     from shortlist.cli.app import app
-    from tests.studio.studios import fill
+    from tests.helpers.studios import fill
 
     fill(tmp_path)
     asked = (

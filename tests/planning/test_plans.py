@@ -17,8 +17,8 @@ from shortlist.mechanisms.limited_domain.law import BarredRace
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.planning.shapes import shaped
 from shortlist.privacy import ThinnedRange
-from tests.support import full_size, sized
-from tests.typed import of_kind, present
+from tests.helpers.support import full_size, sized
+from tests.helpers.typed import of_kind, present
 
 SHAPE: dict[str, Any] = {"items": 400, "users": 20_000, "shape": "zipf:1.1"}
 

@@ -21,7 +21,7 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 from shortlist.mechanisms.entries import METHODS
-from tests.typed import of_kind, present
+from tests.helpers.typed import of_kind, present
 
 KNOWN = [name for name, method in METHODS.items() if method.domain == "known"]
 

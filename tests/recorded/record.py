@@ -31,7 +31,7 @@ from shortlist.mechanisms import (
 )
 from shortlist.mechanisms.contract import Mechanism
 from shortlist.pate import PATE
-from tests.releases import NUMBERED, PUBLIC, UNKNOWN
+from tests.helpers.releases import NUMBERED, PUBLIC, UNKNOWN
 
 HERE = Path(__file__).parent
 COUNTS = [900, 850, 850, 500, 420, 90, 88, 12, 5, 0]

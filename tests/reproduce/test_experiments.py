@@ -7,8 +7,8 @@ import pytest
 from shortlist.reproduce.catalogue import EXPERIMENTS
 from shortlist.reproduce.experiment import ADAPTIVE, FREE_GAP, Setting
 from shortlist.reproduce.store import write_parquet, write_svg
-from tests.support import full_size, sized
-from tests.typed import present
+from tests.helpers.support import full_size, sized
+from tests.helpers.typed import present
 
 SLOW = ("gumbel-variance", "canonical-zipf", "canonical-netflix", "adaptive-large", "adaptive-fixed")
 

@@ -11,7 +11,7 @@ from shortlist.reproduce.experiment import GUMBEL, Experiment, Line, Result, Set
 from shortlist.reproduce.figures import canvas, columns_of
 from shortlist.reproduce.runner import reproduce
 from shortlist.reproduce.store import kept, package_hash, read, read_parquet, write_parquet
-from tests.typed import present
+from tests.helpers.typed import present
 
 
 def toy(calls):

@@ -12,7 +12,7 @@ from shortlist.pages.plots import PALETTE
 from shortlist.pages.theme import asset, embedded
 from shortlist.reproduce import explore
 from shortlist.reproduce.inline_svg import COLOURS, inline_svg
-from tests.pages.browser import SCREENS, check_contrast, check_keyboard, check_width
+from tests.helpers.browser import SCREENS, check_contrast, check_keyboard, check_width
 
 MOST = 3_000_000
 BUILT = Path(__file__).parents[2] / "docs" / "report" / "index.html"

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from shortlist import testing
 from shortlist.exact.partial_reals import word
 from shortlist.sampling.entropy import KERNEL_WORDS, SECURE, Seeded
-from tests.support import assert_law
+from tests.helpers.support import assert_law
 
 pytestmark = pytest.mark.kernel
 

@@ -15,10 +15,10 @@ from shortlist.mechanisms import SparseVector
 from shortlist.sampling import noisy_threshold as module
 from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.noisy_threshold import Barrier, Questions, Test, passing
+from tests.helpers.support import assert_law, full_size, sized
+from tests.helpers.typed import present
 from tests.mechanisms.sparse_vector.by_formula import BELOW, patterns, transcript
 from tests.sampling.test_race import coarse, without_floats
-from tests.support import assert_law, full_size, sized
-from tests.typed import present
 
 Test.__test__ = False  # type: ignore[attr-defined]
 KINDS = [("exponential", False), ("exponential", True), ("laplace", False), ("laplace", True), ("geometric", True)]

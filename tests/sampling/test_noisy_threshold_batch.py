@@ -17,10 +17,10 @@ from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.grid import floors, step_for
 from shortlist.sampling.noisy_threshold import Barrier
 from shortlist.sampling.noisy_threshold_batch import ManyRuns
+from tests.helpers.support import SIGNIFICANCE, assert_law, full_size, p_value, sized
 from tests.mechanisms.sparse_vector.by_formula import BELOW
 from tests.sampling.test_noisy_threshold import KINDS, VALUES, every, law_of, rules_of
 from tests.sampling.test_race import coarse, without_floats
-from tests.support import SIGNIFICANCE, assert_law, full_size, p_value, sized
 
 
 def runs_of(rules, values):

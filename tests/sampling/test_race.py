@@ -19,8 +19,8 @@ from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.race import prepare, race, skip_race
 from shortlist.sampling.race_batch import race_many
 from shortlist.sampling.skip_schedule import make_plan
-from tests.support import SIGNIFICANCE, assert_law, full_size, histogram, p_value, sized
-from tests.typed import noting
+from tests.helpers.support import SIGNIFICANCE, assert_law, full_size, histogram, p_value, sized
+from tests.helpers.typed import noting
 
 CUSTOM = piecewise_noise([0, 1, 2], [Fraction(-1, 2), 0, -1])
 ALL = [*KINDS.values(), CUSTOM]

@@ -21,9 +21,9 @@ from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.grid import FINENESS, Grid
 from shortlist.sampling.race_batch import LINE, Field, padded
 from shortlist.sampling.threshold_runner import Runner, best_of
+from tests.helpers.support import SIGNIFICANCE, assert_law, full_size, sized
+from tests.helpers.typed import noting
 from tests.sampling.test_race import every, plackett_luce, without_floats
-from tests.support import SIGNIFICANCE, assert_law, full_size, sized
-from tests.typed import noting
 
 LINES = {
     "none": None,

@@ -16,8 +16,8 @@ from shortlist.sampling.entropy import SECURE, Seeded
 from shortlist.sampling.race import prepare, race, skip_race
 from shortlist.sampling.skip_schedule import OPEN, SMALL, block_size, choose_threshold, levels, make_plan
 from shortlist.sampling.skipping import CHUNK, LEVELS, Hits, successes
-from tests.support import assert_law, full_size, sized
-from tests.typed import of_kind
+from tests.helpers.support import assert_law, full_size, sized
+from tests.helpers.typed import of_kind
 
 named = pytest.mark.parametrize("noise", KINDS.values(), ids=list(KINDS))
 

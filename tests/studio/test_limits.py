@@ -12,7 +12,7 @@ from shortlist.studio.folder import Folder
 from shortlist.studio.limits import Connections, Limits
 from shortlist.studio.planner import Planner
 from shortlist.studio.server import Handler, Studio
-from tests.studio.studios import QUESTION, Running, fill
+from tests.helpers.studios import QUESTION, Running, fill
 
 DESCRIBED = {**QUESTION, "users": 5000, "shape": "zipf:1.1"}
 SLOW = {"k": 1000, "items": 20_000, "users": 10**10, "shape": "zipf:1.1", "budget": "pure", "domain": "known"}

@@ -3,8 +3,8 @@
 import pytest
 
 import shortlist as sl
-from tests.pages.browser import SCREENS, check_contrast, check_keyboard, check_width
-from tests.studio.studios import Running, fill
+from tests.helpers.browser import SCREENS, check_contrast, check_keyboard, check_width
+from tests.helpers.studios import Running, fill
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import shortlist as sl
-from tests.studio.studios import FILMS, QUESTION, SECRET, Running, fill
-from tests.typed import present
+from tests.helpers.studios import FILMS, QUESTION, SECRET, Running, fill
+from tests.helpers.typed import present
 
 ENTRIES = ["films.txt", "rentals.csv", "year.db"]
 

@@ -19,12 +19,12 @@ import pytest
 
 import shortlist as sl
 from shortlist.tables.errors import TableError
-from tests import taint
-from tests.releases import PUBLIC, UNKNOWN
-from tests.support import sized
+from tests.helpers import taint
+from tests.helpers.releases import PUBLIC, UNKNOWN
+from tests.helpers.support import sized
+from tests.helpers.typed import present
 from tests.tables.tables import counts_of, found
 from tests.tables.test_agree import LABELS, rows_of
-from tests.typed import present
 
 MASTERS = {"local": "local[2]", "cluster": "local-cluster[2,1,1024]"}
 QUICK = {

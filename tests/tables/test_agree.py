@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import shortlist as sl
+from tests.helpers.typed import present
 from tests.tables.tables import ENGINES, TEXT, as_text, counts_of, found, source
-from tests.typed import present
 
 DAY = datetime.date(2024, 2, 29)
 LABELS: dict[str, list[Any]] = {

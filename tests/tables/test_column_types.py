@@ -14,8 +14,8 @@ import pytest
 
 import shortlist as sl
 from shortlist.tables.question import Question
+from tests.helpers.typed import present
 from tests.tables.tables import ENGINES, TEXT, found, source
-from tests.typed import present
 
 DAY = datetime.date(2024, 2, 29)
 

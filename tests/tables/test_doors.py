@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import shortlist as sl
 from shortlist.tables.dialect import Dialect
 from shortlist.tables.errors import TableError
+from tests.helpers.typed import of_kind
 from tests.tables.tables import found
-from tests.typed import of_kind
 
 QUICK = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 LONG = settings(max_examples=3000, deadline=None, derandomize=True, database=None)

@@ -9,8 +9,8 @@ import pytest
 
 import shortlist as sl
 from shortlist.tables.errors import TableError
+from tests.helpers.typed import present
 from tests.tables.tables import found, write_file
-from tests.typed import present
 
 SECRET = "Zebulon"
 """A value in every hostile table; no error may show it."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import shortlist as sl
 from shortlist.tables.question import Clip
-from tests.support import full_size, sized
+from tests.helpers.support import full_size, sized
 from tests.tables.tables import found
 
 LISTED = ["a", "b", "c", "never"]

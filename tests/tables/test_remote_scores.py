@@ -15,9 +15,9 @@ from shortlist._runs import Runs
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, Mechanism, OneshotTopK, SparseVector
 from shortlist.tables import sql
 from shortlist.tables.remote_scores import Held
-from tests.support import assert_law, full_size, sized
+from tests.helpers.support import assert_law, full_size, sized
+from tests.helpers.typed import present
 from tests.tables.tables import source
-from tests.typed import present
 
 
 class Counted:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import full_size
+from tests.helpers.support import full_size
 
 pytestmark = [
     pytest.mark.skipif(find_spec("pyspark") is None, reason="pyspark is not installed: pip install 'shortlist[spark]'"),

@@ -20,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.accounting.checks import sum_up
+from shortlist.accounting.checked_numbers import sum_up
 from shortlist.accounting.convolution import convolve
 from shortlist.accounting.privacy_curves import Curves, Pair, Profile, Renyi, symmetric
 from shortlist.accounting.renyi import renyi_delta, renyi_epsilon, renyi_profile

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Protocol
 
-from shortlist.accounting.checks import number
+from shortlist.accounting.checked_numbers import number
 from shortlist.accounting.guarantees import Guarantee
 from shortlist.exact.crossing import crossing
 

@@ -13,7 +13,7 @@ import numpy as np
 from shortlist._arrays import Floats
 from shortlist.accounting import bounded_range
 from shortlist.accounting import gumbel_curves as gumbel
-from shortlist.accounting.checks import up
+from shortlist.accounting.checked_numbers import up
 from shortlist.accounting.privacy_curves import (
     ULP,
     Curves,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from shortlist.accounting import families
-from shortlist.accounting.checks import count, flag, number, orders_with_costs, up
+from shortlist.accounting.checked_numbers import count, flag, number, orders_with_costs, up
 from shortlist.accounting.guarantees import Guarantee, PureDP, stored
 from shortlist.accounting.privacy_curves import Curves
 

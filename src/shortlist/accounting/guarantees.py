@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from shortlist.accounting import accountant, families
-from shortlist.accounting.checks import count, number
+from shortlist.accounting.checked_numbers import count, number
 from shortlist.accounting.dp_events import dp_event
 from shortlist.accounting.privacy_curves import Curves
 

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from shortlist.accounting.checks import count, number
+from shortlist.accounting.checked_numbers import count, number
 from shortlist.audit.black_box import default_pairs, default_size, target_of
 from shortlist.audit.encoding import Sample, together
 from shortlist.audit.events import Event, learn, proportion_bounds

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, Self
 
-from shortlist.accounting.checks import up
+from shortlist.accounting.checked_numbers import up
 from shortlist.accounting.finer_guarantees import ExPost, ThinnedRange
 from shortlist.accounting.guarantees import ApproxDP, Guarantee, PureDP
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from sqlite3 import Connection
 from typing import Self, TypeVar
 
-from shortlist.accounting.checks import number
+from shortlist.accounting.checked_numbers import number
 from shortlist.accounting.guarantees import Guarantee
 from shortlist.ledger import file as file
 from shortlist.ledger.file import Entry, Origin, State

@@ -9,7 +9,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any, Self
 
-from shortlist.accounting.checks import number
+from shortlist.accounting.checked_numbers import number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.ledger.filter import Amounts
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
-from shortlist.accounting.checks import number
+from shortlist.accounting.checked_numbers import number
 from shortlist.mechanisms.checks import checked_k, plain_budget
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import Scores

@@ -12,7 +12,7 @@ from typing import Unpack
 
 import numpy as np
 
-from shortlist.accounting.checks import flag, number
+from shortlist.accounting.checked_numbers import flag, number
 from shortlist.exact.collapse import collapse_point
 from shortlist.exact.lower_bound import least_epsilon
 from shortlist.mechanisms.canonical.mechanism import default_gamma

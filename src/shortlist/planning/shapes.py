@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist.accounting.checks import count
+from shortlist.accounting.checked_numbers import count
 
 EXAMPLES = "'zipf:1.1', 'geometric:0.9' or 'flat:200'"
 MOST_ITEMS = 10_000_000

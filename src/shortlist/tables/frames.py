@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from shortlist._reading import FRAMES, Frame, FrameKind
-from shortlist.frames import own_frame
+from shortlist.released_frames import own_frame
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.column_types import Row
 from shortlist.tables.columns import check_types, declared_types, kept_rows, names_of

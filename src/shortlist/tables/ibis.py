@@ -11,7 +11,7 @@ import ibis
 
 from shortlist._reading import Frame
 from shortlist._sql import as_text
-from shortlist.frames import own_frame
+from shortlist.released_frames import own_frame
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.column_types import FIRST, LAST, Kind, check_user, item_kind, kind_of
 from shortlist.tables.errors import TableError, in_one_sentence

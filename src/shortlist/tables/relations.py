@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 from shortlist._sql import quoted
-from shortlist.frames import own_frame
+from shortlist.released_frames import own_frame
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.errors import fresh, in_one_sentence

@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 
 from shortlist._reading import Frame
 from shortlist._sql import as_text
-from shortlist.frames import own_frame
+from shortlist.released_frames import own_frame
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.column_types import (
     FIRST,

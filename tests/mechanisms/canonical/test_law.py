@@ -16,7 +16,7 @@ from shortlist.exact.subset_chances import chances, covered
 from shortlist.exact.subset_classes import Classes, log_sum
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.mechanisms.canonical.law import inclusion_probabilities, number_correct, quality, success_bounds
-from tests.subset_law import subset_law
+from tests.helpers.subset_law import subset_law
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
 kinds = pytest.mark.parametrize("noise", [GUMBEL, EXPONENTIAL], ids=["gumbel", "exponential"])

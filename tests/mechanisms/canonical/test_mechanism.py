@@ -15,9 +15,9 @@ from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.mechanisms.canonical.mechanism import NOTHING, default_gamma
 from shortlist.privacy import BoundedRange
-from tests.subset_law import counted, subset_law
-from tests.support import assert_law, full_size, sized
-from tests.typed import of_kind, present
+from tests.helpers.subset_law import counted, subset_law
+from tests.helpers.support import assert_law, full_size, sized
+from tests.helpers.typed import of_kind, present
 
 
 def test_the_public_rule_for_gamma_looks_at_k_and_d_alone():

@@ -31,9 +31,9 @@ from shortlist.sampling import uniforms
 from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.subset_draw_exponential import first_arrival
 from shortlist.sampling.uniforms import Stream, subset
-from tests.subset_law import counted, subset_law
-from tests.support import assert_law, full_size, histogram, sized
-from tests.typed import of_kind, present
+from tests.helpers.subset_law import counted, subset_law
+from tests.helpers.support import assert_law, full_size, histogram, sized
+from tests.helpers.typed import of_kind, present
 
 kinds = pytest.mark.parametrize("noise", [GUMBEL, EXPONENTIAL], ids=["gumbel", "exponential"])
 

@@ -20,8 +20,8 @@ from shortlist.mechanisms.stable.sampler import passes, passes_many
 from shortlist.sampling import proportional_draw as shares
 from shortlist.sampling.threshold_runner import Runner, best_of, how_many_above
 from shortlist.sampling.uniforms import Stream, many_below
+from tests.helpers.support import assert_law, full_size, sized
 from tests.sampling.test_race import coarse, without_floats
-from tests.support import assert_law, full_size, sized
 
 GAMMA = Fraction(17, 20)
 

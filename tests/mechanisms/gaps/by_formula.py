@@ -7,7 +7,7 @@ from itertools import permutations, product
 
 import numpy as np
 
-from tests.audit.box import NODES, WEIGHTS, shifts
+from tests.helpers.box import NODES, WEIGHTS, shifts
 
 
 def nodes(kinks, low=-40.0, high=60.0, width=2.5):

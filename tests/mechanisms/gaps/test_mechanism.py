@@ -11,8 +11,8 @@ from shortlist import ApproxDP, PureDP, Scores
 from shortlist.mechanisms import ExponentialWithGap, HybridTopK, MeasuredTopK, SparseVector, TopKWithGaps
 from shortlist.mechanisms.exponential_gap.mechanism import p_value_of
 from shortlist.privacy import ZCDP
-from tests.support import assert_law, full_size, sized
-from tests.typed import noting
+from tests.helpers.support import assert_law, full_size, sized
+from tests.helpers.typed import noting
 
 GAPPED = [TopKWithGaps, MeasuredTopK]
 

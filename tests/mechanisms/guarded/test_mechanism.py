@@ -24,9 +24,9 @@ from shortlist.mechanisms.guarded.law import guarded_chances
 from shortlist.mechanisms.guarded.mechanism import junk_from, rho_of, share_of
 from shortlist.mechanisms.guarded.sampler import guarded, log_junk
 from shortlist.privacy import ZCDP
+from tests.helpers.support import assert_law, full_size, sized
+from tests.helpers.typed import noting, of_kind, present
 from tests.mechanisms.canonical.by_formula import guarded_law, junk_mass
-from tests.support import assert_law, full_size, sized
-from tests.typed import noting, of_kind, present
 
 X = [5, 4, 4, 1, 0]
 JUNK = {(1, 1), (1, 2)}

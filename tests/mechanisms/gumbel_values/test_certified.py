@@ -12,7 +12,7 @@ from shortlist.mechanisms import GumbelTopKValues
 from shortlist.mechanisms.gumbel_values.certified import Clocks
 from shortlist.privacy import GumbelDP
 from shortlist.scores import Scores
-from tests.support import full_size, sized
+from tests.helpers.support import full_size, sized
 
 BOXES: dict[int, dict[str, Any]] = {1: {"d": 3, "top": 1}, 2: {"d": 3, "top": 1}, 3: {"d": 4, "top": 0}}
 kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])

@@ -12,8 +12,8 @@ from shortlist.mechanisms import GumbelTopKValues
 from shortlist.mechanisms.gumbel_values.mechanism import EULER
 from shortlist.privacy import ZCDP, ApproxDP, GumbelDP, PureDP
 from shortlist.sampling.additive import add_noise
-from tests.support import assert_law, full_size, sized
-from tests.typed import present
+from tests.helpers.support import assert_law, full_size, sized
+from tests.helpers.typed import present
 
 BUDGET = ApproxDP(1.0, 1e-5)
 

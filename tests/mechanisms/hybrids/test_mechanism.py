@@ -10,8 +10,8 @@ import shortlist as sl
 from shortlist import PureDP, Scores
 from shortlist.mechanisms import HybridSparseVector, HybridTopK
 from shortlist.privacy import ZCDP, ExPost
-from tests.support import assert_law, full_size, sized
-from tests.typed import present
+from tests.helpers.support import assert_law, full_size, sized
+from tests.helpers.typed import present
 
 HYBRIDS = [HybridTopK, HybridSparseVector]
 

@@ -12,8 +12,8 @@ from shortlist.exact import sequence_classes as laws
 from shortlist.mechanisms import JointTopK
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
 from shortlist.sampling import proportional_draw as shares
-from tests.support import assert_law
-from tests.typed import of_kind, present
+from tests.helpers.support import assert_law
+from tests.helpers.typed import of_kind, present
 
 
 def law(x, k, rate):

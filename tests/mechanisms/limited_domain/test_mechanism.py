@@ -14,9 +14,9 @@ from shortlist.exact.unknown_domain_thresholds import GRID, canonical_offset, du
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
 from shortlist.mechanisms.unknown_domain import largest_counts, listing
 from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange
+from tests.helpers.support import assert_law, full_size, sized
+from tests.helpers.typed import of_kind, present
 from tests.mechanisms.limited_domain.by_formula import canonical_law, exponential_law, gumbel_law
-from tests.support import assert_law, full_size, sized
-from tests.typed import of_kind, present
 
 ORACLE = (7, 5, 4, 3, 3, 1)
 NAMES = dict(zip("abcdef", ORACLE, strict=True))

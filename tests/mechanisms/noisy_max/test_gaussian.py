@@ -13,7 +13,7 @@ from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.mechanisms.noisy_max.gaussian import gaussian_rate
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.privacy import ZCDP
-from tests.support import assert_law, histogram
+from tests.helpers.support import assert_law, histogram
 
 BUDGET = ApproxDP(1.0, 0.01)
 M = NoisyMax(noise="gaussian", budget=BUDGET)

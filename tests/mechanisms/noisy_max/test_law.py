@@ -11,8 +11,8 @@ import pytest
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS, LAPLACE, LOGISTIC
 from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
-from tests.mechanisms.by_force import inclusion, set_probabilities
-from tests.support import full_size, sized
+from tests.helpers.by_force import inclusion, set_probabilities
+from tests.helpers.support import full_size, sized
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
 

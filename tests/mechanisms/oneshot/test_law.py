@@ -20,8 +20,8 @@ from shortlist.mechanisms.oneshot.law import (
     right_probability,
     within_ranks,
 )
-from tests.mechanisms import by_force
-from tests.support import full_size, sized
+from tests.helpers import by_force
+from tests.helpers.support import full_size, sized
 
 every_noise = pytest.mark.parametrize("noise", KINDS.values(), ids=KINDS)
 every_shape = pytest.mark.parametrize("noise", [EXPONENTIAL, GUMBEL, LAPLACE], ids=repr)

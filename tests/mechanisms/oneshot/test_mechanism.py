@@ -16,8 +16,8 @@ from shortlist.exact.noise_distributions import KINDS
 from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.privacy import BoundedRange
-from tests.support import assert_law, full_size, histogram, sized
-from tests.typed import present
+from tests.helpers.support import assert_law, full_size, histogram, sized
+from tests.helpers.typed import present
 
 every = pytest.mark.parametrize("noise", list(KINDS))
 CUSTOM = piecewise_noise([0, 1, 2], [Fraction(-1, 2), 0, -1])

@@ -10,10 +10,10 @@ from shortlist import ApproxDP, BudgetExceeded, Ledger
 from shortlist.mechanisms import StableTopK
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import ZCDP, BoundedRange, RenyiDP, compose
-from tests.mechanisms.stable.test_certified import chances, sorted_sets
-from tests.processes import finish, start
-from tests.support import assert_law
-from tests.typed import present
+from tests.helpers.processes import finish, start
+from tests.helpers.support import assert_law
+from tests.helpers.typed import present
+from tests.mechanisms.stable.test_box_by_formula import chances, sorted_sets
 
 CLEAR = np.array([[1, 1, 0, 0]] * 290 + [[0, 1, 1, 0]] * 10)
 

@@ -20,7 +20,7 @@ from shortlist.estimates import Answer
 from shortlist.mechanisms import SparseVector
 from shortlist.privacy import ZCDP, ApproxDP, ExPost
 from shortlist.sampling import noisy_threshold as barrier
-from tests.support import assert_law, full_size, sized
+from tests.helpers.support import assert_law, full_size, sized
 
 
 def sv(**more):

@@ -10,10 +10,10 @@ import shortlist as sl
 from shortlist import ApproxDP, Ledger, PureDP, Scores
 from shortlist.mechanisms import LargeGap, StableTopK
 from shortlist.privacy import ZCDP, BoundedRange
+from tests.helpers.support import assert_law, full_size, sized
+from tests.helpers.typed import of_kind, present
 from tests.mechanisms.sparse_vector.test_mechanism import two_sample_p
-from tests.mechanisms.stable.test_certified import adaptive_law, chances, ranks_law
-from tests.support import assert_law, full_size, sized
-from tests.typed import of_kind, present
+from tests.mechanisms.stable.test_box_by_formula import adaptive_law, chances, ranks_law
 
 CLIFF = {f"good {i}": 700 for i in range(30)} | {f"bad {i}": i % 4 for i in range(200)}
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.checks import number
+from shortlist.accounting.checked_numbers import number
 from shortlist.estimates import ChainedGaps, ThresholdGaps
 from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.exact.partial_reals import nearest_float, rounded

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist.accounting.checks import number, up
+from shortlist.accounting.checked_numbers import number, up
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.partial_reals import rounded
 from shortlist.exact.unknown_domain_thresholds import dummies, exponential_offset

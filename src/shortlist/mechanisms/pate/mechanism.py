@@ -17,7 +17,7 @@ import numpy as np
 from shortlist._arrays import Indices
 from shortlist._process import this_process
 from shortlist._reading import attempt
-from shortlist.accounting.checks import count, number, up
+from shortlist.accounting.checked_numbers import count, number, up
 from shortlist.exact.stability_test import GaussianTest, quantile_above, rate_below
 from shortlist.mechanisms.checks import check_ledger, checked_draws, checked_source
 from shortlist.mechanisms.contract import Draws

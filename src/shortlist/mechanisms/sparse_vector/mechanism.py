@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, Unpack
 import numpy as np
 
 from shortlist._reading import checked_flag
-from shortlist.accounting.checks import number
+from shortlist.accounting.checked_numbers import number
 from shortlist.estimates import GapLaw, GapNoise, ThresholdGaps, geometric_mean
 from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.partial_reals import rounded

@@ -14,7 +14,7 @@ import numpy as np
 
 from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
-from shortlist.accounting.checks import number, up
+from shortlist.accounting.checked_numbers import number, up
 from shortlist.exact.stability_test import (
     GaussianTest,
     LaplaceTest,

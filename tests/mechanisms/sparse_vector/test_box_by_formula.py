@@ -9,10 +9,10 @@ import pytest
 
 from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.mechanisms import SparseVector
-from tests.audit.box import shifts
+from tests.helpers.box import shifts
+from tests.helpers.support import full_size, sized
 from tests.mechanisms.gaps.by_formula import nodes
 from tests.mechanisms.sparse_vector.by_formula import BELOW, One, patterns, the_tests, threshold_law, transcript
-from tests.support import full_size, sized
 
 kind = pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
 every = pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])

@@ -8,7 +8,7 @@ from shortlist import ZCDP
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK, StableTopK
 from shortlist.mechanisms.contract import Draws
 from shortlist.scores import Scores
-from tests.support import assert_law, full_size, sized
+from tests.helpers.support import assert_law, full_size, sized
 
 DRAWS = sized(10_000, full=40_000)
 CLEAR = [30, 26, 22, 16, 9, 3, 3, 1]

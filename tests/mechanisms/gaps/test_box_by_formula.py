@@ -7,7 +7,7 @@ import pytest
 
 from shortlist import Scores
 from shortlist.mechanisms.gaps.mechanism import checked_gap_noise, selection_scale
-from tests.audit.box import shifts
+from tests.helpers.box import shifts
 from tests.mechanisms.gaps.by_formula import gap_density, nodes, worst_gap_ratio
 
 both = pytest.mark.parametrize("noise", ["exponential", "laplace"])

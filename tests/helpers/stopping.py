@@ -1,4 +1,4 @@
-"""`python -m tests.cli.stopping MOMENT SIGNAL ARGUMENTS..`: the real command, which gets a real signal at that moment.
+"""`python -m tests.helpers.stopping MOMENT SIGNAL ARGUMENTS..`: the real command, with a real signal at that moment.
 
 The process sends the signal to itself, so nothing depends on how fast it is.
 """

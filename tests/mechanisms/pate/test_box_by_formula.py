@@ -8,7 +8,7 @@ from math import exp, log
 import pytest
 
 from shortlist.exact.stability_test import GaussianTest, quantile_above
-from tests.mechanisms.stable.test_certified import chances, renyi, sorted_sets
+from tests.mechanisms.stable.test_box_by_formula import chances, renyi, sorted_sets
 
 DELTA = 1e-3
 ORDERS = [1.05, 1.5, 2.0, 3.0, 5.0, 9.0, 17.0]

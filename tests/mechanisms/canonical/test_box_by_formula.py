@@ -13,8 +13,8 @@ from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS
 from shortlist.exact.piecewise_noise import piecewise_noise
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
-from tests.audit.box import shifts
-from tests.subset_law import subset_law
+from tests.helpers.box import shifts
+from tests.helpers.subset_law import subset_law
 
 CUSTOM = piecewise_noise([0, 1, 2], [-0.5, 0, -1])
 ALL = [*KINDS.values(), CUSTOM]

@@ -1,0 +1,1 @@
+"""What several tests share: interrupts, processes, terminals, browsers, exact laws by force, statistical tests."""
