@@ -11,7 +11,6 @@ from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.audit.enumeration import epsilons_of, neighbours, prove
 from shortlist.audit.prove import law_of, prove_mechanism, prove_pate
 from shortlist.certified.law import Law
-from shortlist.exact.ranked_subsets import ranked
 from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
@@ -33,7 +32,6 @@ from shortlist.mechanisms import (
 from shortlist.mechanisms.canonical import mechanism as canonical
 from shortlist.mechanisms.contract import Mechanism
 from shortlist.mechanisms.gaps import mechanism as gaps
-from shortlist.mechanisms.guarded import mechanism as guarded
 from shortlist.mechanisms.gumbel_values import mechanism as gumbel_values
 from shortlist.mechanisms.joint import mechanism as joint
 from shortlist.mechanisms.large_gap import mechanism as large_gap
@@ -257,15 +255,10 @@ def test_a_wrong_calibration_of_sparse_vector_is_refuted(part, monkeypatch):
 
 
 @full_size
-@pytest.mark.parametrize("part", ["race", "one-shot"])
-def test_a_wrong_calibration_of_guarded_sets_is_refuted(part, monkeypatch):
-    mechanism, plain = GuardedTopK(k=3, epsilon=1.0), GuardedTopK._guard
-    if part == "one-shot":
-        monkeypatch.setattr(GuardedTopK, "_guard", lambda *words: (plain(*words)[0], plain(*words)[1] / 2))
-    else:
-        monkeypatch.setattr(
-            guarded, "ranked", lambda x, k, rate, *rest, **words: ranked(x, k, 2 * rate, *rest, **words)
-        )
+@pytest.mark.parametrize(("part", "factor"), [("_rate", 2), ("_one_shot_scale", Fraction(1, 2))])
+def test_a_wrong_calibration_of_guarded_sets_is_refuted(part, factor, monkeypatch):
+    mechanism, plain = GuardedTopK(k=3, epsilon=1.0), getattr(GuardedTopK, part)
+    monkeypatch.setattr(GuardedTopK, part, lambda *words: plain(*words) * factor)
     assert not prove_mechanism(mechanism, d=6, top=1, monotone=sized(True, full=False)).holds
 
 

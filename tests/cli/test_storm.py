@@ -30,9 +30,11 @@ def home(tmp_path, monkeypatch):
         (tmp_path / name).mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spill"))
     monkeypatch.chdir(tmp_path / "home")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it may be ignored
     pl.DataFrame({"user": range(9), "item": ["a", "a", "b"] * 3}).write_csv("rows.csv")
     (tmp_path / "home" / "known.txt").write_text("\n".join(KNOWN))
-    return tmp_path
+    yield tmp_path
+    signal.signal(signal.SIGINT, before)
 
 
 def check_empty(home):
