@@ -16,6 +16,9 @@ import stat
 import tempfile
 from collections.abc import Callable
 
+with contextlib.suppress(OSError):
+    tempfile.gettempdir()  # now: it tries a file of its own there, and while we are imported no signal comes between
+
 _MADE: dict[str, int] = {}
 """Drafts and temporary folders that may be there, and the process that makes them: a forked child leaves them alone."""
 
