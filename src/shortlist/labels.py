@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.uniforms import Stream, shuffled
+from shortlist.sampling.uniforms import WordStream, shuffled
 
 PLAIN = frozenset((str, int, bool, float, datetime.date, datetime.datetime, bytes, type(None)))
 
@@ -87,7 +87,7 @@ def by_label(items: Sequence[Hashable], indices: Sequence[int] | None, source: S
         if set(map(type, items)) <= {int} and list(items) == list(indices):  # candidates without names
             return start
     else:
-        drawn = shuffled(len(items), Stream(source))
+        drawn = shuffled(len(items), WordStream(source))
         start = sorted(drawn, key=_texts(items, drawn))
     try:
         return sorted(start, key=items.__getitem__)  # type: ignore[arg-type]

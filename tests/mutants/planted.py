@@ -60,7 +60,7 @@ _NOISE = [
     _planted("sampling/threshold_runner.py", "first - second, [(scale, draw), (-other, noise)]",
              "first - second, [(scale, draw), (other, noise)]",
              "mechanisms/canonical_limited/test_sampler.py", "the noise of the bar with the wrong sign"),
-    _planted("mechanisms/stable/sampler.py", "Uniform(Stream(source, ahead=1).word)) and gap > 0", "Uniform(Stream(source, ahead=1).word))",
+    _planted("mechanisms/stable/sampler.py", "Uniform(WordStream(source, ahead=1).word)) and gap > 0", "Uniform(WordStream(source, ahead=1).word))",
              "mechanisms/canonical_limited/test_sampler.py", "a tie passes the test of stability: one person decides which set is named"),
     _planted("sampling/proportional_draw.py", 'side="right"', 'side="left"',
              "mechanisms/canonical_limited/test_sampler.py", "off by one in the draw of a class"),

@@ -291,11 +291,11 @@ def test_what_is_not_listed_cannot_be_named(studio):
 
 
 def test_progress_is_told_in_hundredths(studio):
-    from shortlist.studio.form import Plan, Question
-    from shortlist.studio.work import Job
+    from shortlist.studio.form import Form, Offer
+    from shortlist.studio.work import PaidJob
 
-    plan = Plan.of(Question.of(studio.server.folder, QUESTION))
-    assert studio.server.answers._told(Job("job", plan, share=0.123456))["share"] == 0.12
+    plan = Offer.of(Form.of(studio.server.folder, QUESTION))
+    assert studio.server.answers._told(PaidJob("job", plan, share=0.123456))["share"] == 0.12
 
 
 def test_the_consent_names_the_whole_price(studio):

@@ -187,7 +187,7 @@ def test_utility_of_counted_scores_needs_as_public():
 def test_only_the_histogram_and_the_winners_leave_duckdb(engine, tmp_path, monkeypatch):
     rows = pl.DataFrame({"user": range(3000), "item": [f"item {n % 500}" for n in range(3000)]})
     cells = []
-    made = sql.Counts
+    made = sql.DuckDBCounts
 
     def noting(run, *rest):
         def noted(statement):
@@ -198,7 +198,7 @@ def test_only_the_histogram_and_the_winners_leave_duckdb(engine, tmp_path, monke
 
         return made(noted, *rest)
 
-    monkeypatch.setattr(sql, "Counts", noting)
+    monkeypatch.setattr(sql, "DuckDBCounts", noting)
     scores = sl.count(
         source(engine, rows, tmp_path), user="user", item="item", candidates=["item 7", *map(str, range(99))]
     )

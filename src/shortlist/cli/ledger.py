@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from shortlist._text import csv_table, terminal_safe
-from shortlist.ledger.file import Entry
+from shortlist.ledger.file import LedgerEntry
 from shortlist.privacy import ZCDP, ApproxDP, Ledger, LedgerError, PureDP
 
 app = typer.Typer(no_args_is_help=True, help="A privacy budget in a file that nobody can overdraw.")
@@ -80,7 +80,7 @@ def export(path: Path, as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps({**_facts(ledger), "entries": [asdict(entry) for entry in entries]}))
         return
-    columns = {name: [getattr(entry, name) for entry in entries] for name in Entry.__dataclass_fields__}
+    columns = {name: [getattr(entry, name) for entry in entries] for name in LedgerEntry.__dataclass_fields__}
     sys.stdout.write(csv_table(columns))
 
 

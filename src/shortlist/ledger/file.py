@@ -28,7 +28,7 @@ LONGEST_TERMS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class LedgerEntry:
     """One row, as it stands in the file: exact numbers as text, times in UTC, sums after the entry."""
 
     number: int
@@ -68,7 +68,7 @@ class Entry:
         return _columns(self)
 
 
-_NAMES = tuple(field.name for field in fields(Entry))
+_NAMES = tuple(field.name for field in fields(LedgerEntry))
 _columns = attrgetter(*_NAMES)
 _ROWS = f"SELECT {', '.join(_NAMES)} FROM entries"
 
@@ -153,13 +153,13 @@ def holds(db: sqlite3.Connection, found: State) -> bool:
     return db.execute("SELECT hash FROM entries WHERE number = ?", (found.number,)).fetchall() == [(found.head,)]
 
 
-def check_chained(entry: Entry, before: State, path: str) -> None:
+def check_chained(entry: LedgerEntry, before: State, path: str) -> None:
     """Refuse an entry that does not follow the one before it."""
     if entry.number != before.number + 1 or entry.hash != entry.chained(before.head):
         raise damaged(path, f"entry {entry.number} does not follow the entry before it")
 
 
-def after(entry: Entry, before: State, limits: Amounts, charge: Entry | None, path: str) -> State:
+def after(entry: LedgerEntry, before: State, limits: Amounts, charge: LedgerEntry | None, path: str) -> State:
     """Where the ledger stands after an entry; for a refund, `charge` is what is refunded.
 
     Raises
@@ -179,7 +179,7 @@ def after(entry: Entry, before: State, limits: Amounts, charge: Entry | None, pa
     return State(entry.number, entry.hash, total)
 
 
-def _may_come_back(back: Amounts, charge: Entry) -> bool:
+def _may_come_back(back: Amounts, charge: LedgerEntry) -> bool:
     """Whether a refund gives back no more than its reservation, and only where that was proved; never a delta."""
     paid, proved = charge.amounts, charge.refundable.split()
     epsilon = (paid.epsilon or 0) if "pure" in proved else 0
@@ -187,7 +187,7 @@ def _may_come_back(back: Amounts, charge: Entry) -> bool:
     return charge.kind == "charge" and back.delta == 0 and (back.epsilon or 0) <= epsilon and (back.curve or 0) <= curve
 
 
-def read(db: sqlite3.Connection, path: str, which: str, *parameters: object) -> list[Entry]:
+def read(db: sqlite3.Connection, path: str, which: str, *parameters: object) -> list[LedgerEntry]:
     """The entries that an SQL clause picks.
 
     Raises
@@ -198,7 +198,7 @@ def read(db: sqlite3.Connection, path: str, which: str, *parameters: object) -> 
     return [_entry(row, path) for row in db.execute(f"{_ROWS} {which}", parameters).fetchall()]
 
 
-def open_charge(db: sqlite3.Connection, path: str, number: int, hash: str) -> Entry:
+def open_charge(db: sqlite3.Connection, path: str, number: int, hash: str) -> LedgerEntry:
     """The charge that was booked under this number and hash, if nothing of it was given back yet.
 
     Raises
@@ -215,7 +215,7 @@ def open_charge(db: sqlite3.Connection, path: str, number: int, hash: str) -> En
     return rows[0]
 
 
-def _entry(row: tuple[Any, ...], path: str) -> Entry:
+def _entry(row: tuple[Any, ...], path: str) -> LedgerEntry:
     number, kind, refundable, refund_of = row[0], row[1], row[8], row[9]
     if (
         tuple(map(type, row)) in _SHAPES
@@ -224,14 +224,14 @@ def _entry(row: tuple[Any, ...], path: str) -> Entry:
         and (not refundable or set(refundable.split()) <= set(CURRENCIES))
         and all(map(is_exact, row[10:16]))
     ):
-        return Entry(**dict(zip(_NAMES, row, strict=True)))
+        return LedgerEntry(**dict(zip(_NAMES, row, strict=True)))
     raise damaged(path, f"entry {number if isinstance(number, int) else '?'} is not what a ledger writes")
 
 
 def append(db: sqlite3.Connection, before: State, amounts: Amounts, total: Amounts, **said: Any) -> State:
     """Write the entry after `before` and return where the ledger then stands."""
     texts: dict[str, Any] = dict(zip(_NAMES[10:16], (*amounts.as_text(), *total.as_text()), strict=True))
-    entry = Entry(number=before.number + 1, time=now(), version=version(), **said, **texts)
+    entry = LedgerEntry(number=before.number + 1, time=now(), version=version(), **said, **texts)
     head = entry.chained(before.head)
     marks = ", ".join("?" * len(_NAMES))
     db.execute(f"INSERT INTO entries VALUES ({marks})", (*entry.columns()[:-1], head))

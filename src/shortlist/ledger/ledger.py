@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 from shortlist.accounting.checked_numbers import number
 from shortlist.accounting.guarantees import Guarantee
 from shortlist.ledger import file as file
-from shortlist.ledger.file import Entry, Origin, State
+from shortlist.ledger.file import LedgerEntry, Origin, State
 from shortlist.ledger.filter import (
     Amounts,
     Balance,
@@ -270,7 +270,7 @@ class Ledger:
             raise damaged(self._path, "entries after the head you kept have vanished")
         return walk.here.number
 
-    def entries(self, last: int | None = None) -> list[Entry]:
+    def entries(self, last: int | None = None) -> list[LedgerEntry]:
         """The entries, oldest first; with `last`, the newest so many of them."""
         most = checked_last(last, file.MOST_ENTRIES)
         return self._read(lambda db: file.read(db, self._path, "ORDER BY number DESC LIMIT ?", most))[::-1]

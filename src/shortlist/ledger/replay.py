@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shortlist.ledger.file import Entry, Origin, after, check_chained
+from shortlist.ledger.file import LedgerEntry, Origin, after, check_chained
 
 
 class Replay:
@@ -15,9 +15,9 @@ class Replay:
     def __init__(self, origin: Origin, path: str) -> None:
         self.here = origin.start
         self._limits, self._path = origin.terms.limits, path
-        self._open: dict[int, Entry] = {}
+        self._open: dict[int, LedgerEntry] = {}
 
-    def take(self, entries: Iterable[Entry]) -> None:
+    def take(self, entries: Iterable[LedgerEntry]) -> None:
         """The next entries.
 
         Raises

@@ -12,7 +12,7 @@ from shortlist.pages.plots import PALETTE
 from shortlist.reproduce.data import MARKETS, market, shuffled
 from shortlist.reproduce.experiment import FREE_GAP, Columns, Experiment, Line, Result, Setting, verdict
 from shortlist.reproduce.figures import OURS, THEIRS, Row, canvas, columns_of, curve, distinct, legend, name, rows_of
-from shortlist.sampling.uniforms import Stream
+from shortlist.sampling.uniforms import WordStream
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,7 +51,7 @@ def _study(data: str, k: int, setting: Setting) -> list[Row]:
     """Means over random orders and thresholds, the same ones for both."""
     trials = setting.pick(4, max(25, 400 // k), 2_000)
     source = setting.source(f"gap-thresholds {data} {k}")
-    stream, counts = Stream(source), market(data)
+    stream, counts = WordStream(source), market(data)
     seen: dict[str, list[tuple[float, ...]]] = {PLAIN: [], ADAPTIVE: []}
     for _ in range(trials):
         values, threshold = shuffled(counts, source), int(counts[2 * k + stream.below(6 * k + 1)])

@@ -16,7 +16,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.partial_reals import Uniform, ball, formula, is_positive
-from shortlist.sampling.uniforms import Stream
+from shortlist.sampling.uniforms import WordStream
 
 if TYPE_CHECKING:
     from flint import arb
@@ -36,11 +36,11 @@ class Shares:
     unit: float
     sums: Indices
 
-    def propose(self, stream: Stream) -> int:
+    def propose(self, stream: WordStream) -> int:
         """One place, in proportion to the shares."""
         return int(np.searchsorted(self.sums, stream.below(int(self.sums[-1])), side="right"))
 
-    def accepted(self, place: int, mass: Callable[[], arb], stream: Stream) -> bool:
+    def accepted(self, place: int, mass: Callable[[], arb], stream: WordStream) -> bool:
         """A coin with the chance SHARES mass / (share e^unit)."""
         share = int(self.sums[place]) - (int(self.sums[place - 1]) if place else 0)
         coin = Uniform(stream.word)

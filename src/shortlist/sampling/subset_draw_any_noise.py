@@ -22,7 +22,7 @@ from shortlist.exact.noise_distributions import LN2, Noise, log_uniform
 from shortlist.exact.partial_reals import Uniform, ball, formula, is_positive
 from shortlist.exact.subset_classes import LOSS_ROUNDING, Classes
 from shortlist.sampling.subset_rejection import Loss, binomial_prefix_sum, position
-from shortlist.sampling.uniforms import Stream
+from shortlist.sampling.uniforms import WordStream
 
 if TYPE_CHECKING:
     from flint import arb
@@ -44,7 +44,7 @@ class Groups:
     exact_loss: Loss
     noise: Noise
 
-    def draw(self, stream: Stream) -> tuple[int, int] | None:
+    def draw(self, stream: WordStream) -> tuple[int, int] | None:
         """Class (i, j) of the winner, or None for the top k."""
         rivals: list[tuple[float, _Finish]] = []
         bar = -math.inf
@@ -60,7 +60,7 @@ class Groups:
                 best = other
         return best.found and (best.found[0], position(*best.found, stream))
 
-    def _drawn(self, stream: Stream) -> Iterator[tuple[Indices, Indices, Words]]:
+    def _drawn(self, stream: WordStream) -> Iterator[tuple[Indices, Indices, Words]]:
         """Rows, runs and words, block by block; the top k is the last group, run -1 of row 0."""
         runs = len(self.first)
         count = len(self.classes.i) * runs

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from shortlist.exact.partial_reals import Lazy, Uniform, ball, formula, is_positive
 from shortlist.sampling.subset_rejection import ERROR, Envelope, Proposal, accepted
-from shortlist.sampling.uniforms import Stream
+from shortlist.sampling.uniforms import WordStream
 
 if TYPE_CHECKING:
     from flint import arb
@@ -33,7 +33,7 @@ class Arrival:
         self.clocks: list[Uniform] = []
         self._log_rate = math.log(total) + doublings * math.log(2.0)
 
-    def next(self, stream: Stream) -> None:
+    def next(self, stream: WordStream) -> None:
         self.clocks.append(Uniform(stream.word))
 
     @property
@@ -64,7 +64,7 @@ class Arrival:
             clock.refine()
 
 
-def first_arrival(envelope: Envelope, deadline: Lazy, stream: Stream) -> tuple[int, int] | None:
+def first_arrival(envelope: Envelope, deadline: Lazy, stream: WordStream) -> tuple[int, int] | None:
     """The class (i, j) whose subset arrives first, or None if none arrives before the deadline.
 
     The deadline, at most 1, is the arrival of the top k: a `Uniform`; or that of anything else in the same race.

@@ -26,7 +26,7 @@ from shortlist.exact.binomials import ULPS, one_log_choose
 from shortlist.exact.class_bounds import others, relevant
 from shortlist.exact.partial_reals import Exact, Uniform, ball, formula, is_positive
 from shortlist.exact.subset_classes import Cells, Classes, cover, join
-from shortlist.sampling.uniforms import Stream
+from shortlist.sampling.uniforms import WordStream
 
 if TYPE_CHECKING:
     from flint import arb, fmpz
@@ -105,7 +105,7 @@ class Envelope:
     residual: int = 0
     rest: Callable[[], Envelope] | None = None
 
-    def propose(self, stream: Stream) -> Proposal:
+    def propose(self, stream: WordStream) -> Proposal:
         ticket = stream.below(self.total) - self.residual
         if self.rest is not None and ticket < 0:
             rest = self.rest()
@@ -113,7 +113,7 @@ class Envelope:
             return rest.propose(stream).scaled(share)
         return self._proposal(int(np.searchsorted(self.cumulative, ticket, side="right")), stream)
 
-    def _proposal(self, c: int, stream: Stream) -> Proposal:
+    def _proposal(self, c: int, stream: WordStream) -> Proposal:
         row, first, last = int(self.cells.row[c]), int(self.cells.first[c]), int(self.cells.last[c])
         lower, upper = float(self.cells.lower[c]), float(self.cells.upper[c])
         weight = int(self.cumulative[c]) - (int(self.cumulative[c - 1]) if c else 0)
@@ -166,7 +166,7 @@ def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest: fl
 
 
 def accepted(
-    proposal: Proposal, stream: Stream, slower: tuple[float, float] = (0.0, 0.0), exact: Exact | None = None
+    proposal: Proposal, stream: WordStream, slower: tuple[float, float] = (0.0, 0.0), exact: Exact | None = None
 ) -> bool:
     """True with the proposal's chance; divided by `exact`, whose logarithm lies between the two of `slower`."""
     coin = Uniform(stream.word)
@@ -179,7 +179,7 @@ def accepted(
     return is_positive(formula(lambda: proposal.chance() - coin.ball() * exact.ball(), [coin, exact]))
 
 
-def position(i: int, first: int, last: int, stream: Stream) -> int:
+def position(i: int, first: int, last: int, stream: WordStream) -> int:
     """j in [first, last] with probability in proportion to C(i + j, i), exactly.
 
     That is the least j with u N < C(i + j + 1, i + 1) - C(i + first, i + 1) for u uniform and N the sum. Newton's steps
@@ -206,7 +206,7 @@ def position(i: int, first: int, last: int, stream: Stream) -> int:
     return left
 
 
-def _exact_position(i: int, first: int, last: int, word: int, stream: Stream) -> int:
+def _exact_position(i: int, first: int, last: int, word: int, stream: WordStream) -> int:
     start, share = binomial_prefix_sum(i, first - 1), Uniform(stream.word, word)
     size = binomial_prefix_sum(i, last) - start
     while True:

@@ -15,7 +15,7 @@ HALF = 1 << 32
 """Values of half a word."""
 
 
-class Stream:
+class WordStream:
     """Random words one by one, fetched a few at a time. It lives as long as one call and is never shared."""
 
     __slots__ = ("_ahead", "_source", "_words")
@@ -53,7 +53,7 @@ class Stream:
         return not bits or not self.word() >> (64 - bits)
 
 
-def subset(size: int, count: int, stream: Stream) -> Indices:
+def subset(size: int, count: int, stream: WordStream) -> Indices:
     """A uniform subset of `count` of 0, .., size - 1, in increasing order.
 
     The first `count` different values of a stream of independent uniform ones are, by symmetry, a uniform subset. If
@@ -80,7 +80,7 @@ def subset(size: int, count: int, stream: Stream) -> Indices:
             return chosen
 
 
-def shuffled(count: int, stream: Stream) -> list[int]:
+def shuffled(count: int, stream: WordStream) -> list[int]:
     """0, .., count - 1 in a uniform order."""
     order = list(range(count))
     for last in range(count - 1, 0, -1):
@@ -89,7 +89,7 @@ def shuffled(count: int, stream: Stream) -> list[int]:
     return order
 
 
-def many_below(size: int, count: int, stream: Stream) -> Indices:
+def many_below(size: int, count: int, stream: WordStream) -> Indices:
     """So many independent uniform values among 0, .., size - 1, for size < 2^32."""
     drawn = np.zeros(count, np.int64) if size == 1 else np.empty(0, np.int64)
     while len(drawn) < count:
@@ -97,7 +97,7 @@ def many_below(size: int, count: int, stream: Stream) -> Indices:
     return drawn[:count]
 
 
-def _about(size: int, about: int, stream: Stream) -> Indices:
+def _about(size: int, about: int, stream: WordStream) -> Indices:
     """About that many of them, from half a word each.
 
     Of the 2^32 values h, those with h size mod 2^32 >= 2^32 mod size give each floor(h size / 2^32) equally often

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from shortlist.privacy import ApproxDP
-from shortlist.studio.form import Plan
+from shortlist.studio.form import Offer
 from shortlist.studio.planner import Planner
 
 MOST_ITEMS = 20_000
 """Counts beyond these are far behind the top, and would only take time."""
 
 
-def expected(plan: Plan, asked: dict[str, Any], planner: Planner) -> dict[str, Any] | None:
+def expected(plan: Offer, asked: dict[str, Any], planner: Planner) -> dict[str, Any] | None:
     """What each mechanism would reach with this budget, and the epsilon it would need; None if nothing was described.
 
     Raises

@@ -24,7 +24,7 @@ MOST_PASTED = 500_000
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Form:
     """One release, as it was asked for. Everything in it is public."""
 
     table: Path
@@ -39,7 +39,7 @@ class Question:
     unit: str
 
     @classmethod
-    def of(cls, folder: Folder, asked: dict[str, Any]) -> Question:
+    def of(cls, folder: Folder, asked: dict[str, Any]) -> Form:
         """From the page's JSON.
 
         Raises
@@ -90,16 +90,16 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Offer:
     """What a question would cost and run, before anything private is read."""
 
-    question: Question
+    question: Form
     mechanism: Mechanism
     why: str
     candidates: int | None
 
     @classmethod
-    def of(cls, question: Question) -> Plan:
+    def of(cls, question: Form) -> Offer:
         number = question.number_of_candidates()
         if number is not None:
             question.check_k(number)

@@ -12,11 +12,11 @@ from shortlist.pages.guarantee_in_words import in_short, odds, percent
 from shortlist.pages.release_page import spent_share
 from shortlist.studio.expected import expected
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
-from shortlist.studio.form import Plan, Question, ledger_facts, new_ledger
+from shortlist.studio.form import Form, Offer, ledger_facts, new_ledger
 from shortlist.studio.limits import BusyError, Limits
 from shortlist.studio.page import studio_page
 from shortlist.studio.planner import Planner
-from shortlist.studio.work import Job, Work
+from shortlist.studio.work import PaidJob, Work
 
 Answer = tuple[int, str, bytes, str]
 """(status, type, body, name of the file if it is to be kept)."""
@@ -88,7 +88,7 @@ class Answers:
 
     def _plan(self, asked: dict[str, Any]) -> dict[str, Any]:
         """The plan and the word that confirms it."""
-        plan = Plan.of(Question.of(self._folder, asked))
+        plan = Offer.of(Form.of(self._folder, asked))
         before, after = plan.room()
         described = expected(plan, asked, self._planner)
         found = odds(plan.guarantee)
@@ -114,7 +114,7 @@ class Answers:
             "expected": described,
         }
 
-    def _told(self, job: Job) -> dict[str, Any]:
+    def _told(self, job: PaidJob) -> dict[str, Any]:
         asked, release = job.plan.question, job.release
         told: dict[str, Any] = {
             "job": job.name,

@@ -18,7 +18,7 @@ from shortlist.paid_release import Booked
 from shortlist.privacy import BudgetExceeded, Ledger, LedgerError
 from shortlist.release import Release
 from shortlist.studio.folder import Folder
-from shortlist.studio.form import Plan, Question
+from shortlist.studio.form import Form, Offer
 from shortlist.tables.count import counted, uncounted
 from shortlist.tables.question import Question as Columns
 
@@ -30,11 +30,11 @@ PATIENCE = 900.0
 
 
 @dataclass(slots=True)
-class Job:
+class PaidJob:
     """One confirmed release on its way."""
 
     name: str
-    plan: Plan
+    plan: Offer
     state: str = "waiting"
     share: float = 0.0
     error: str = ""
@@ -47,12 +47,12 @@ class Work:
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
-        self._waiting: dict[str, tuple[Plan, float]] = {}
-        self._jobs: dict[str, Job] = {}
+        self._waiting: dict[str, tuple[Offer, float]] = {}
+        self._jobs: dict[str, PaidJob] = {}
         self._lock = threading.Lock()
         self._turn = threading.Lock()  # one release at a time: each uses the whole machine
 
-    def offer(self, plan: Plan) -> str:
+    def offer(self, plan: Offer) -> str:
         """A word that confirms this plan, once, for a while."""
         word, now = secrets.token_urlsafe(16), time.monotonic()
         with self._lock:
@@ -60,19 +60,19 @@ class Work:
             self._waiting[word] = plan, now
         return word
 
-    def confirm(self, word: object, agree: object) -> Job:
+    def confirm(self, word: object, agree: object) -> PaidJob:
         """Start the release that the word stands for. The word is spent."""
         with self._lock:
             found = self._waiting.pop(word, None) if isinstance(word, str) and agree is True else None
         if found is None or time.monotonic() - found[1] > PATIENCE:
             raise ValueError("this release was not confirmed, or its confirmation is used up: look at the plan again")
-        job = Job(secrets.token_urlsafe(8), found[0])
+        job = PaidJob(secrets.token_urlsafe(8), found[0])
         with self._lock:
             self._jobs[job.name] = job
         threading.Thread(target=self._run, args=(job,), daemon=True).start()
         return job
 
-    def job(self, name: str) -> Job | None:
+    def job(self, name: str) -> PaidJob | None:
         with self._lock:
             return self._jobs.get(name)
 
@@ -82,11 +82,11 @@ class Work:
         with self._lock:
             return any(job.state not in ("done", "failed") for job in self._jobs.values())
 
-    def done(self) -> list[Job]:
+    def done(self) -> list[PaidJob]:
         with self._lock:
             return [job for job in self._jobs.values() if job.release is not None]
 
-    def _run(self, job: Job) -> None:
+    def _run(self, job: PaidJob) -> None:
         with self._turn:
             try:
                 self._release(job)
@@ -95,7 +95,7 @@ class Work:
             except Exception as error:  # its words might show a row
                 job.error, job.state = f"something went wrong ({type(error).__name__})", "failed"
 
-    def _release(self, job: Job) -> None:
+    def _release(self, job: PaidJob) -> None:
         asked, mechanism = job.plan.question, job.plan.mechanism
         columns = Columns.of(asked.user, asked.item, None, None)
         job.state = "checking"
@@ -115,7 +115,7 @@ class Work:
         job.release = explained(paid.release(scores), job.plan.why, asked.ordered)
         job.state = "done"
 
-    def download(self, job: Job, kind: str) -> tuple[str, str, bytes] | None:
+    def download(self, job: PaidJob, kind: str) -> tuple[str, str, bytes] | None:
         """(file name, type, bytes) of the list, the report or the code; None if there is no such thing."""
         release, asked = job.release, job.plan.question
         if release is None:
@@ -130,7 +130,7 @@ class Work:
         return None
 
 
-def code(folder: Folder, asked: Question) -> str:
+def code(folder: Folder, asked: Form) -> str:
     """The program that does the same again: a new draw, which is charged again."""
     listed: Any = asked.candidates
     if isinstance(listed, tuple):

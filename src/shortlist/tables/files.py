@@ -35,7 +35,7 @@ def count_files(
     memory: str | None,
     multiline: bool,
     progress: Callable[[float], None] | None,
-) -> sql.Counts:
+) -> sql.DuckDBCounts:
     """The counts in a DuckDB of our own, which goes to a private folder of its own when memory is short.
 
     It ends with the counts, and removes its files then without any code of ours: an interrupt cannot keep it from that.
@@ -55,8 +55,8 @@ def _counted(
     candidates: object,
     multiline: bool,
     progress: Callable[[float], None] | None,
-) -> sql.Counts:
-    counts = sql.Counts(runner(connection, path), TABLE, question.keys, None)
+) -> sql.DuckDBCounts:
+    counts = sql.DuckDBCounts(runner(connection, path), TABLE, question.keys, None)
     before = stamps(path)
     source = source_of(counts.run, path, question.columns, multiline)
     question.check_columns(source.columns)

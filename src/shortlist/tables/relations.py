@@ -14,7 +14,7 @@ from shortlist.tables.errors import fresh, in_one_sentence
 from shortlist.tables.question import Question
 
 
-def count_relation(relation: Any, question: Question, candidates: object) -> sql.Counts:
+def count_relation(relation: Any, question: Question, candidates: object) -> sql.DuckDBCounts:
     """The counts in a temporary table of the relation's own connection, dropped with the scores."""
     view, table = fresh(), fresh()
 
@@ -38,7 +38,7 @@ def count_relation(relation: Any, question: Question, candidates: object) -> sql
     texts = [key for key, kind in zip(question.keys, kinds, strict=True) if kind == "text"]
     if texts:  # taken over from memory they may be no UTF-8, which only `decode` looks at: refuse now, not when named
         run(f"SELECT {', '.join(f'max(length(decode(encode({key}))))' for key in texts)} FROM {table}")
-    counts = sql.Counts(run, table, question.keys, own_frame("duckdb", [sql.TYPES[kind] for kind in kinds]))
+    counts = sql.DuckDBCounts(run, table, question.keys, own_frame("duckdb", [sql.TYPES[kind] for kind in kinds]))
     weakref.finalize(counts, _forget, relation, view, table)
     return counts
 

@@ -128,7 +128,7 @@ def matched(found: str, known: str | None, question: Question) -> str:
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
-class Counts:
+class DuckDBCounts:
     """A table of (item, score) that DuckDB holds."""
 
     run: Run

@@ -30,7 +30,7 @@ from shortlist.sampling import subset_rejection as envelopes
 from shortlist.sampling import uniforms
 from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.subset_draw_exponential import first_arrival
-from shortlist.sampling.uniforms import Stream, subset
+from shortlist.sampling.uniforms import WordStream, subset
 from tests.helpers.subset_law import counted, subset_law
 from tests.helpers.support import assert_law, full_size, histogram, sized
 from tests.helpers.typed import of_kind, present
@@ -53,7 +53,7 @@ class Given:
 
 
 def one_by_one(*words):
-    return Stream(Given(*words), ahead=1)
+    return WordStream(Given(*words), ahead=1)
 
 
 # Uniform choices
@@ -61,7 +61,7 @@ def one_by_one(*words):
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 7, 2**64, 2**64 + 1, 3 * 2**70])
 def test_integers_below_a_bound_are_uniform(bound):
-    stream = Stream(Seeded(1))
+    stream = WordStream(Seeded(1))
     values = [stream.below(bound) for _ in range(4000)]
     assert all(0 <= value < bound for value in values)
     cells = min(bound, 6)
@@ -71,7 +71,7 @@ def test_integers_below_a_bound_are_uniform(bound):
 
 
 def test_bits_are_all_zero_with_their_chance():
-    stream = Stream(Seeded(2), ahead=512)
+    stream = WordStream(Seeded(2), ahead=512)
     counts = [sum(stream.all_zero(bits) for _ in range(4000)) for bits in (0, 1, 3)]
     assert counts[0] == 4000
     assert_law([counts[1], 4000 - counts[1]], [0.5, 0.5])
@@ -86,7 +86,7 @@ def test_bits_are_all_zero_with_their_chance():
 @pytest.mark.parametrize("few", [0, 32])
 def test_subsets_are_uniform(size, count, few, monkeypatch):
     monkeypatch.setattr(uniforms, "FEW", few)
-    stream = Stream(Seeded(3))
+    stream = WordStream(Seeded(3))
     rows = [tuple(subset(size, count, stream).tolist()) for _ in range(4000)]
     distinct = sorted(set(rows))
     assert len(distinct) == math.comb(size, count)
@@ -96,7 +96,7 @@ def test_subsets_are_uniform(size, count, few, monkeypatch):
 
 def test_large_subsets_have_distinct_members():
     for size in (10**6, 2**33):
-        found = subset(size, 3000, Stream(Seeded(4)))
+        found = subset(size, 3000, WordStream(Seeded(4)))
         assert len(found) == 3000
         assert (np.diff(found) > 0).all()
         assert 0 <= found[0] < size / 50 < size * 0.98 < found[-1] < size
@@ -105,7 +105,7 @@ def test_large_subsets_have_distinct_members():
 def test_half_words_that_would_favour_some_values_are_thrown_away():
     """2^32 = 1 mod 3: of the halves, 0 alone is one too many."""
     halves = np.array([0, 1, 2**31, 2**32 - 1], np.uint32)
-    stream = Stream(Given(*halves.view(np.uint64).tolist()))
+    stream = WordStream(Given(*halves.view(np.uint64).tolist()))
     assert uniforms._about(3, 3, stream).tolist() == [0, 1, 2]
 
 
@@ -135,7 +135,7 @@ def test_positions_have_binomial_odds(i, first, last, floats, monkeypatch):
     if not floats:
         monkeypatch.setattr(envelopes, "ULPS", 1.0)
     monkeypatch.setattr(envelopes, "SMALL", 0)
-    stream = Stream(Seeded(5), ahead=64)
+    stream = WordStream(Seeded(5), ahead=64)
     draws = 1500 if last > 100 or not floats else 4000
     counts = histogram([envelopes.position(i, first, last, stream) - first for _ in range(draws)], last - first + 1)
     sizes = np.array([math.comb(i + j, i) for j in range(first, last + 1)], float)
@@ -270,7 +270,7 @@ def test_the_residual_is_enough_however_small_the_rest(monkeypatch):
             if envelope.rest is not None:
                 rest = envelope.rest()
                 assert rest.total * Fraction(2) ** (envelope.shift - rest.shift) <= envelope.residual
-                assert rest.propose(Stream(Seeded(1))).high < 1e-6
+                assert rest.propose(WordStream(Seeded(1))).high < 1e-6
 
 
 def class_law(classes, noise):
@@ -311,7 +311,7 @@ def test_the_mass_of_the_others_may_be_anything(noise, k, rest, step, log_mass):
     ranking = ranked(scores, k, Fraction(1), Fraction(9, 10), gap_aware=True)
     envelope = envelope_of(ranking)
     assert math.log(envelope.total) - envelope.shift * math.log(2) == pytest.approx(log_mass, abs=1.5)
-    stream, law = Stream(Seeded(15), ahead=256), class_law(ranking.classes(), noise)
+    stream, law = WordStream(Seeded(15), ahead=256), class_law(ranking.classes(), noise)
     assert law.sum() == pytest.approx(1, abs=1e-9)
     counts = np.zeros(len(law))
     for _ in range(sized(120, full=4000)):
@@ -329,9 +329,9 @@ def test_late_deadlines_go_through_many_slices():
     """With one equal rival both arrive at uniform times; deadlines near 1 pass slice after slice."""
     envelope = few(0)
     for word in (2**64 - 2, 2**64 - 2**40):
-        found = [first_arrival(envelope, Uniform(one_by_one(word).word), Stream(Seeded(n))) for n in range(200)]
+        found = [first_arrival(envelope, Uniform(one_by_one(word).word), WordStream(Seeded(n))) for n in range(200)]
         assert all(pair == (0, 0) for pair in found)
-    early = [first_arrival(envelope, Uniform(one_by_one(2**50).word), Stream(Seeded(n))) for n in range(200)]
+    early = [first_arrival(envelope, Uniform(one_by_one(2**50).word), WordStream(Seeded(n))) for n in range(200)]
     assert early == [None] * 200
 
 
@@ -362,7 +362,7 @@ def test_an_arrival_encloses_its_time():
 
 
 def test_a_coin_of_zero_and_a_vanishing_hazard_go_on_to_arb():
-    proposal = few(0).propose(Stream(Seeded(1)))
+    proposal = few(0).propose(WordStream(Seeded(1)))
     assert envelopes.accepted(replace(proposal, low=-math.inf), one_by_one(0, 0))
     arrival = thinning.Arrival(1 - Fraction(1, 2**60), 1, 0)
     arrival.next(one_by_one(2**64 - 1))
@@ -498,7 +498,7 @@ def test_large_groups_are_exact_too():
     """Classes of up to C(43, 3) subsets, Gumbel noise, against the closed form."""
     scores = np.concatenate([np.full(4, 1.0), 1.0 - 0.05 * np.arange(1, 41)])
     ranking = ranked(scores, 4, Fraction(1), Fraction(9, 10), gap_aware=True)
-    draw, stream = groups_of(ranking, GUMBEL).draw, Stream(Seeded(23))
+    draw, stream = groups_of(ranking, GUMBEL).draw, WordStream(Seeded(23))
     law, counts = class_law(ranking.classes(), GUMBEL), np.zeros(161)
     for _ in range(sized(800, full=2000)):
         found = draw(stream)

@@ -19,7 +19,7 @@ from shortlist.mechanisms.stable import sampler as passing
 from shortlist.mechanisms.stable.sampler import passes, passes_many
 from shortlist.sampling import proportional_draw as shares
 from shortlist.sampling.threshold_runner import Runner, best_of, how_many_above
-from shortlist.sampling.uniforms import Stream, many_below
+from shortlist.sampling.uniforms import WordStream, many_below
 from tests.helpers.support import assert_law, full_size, sized
 from tests.sampling.test_race import coarse, without_floats
 
@@ -85,7 +85,7 @@ def test_a_share_is_never_below_its_mass():
     sizes = np.diff(found.sums, prepend=0)
     assert (sizes >= shares.SHARES * np.exp(logs - found.unit)).all()
     assert (sizes >= 1).all()
-    stream = Stream(sl.testing.seeded(1))
+    stream = WordStream(sl.testing.seeded(1))
     assert not any(found.accepted(2, lambda: arb(-700).exp(), stream) for _ in range(50))
 
 
@@ -208,7 +208,7 @@ def test_a_rational_race_by_exact_scores_alone():
 
 
 def test_many_values_below_a_bound_are_uniform():
-    stream = Stream(sl.testing.seeded(9))
+    stream = WordStream(sl.testing.seeded(9))
     found = many_below(7, 70_000, stream)
     law = np.full(7, 1 / 7)
     assert_law(np.bincount(found, minlength=7), law, wrong=[*law[:5], 0.12, 2 / 7 - 0.12])

@@ -16,7 +16,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.subset_draw_any_noise import Groups, runs_of
 from shortlist.sampling.subset_draw_exponential import first_arrival
 from shortlist.sampling.subset_rejection import WIDTH, Envelope, Loss, accepted, prepare
-from shortlist.sampling.uniforms import Stream, subset
+from shortlist.sampling.uniforms import WordStream, subset
 
 Class = tuple[int, int] | None
 """Class (i, j) of `exact.subset_classes`, or the top k."""
@@ -27,18 +27,18 @@ class SubsetRace:
     """Whatever depends on the scores alone, done once: a race of all k-subsets that can be run again and again."""
 
     ranking: Ranking
-    choose: Callable[[Stream], Class]
+    choose: Callable[[WordStream], Class]
 
     def draw(self, source: Source) -> Indices:
         """The winner, as positions among the caller's candidates."""
-        return self._winner(Stream(source))
+        return self._winner(WordStream(source))
 
     def draw_many(self, source: Source, draws: int) -> Indices:
         """Independent winners, one row each, sorted."""
-        stream = Stream(source, ahead=1024)
+        stream = WordStream(source, ahead=1024)
         return np.array([np.sort(self._winner(stream)) for _ in range(draws)])
 
-    def _winner(self, stream: Stream) -> Indices:
+    def _winner(self, stream: WordStream) -> Indices:
         return self.ranking.positions(members(self.ranking, self.choose(stream), stream))
 
 
@@ -69,7 +69,7 @@ def _loss(ranking: Ranking) -> Loss:
     return lambda i, j: ranking.loss(i, ranking.k - ranking.merges + j)
 
 
-def members(ranking: Ranking, found: Class, stream: Stream) -> Indices:
+def members(ranking: Ranking, found: Class, stream: WordStream) -> Indices:
     """The ranks (from 0) of a uniform member of the class."""
     if found is None:
         return np.arange(ranking.k)
@@ -78,12 +78,12 @@ def members(ranking: Ranking, found: Class, stream: Stream) -> Indices:
     return np.concatenate([np.arange(ranking.k - 1 - i), between + subset(i + j, i, stream), [between + i + j]])
 
 
-def exponential_class(envelope: Envelope, stream: Stream) -> Class:
+def exponential_class(envelope: Envelope, stream: WordStream) -> Class:
     """The class of the winner under exponential noise."""
     return first_arrival(envelope, Uniform(stream.word), stream)
 
 
-def gumbel_class(envelope: Envelope, stream: Stream) -> Class:
+def gumbel_class(envelope: Envelope, stream: WordStream) -> Class:
     """Class (i, j) with probability in proportion to its mass, or None for the top k, of mass 1."""
     top = 1 << max(envelope.shift, 0)
     while True:

@@ -25,7 +25,7 @@ from shortlist.exact.binomials import log_choose
 from shortlist.exact.partial_reals import ball, rounded
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.proportional_draw import Shares, shares
-from shortlist.sampling.uniforms import Stream, subset
+from shortlist.sampling.uniforms import WordStream, subset
 
 if TYPE_CHECKING:
     from flint import arb, fmpz
@@ -58,13 +58,13 @@ class Family:
 
         return arb(self.size()) * (-ball(self.loss)).exp()
 
-    def member(self, stream: Stream) -> list[int]:
+    def member(self, stream: WordStream) -> list[int]:
         """The ranks (from 0) of one of the sets, all alike."""
         chosen = subset(self.pool, self._how_many(stream), stream)
         last = [self.last - 1] if self.last else []
         return [*range(self.lead), *(self.start + chosen).tolist(), *last]
 
-    def _how_many(self, stream: Stream) -> int:
+    def _how_many(self, stream: WordStream) -> int:
         """i with probability in proportion to C(pool, i), i = 0 .. most."""
         from flint import fmpz
 
@@ -153,14 +153,14 @@ class LimitedSets:
 
     def draw(self, source: Source) -> list[int]:
         """The ranks (from 0) of one set."""
-        return self._set(Stream(source), self._family)
+        return self._set(WordStream(source), self._family)
 
     def draw_many(self, source: Source, draws: int) -> list[list[int]]:
         """Independent sets."""
-        stream, family = Stream(source, ahead=1024), cache(self._family)
+        stream, family = WordStream(source, ahead=1024), cache(self._family)
         return [self._set(stream, family) for _ in range(draws)]
 
-    def _set(self, stream: Stream, family: Callable[[int], Family]) -> list[int]:
+    def _set(self, stream: WordStream, family: Callable[[int], Family]) -> list[int]:
         while True:
             place = self._shares.propose(stream)
             found = family(place)

@@ -27,7 +27,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.subset_draw_any_noise import runs_of
 from shortlist.sampling.subset_draw_exponential import after, first_arrival
 from shortlist.sampling.subset_rejection import ERROR, Envelope, binomial_prefix_sum
-from shortlist.sampling.uniforms import Stream
+from shortlist.sampling.uniforms import WordStream
 
 if TYPE_CHECKING:
     from flint import arb
@@ -52,14 +52,14 @@ class Guard:
 
     def draw(self, source: Source) -> Indices | None:
         """The winning subset, as positions among the caller's candidates, or None if the guard wins."""
-        return self._winner(Stream(source))
+        return self._winner(WordStream(source))
 
     def draw_many(self, source: Source, draws: int) -> list[Indices | None]:
         """Independent winners."""
-        stream = Stream(source, ahead=1024)
+        stream = WordStream(source, ahead=1024)
         return [self._winner(stream) for _ in range(draws)]
 
-    def _winner(self, stream: Stream) -> Indices | None:
+    def _winner(self, stream: WordStream) -> Indices | None:
         top, guard = Uniform(stream.word), GuardArrival(self, Uniform(stream.word))
         guarded = after(top, guard)
         found = first_arrival(self.envelope, guard if guarded else top, stream)

@@ -18,7 +18,7 @@ from shortlist.exact.partial_reals import ball
 from shortlist.exact.sequence_classes import Ladder
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.proportional_draw import Shares, shares
-from shortlist.sampling.uniforms import Stream
+from shortlist.sampling.uniforms import WordStream
 
 if TYPE_CHECKING:
     from flint import arb
@@ -41,14 +41,14 @@ class Sequences:
 
     def draw(self, source: Source) -> list[int]:
         """One sequence of ranks."""
-        return self._sequence(Stream(source), self._rung)
+        return self._sequence(WordStream(source), self._rung)
 
     def draw_many(self, source: Source, draws: int) -> list[list[int]]:
         """Independent sequences."""
-        stream, rung = Stream(source, ahead=1024), cache(self._rung)
+        stream, rung = WordStream(source, ahead=1024), cache(self._rung)
         return [self._sequence(stream, rung) for _ in range(draws)]
 
-    def _sequence(self, stream: Stream, rung: Callable[[int], Rung]) -> list[int]:
+    def _sequence(self, stream: WordStream, rung: Callable[[int], Rung]) -> list[int]:
         while True:
             place = self._shares.propose(stream)
             reach, mass = rung(place)
@@ -70,7 +70,7 @@ class Sequences:
         return reach, mass
 
 
-def _shuffled(reach: list[int], stream: Stream) -> list[int]:
+def _shuffled(reach: list[int], stream: WordStream) -> list[int]:
     """Each place takes a uniform one of its first `reach` ranks that no earlier place took; reach is nondecreasing.
 
     After i places the first i entries of a virtual array are the ranks taken, and the next up to `reach` are left.

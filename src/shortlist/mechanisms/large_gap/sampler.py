@@ -20,7 +20,7 @@ from shortlist.exact.score_intervals import FAR, POSITION_ROUNDING, ranking
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.skipping import CHUNK
 from shortlist.sampling.threshold_runner import best_of
-from shortlist.sampling.uniforms import Stream, many_below
+from shortlist.sampling.uniforms import WordStream, many_below
 
 
 def rational_winners(scores: Sequence[int | Fraction], *, scale: Fraction, source: Source, draws: int) -> Indices:
@@ -36,7 +36,7 @@ def rational_winners(scores: Sequence[int | Fraction], *, scale: Fraction, sourc
         count = min(races, draws - start)
         words = source.words(len(tied) * count).reshape(len(tied), count)
         winners[start : start + count] = groups.winners(words, source)
-    found, stream = np.empty(draws, np.int64), Stream(source)
+    found, stream = np.empty(draws, np.int64), WordStream(source)
     for group in np.unique(winners).tolist():
         won = np.flatnonzero(winners == group)
         found[won] = np.array(members[group])[many_below(len(members[group]), len(won), stream)]

@@ -10,21 +10,21 @@ from shortlist._arrays import Indices, Mask
 from shortlist.exact.partial_reals import Uniform, exactly, formula, is_positive
 from shortlist.exact.stability_test import StabilityTest
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.uniforms import Stream
+from shortlist.sampling.uniforms import WordStream
 
 WORDS = 1 << 64
 
 
 def passes(test: StabilityTest, gap: int, source: Source) -> bool:
     """True with the test's probability at that gap; never at a tie, where there is no set to speak of."""
-    return _is_below(test, gap, Uniform(Stream(source, ahead=1).word)) and gap > 0
+    return _is_below(test, gap, Uniform(WordStream(source, ahead=1).word)) and gap > 0
 
 
 def passes_many(test: StabilityTest, gaps: Indices, source: Source) -> Mask:
     """The same for many gaps at once, each with a coin of its own."""
     distinct, which = np.unique(gaps, return_inverse=True)
     bounds = np.array([_bounds(test, gap) for gap in distinct.tolist()], np.uint64)[which]
-    words, stream = source.words(len(gaps)), Stream(source, ahead=1)
+    words, stream = source.words(len(gaps)), WordStream(source, ahead=1)
     passed: Mask = words < bounds[:, 0]
     for i in np.flatnonzero(~passed & (words <= bounds[:, 1])):
         passed[i] = _is_below(test, int(gaps[i]), Uniform(stream.word, int(words[i])))
