@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 FUZZ ?= 60
 
-.PHONY: demo test tests lint types docs bench audit mutants clean
+.PHONY: demo test tests checks lint types docs bench audit mutants clean
 
 demo: .venv/installed
 	$(BIN)/shortlist demo
@@ -13,9 +13,11 @@ SPARK := $(if $(shell command -v java),.venv/spark)
 
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-# The types are checked while the tests run: either would leave a core idle.
-test: lint $(SPARK)
-	+$(MAKE) --no-print-directory -j2 types tests
+# Style and types are checked while the tests run: either would leave a core idle.
+test: .venv/installed $(SPARK)
+	+$(MAKE) --no-print-directory -j2 checks tests
+
+checks: lint types
 
 tests: .venv/installed
 	$(PYTEST) --cov --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100

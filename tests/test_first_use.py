@@ -47,7 +47,9 @@ CHILDREN = sized(2, full=6)
 
 @full_size
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-@pytest.mark.parametrize("use", ["select", "top_k", "stream", "names"])
+@pytest.mark.parametrize(
+    "use", ["top_k", "names", *(pytest.param(use, marks=pytest.mark.long) for use in ("select", "stream"))]
+)
 def test_forks_and_threads_may_use_it_first_at_the_same_time(use):
     """Children are made while three threads import; the time limit is only there to tell that one hangs."""
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM, use, str(CHILDREN)]

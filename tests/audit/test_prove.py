@@ -155,7 +155,7 @@ FILLED = [
     for k in (1, 2)
     for budget in (APPROX, CONCENTRATED)
     for public in (True, False)
-    for here in [(k, budget, public) in ((1, CONCENTRATED, False), (2, APPROX, False), (2, CONCENTRATED, True))]
+    for here in [(k, budget, public) in ((1, APPROX, True), (1, CONCENTRATED, False), (2, CONCENTRATED, True))]
 ]
 
 

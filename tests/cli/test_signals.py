@@ -18,7 +18,10 @@ LOADING = [moment for moment in MOMENTS if moment.startswith("loading") and mome
 BOOKED = ["after the charge", "counting", "drawing", "in a finalizer", "writing", "written", "reported", "done"]
 KINDS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 LONG = pytest.mark.long
-"""Of signals whose handler is the same: in the suite the others stand for them."""
+"""Of signals whose handler is the same, and of moments between two others: in the suite those stand for them, and
+`test_storm` stops the command at every line."""
+PAID = ["loading DuckDB", "inside DuckDB's import", "before the charge", *BOOKED]
+SOME = ["loading DuckDB", "before the charge", "counting", "writing", "done"]
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +76,7 @@ def test_while_it_is_loaded_nothing_has_happened(folder, tables, moment, kind):
     assert not Ledger(folder / "home" / "budget.db").entries()
 
 
-@pytest.mark.parametrize("moment", ["loading DuckDB", "inside DuckDB's import", "before the charge", *BOOKED])
+@pytest.mark.parametrize("moment", SOME + [pytest.param(one, marks=LONG) for one in PAID if one not in SOME])
 def test_it_says_whether_the_charge_was_booked(folder, tables, moment):
     kind = KINDS[list(MOMENTS).index(moment) % len(KINDS)]
     book = Ledger(folder / "home" / "budget.db")

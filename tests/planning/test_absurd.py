@@ -69,7 +69,7 @@ asked = {
 }
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=6, deadline=None, derandomize=True)
 @given(st.fixed_dictionaries(asked))
 def test_any_plan_on_public_names_answers_or_refuses_in_words(facts):
     check(**facts)

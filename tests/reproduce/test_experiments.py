@@ -10,7 +10,8 @@ from shortlist.reproduce.store import write_parquet, write_svg
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import present
 
-SLOW = ("gumbel-variance", "canonical-zipf", "canonical-netflix", "adaptive-large", "adaptive-fixed")
+SLOW = ("gumbel-variance", "canonical-zipf", "canonical-netflix", "adaptive-large", "adaptive-fixed",
+        "canonical-noise", "canonical-data", "canonical-epsilon", "gumbel-tradeoff")  # fmt: skip
 
 
 @full_size

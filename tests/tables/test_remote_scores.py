@@ -165,7 +165,7 @@ def test_tied_candidates_are_chosen_alike(mechanism):
     _, held = scores_of([(4, 4), (0, 2)])
     found = Counter(
         item
-        for items, n in draws(held, mechanism, sized(1200, full=6000), 3).items()
+        for items, n in draws(held, mechanism, sized(700, full=6000), 3).items()
         for item in items
         for _ in range(n)
     )
