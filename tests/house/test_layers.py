@@ -15,7 +15,7 @@ from shortlist.cli.app import COMMANDS, app
 from tests.helpers.typed import of_kind
 
 HOME = Path(shortlist.__file__).parent
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 EXCEPTIONS = {"_entry.py"}
 """The command takes over signals before anything is loaded that takes time, and says so."""
 

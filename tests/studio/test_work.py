@@ -7,7 +7,7 @@ import pytest
 
 from shortlist.privacy import ApproxDP, PureDP
 from shortlist.studio.folder import Folder
-from shortlist.studio.form import Question
+from shortlist.studio.form import Form
 from shortlist.studio.work import code
 
 
@@ -26,7 +26,7 @@ def written(folder, **change):
         "table": folder / "rentals.csv", "user": "who", "item": "film", "candidates": ("Alien", "Heat"), "k": 1,
         "budget": PureDP(0.5), "ordered": False, "ledger": folder / "year.db", "purpose": "chart", "unit": "user",
     }  # fmt: skip
-    return code(Folder(folder), Question(**{**question, **change}))
+    return code(Folder(folder), Form(**{**question, **change}))
 
 
 @pytest.mark.parametrize("ordered", [False, True])
