@@ -38,7 +38,6 @@ GROUP = 4
 SLOPE_ROUNDING = 2.0**-46
 """Slopes are larger and losses smaller by this share, far more than the floats are off: the bounds hold."""
 
-
 BAR_SLACK = 2.0**-20
 """Far more than the bar may be off."""
 
@@ -49,9 +48,6 @@ class Blocks:
 
     first: Indices
     last: Indices
-
-    def __len__(self) -> int:
-        return len(self.first)
 
 
 def relevant(
@@ -94,7 +90,7 @@ def sifted(
     r, c = _pairs(by_row[:, some_rows], bar[:, None] - by_column[:, some_columns])
     at, which = _members(rows, some_rows[r])
     c = some_columns[c][which]
-    everything = len(r) == len(rows) * len(columns)
+    everything = len(r) == len(rows.first) * len(columns.first)
     return bounded(classes, at, columns.first[c], columns.last[c]), -math.inf if everything else left_out
 
 
