@@ -233,7 +233,7 @@ class Budgeted(Mechanism, Generic[Paid]):
     """A mechanism that is paid with one budget: its guarantee.
 
     `budget` is checked and kept when the mechanism is made, whichever way it was written: `epsilon=` and `delta=` are
-    short forms of the constructor. `dataclasses.replace(mechanism, budget=...)` gives it another one. A dataclass that is
+    short forms of the constructor. `dataclasses.replace(mechanism, budget=...)` gives it another one. A dataclass
     made of a mechanism takes `budget=` and has no short forms.
     """
 
