@@ -82,8 +82,8 @@ def sifted(
     by_row = np.multiply.outer(alpha, classes.i[rows.last]) - classes.rise[rows.first] * (1.0 - SLOPE_ROUNDING)
     by_column = np.multiply.outer(beta, columns.last) - classes.fall[columns.first] * (1.0 - SLOPE_ROUNDING)
     row, column = by_row.max(axis=1), by_column.max(axis=1)
-    found = _largest(classes, rows.last[by_row.argmax(axis=1)], columns.last[by_column.argmax(axis=1)])
-    left_out = max(outside, found) - LEFT_OUT_LOG if at_most is None else at_most
+    largest = _largest(classes, rows.last[by_row.argmax(axis=1)], columns.last[by_column.argmax(axis=1)])
+    left_out = max(outside, largest) - LEFT_OUT_LOG if at_most is None else at_most
     bar = left_out - BAR_SLACK - math.log(len(alpha)) - np.minimum(math.log(size[0]) + alpha, math.log(size[1]) + beta)
     some_rows = np.flatnonzero((by_row >= (bar - column)[:, None]).all(axis=0))
     some_columns = np.flatnonzero((by_column >= (bar - row)[:, None]).all(axis=0))
