@@ -201,7 +201,7 @@ def catalogue() -> Iterator[str]:
         bound = "" if caught.epsilon_lower is None else f"{caught.epsilon_lower:.3f}"
         trials = f"{caught.trials:,}" if caught.trials else "exact"
         told = "; ".join(part for part in (bound, says) if part)
-        cells = (entry.name, entry.what, entry.found, claimed(entry.claim), caught.by or "NOT CAUGHT", trials, told)
+        cells = (entry.name, entry.what, entry.source, claimed(entry.claim), caught.by or "NOT CAUGHT", trials, told)
         yield f"| {' | '.join(cells)} |"
 
 

@@ -44,10 +44,10 @@ def parsed(text: str | bytes) -> Any:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    content = dict(pairs)
+    if len(content) < len(pairs):
         raise Damaged("a key stands there twice")
-    return found
+    return content
 
 
 def _no_constant(_word: str) -> NoReturn:
@@ -93,10 +93,10 @@ def _read_real(value: Any) -> float:
 
 
 def _read_positive(value: Any) -> float:
-    found = _read_real(value)
-    if not 0 < found < math.inf:
+    number = _read_real(value)
+    if not 0 < number < math.inf:
         raise Damaged("a number above 0 is wanted")
-    return found
+    return number
 
 
 def _write_whole(value: int) -> int:
@@ -241,9 +241,9 @@ def record(kind: type, fields: dict[str, Codec], own: dict[str, str] | None = No
     def read(value: Any) -> Any:
         if not isinstance(value, dict) or set(value) != set(fields):
             raise Damaged(f"an object of {', '.join(fields)} is wanted")
-        found = {attribute[name]: field(name, codec, value[name]) for name, codec in fields.items()}
+        arguments = {attribute[name]: field(name, codec, value[name]) for name, codec in fields.items()}
         try:
-            return kind(**found)
+            return kind(**arguments)
         except (ValueError, TypeError, OverflowError):
             raise Damaged(f"this is no {kind.__name__}") from None
 

@@ -48,9 +48,9 @@ class ChainedGaps:
 
     def refine(self, gaps: list[float], measurements: Iterable[float], variance: float) -> list[float]:
         """The best linear unbiased estimates of the k scores."""
-        found = checked_measurements(measurements, len(gaps))
+        readings = checked_measurements(measurements, len(gaps))
         ratio = self.deviation / math.sqrt(number("variance", variance, above=True))
-        return best_linear(found, gaps, ratio * ratio)
+        return best_linear(readings, gaps, ratio * ratio)
 
 
 def best_linear(measurements: list[Real], gaps: list[Real], ratio: float) -> list[Real]:
@@ -145,8 +145,8 @@ class ThresholdGaps:
 
     def refine(self, gaps: list[float], measurements: Iterable[float], variance: float) -> list[float]:
         """Each measurement combined with its own gap, weighted by inverse variances."""
-        found, spread = checked_measurements(measurements, len(gaps)), number("variance", variance, above=True)
-        return [law.combine(gap, one, spread) for law, gap, one in zip(self.laws, gaps, found, strict=True)]
+        readings, spread = checked_measurements(measurements, len(gaps)), number("variance", variance, above=True)
+        return [law.combine(gap, one, spread) for law, gap, one in zip(self.laws, gaps, readings, strict=True)]
 
     def lower_bound(self, gaps: list[float], confidence: float) -> list[LowerBound]:
         """One bound for each gap: each holds with that confidence, all together with less."""
@@ -189,14 +189,14 @@ BELOW = Answer(above=False, gap=None, cost=0.0, branch="below")
 def checked_measurements(measurements: Iterable[float], k: int) -> list[float]:
     """k floats, one for each released item. Errors show no measurement."""
     try:
-        found: list[float] | None = [float(one) for one in measurements]
+        readings: list[float] | None = [float(one) for one in measurements]
     except (TypeError, ValueError):
-        found = None
-    if found is None:  # outside of `except`: the other error may show a measurement
+        readings = None
+    if readings is None:  # outside of `except`: the other error may show a measurement
         raise TypeError("measurements must be numbers, one for each released item")
-    if len(found) != k:
+    if len(readings) != k:
         raise ValueError(f"measurements must be as many as the released items: {k} of them, in the order of items")
-    return found
+    return readings
 
 
 def _rounded_down(exact: Fraction) -> float:

@@ -207,13 +207,13 @@ class Release:
         if not self.item_columns:
             return {**ranks, "item": list(self._named), **values, **gaps}
         parts: Any = self._named
-        found: dict[str, list[Any]] = {}
+        columns: dict[str, list[Any]] = {}
         for n, column in enumerate(self.item_columns):
             name = column
-            while name in ("rank", "value", "gap", *found):
+            while name in ("rank", "value", "gap", *columns):
                 name = f"item {name}"
-            found[name] = [item[n] for item in parts]
-        return {**ranks, **found, **values, **gaps}
+            columns[name] = [item[n] for item in parts]
+        return {**ranks, **columns, **values, **gaps}
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from."""

@@ -46,7 +46,7 @@ def test_the_catalogue_prints_one_row_each_and_fails_if_one_escapes(monkeypatch)
     assert "2 of 2 caught" in result.stdout
     rows = json.loads(runner.invoke(app, ["audit", "--catalogue", "--seed", "1", "--json"]).stdout)
     assert {row["caught by"] for row in rows} == {"auditor", "box"}
-    escaped = Broken(name="a sound one", what=".", found=".", pairs=few[1].pairs, law=lambda x: broken_law())
+    escaped = Broken(name="a sound one", what=".", source=".", pairs=few[1].pairs, law=lambda x: broken_law())
     monkeypatch.setattr(broken, "CATALOGUE", [escaped])
     result = runner.invoke(app, ["audit", "--catalogue"])
     assert result.exit_code == 1

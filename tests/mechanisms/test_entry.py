@@ -61,6 +61,9 @@ class ToyTopK(Mechanism):
 
     def quality(self, scores):
         return self._race.quality(scores)
+
+    def inclusion_probabilities(self, scores):
+        return self._race.inclusion_probabilities(scores)
 ''',
     "certified.py": """
 from shortlist.certified.law import Law
@@ -109,6 +112,7 @@ print(json.dumps({
     "compare": "toy" in [row.mechanism for row in sl.compare(counts, k=2, epsilon=1.0, monotone=True).rows],
     "plan": [(row.mechanism, row.method) for row in plan.rows if row.mechanism == "toy"],
     "named": "toy" in names(),
+    "included": round(sum(toy.inclusion_probabilities(sl.Scores(counts, monotone=True))), 6),
     "violated": found.violated,
     "proved": prove_mechanism(toy, d=3, top=1).holds,
     "refuted": not prove_mechanism(toy, d=3, top=1, claim=sl.PureDP(0.5)).holds,
@@ -142,6 +146,7 @@ def test_a_folder_and_one_line_add_a_mechanism(tmp_path):
         "compare": True,
         "plan": [["toy", "toy"]],
         "named": True,
+        "included": 1.0,
         "violated": False,
         "proved": True,
         "refuted": True,

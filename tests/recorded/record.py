@@ -1,4 +1,4 @@
-"""What is recorded: `python -m tests.recorded.record` writes it, and tests/test_recorded.py compares with it.
+"""What is recorded: `python -m tests.recorded.record` writes it, and tests/recorded/test_recorded.py compares with it.
 
 Only names that users know are used here, so that the record outlives every move inside. A law that changes is either a
 mistake or a correction that the change log tells of; a seeded release changes when a sampler asks for other random

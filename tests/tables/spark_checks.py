@@ -24,7 +24,7 @@ from tests.helpers.releases import PUBLIC, UNKNOWN
 from tests.helpers.support import sized
 from tests.helpers.typed import present
 from tests.tables.tables import counts_of, found
-from tests.tables.test_agree import LABELS, rows_of
+from tests.tables.test_count import LABELS, rows_of
 
 MASTERS = {"local": "local[2]", "cluster": "local-cluster[2,1,1024]"}
 QUICK = {

@@ -170,10 +170,10 @@ class _Search:
                 for n, size in enumerate(batches(draws, self._runner.target.batch)):
                     jobs.append(Job(self._pairs[place][side], size, seed_of(self._seed, phase, place, side, n)))
                     where.append((place, side))
-        found: dict[tuple[int, int], list[tuple[int, Sample]]] = {}
+        samples: dict[tuple[int, int], list[tuple[int, Sample]]] = {}
         for job, sample in self._runner.run(jobs, what):
-            found.setdefault(where[job], []).append((job, sample))
-        return {place: (_joined(found[place, 0]), _joined(found[place, 1])) for place in places}
+            samples.setdefault(where[job], []).append((job, sample))
+        return {place: (_joined(samples[place, 0]), _joined(samples[place, 1])) for place in places}
 
 
 def _rounds(pairs: int) -> int:

@@ -85,11 +85,11 @@ def _mechanism(mechanism: Mechanism, monotone: bool) -> Target:
 
     def draw(x: Any, draws: int, seed: int | None) -> Sample:
         scores = scores_of(mechanism, x, monotone)
-        found = mechanism.release_many(scores, draws=draws, rng=source_of(seed))
-        found = found if isinstance(found, Draws) else Draws(found.reshape(draws, -1))
+        sample = mechanism.release_many(scores, draws=draws, rng=source_of(seed))
+        sample = sample if isinstance(sample, Draws) else Draws(sample.reshape(draws, -1))
         if not scores.public and not (how and how.ranks):
-            found = _labelled(found, scores, mechanism.ordered)
-        return read_many(found, draws)
+            sample = _labelled(sample, scores, mechanism.ordered)
+        return read_many(sample, draws)
 
     batch = 20_000 if how and how.one_by_one else 250_000
     return Target(repr(mechanism), draw, batch, True, True)
@@ -110,14 +110,14 @@ def _where(mechanism: Mechanism, method: str) -> int:
     return next(place for place, kind in enumerate(type(mechanism).__mro__) if method in vars(kind))
 
 
-def _labelled(found: Draws, scores: Scores, ordered: bool) -> Draws:
+def _labelled(sample: Draws, scores: Scores, ordered: bool) -> Draws:
     """The same with a number for each label in place of its position, which is nobody's business and may differ."""
     numbers = np.array([*map(label_number, scores._named(range(scores._size))), -1])
-    named = numbers[found.indices]
+    named = numbers[sample.indices]
     if not ordered:
         named = np.sort(np.where(named < 0, LAST, named), axis=1)
         named[named == LAST] = -1
-    return replace(found, indices=named)
+    return replace(sample, indices=named)
 
 
 def _function(function: Callable[..., Any]) -> Target:

@@ -64,11 +64,11 @@ def read_many(output: Any, draws: int) -> Sample:
     return Sample(columns @ _mixers(columns.shape[1]), reals)
 
 
-def _read_draws(found: Draws) -> Sample:
+def _read_draws(draws: Draws) -> Sample:
     """Many draws of a mechanism. Places that are empty leave no trace, so rows may be of any width."""
-    parts = [found.indices] if found.chosen is None else [found.chosen.reshape(len(found.indices), -1), found.indices]
+    parts = [draws.indices] if draws.chosen is None else [draws.chosen.reshape(len(draws.indices), -1), draws.indices]
     columns = np.concatenate(parts, axis=1) + 1
-    reals = np.empty((len(columns), 0)) if found.reals is None else found.reals
+    reals = np.empty((len(columns), 0)) if draws.reals is None else draws.reals
     return Sample(columns @ _mixers(columns.shape[1]), reals)
 
 
@@ -81,13 +81,13 @@ def read_each(outputs: list[Any]) -> Sample:
     """One output after the other, whatever they are."""
     codes, reals = [], []
     for output in outputs:
-        found: list[float] = []
-        codes.append(_code(_token(output, found)))
-        reals.append(found)
+        numbers: list[float] = []
+        codes.append(_code(_token(output, numbers)))
+        reals.append(numbers)
     width = max(map(len, reals), default=0)
     table = np.full((len(reals), width), np.nan)
-    for row, found in zip(table, reals, strict=True):
-        row[: len(found)] = found
+    for row, numbers in zip(table, reals, strict=True):
+        row[: len(numbers)] = numbers
     return Sample(np.array(codes, np.int64), table)
 
 

@@ -56,9 +56,9 @@ class Event:
         }
 
     @classmethod
-    def from_json(cls, found: dict[str, Any]) -> Event:
-        cells = frozenset((code, leaf) for code, leaf in found["cells"])
-        return cls(dict(found["trees"]), cells, found["likely"], found["width"])
+    def from_json(cls, content: dict[str, Any]) -> Event:
+        cells = frozenset((code, leaf) for code, leaf in content["cells"])
+        return cls(dict(content["trees"]), cells, content["likely"], content["width"])
 
 
 def learn(one: Sample, two: Sample, *, delta: float, trials: int, z: float = 3.3) -> tuple[Event, float]:
@@ -73,12 +73,12 @@ def learn(one: Sample, two: Sample, *, delta: float, trials: int, z: float = 3.3
         trees, samples = _grown(grow, against, width), [one, two]
     counted = [_cells(trees, sample, width) for sample in samples]
     sizes = [len(sample) for sample in samples]
-    best, found = -math.inf, Event(trees, frozenset(), 0, width)
+    best, event = -math.inf, Event(trees, frozenset(), 0, width)
     for likely in (0, 1):
         cells, bound = _cut(counted[likely], counted[1 - likely], sizes[likely], sizes[1 - likely], delta, trials, z)
         if bound > best:
-            best, found = bound, Event(trees, cells, likely, width)
-    return found, best
+            best, event = bound, Event(trees, cells, likely, width)
+    return event, best
 
 
 def _halves(sample: Sample) -> tuple[Sample, Sample]:

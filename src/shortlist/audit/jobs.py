@@ -142,10 +142,10 @@ class Notebook:
         self._path = None if path is None else Path(path)
         self.state: dict[str, Any] = {"signature": signature}
         if self._path is not None and self._path.exists():
-            found = json.loads(self._path.read_text())
-            if not isinstance(found, dict) or found.get("signature") != signature:
+            content = json.loads(self._path.read_text())
+            if not isinstance(content, dict) or content.get("signature") != signature:
                 raise ValueError("resume names the file of another audit: give the same arguments, or another path")
-            self.state = found
+            self.state = content
 
     def keep(self, **facts: Any) -> None:
         """Write at once, so that nothing done is lost."""

@@ -36,8 +36,8 @@ def law_of(mechanism: Mechanism, scores: Scores) -> AnyLaw:
     ValueError
         where none is known.
     """
-    found: AnyLaw = _certified(mechanism, scores)
-    return found
+    law: AnyLaw = _certified(mechanism, scores)
+    return law
 
 
 def _certified(subject: object, question: object) -> Any:
@@ -103,8 +103,8 @@ def prove_pate(
     """Enumerate one query on all counts of so many teachers' votes, one teacher's votes replaced."""
 
     def law(counts: Point) -> Law:
-        found: Law = _certified(crowd, counts)
-        return found
+        certified: Law = _certified(crowd, counts)
+        return certified
 
     same = partial(alike, exchangeable=True, shift_invariant=False)
     return prove(law, ballots(labels, teachers), crowd.query if claim is None else claim, alike=same)
@@ -114,7 +114,7 @@ def _remembered(law: Callable[[Point], AnyLaw], shift: bool, relabel: bool) -> C
     """Each law once per shift, and per order of the scores where outcomes are (sorted set, rest)."""
     known: dict[Point, AnyLaw] = {}
 
-    def found(x: Point) -> AnyLaw:
+    def law_at(x: Point) -> AnyLaw:
         moved = tuple(value - max(x) for value in x) if shift else x
         order = sorted(range(len(x)), key=lambda i: moved[i]) if relabel else list(range(len(x)))
         key = tuple(moved[i] for i in order)
@@ -128,7 +128,7 @@ def _remembered(law: Callable[[Point], AnyLaw], shift: bool, relabel: bool) -> C
         }
         return Law(dict(sorted(renamed.items())))
 
-    return found
+    return law_at
 
 
 def histograms(labels: int, top: int) -> Iterator[tuple[Point, Point]]:

@@ -64,11 +64,11 @@ class Late(MutableMapping[str, Any]):
 def _command(name: str, place: Place) -> Any:
     group = typer.Typer(**PLAIN)
     group.callback()(main_options)
-    found = getattr(import_module(place.module), place.name)
-    if isinstance(found, typer.Typer):
-        group.add_typer(found, name=name)
+    command = getattr(import_module(place.module), place.name)
+    if isinstance(command, typer.Typer):
+        group.add_typer(command, name=name)
     else:
-        group.command(name, no_args_is_help=name == "top")(found)
+        group.command(name, no_args_is_help=name == "top")(command)
     built: Any = typer.main.get_command(group)
     return built.commands[name]
 

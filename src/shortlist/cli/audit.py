@@ -48,17 +48,17 @@ def audit(
     claim = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
     subject = _subject(name, k, claim)
     proof = _proof(subject, monotone)
-    found = attack(
+    verdict = attack(
         subject, claim=claim, trials=trials, confidence=confidence, d=d, monotone=monotone, seed=seed, workers=workers,
         resume=resume,
     )  # fmt: skip
-    refuted = found.violated or (proof is not None and not proof.holds)
+    refuted = verdict.violated or (proof is not None and not proof.holds)
     if as_json:
-        typer.echo(json.dumps(_facts(found, str(proof) if proof is not None else None)))
+        typer.echo(json.dumps(_facts(verdict, str(proof) if proof is not None else None)))
     else:
-        typer.echo(str(found))
-        one, two = found.pair
-        typer.echo(f"{2 * found.tested:,} draws of one event at {found.rate:,.0f} a second, on {one} and {two}")
+        typer.echo(str(verdict))
+        one, two = verdict.pair
+        typer.echo(f"{2 * verdict.tested:,} draws of one event at {verdict.rate:,.0f} a second, on {one} and {two}")
         typer.echo(str(proof) if proof is not None else "no certified law is known for it: nothing proved on a box")
     if refuted:
         raise typer.Exit(1)
@@ -78,14 +78,14 @@ def _proof(mechanism: Any, monotone: bool) -> Any:
     return prove_mechanism(mechanism, d=min(default_size(mechanism), 6), top=1, monotone=monotone)
 
 
-def _facts(found: Found, proof: str | None) -> dict[str, Any]:
+def _facts(verdict: Found, proof: str | None) -> dict[str, Any]:
     return {
-        "subject": found.name,
-        "epsilon_lower": found.epsilon_lower,
-        "confidence": found.confidence,
-        "violated": found.violated,
-        "claim": str(found.claim),
-        "trials": found.trials,
+        "subject": verdict.name,
+        "epsilon_lower": verdict.epsilon_lower,
+        "confidence": verdict.confidence,
+        "violated": verdict.violated,
+        "claim": str(verdict.claim),
+        "trials": verdict.trials,
         "box": proof,
     }
 

@@ -39,17 +39,17 @@ def plan(
     question: dict[str, Any] = {}
     if scores is not None:
         question = {"scores": _public_counts(scores), "monotone": True}
-    found = planned(
+    answer = planned(
         k=k, target=target, goal=goal, epsilon=epsilon, items=items, users=users, shape=shape, delta=delta,
         budget=budget or ("pure", "zcdp", "approx"), domain=domain or ("known", "unknown"), ordered=ordered,
         **question,
     )  # fmt: skip
     if picture is not None:
-        _draw(found, picture)
+        _draw(answer, picture)
     if as_json:
-        typer.echo(json.dumps(found.to_json()))
+        typer.echo(json.dumps(answer.to_json()))
     else:
-        _show(found)
+        _show(answer)
 
 
 def _public_counts(path: Path) -> Any:
@@ -64,33 +64,33 @@ def _public_counts(path: Path) -> Any:
     return values.astype(np.int64) if whole else values
 
 
-def _draw(found: Plan, picture: Path) -> None:
+def _draw(answer: Plan, picture: Path) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ValueError("--plot needs matplotlib; install it with: pip install 'shortlist[plot]'") from None
-    figure = Figure(figsize=(8, 1.6 + 0.3 * max(len(found.rows), 3)), layout="constrained")
-    found.plot(figure.subplots())
+    figure = Figure(figsize=(8, 1.6 + 0.3 * max(len(answer.rows), 3)), layout="constrained")
+    answer.plot(figure.subplots())
     write_picture(str(picture), figure, dpi=150, private=False)
 
 
-def _show(found: Plan) -> None:
+def _show(answer: Plan) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console()
     if not console.is_terminal:
-        typer.echo(str(found))
+        typer.echo(str(answer))
         return
-    console.print(Text(found.described, style="bold"))
+    console.print(Text(answer.described, style="bold"))
     table = Table(show_edge=False, pad_edge=False)
-    columns = found.texts()
+    columns = answer.texts()
     numbers = ("epsilon", "rho", "delta", "top", "great", "good", "recall")
     for name in columns:
         table.add_column(name, justify="right" if name in numbers else "left")
     for place, cells in enumerate(zip(*columns.values(), strict=True)):
         table.add_row(*map(Text, cells), style="bold green" if place == 0 else None)
     console.print(table)
-    for line in found.beside():
+    for line in answer.beside():
         console.print(Text(line))

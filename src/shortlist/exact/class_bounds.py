@@ -38,7 +38,6 @@ GROUP = 4
 SLOPE_ROUNDING = 2.0**-46
 """Slopes are larger and losses smaller by this share, far more than the floats are off: the bounds hold."""
 
-
 BAR_SLACK = 2.0**-20
 """Far more than the bar may be off."""
 
@@ -49,9 +48,6 @@ class Blocks:
 
     first: Indices
     last: Indices
-
-    def __len__(self) -> int:
-        return len(self.first)
 
 
 def relevant(
@@ -86,15 +82,15 @@ def sifted(
     by_row = np.multiply.outer(alpha, classes.i[rows.last]) - classes.rise[rows.first] * (1.0 - SLOPE_ROUNDING)
     by_column = np.multiply.outer(beta, columns.last) - classes.fall[columns.first] * (1.0 - SLOPE_ROUNDING)
     row, column = by_row.max(axis=1), by_column.max(axis=1)
-    found = _largest(classes, rows.last[by_row.argmax(axis=1)], columns.last[by_column.argmax(axis=1)])
-    left_out = max(outside, found) - LEFT_OUT_LOG if at_most is None else at_most
+    largest = _largest(classes, rows.last[by_row.argmax(axis=1)], columns.last[by_column.argmax(axis=1)])
+    left_out = max(outside, largest) - LEFT_OUT_LOG if at_most is None else at_most
     bar = left_out - BAR_SLACK - math.log(len(alpha)) - np.minimum(math.log(size[0]) + alpha, math.log(size[1]) + beta)
     some_rows = np.flatnonzero((by_row >= (bar - column)[:, None]).all(axis=0))
     some_columns = np.flatnonzero((by_column >= (bar - row)[:, None]).all(axis=0))
     r, c = _pairs(by_row[:, some_rows], bar[:, None] - by_column[:, some_columns])
     at, which = _members(rows, some_rows[r])
     c = some_columns[c][which]
-    everything = len(r) == len(rows) * len(columns)
+    everything = len(r) == len(rows.first) * len(columns.first)
     return bounded(classes, at, columns.first[c], columns.last[c]), -math.inf if everything else left_out
 
 

@@ -260,13 +260,13 @@ class Ledger:
         if self._read(lambda db: db.execute("PRAGMA integrity_check(1)").fetchall()) != [("ok",)]:
             raise damaged(self._path, "its pages are not in order")
         walk = Replay(self._origin, self._path)
-        found = head in (None, walk.here.head)
+        present = head in (None, walk.here.head)
         while batch := self._read(lambda db: file.read(db, self._path, _NEXT, walk.here.number, BATCH)):
             walk.take(batch)
-            found = found or any(entry.hash == head for entry in batch)
+            present = present or any(entry.hash == head for entry in batch)
         if walk.here.number < before.number:
             raise damaged(self._path, "entries vanished while it was read")
-        if not found:
+        if not present:
             raise damaged(self._path, "entries after the head you kept have vanished")
         return walk.here.number
 
@@ -334,8 +334,8 @@ class Ledger:
             raise LedgerError(f"{self._path} is another ledger than the one that was opened; open it anew")
         if seen.number and not file.holds(db, seen):
             raise damaged(self._path, "entries have vanished since it was opened")
-        self._seen = found = file.state(db, self._origin, self._path)
-        return found
+        self._seen = state = file.state(db, self._origin, self._path)
+        return state
 
     def _receipt(self, reservation: Reservation) -> Receipt:
         """From memory: the release stands, and must not fail if the file is gone by now."""

@@ -53,13 +53,13 @@ def check_schema(db: sqlite3.Connection, path: str) -> None:
     """
     if _setting(db, "application_id") != APPLICATION:
         raise LedgerError(f"{path} is not a ledger; give the path of one, or of a new file")
-    if (found := _setting(db, "user_version")) != SCHEMA:
-        if found > SCHEMA:
+    if (setting := _setting(db, "user_version")) != SCHEMA:
+        if setting > SCHEMA:
             raise LedgerError(f"{path} was written by a newer version of shortlist; upgrade to use it")
         raise damaged(path, "no version of shortlist wrote its version number")
     for name, expected in _SETTINGS.items():
-        if (found := _setting(db, name)) != expected:
-            raise damaged(path, f"its {name} is {found}, not {expected} as it was made")
+        if (setting := _setting(db, name)) != expected:
+            raise damaged(path, f"its {name} is {setting}, not {expected} as it was made")
     rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
     if len(rows) != len(_SCHEMA_ROWS) or set(rows) != _SCHEMA_ROWS:
         raise damaged(path, "its tables are not as they were made")

@@ -126,10 +126,10 @@ def _at_least(values: Values, k: int) -> bool:
     """Whether at least k values are above -inf, looking no further than needed."""
     if values.dtype.kind != "f":
         return True
-    found = 0
+    count = 0
     for start in range(0, len(values), 1 << 16):
-        found += int(np.count_nonzero(values[start : start + (1 << 16)] > -np.inf))
-        if found >= k:
+        count += int(np.count_nonzero(values[start : start + (1 << 16)] > -np.inf))
+        if count >= k:
             return True
     return False
 

@@ -197,6 +197,8 @@ class Mechanism(ABC):
                 "counted from a table have none. Choose a mechanism that treats them alike, as top_k does"
             )
         self._check(asked)
+        if ledger is None:
+            return None
         return self._reserve(ledger, self._terms(asked)[1], purpose, f"{asked.unit} ({asked.neighbours})")
 
     @final
@@ -231,7 +233,8 @@ class Budgeted(Mechanism, Generic[Paid]):
     """A mechanism that is paid with one budget: its guarantee.
 
     `budget` is checked and kept when the mechanism is made, whichever way it was written: `epsilon=` and `delta=` are
-    short forms of the constructor. `dataclasses.replace(mechanism, budget=...)` gives it another one.
+    short forms of the constructor. `dataclasses.replace(mechanism, budget=...)` gives it another one. A dataclass
+    made of a mechanism takes `budget=` and has no short forms.
     """
 
     __slots__ = ()
@@ -256,8 +259,8 @@ class Budgeted(Mechanism, Generic[Paid]):
     def _of_budget(self, name: str) -> float:
         if not hasattr(self.budget, name):
             raise AttributeError(f"this mechanism is paid with {self.budget}, which has no {name}; read .budget")
-        found: float = getattr(self.budget, name)
-        return found
+        number: float = getattr(self.budget, name)
+        return number
 
     def _pay(self, budget: Paid) -> None:
         """Keep a budget that was checked, in a mechanism that is being made."""
@@ -272,10 +275,11 @@ def described(cls: Described) -> Described:
     `epsilon` is that of the budget.
     """
     made: Any = dataclass(frozen=True, slots=True, kw_only=True)(cls)
-    short = made.__dataclass_fields__.keys() & {"epsilon", "delta"}
-    for name in short - {one.name for one in fields(made)}:
+    short = {"epsilon", "delta"} & made.__dataclass_fields__.keys() - {one.name for one in fields(made)}
+    for name in short:
         del made.__dataclass_fields__[name]  # or replace() would read it and write it beside the budget
         delattr(made, name)  # its default None, or it would hide that of the budget
+    made.__post_init__.__defaults__ = (None,) * len(short)  # a dataclass made of this one has no short forms to pass on
     made.__setattr__ = made.__delattr__ = _refuse_change  # those with slots have words for their own fields alone
     return cast(Described, made)
 

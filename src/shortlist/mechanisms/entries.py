@@ -28,8 +28,8 @@ FOLDERS = (
 
 def _entries_of(folder: str) -> tuple[Entry, ...]:
     """What stands in a folder: one entry, or a tuple of a few that share their page."""
-    found: Entry | tuple[Entry, ...] = import_module(f"{__package__}.{folder}.entry").ENTRY
-    return found if isinstance(found, tuple) else (found,)
+    entry: Entry | tuple[Entry, ...] = import_module(f"{__package__}.{folder}.entry").ENTRY
+    return entry if isinstance(entry, tuple) else (entry,)
 
 
 ENTRIES: tuple[Entry, ...] = tuple(entry for folder in FOLDERS for entry in _entries_of(folder))

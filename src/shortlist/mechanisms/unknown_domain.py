@@ -56,12 +56,12 @@ def checked_delta_budget(epsilon: float | None, delta: float | None, budget: Gua
 def checked_limit(limit: object, least: int) -> int:
     """A public number of rows to look at, at least as many as are wanted."""
     try:
-        found = checked_k(limit)
+        number = checked_k(limit)
     except (TypeError, ValueError):
         raise _limit_error(least) from None
-    if not least <= found <= LARGEST_LIMIT:
+    if not least <= number <= LARGEST_LIMIT:
         raise _limit_error(least)
-    return found
+    return number
 
 
 def _limit_error(least: int) -> ValueError:
@@ -110,8 +110,8 @@ def largest_counts(counts: Values | Runs, size: int) -> tuple[Indices, Indices]:
 
 def sorted_counts(counts: Values | Runs, size: int) -> list[int]:
     """The `size` largest counts in decreasing order, followed by zeros: an absent label counts 0."""
-    found: list[int] = largest_counts(counts, size)[1].tolist()
-    return found + [0] * (size - len(found))
+    largest: list[int] = largest_counts(counts, size)[1].tolist()
+    return largest + [0] * (size - len(largest))
 
 
 @dataclass(frozen=True, slots=True)

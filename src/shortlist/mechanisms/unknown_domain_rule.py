@@ -52,9 +52,9 @@ def set_wanted(request: Request) -> bool:
 
     Twice, because the list starts from a lower count.
     """
-    if request.listed or request.k is None or request.ordered or (found := bars(request)) is None:
+    if request.listed or request.k is None or request.ordered or (heights := bars(request)) is None:
         return False
-    mine, other = found
+    mine, other = heights
     return 2 * mine <= other
 
 
@@ -76,9 +76,9 @@ def why_a_list(request: Request) -> str:
     """The reason that a release of a list gives: the order, too many sets, or both bars."""
     if request.ordered:
         return "an order without a public list: limited-domain top-k, which stops at its bar"
-    if (found := bars(request)) is None:
+    if (heights := bars(request)) is None:
         return "a list, because so many sets cannot be weighed"
     return (
-        f"without a public list, a list: a canonical set's bar would stand {found[0]:.3g} users above its last row, "
-        f"that of the list {found[1]:.3g} above a lower one"
+        f"without a public list, a list: a canonical set's bar would stand {heights[0]:.3g} users above its last row, "
+        f"that of the list {heights[1]:.3g} above a lower one"
     )

@@ -100,7 +100,7 @@ def _name(item: object) -> str:
 
 
 def _promise(release: Release) -> str:
-    unit, found = page_safe(release.unit), odds(release.guarantee)
+    unit, chances = page_safe(release.unit), odds(release.guarantee)
     if release.neighbours == "replace":
         doubt = f"which of two versions of one {unit}’s data was used"
     else:
@@ -109,8 +109,8 @@ def _promise(release: Release) -> str:
         f"<h2>What it can give away</h2><p>Think of somebody who knows everything else: all the other people in the "
         f"data, the method, and this list. They want to know {doubt}, and have no idea: fifty-fifty.</p>"
         f'<div class="odds keep">{_bar("Before they read the list, they guess right", 0.5, "")}'
-        f"{_bar('After, with the best possible attack, at most', found.right, 'after')}"
-        f"{_suspicions(found)}{_alarms(found)}</div>"
+        f"{_bar('After, with the best possible attack, at most', chances.right, 'after')}"
+        f"{_suspicions(chances)}{_alarms(chances)}</div>"
         f"{_limits(release)}"
     )
 
@@ -123,15 +123,15 @@ def _bar(words: str, chance: float, kind: str) -> str:
     )
 
 
-def _suspicions(found: Odds) -> str:
-    if not found.after:
+def _suspicions(chances: Odds) -> str:
+    if not chances.after:
         return ""
-    rows = [(percent(before), percent(after)) for before, after in found.after]
+    rows = [(percent(before), percent(after)) for before, after in chances.after]
     return table(("if they suspected it before", "they may now suspect it at most"), rows)
 
 
-def _alarms(found: Odds) -> str:
-    rows = [(f"{alarm:.0%} of the innocent", f"{percent(caught)} of the others") for alarm, caught in found.caught]
+def _alarms(chances: Odds) -> str:
+    rows = [(f"{alarm:.0%} of the innocent", f"{percent(caught)} of the others") for alarm, caught in chances.caught]
     return table(("an attack that wrongly accuses", "catches at most"), rows)
 
 

@@ -158,22 +158,22 @@ def _times(ratio: float) -> str:
     return bound_text(ratio, 2) if ratio < 100 else f"{math.floor(ratio):,}"
 
 
-def _sentence(found: Plan) -> str:
-    best = found.best
+def _sentence(plan: Plan) -> str:
+    best = plan.best
     fact = METHODS[best.method].fact
     known = "" if fact is None else f" ({fact.sentence})"
     unit = f"{best.budget}, {best.domain} domain"
-    if found.target is None:
+    if plan.target is None:
         text = f"{best.mechanism} gets furthest: {chance_text(best.reached)} ({unit}){known}"
     elif math.isinf(best.epsilon):
         return f"no mechanism reaches this target at any epsilon below {MOST:,.0f}: ask for recall instead"
     elif best.epsilon == 0:
-        return f"chance or delta alone reaches this target, so any epsilon is enough. The aim: {GOALS[found.goal]}"
+        return f"chance or delta alone reaches this target, so any epsilon is enough. The aim: {GOALS[plan.goal]}"
     else:
         text = f"{best.mechanism} needs the least, epsilon {cost_text(best.epsilon)} ({unit}){known}"
-        peeling = [row.epsilon for row in found.rows if row.method == "oneshot-gumbel" and row.budget == "pure"]
+        peeling = [row.epsilon for row in plan.rows if row.method == "oneshot-gumbel" and row.budget == "pure"]
         if peeling and 0 < 1.05 * best.epsilon < peeling[0] < math.inf:
             text += f", {_times(peeling[0] / best.epsilon)} times less than peeling under a pure budget"
-    if best.method == "canonical" and found.collapse and best.epsilon < 1.5 * found.collapse < math.inf:
+    if best.method == "canonical" and plan.collapse and best.epsilon < 1.5 * plan.collapse < math.inf:
         text += "; that is near its collapse point: if the description may be off, take the guarded default"
-    return f"{text}. The aim: {GOALS[found.goal]}"
+    return f"{text}. The aim: {GOALS[plan.goal]}"

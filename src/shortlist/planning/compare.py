@@ -135,8 +135,8 @@ def _limit(scores: Scores, k: int, grid: list[float]) -> tuple[tuple[float, floa
 
 
 def _row(name: str, mechanism: Studied, epsilon: float, scores: Scores) -> Row:
-    found = mechanism.quality(scores)
-    return Row(name, epsilon, found.top, found.great, found.good, found.recall)
+    quality = mechanism.quality(scores)
+    return Row(name, epsilon, quality.top, quality.great, quality.good, quality.recall)
 
 
 def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Unpack[ScoreWords]) -> float:
@@ -189,7 +189,7 @@ def _budgets_like(mechanism: Any) -> Callable[[float], Guarantee]:
     """Budgets of the same currency with the same delta, by their epsilon or rho."""
     match getattr(mechanism, "budget", None):
         case _ if not hasattr(mechanism, "success_probability"):
-            found = "one without a known success probability"
+            lack = "one without a known success probability"
         case PureDP():
             return PureDP
         case ApproxDP(delta=delta):
@@ -197,9 +197,9 @@ def _budgets_like(mechanism: Any) -> Callable[[float], Guarantee]:
         case ZCDP(delta=delta):
             return lambda rho: ZCDP(rho, delta)
         case _:
-            found = "one without a budget whose epsilon or rho could be sought"
+            lack = "one without a budget whose epsilon or rho could be sought"
     raise TypeError(
-        f"mechanism must be one like CanonicalTopK(k=10, epsilon=1.0), not {type(mechanism).__name__}: that is {found}"
+        f"mechanism must be one like CanonicalTopK(k=10, epsilon=1.0), not {type(mechanism).__name__}: that is {lack}"
     )
 
 

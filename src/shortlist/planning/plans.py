@@ -162,14 +162,14 @@ def _rows(
         return math.inf if p > MOST else p
 
     rows: list[PlanRow] = []
-    found: dict[float, float] = {}
+    solutions: dict[float, float] = {}
     every: dict[Goal, float] = {}
     for currency in usable:
         own = one.own_delta(currency, delta) if one.domain == "unknown" else 0.0
         if target is not None:
-            if own not in found:
-                found[own] = needed(currency, target)
-            (paid, rho), got = cost(one, currency, found[own], delta), target
+            if own not in solutions:
+                solutions[own] = needed(currency, target)
+            (paid, rho), got = cost(one, currency, solutions[own], delta), target
         else:
             p, rho = affordable(one, currency, epsilon or 0.0, delta)
             every = one.qualities(scores, p, one.own_delta(currency, delta))

@@ -54,13 +54,13 @@ def study(data: Counts, k: int, points: int, entrants: tuple[str, ...]) -> list[
 def _chances(label: str, scores: Scores, k: int, epsilon: float) -> tuple[float, float, float, float]:
     if label == BOUND:
         return most_success(scores.values, k, epsilon), 1.0, 1.0, 1.0
-    found = ENTRANTS[label](k, epsilon).quality(scores)
-    return found.top, found.great, found.good, found.recall
+    quality = ENTRANTS[label](k, epsilon).quality(scores)
+    return quality.top, quality.great, quality.good, quality.recall
 
 
 def _small(setting: Setting, name: str) -> Counts:
-    found = counts(name, setting)
-    return Counts(name, found.values[:300], found.real) if setting.effort == "small" else found
+    data = counts(name, setting)
+    return Counts(name, data.values[:300], data.real) if setting.effort == "small" else data
 
 
 def run_netflix(setting: Setting) -> Result:
@@ -122,13 +122,13 @@ SHOWN = (PEELING, PAPER, OURS, GUARDED)
 def run_others(setting: Setting) -> Result:
     names = setting.pick(("patent",), OTHERS, OTHERS)
     sizes = setting.pick((10,), (10, 100, 1000), (10, 100, 1000))
-    found = [_small(setting, one) for one in names]
-    rows = [row for one in found for k in sizes for row in study(one, k, setting.pick(3, 7, 25), SHOWN)]
-    cases = [(one.name, k) for one in found for k in sizes]
+    data = [_small(setting, one) for one in names]
+    rows = [row for one in data for k in sizes for row in study(one, k, setting.pick(3, 7, 25), SHOWN)]
+    cases = [(one.name, k) for one in data for k in sizes]
     lost = [f"{name.title()}, k = {k}" for name, k in cases if not _wins(rows, name, k)]
     lines = (
         Line(
-            f"{', '.join(one.source for one in found)}: who first reaches a 90% recall",
+            f"{', '.join(one.source for one in data)}: who first reaches a 90% recall",
             "canonical",
             f"canonical (ours or the guarded default) in {len(cases) - len(lost)} of {len(cases)} cases",
             verdict(
@@ -136,8 +136,8 @@ def run_others(setting: Setting) -> Result:
             ),
         ),
     )
-    generated = not all(one.real for one in found)
-    return Result(columns_of(rows), lines, f"Exact laws, no simulation. {origin(found)}", generated=generated)
+    generated = not all(one.real for one in data)
+    return Result(columns_of(rows), lines, f"Exact laws, no simulation. {origin(data)}", generated=generated)
 
 
 def _wins(rows: list[Row], data: str, k: int) -> bool:

@@ -28,12 +28,12 @@ JOINT_CELLS = 2_000_000
 def run(setting: Setting) -> Result:
     names = setting.pick(("netflix", "patent"), tuple(SHAPES), tuple(SHAPES))
     sizes = setting.pick((10,), (10, 100, 1000), (10, 100, 1000))
-    found = [counts(name, setting) for name in names]
-    rows = [row for one in found for k in sizes for row in _needs(_cut(one, setting), k, setting)]
-    lines = [_ratio_line(rows, k, found[0].real) for k in sizes]
+    data = [counts(name, setting) for name in names]
+    rows = [row for one in data for k in sizes for row in _needs(_cut(one, setting), k, setting)]
+    lines = [_ratio_line(rows, k, data[0].real) for k in sizes]
     lines.append(_distance_line(rows))
-    caption = f"Pure epsilon, counts, add or remove one user; exact, no simulation. {origin(found)}"
-    return Result(columns_of(rows), tuple(lines), caption, generated=not all(one.real for one in found))
+    caption = f"Pure epsilon, counts, add or remove one user; exact, no simulation. {origin(data)}"
+    return Result(columns_of(rows), tuple(lines), caption, generated=not all(one.real for one in data))
 
 
 def _cut(one: Counts, setting: Setting) -> Counts:
@@ -56,13 +56,13 @@ def _needs(data: Counts, k: int, setting: Setting) -> list[Row]:
             continue
         factor = {PEELING: 10.0, JOINT: 10.0}.get(label, 1.5)
         width = setting.pick(1e-2, 2e-3, 1e-4)
-        found = least_epsilon_reaching(
+        least = least_epsilon_reaching(
             lambda epsilon, build=build: build(k, epsilon).success_probability(scores),  # type: ignore[misc]
             TARGET,
             start=factor * start,
             width=width,
         )
-        add(label, found if found < MOST else math.inf)
+        add(label, least if least < MOST else math.inf)
     add(BOUND, bound)
     return rows
 
@@ -95,9 +95,9 @@ def _distance_line(rows: list[Row]) -> Line:
         if at[BOUND] > 0 and at[OURS] < math.inf:
             ratios[tied].append(at[OURS] / at[BOUND])
     said = [
-        f"{min(found):.2f} to {max(found):.2f} times the lower bound in {len(found)} cases {where} tie across rank k"
-        for where, found in (("without a", ratios[False]), ("with a", ratios[True]))
-        if found
+        f"{min(some):.2f} to {max(some):.2f} times the lower bound in {len(some)} cases {where} tie across rank k"
+        for where, some in (("without a", ratios[False]), ("with a", ratios[True]))
+        if some
     ]
     dropped = len(cases) - sum(map(len, ratios.values()))
     names = ", ".join(dict.fromkeys(data.title() for data, _ in cases))

@@ -62,8 +62,8 @@ RIVALS: dict[str, Callable[[int, float], Studied]] = {
 
 def tables() -> dict[str, Any]:
     """The tables as the package has them."""
-    found: dict[str, Any] = json.loads(asset(TABLES))
-    return found
+    content: dict[str, Any] = json.loads(asset(TABLES))
+    return content
 
 
 def canonical_cell(shape: int, k: int, gamma: float, epsilon: float) -> tuple[float, float]:
@@ -92,8 +92,8 @@ def _scores(shape: int) -> Scores:
 
 
 def _chances(mechanism: Studied, shape: int) -> tuple[float, float]:
-    found = mechanism.quality(_scores(shape))
-    return _short(found.top), _short(found.recall)
+    quality = mechanism.quality(_scores(shape))
+    return _short(quality.top), _short(quality.recall)
 
 
 def _short(chance: float) -> float:

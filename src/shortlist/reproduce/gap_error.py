@@ -70,9 +70,9 @@ def _study(setting: Setting, cases: list[tuple[str, str, int, float]], by: str) 
     rows: list[Row] = []
     for selection, noise, k, epsilon in cases:
         source = setting.source(f"gap-error {by} {selection} {noise} {k} {epsilon}")
-        found = saved(selection, noise, k, epsilon, max(3, budget // (k + 4)), source)
+        share = saved(selection, noise, k, epsilon, max(3, budget // (k + 4)), source)
         rows.append(
-            {"selection": selection, "noise": noise, "k": k, "epsilon": epsilon, "saved": found}
+            {"selection": selection, "noise": noise, "k": k, "epsilon": epsilon, "saved": share}
             | {"theory": theory(selection, noise, k)}
         )
     return rows
@@ -117,15 +117,15 @@ def run_by_epsilon(setting: Setting) -> Result:
         (0.3, 1.5), (0.1, 0.3, 0.5, 0.7, 1.0, 1.5), tuple(np.arange(0.1, 1.55, 0.1).round(2).tolist())
     )
     rows = _study(setting, [(*pair, 10, epsilon) for pair in PAIRS for epsilon in epsilons], "epsilon")
-    found = [row["saved"] for row in rows if row["selection"] == TOP and row["noise"] == "exponential"]
+    shares = [row["saved"] for row in rows if row["selection"] == TOP and row["noise"] == "exponential"]
     lines = (
         Line(
             f"less squared error with gaps over epsilon, k = 10, {DATA}-like counts",
             "flat in epsilon",
-            f"between {min(found):.0%} and {max(found):.0%} (top k, exponential noise), "
+            f"between {min(shares):.0%} and {max(shares):.0%} (top k, exponential noise), "
             f"theory {theory(TOP, 'exponential', 10):.0%}",
             verdict(
-                max(found) - min(found) <= 0.1,
+                max(shares) - min(shares) <= 0.1,
                 "both noises scale alike, so epsilon cancels, unless it is so small that the order is lost",
             ),
         ),

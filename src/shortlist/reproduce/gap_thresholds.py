@@ -21,10 +21,10 @@ EPSILON = 0.7
 PLAIN, ADAPTIVE = "plain", "adaptive"
 
 
-def f_measure(found: list[int], above: set[int]) -> tuple[float, float]:
+def f_measure(answers: list[int], above: set[int]) -> tuple[float, float]:
     """(precision, F-measure) of the reported positions against those truly above."""
-    right = len(set(found) & above)
-    precision, recall = right / max(len(found), 1), right / max(len(above), 1)
+    right = len(set(answers) & above)
+    precision, recall = right / max(len(answers), 1), right / max(len(above), 1)
     return precision, 2 * precision * recall / max(precision + recall, 1e-300)
 
 
@@ -56,16 +56,16 @@ def _study(data: str, k: int, setting: Setting) -> list[Row]:
     for _ in range(trials):
         values, threshold = shuffled(counts, source), int(counts[2 * k + stream.below(6 * k + 1)])
         above = set(np.flatnonzero(values > threshold).tolist())
-        for label, found in seen.items():
+        for label, runs in seen.items():
             m = SparseVector(threshold=threshold, k=k, epsilon=EPSILON, adaptive=label == ADAPTIVE, monotone=True)
             release = m.release(values, rng=source)
             answers = release.answers or []
             cheap = sum(answer.cost < float(m.rules.each) for answer in answers)
             left = left_after(m, [answer.cost for answer in answers], k)
-            found.append((len(answers), cheap, *f_measure(release.indices or [], above), left))
+            runs.append((len(answers), cheap, *f_measure(release.indices or [], above), left))
     return [
-        {"data": data, "k": k, "mechanism": label, "trials": trials} | _means(np.array(found))
-        for label, found in seen.items()
+        {"data": data, "k": k, "mechanism": label, "trials": trials} | _means(np.array(runs))
+        for label, runs in seen.items()
     ]
 
 

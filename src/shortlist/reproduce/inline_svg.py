@@ -24,7 +24,7 @@ def inline_svg(text: str, prefix: str, label: str) -> str:
     body = text[text.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", body, flags=re.DOTALL)
     body = _own_names(body, prefix)
-    body = re.sub(r"<[^>]*>", lambda found: _restyled(found[0]), body)
+    body = re.sub(r"<[^>]*>", lambda match: _restyled(match[0]), body)
     body = re.sub(r"<defs>\s*</defs>", "", re.sub(r"\s*\n\s*", " ", body))
     width, height = _size(body)
     shape = f'viewBox="0 0 {width:g} {height:g}" style="--width:{width:.0f}"'
@@ -36,16 +36,16 @@ def inline_svg(text: str, prefix: str, label: str) -> str:
 def _restyled(tag: str) -> str:
     """One tag with the page's type and colours and shorter numbers. What stands between the tags stays as it is."""
     tag = re.sub(r"\s*font-family: [^;\"]*;?| ?-inkscape-[^;\"]*;?", "", tag)
-    tag = re.sub(r"font-size: ([\d.]+)px", lambda found: f"font-size: {float(found[1]) * LARGER:.1f}px", tag)
-    tag = re.sub(r"font: ([\d.]+)px [^;\"]*", lambda found: f"font-size: {float(found[1]) * LARGER:.1f}px", tag)
-    tag = re.sub(r"-?\d+\.\d{2,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), tag)
-    return re.sub(r"#[0-9a-f]{6}\b", lambda found: _coloured(found[0]), tag)
+    tag = re.sub(r"font-size: ([\d.]+)px", lambda match: f"font-size: {float(match[1]) * LARGER:.1f}px", tag)
+    tag = re.sub(r"font: ([\d.]+)px [^;\"]*", lambda match: f"font-size: {float(match[1]) * LARGER:.1f}px", tag)
+    tag = re.sub(r"-?\d+\.\d{2,}", lambda match: f"{float(match[0]):.2f}".rstrip("0").rstrip("."), tag)
+    return re.sub(r"#[0-9a-f]{6}\b", lambda match: _coloured(match[0]), tag)
 
 
 def _own_names(body: str, prefix: str) -> str:
     """Names that something points to get a prefix; the others go."""
     used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', body))
-    body = re.sub(r' id="([^"]*)"', lambda found: f' id="{prefix}-{found[1]}"' if found[1] in used else "", body)
+    body = re.sub(r' id="([^"]*)"', lambda match: f' id="{prefix}-{match[1]}"' if match[1] in used else "", body)
     body = re.sub(r'(?:xlink:)?href="#', f'href="#{prefix}-', body)
     return body.replace("url(#", f"url(#{prefix}-")
 
@@ -56,7 +56,7 @@ def _coloured(colour: str) -> str:
 
 
 def _size(body: str) -> tuple[float, float]:
-    found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', body)
-    if found is None:
+    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', body)
+    if size is None:
         raise ValueError("a figure must have a view box from 0 0, as matplotlib writes it")
-    return float(found[1]), float(found[2])
+    return float(size[1]), float(size[2])

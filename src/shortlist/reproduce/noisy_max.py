@@ -91,12 +91,12 @@ def _law(setting: Setting) -> tuple[list[Row], float]:
     draws = setting.pick(20_000, 1_000_000, 10_000_000)
     m = NoisyMax(epsilon=1.0, noise="gumbel")
     exact = m.probabilities(list(SCORES), monotone=True)
-    found = np.bincount(
+    frequencies = np.bincount(
         m.release_many(list(SCORES), draws=draws, rng=setting.source("noisy-max"), monotone=True), minlength=len(SCORES)
     )
-    statistic = float(((found - draws * exact) ** 2 / (draws * exact)).sum())
+    statistic = float(((frequencies - draws * exact) ** 2 / (draws * exact)).sum())
     rows = [_row("law", "exact", i, p, draws) for i, p in enumerate(exact)]
-    rows += [_row("law", "frequency", i, n / draws, draws) for i, n in enumerate(found)]
+    rows += [_row("law", "frequency", i, n / draws, draws) for i, n in enumerate(frequencies)]
     return rows, float(chdtrc(len(SCORES) - 1, statistic))
 
 
@@ -146,12 +146,12 @@ def _opendp(values: Any) -> dict[str, Callable[[], Any]]:
 def _best(call: Callable[[], Any], runs: int = 5) -> float:
     """The least seconds of several runs, after one to warm up."""
     call()
-    found = []
+    seconds = []
     for _ in range(runs):
         start = perf_counter()
         call()
-        found.append(perf_counter() - start)
-    return min(found)
+        seconds.append(perf_counter() - start)
+    return min(seconds)
 
 
 def draw(columns: Columns) -> Figure:

@@ -67,10 +67,10 @@ def fingerprint(experiment: Experiment, setting: Setting) -> str:
 @lru_cache
 def package_hash(package: Path) -> str:
     """Of every Python file of the package: an experiment may use any of them."""
-    found = sha256()
+    digest = sha256()
     for path in sorted(package.rglob("*.py")):
-        found.update(f"{path.relative_to(package).as_posix()} {sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return found.hexdigest()
+        digest.update(f"{path.relative_to(package).as_posix()} {sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
 
 
 def kept(folder: Path, experiment: Experiment, setting: Setting) -> Record | None:
@@ -84,9 +84,9 @@ def kept(folder: Path, experiment: Experiment, setting: Setting) -> Record | Non
 def read(folder: Path, name: str) -> Record | None:
     """The record of that name, or None if there is none that can be read."""
     try:
-        found = json.loads((folder / f"{name}.json").read_text())
-        lines = tuple(Line(**line) for line in found.pop("lines"))
-        return Record(paper=Paper(**found.pop("paper")), lines=lines, **found)
+        content = json.loads((folder / f"{name}.json").read_text())
+        lines = tuple(Line(**line) for line in content.pop("lines"))
+        return Record(paper=Paper(**content.pop("paper")), lines=lines, **content)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -141,9 +141,9 @@ def read_parquet(path: Path) -> Columns:
     import duckdb
 
     with duckdb.connect() as connection:
-        found = connection.execute("select * from read_parquet(?)", [str(path)])
-        names = [column[0] for column in found.description]
-        rows = found.fetchall()
+        cursor = connection.execute("select * from read_parquet(?)", [str(path)])
+        names = [column[0] for column in cursor.description]
+        rows = cursor.fetchall()
     return {name: [row[i] for row in rows] for i, name in enumerate(names)}
 
 

@@ -49,8 +49,8 @@ class Batch:
 
     def members(self, places: Indices) -> Indices:
         """The candidates at these places, counted through all groups."""
-        found: Indices = self.starts[places // self.length] + places % self.length * self.stride
-        return found
+        index: Indices = self.starts[places // self.length] + places % self.length * self.stride
+        return index
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,10 @@ class SkipPlan:
         index = [_NONE]
         level = [_NONE]
         for batch, first in zip(self.batches, source.words(len(self.batches)).tolist(), strict=True):
-            found = successes(len(batch.starts) * batch.length, batch.level, first, source)
-            if len(found):
-                index.append(batch.members(found))
-                level.append(np.full(len(found), batch.level))
+            places = successes(len(batch.starts) * batch.length, batch.level, first, source)
+            if len(places):
+                index.append(batch.members(places))
+                level.append(np.full(len(places), batch.level))
         hits = np.concatenate(index)
         return Hits(hits, source.words(len(hits)), np.concatenate(level))
 
@@ -83,12 +83,12 @@ class SkipPlan:
             for offset in range(batch.length):
                 tested[batch.starts + offset * batch.stride] = batch.level
         order = np.argsort(hits.index)
-        found = hits.index[order]
+        hit_index = hits.index[order]
         for start in range(0, d, CHUNK):
             index = np.arange(start, min(start + CHUNK, d))
             words = _not_hit(tested[start : start + CHUNK].astype(np.int64), source)
             level = np.zeros(len(index), np.int64)
-            here = order[slice(*np.searchsorted(found, [start, start + CHUNK]))]
+            here = order[slice(*np.searchsorted(hit_index, [start, start + CHUNK]))]
             words[hits.index[here] - start] = hits.words[here]
             level[hits.index[here] - start] = hits.level[here]
             yield index, words, level
@@ -117,16 +117,16 @@ def successes(trials: int, level: int, first: int, source: Source) -> Indices:
         return np.arange(trials)
     if first + 1 + (trials << (64 - level)) <= 1 << 64:
         return _NONE  # U <= 1 - trials 2^-level <= (1 - 2^-level)^trials: no success
-    found: list[Indices] = []
+    hits: list[Indices] = []
     start = 0
     while start < trials:
         words = source.words(_enough((trials - start) * 2.0**-level)).copy()
-        if not found:
+        if not hits:
             words[0] = first
         position = start - 1 + np.cumsum(_failures(words, level, trials, source) + 1)
-        found.append(position[: np.searchsorted(position, trials)])
+        hits.append(position[: np.searchsorted(position, trials)])
         start = int(position[-1]) + 1
-    return np.concatenate(found)
+    return np.concatenate(hits)
 
 
 def _enough(expected: float) -> int:

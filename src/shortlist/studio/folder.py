@@ -52,8 +52,8 @@ class Folder:
 
     def files(self, kinds: tuple[str, ...]) -> list[dict[str, Any]]:
         """Names, and sizes to one digit: the exact one would count the rows."""
-        found = sorted(islice(self._walk(kinds), MOST))
-        return [{"name": name, "bytes": int(float(f"{size:.0e}"))} for name, size in found]
+        files = sorted(islice(self._walk(kinds), MOST))
+        return [{"name": name, "bytes": int(float(f"{size:.0e}"))} for name, size in files]
 
     def _walk(self, kinds: tuple[str, ...]) -> Any:
         below = [self.root, *(Path(one.path) for one in _entries(self.root) if one.is_dir(follow_symlinks=False))]
@@ -73,7 +73,7 @@ class Folder:
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(folder) as found:
-            return [entry for entry in found if not entry.name.startswith(".")]
+        with os.scandir(folder) as entries:
+            return [entry for entry in entries if not entry.name.startswith(".")]
     except OSError:
         return []

@@ -53,9 +53,9 @@ class Answers:
                 return _json({"error": "there is no such release"}, 404) if job is None else _json(self._told(job))
             case ("download", name, kind):
                 job = self._work.job(name)
-                found = None if job is None else self._work.download(job, kind)
-                if found is not None:
-                    return 200, found[1], found[2], found[0]
+                file = None if job is None else self._work.download(job, kind)
+                if file is not None:
+                    return 200, file[1], file[2], file[0]
         return _json({"error": "there is nothing of that name"}, 404)
 
     def post(self, route: tuple[str, ...], asked: dict[str, Any]) -> Answer:
@@ -91,7 +91,7 @@ class Answers:
         plan = Offer.of(Form.of(self._folder, asked))
         before, after = plan.room()
         described = expected(plan, asked, self._planner)
-        found = odds(plan.guarantee)
+        chances = odds(plan.guarantee)
         return {
             "confirm": self._work.offer(plan),
             "k": plan.question.k,
@@ -103,9 +103,9 @@ class Answers:
             "price": in_short(plan.mechanism.charge),
             "proof": plan.mechanism.proof,
             "unit": plan.question.unit,
-            "right": found.right,
-            "right_text": percent(found.right),
-            "after": [(percent(one), percent(other)) for one, other in found.after],
+            "right": chances.right,
+            "right_text": percent(chances.right),
+            "after": [(percent(one), percent(other)) for one, other in chances.after],
             "ledger": self._folder.name(plan.question.ledger),
             "share_before": before.share,
             "share_after": after.share,

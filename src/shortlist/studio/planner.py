@@ -39,10 +39,10 @@ class Planner:
         ValueError
             if the plan takes too long, or as `sl.plan` would.
         """
-        found = json.loads(self._answer(json.dumps({"facts": facts, "epsilon": epsilon}).encode()))
-        if "error" in found:
-            raise ValueError(found["error"])
-        answer: dict[str, Any] = found["answer"]
+        reply = json.loads(self._answer(json.dumps({"facts": facts, "epsilon": epsilon}).encode()))
+        if "error" in reply:
+            raise ValueError(reply["error"])
+        answer: dict[str, Any] = reply["answer"]
         return answer
 
     def close(self) -> None:

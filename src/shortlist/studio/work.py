@@ -63,10 +63,10 @@ class Work:
     def confirm(self, word: object, agree: object) -> PaidJob:
         """Start the release that the word stands for. The word is spent."""
         with self._lock:
-            found = self._waiting.pop(word, None) if isinstance(word, str) and agree is True else None
-        if found is None or time.monotonic() - found[1] > PATIENCE:
+            offer = self._waiting.pop(word, None) if isinstance(word, str) and agree is True else None
+        if offer is None or time.monotonic() - offer[1] > PATIENCE:
             raise ValueError("this release was not confirmed, or its confirmation is used up: look at the plan again")
-        job = PaidJob(secrets.token_urlsafe(8), found[0])
+        job = PaidJob(secrets.token_urlsafe(8), offer[0])
         with self._lock:
             self._jobs[job.name] = job
         threading.Thread(target=self._run, args=(job,), daemon=True).start()

@@ -93,22 +93,22 @@ def fitted(rows: list[Row], kinds: list[Kind]) -> list[Row]:
 
 
 def _fitted(part: Any, kind: Kind) -> Any:
-    found = _plain(part)
-    if found is None or kind == "text":
-        found = None if found is None else as_text(found)
+    value = _plain(part)
+    if value is None or kind == "text":
+        value = None if value is None else as_text(value)
     elif kind == "date":
-        found = _date(found) if isinstance(found, str) else found
-        found = found if isinstance(found, datetime.date) else None
+        value = _date(value) if isinstance(value, str) else value
+        value = value if isinstance(value, datetime.date) else None
     elif kind == "boolean":
-        found = {"true": True, "false": False}.get(found.lower()) if isinstance(found, str) else found
-        found = found if isinstance(found, bool) else None
+        value = {"true": True, "false": False}.get(value.lower()) if isinstance(value, str) else value
+        value = value if isinstance(value, bool) else None
     else:
         low, high = RANGES[kind]
-        found = int(found) if isinstance(found, str) and re.fullmatch(r"-?[0-9]{1,40}", found) else found
-        found = found if type(found) is int and low <= found <= high else None
-    if found is None:
+        value = int(value) if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,40}", value) else value
+        value = value if type(value) is int and low <= value <= high else None
+    if value is None:
         raise ValueError(UNFIT)
-    return found
+    return value
 
 
 def _plain(cell: Any) -> str | int | bool | datetime.date | None:
@@ -141,5 +141,5 @@ def text_of(cell: Any) -> str | None:
     """
     if type(cell) is str and cell.isascii():  # almost all are
         return cell
-    found = _plain(cell)
-    return None if found is None else as_text(found)
+    value = _plain(cell)
+    return None if value is None else as_text(value)

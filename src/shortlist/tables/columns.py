@@ -120,10 +120,10 @@ def _arrow(column: Any, number: bool) -> Any:
         whole = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column
         return whole.cast(pa.float64(), safe=False)
     better = {"string_view": pa.large_string(), "date64[ms]": pa.date32()}.get(str(column.type))
-    found = column if better is None else column.cast(better, safe=False)
-    if str(found.type) in ("string", "large_string"):
-        found.validate(full=True)  # bytes that are no UTF-8 could be counted, and not be named
-    return found
+    array = column if better is None else column.cast(better, safe=False)
+    if str(array.type) in ("string", "large_string"):
+        array.validate(full=True)  # bytes that are no UTF-8 could be counted, and not be named
+    return array
 
 
 def _pandas_type(kind: Any) -> str:
@@ -141,8 +141,8 @@ def _pandas(column: Any, declared: str, number: bool) -> Any:
     if hasattr(column.dtype, "pyarrow_dtype"):
         import pyarrow as pa
 
-        found = _arrow(pa.chunked_array(pa.array(column)), number)
-        return pd.Series(pd.arrays.ArrowExtensionArray(found), index=column.index)
+        array = _arrow(pa.chunked_array(pa.array(column)), number)
+        return pd.Series(pd.arrays.ArrowExtensionArray(array), index=column.index)
     if getattr(column.dtype, "storage", None) == "pyarrow":
         import pyarrow as pa
 

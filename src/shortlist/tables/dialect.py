@@ -59,8 +59,8 @@ class Dialect:
 
     def header(self, path: str) -> list[str]:
         """The names in the first line, which is one line in every dialect."""
-        found = read(path, lambda file: file.readline(LONGEST + 1)).removeprefix(MARK)
-        line = found.removesuffix(b"\n").removesuffix(b"\r") if found.endswith(b"\n") else found
+        first = read(path, lambda file: file.readline(LONGEST + 1)).removeprefix(MARK)
+        line = first.removesuffix(b"\n").removesuffix(b"\r") if first.endswith(b"\n") else first
         names = None if b"\r" in line or b"\0" in line or len(line) > LONGEST else self._fields(line)
         if names is None:
             raise TableError(f"{path} cannot be counted: its header is no line of UTF-8 text in this dialect")
@@ -78,8 +78,8 @@ class Dialect:
         field = r'"(?:[^"]|"")*"|[^",]*'
         if not re.fullmatch(f"(?:{field})(?:,(?:{field}))*", words):
             return None
-        found = re.findall(f"(?:^|,)({field})", words)
-        return [one[1:-1].replace('""', '"') if one.startswith('"') else one for one in found]
+        fields = re.findall(f"(?:^|,)({field})", words)
+        return [one[1:-1].replace('""', '"') if one.startswith('"') else one for one in fields]
 
     def check(self, path: str) -> None:
         """Refuse a file in which one line could change how another is read.
@@ -133,8 +133,8 @@ def _ends(block: bytes, pairs: bool) -> str | None:
     """What is wrong with the ends of lines, which are all like the first one."""
     if b"\r" not in block:
         return MIXED if pairs and b"\n" in block else None
-    found, both = block.count(b"\r"), block.count(b"\r\n")
-    if found != both:
+    returns, both = block.count(b"\r"), block.count(b"\r\n")
+    if returns != both:
         return RETURNS
     return None if pairs and both == block.count(b"\n") else MIXED
 

@@ -69,11 +69,11 @@ def source_of(run: sql.Run, path: str, wanted: tuple[str, ...], multiline: bool)
 
 def _parquet(run: sql.Run, path: str, files: list[str], wanted: tuple[str, ...]) -> sql.TableSource:
     """Every file has the same types, for DuckDB would cast the others to those of the first."""
-    found = [_types(run, file) for file in files]
-    if any(types.get(name) != found[0].get(name) for types in found for name in wanted):
+    schemas = [_types(run, file) for file in files]
+    if any(types.get(name) != schemas[0].get(name) for types in schemas for name in wanted):
         raise TableError(f"{path} cannot be counted: its files must have the same types in the columns that are read")
-    columns = {column: quoted(column) for column in found[0]}
-    return sql.TableSource(f"read_parquet({_listed(files)})", columns, found[0])
+    columns = {column: quoted(column) for column in schemas[0]}
+    return sql.TableSource(f"read_parquet({_listed(files)})", columns, schemas[0])
 
 
 def _types(run: sql.Run, file: str) -> dict[str, str]:
@@ -127,21 +127,21 @@ def _files(path: str) -> list[str]:
         raise ValueError(
             "source must be a file on this machine; read others with DuckDB, polars or Spark, and give that table"
         )
-    found = files_at(path)
-    if not found:
+    files = files_at(path)
+    if not files:
         raise FileNotFoundError(f"{path} is not there")
-    for file in found:
+    for file in files:
         if not os.access(file, os.R_OK):
             raise PermissionError(f"{file} may not be read")
         if not os.path.isfile(file):  # a pipe gives other bytes each time it is opened: checked is not what is counted
             raise OSError(f"{file} is no regular file; write the table into one first")
-    return [os.path.abspath(file) for file in found]
+    return [os.path.abspath(file) for file in files]
 
 
 def stamps(path: str) -> list[tuple[int, ...]]:
     """What changes with the bytes of the files: what was checked must be what is counted."""
-    found = map(os.stat, files_at(path))
-    return [(one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns) for one in found]
+    facts = map(os.stat, files_at(path))
+    return [(one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns) for one in facts]
 
 
 def check_lines(path: str, multiline: bool) -> None:
@@ -178,8 +178,8 @@ def column_names(file: str) -> list[str]:
 def _first_fields(file: str) -> list[str]:
     line = read(file, lambda lines: next((line for line in lines if line.strip()), b"{}"))
     try:
-        found = json.loads(line.removeprefix(MARK))
-        return list(found) if isinstance(found, dict) else []
+        parsed = json.loads(line.removeprefix(MARK))
+        return list(parsed) if isinstance(parsed, dict) else []
     except (ValueError, RecursionError):
         pass
     raise TableError(f"{file} cannot be read: it is no JSON object a line")

@@ -42,9 +42,9 @@ def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts
     def counted() -> IbisCounts:
         counts = _counted(_rows(table, forms, texts, question), question)
         held = counts if known is None else _matched(counts, known, question)
-        found = IbisCounts(held.cache(), question.keys, forms, texts)
-        found.check_names()
-        return found
+        engine = IbisCounts(held.cache(), question.keys, forms, texts)
+        engine.check_names()
+        return engine
 
     return in_one_sentence(WRONG, counted)
 
@@ -194,8 +194,8 @@ class IbisCounts:
 
     def classes(self) -> list[tuple[int, int]]:
         sizes = self.counts.group_by("score").agg(size=self.counts.count())
-        found = in_one_sentence(WRONG, lambda: sizes.to_pyarrow().to_pydict())
-        return list(zip(found["score"], found["size"], strict=True))
+        table = in_one_sentence(WRONG, lambda: sizes.to_pyarrow().to_pydict())
+        return list(zip(table["score"], table["size"], strict=True))
 
     def check_names(self) -> None:
         """Refuse now what could not be named later.
@@ -213,15 +213,15 @@ class IbisCounts:
         scores, ranks = zip(*places, strict=True)
         wanted = ibis.memtable({"n": list(range(len(places))), "score": list(scores), "rank": list(ranks)})
 
-        def found() -> list[tuple[object, ...]]:
+        def names() -> list[tuple[object, ...]]:
             tied = self.counts.filter(self.counts.score.isin(sorted(set(scores))))
             number = ibis.row_number().over(group_by=tied.score, order_by=[tied[key] for key in self.keys]) + 1
             return self._named(tied.mutate(rank=number).inner_join(wanted, ["score", "rank"]).order_by("n"))
 
-        return in_one_sentence(WRONG, found)
+        return in_one_sentence(WRONG, names)
 
     def _named(self, rows: Any) -> list[tuple[object, ...]]:
         parts = zip(self.keys, self.forms, strict=True)
         shown = {key: self.texts.shown(rows[key]) if form == "text" else rows[key] for key, form in parts}
-        found = rows.select(**shown).to_pyarrow()
-        return list(zip(*(found[key].to_pylist() for key in self.keys), strict=True))
+        table = rows.select(**shown).to_pyarrow()
+        return list(zip(*(table[key].to_pylist() for key in self.keys), strict=True))

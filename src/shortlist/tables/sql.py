@@ -50,17 +50,17 @@ class TableSource:
 
     def user(self, column: str) -> str:
         """Missing floats are missing, and there is one zero."""
-        found = self.columns[column]
+        expression = self.columns[column]
         if is_float(self.types[column]):
-            return f"CASE WHEN {is_nan(found)} THEN NULL ELSE {found} + 0.0 END"
-        return bytewise(found) if self.types[column] == "VARCHAR" else found
+            return f"CASE WHEN {is_nan(expression)} THEN NULL ELSE {expression} + 0.0 END"
+        return bytewise(expression) if self.types[column] == "VARCHAR" else expression
 
     def item(self, column: str) -> str:
         """In the form its labels have."""
-        found, kind = self.columns[column], self.kind(column)
+        expression, kind = self.columns[column], self.kind(column)
         if kind == "date":
-            return f"CASE WHEN {found} BETWEEN DATE '{FIRST}' AND DATE '{LAST}' THEN {found} END"
-        cast = found if self.types[column] == TYPES[kind] else f"CAST({found} AS {TYPES[kind]})"
+            return f"CASE WHEN {expression} BETWEEN DATE '{FIRST}' AND DATE '{LAST}' THEN {expression} END"
+        cast = expression if self.types[column] == TYPES[kind] else f"CAST({expression} AS {TYPES[kind]})"
         return bytewise(cast) if kind == "text" else cast
 
     def number(self, column: str) -> str:

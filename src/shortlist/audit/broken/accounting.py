@@ -62,7 +62,7 @@ ENTRIES = (
     Broken(
         name="count ignored",
         what="an event with a count is charged once: ten answers for the price of one",
-        found="a published accountant, composed events",
+        source="a published accountant, composed events",
         claim=PureDP(0.5),
         law=lambda x: _binary(x, 10, 0.5),
         pairs=(((0,), (1,)),),
@@ -70,7 +70,7 @@ ENTRIES = (
     Broken(
         name="the adaptive-k paper's conversion",
         what="rho + sqrt(2 rho ln(1/delta)): the 2 belongs outside the root",
-        found="the adaptive-k paper, its Theorem 11",  # (Proposition 146)
+        source="the adaptive-k paper, its Theorem 11",  # (Proposition 146)
         claim=ApproxDP(PRINTED, 1e-6),
         law=lambda x: repeated(x, 400, 0.1),
         pairs=(((0.5, 0.0), (0.0, 0.5)), ((1, 0), (0, 0)), ((0, 0), (0, 1))),
@@ -78,7 +78,7 @@ ENTRIES = (
     Broken(
         name="per-round fixed-k budget",
         what="2 sqrt(rho) read as the epsilon of each of k = 10 rounds: ten times rho / 2",
-        found="the adaptive-k paper, its Algorithm 3",  # (Proposition 148)
+        source="the adaptive-k paper, its Algorithm 3",  # (Proposition 148)
         claim=ZCDP(0.05),
         law=lambda x: repeated(x, 10, 2 * math.sqrt(0.1)),
         pairs=(((1, 0), (0, 0)), ((1, 0), (1, 1))),
@@ -86,7 +86,7 @@ ENTRIES = (
     Broken(
         name="ledger that adds up the tightest composition",
         what="a charge is admitted if the best composition so far fits: but it was chosen by the answers",
-        found="a tempting rule; exact counterexample in docs/accounting.md",  # (Proposition 35)
+        source="a tempting rule; exact counterexample in docs/accounting.md",  # (Proposition 35)
         claim=ApproxDP(1.0, 0.0501),
         law=tightest_composition,
         pairs=(((0,), (1,)),),

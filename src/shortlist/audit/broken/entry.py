@@ -26,7 +26,7 @@ class Broken:
     name: str
     what: str
     """What is wrong, in a line."""
-    found: str
+    source: str
     """Where it was published or shipped."""
     pairs: Pairs
     claim: Guarantee = ONE

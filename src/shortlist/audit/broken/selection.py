@@ -104,14 +104,14 @@ ENTRIES = (
     Broken(
         name="noisy max returns its value",
         what="the winning noisy score is released with the winner, for the price of the winner",
-        found="a common slip: report noisy max releases the index alone",
+        source="a common slip: report noisy max releases the index alone",
         run=_value_with_noisy_max,
         pairs=(((0,) * 5, (-1,) * 5), _APART),
     ),
     Broken(
         name="missing factor 2",
         what="scale Delta / epsilon although scores may move both ways",
-        found="the Gumbel paper, the exponential mechanism of its section 3.1",  # (Proposition 134)
+        source="the Gumbel paper, the exponential mechanism of its section 3.1",  # (Proposition 134)
         run=_missing_factor_two,
         law=lambda x: Law(ordered_law(x, 1, "gumbel", 1)),
         pairs=(_APART, ((2, 0, 0), (1, 1, 1))),
@@ -119,7 +119,7 @@ ENTRIES = (
     Broken(
         name="k not charged",
         what="top-k with the noise of one winner",
-        found="a common slip",  # (Proposition 145)
+        source="a common slip",  # (Proposition 145)
         run=_k_not_charged,
         law=lambda x: Law(ordered_law(x, 3, "gumbel", 1)),
         pairs=(((0, 0, 0, 0, 0), (1, 1, 1, 0, 0)),),
@@ -127,21 +127,21 @@ ENTRIES = (
     Broken(
         name="max and min swapped",
         what="the least noisy score wins, under noise made for the largest",
-        found="OpenDP, three releases",
+        source="OpenDP, three releases",
         run=_minimum,
         pairs=(((0, 0, 0, 0), (1, -1, -1, -1)), ((1, 0, 0, 0), (-1, 1, 1, 1))),
     ),
     Broken(
         name="seeded noise reused",
         what="the generator is seeded inside the call: every call adds the same noise",
-        found="a common slip",
+        source="a common slip",
         run=_seeded,
         pairs=tuple(((a, b, 0), (a - 1, b + 1, 0)) for a in range(-2, 6) for b in range(-2, 4)),
     ),
     Broken(
         name="fresh value at half price",
         what="winner and a fresh value, both Lap(2 Delta / epsilon), called epsilon-DP for general scores",
-        found="the Gumbel paper: it costs 1.5 epsilon",  # (Proposition 56)
+        source="the Gumbel paper: it costs 1.5 epsilon",  # (Proposition 56)
         run=_fresh_value,
         pairs=(_FLAT20,),
         trials=400_000,
@@ -149,7 +149,7 @@ ENTRIES = (
     Broken(
         name="double-divided sensitivity",
         what="scores are divided by their sensitivity 1/2, and the rate once more",
-        found="the canonical paper, its Algorithm 2 as printed",  # (Proposition 140)
+        source="the canonical paper, its Algorithm 2 as printed",  # (Proposition 140)
         run=_double_divided,
         law=lambda x: Law(set_law(x, 2, "exponential", 1)),
         pairs=(((0, 0, 0, 0), (1, 1, 0, 0)), ((1, 1, 0, 0), (1, 1, 1, 1))),
@@ -157,42 +157,42 @@ ENTRIES = (
     Broken(
         name="order released from argpartition",
         what="a set comes back in the order in which a partition of the true scores left it",
-        found="a common slip: a partial sort tells an order",  # (Proposition 61)
+        source="a common slip: a partial sort tells an order",  # (Proposition 61)
         run=_partition_order,
         pairs=(((2, 1, 0, 0), (1, 2, 0, 0)), ((1, 1, 0, 0), (0, 2, 0, 0))),
     ),
     Broken(
         name="order under custom noise",
         what="noise of hazard at most 1 protects the set, not the order",
-        found="the canonical paper: the order under any Lipschitz noise",  # (Proposition 61)
+        source="the canonical paper: the order under any Lipschitz noise",  # (Proposition 61)
         law=_order_of_custom_noise,
         pairs=(((5, 0, 5), (5.25, 0.25, 4.75)),),
     ),
     Broken(
         name="geometric ties",
         what="whole noise, ties to the lowest index, gap to the best loser released",
-        found="the free-gap paper, its experiments",  # (Proposition 83)
+        source="the free-gap paper, its experiments",  # (Proposition 83)
         run=_geometric_ties,
         pairs=(((0, 0, 0), (1, -1, -1)),),
     ),
     Broken(
         name="float noise",
         what="numpy's Laplace added to a float: low-order bits tell what it was added to",
-        found="Mironov 2012; any textbook implementation",
+        source="Mironov 2012; any textbook implementation",
         run=_laplace_in_floats,
         pairs=(((0.0,), (1.0,)),),
     ),
     Broken(
         name="clipping by row",
         what="each row is clipped, and one user may bring many rows",
-        found="a common slip: the user's sum is to be clipped, not her rows",  # (Theorem 132)
+        source="a common slip: the user's sum is to be clipped, not her rows",  # (Theorem 132)
         run=_clipped_rows,
         pairs=((_BASE, _MOVED),),
     ),
     Broken(
         name="replace called monotone",
         what="one person changes her vote; the noise is that of add-remove",
-        found="the Gumbel paper: neighbours by replacement, then consistency",  # (Proposition 4)
+        source="the Gumbel paper: neighbours by replacement, then consistency",  # (Proposition 4)
         run=_missing_factor_two,
         law=lambda x: Law(ordered_law(x, 1, "gumbel", 1)),
         pairs=(((3, 0, 0), (2, 1, 0)),),
@@ -200,7 +200,7 @@ ENTRIES = (
     Broken(
         name="permute-and-flip at an eighth",
         what="charged epsilon^2 / 8 as if it had bounded range",
-        found="a common slip: it has no bounded range",  # (Proposition 142)
+        source="a common slip: it has no bounded range",  # (Proposition 142)
         claim=ZCDP(0.125),
         law=_no_gap_price,
         pairs=(((0, -0.5), (-0.5, 0)),),
@@ -208,7 +208,7 @@ ENTRIES = (
     Broken(
         name="Gaussian noisy max, free of dimension",
         what="called sqrt(8) Delta / sigma-GDP, whatever the number of candidates",
-        found="the Gumbel paper, its section 3.2",  # (Proposition 137)
+        source="the Gumbel paper, its section 3.2",  # (Proposition 137)
         claim=ApproxDP(1.67, 0.161),
         run=_gaussian,
         pairs=(((0,) * 1000, (1,) * 500 + (-1,) * 500),),

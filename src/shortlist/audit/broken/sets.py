@@ -118,7 +118,7 @@ ENTRIES = (
     Broken(
         name="canonical top-k, class sizes",
         what="the printed update of class sizes is off by one",
-        found="the canonical paper, its Algorithm 1",  # (Proposition 138)
+        source="the canonical paper, its Algorithm 1",  # (Proposition 138)
         claim=PureDP(0.1),
         law=lambda x: class_law(x, 3, Fraction(1, 20), Fraction(1, 2), printed_size),
         pairs=(((1, 0, 1, 0, 1, 0), (0, 1, 0, 1, 0, 1)), ((1, 1, 1, 0, 0, 0), (0, 0, 0, 1, 1, 1))),
@@ -126,7 +126,7 @@ ENTRIES = (
     Broken(
         name="canonical top-k, start at gamma 1",
         what="the best set starts at x_[k], not at (epsilon / 2) x_[k]",
-        found="the canonical paper, its Algorithm 1",  # (Proposition 139)
+        source="the canonical paper, its Algorithm 1",  # (Proposition 139)
         claim=PureDP(0.1),
         law=printed_start,
         pairs=(((100, 99), (99, 100)),),
@@ -134,14 +134,14 @@ ENTRIES = (
     Broken(
         name="joint with epsilon/2",
         what="exponent epsilon / 2 for general scores; epsilon / 4 is due",
-        found="the canonical paper: Gillenwater et al. 2022 read for counts",  # (Proposition 141)
+        source="the canonical paper: Gillenwater et al. 2022 read for counts",  # (Proposition 141)
         law=lambda x: joint_law(x, 2, Fraction(1, 2)),
         pairs=(((9, 0, 9, 9, 3), (8, 1, 8, 10, 2)),),
     ),
     Broken(
         name="unknown domain without a bar",
         what="the labels of the data are the candidates: a new one gives its owner away",
-        found="a common slip: the list of candidates is private too",  # (Proposition 149)
+        source="a common slip: the list of candidates is private too",  # (Proposition 149)
         claim=ApproxDP(1.0, 1e-6),
         law=no_bar,
         pairs=(((5, 3, 0), (5, 3, 1)), ((0, 0, 0), (0, 0, 1))),
@@ -149,7 +149,7 @@ ENTRIES = (
     Broken(
         name="bar without its +1",
         what="LimitedDomainTopK with the bar at c instead of c + 1",
-        found="easily written: see docs/mechanisms/limited-domain.md",  # (Proposition 114)
+        source="easily written: see docs/mechanisms/limited-domain.md",  # (Proposition 114)
         claim=ApproxDP(1.0, 0.05),
         law=lambda x: barred(x, 2, Fraction(1, 20), above=0),
         pairs=(((0, 0, 0), (1, 1, 0)),),
@@ -157,7 +157,7 @@ ENTRIES = (
     Broken(
         name="bar without its limit",
         what="LimitedDomainTopK with delta for each label instead of all",
-        found="easily written: see docs/mechanisms/limited-domain.md",  # (Proposition 114)
+        source="easily written: see docs/mechanisms/limited-domain.md",  # (Proposition 114)
         claim=ApproxDP(1.0, 0.05),
         law=lambda x: barred(x, 2, Fraction(1, 20), many=False),
         pairs=(((0, 0, 0), (1, 1, 0)),),
@@ -165,7 +165,7 @@ ENTRIES = (
     Broken(
         name=">= in the stability test",
         what="with whole noise a noisy gap of exactly 1 passes",
-        found="the adaptive-k paper, its Lemma 18",  # (Proposition 147)
+        source="the adaptive-k paper, its Lemma 18",  # (Proposition 147)
         claim=ApproxDP(1.0, STABLE * (1 + 1e-12)),
         law=at_least_one,
         pairs=(((4, 4, 0), (4, 5, 0)), ((5, 4, 0), (5, 5, 0))),
@@ -173,7 +173,7 @@ ENTRIES = (
     Broken(
         name="PATE with add-remove parameters",
         what="a record replaces one teacher's votes: the gap moves by 2, the test was made for 1",
-        found="the adaptive-k paper: teachers that join or leave",  # (Proposition 150)
+        source="the adaptive-k paper: teachers that join or leave",  # (Proposition 150)
         claim=ZCDP(1 / (2 * 1.5**2), 1e-3),
         law=pate_add_remove,
         pairs=(((6, 4, 0), (5, 5, 0)), ((6, 5, 0), (5, 6, 0)), ((6, 4, 0), (4, 6, 0))),

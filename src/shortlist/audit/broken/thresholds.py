@@ -78,14 +78,14 @@ ENTRIES = (
     Broken(
         name="sparse vector, no noise on questions",
         what="only the threshold is noisy: questions in reverse order cannot give the same answers",
-        found="Stoddard et al. 2014 (Lyu et al., Algorithm 5)",
+        source="Stoddard et al. 2014 (Lyu et al., Algorithm 5)",
         run=_bare_questions,
         pairs=(((0, 1), (1, 0)),),
     ),
     Broken(
         name="sparse vector, threshold noise redrawn",
         what="fresh noise on the threshold for every question: each answer below costs",
-        found="a common slip: it must be drawn once",  # (Proposition 144)
+        source="a common slip: it must be drawn once",  # (Proposition 144)
         run=_redrawn,
         pairs=(((0,) * 10, (1,) * 10),),
         trials=1_000_000,
@@ -93,7 +93,7 @@ ENTRIES = (
     Broken(
         name="sparse vector, no threshold noise",
         what="each answer below costs, and is given away",
-        found="a common slip",  # (Proposition 144)
+        source="a common slip",  # (Proposition 144)
         run=_bare_threshold,
         pairs=(((0,) * 8, (1,) * 8),),
         trials=400_000,
@@ -101,14 +101,14 @@ ENTRIES = (
     Broken(
         name="sparse vector, unlimited answers",
         what="no stop after k answers above",
-        found="Chen et al. 2015 (Lyu et al., Algorithm 6)",
+        source="Chen et al. 2015 (Lyu et al., Algorithm 6)",
         run=_unlimited,
         pairs=(_SPLIT,),
     ),
     Broken(
         name="sparse vector, noisy values",
         what="the noisy value of an answer above bounds the threshold, and the answers below are no longer free",
-        found="Roth 2011, lecture notes (Lyu et al., Algorithm 3)",
+        source="Roth 2011, lecture notes (Lyu et al., Algorithm 3)",
         run=_noisy_values,
         pairs=(((0,) * 9, (1,) * 8 + (-1,)),),
         trials=3_000_000,
@@ -116,14 +116,14 @@ ENTRIES = (
     Broken(
         name="sparse vector, noise not scaled by k",
         what="k = 12 answers above, each with the noise of one",
-        found="Lee and Clifton 2014 (Lyu et al., Algorithm 4)",
+        source="Lee and Clifton 2014 (Lyu et al., Algorithm 4)",
         run=_not_scaled_by_k,
         pairs=(_SPLIT,),
     ),
     Broken(
         name="threshold noise reused",
         what="a run goes on after its stop with the same noisy threshold",
-        found="a common slip: after the stop a new run needs new noise",  # (Proposition 144)
+        source="a common slip: after the stop a new run needs new noise",  # (Proposition 144)
         run=_reused,
         pairs=(_SPLIT,),
     ),

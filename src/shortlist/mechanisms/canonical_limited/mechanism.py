@@ -120,10 +120,10 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
     def _prepared(self, counts: Values | Runs) -> tuple[Values, LimitedSets]:
         """(the positions of the ranks, the law over sets of ranks)."""
         assert self.limit is not None
-        found = listing(counts, self.limit)
+        rows = listing(counts, self.limit)
         gamma, rate = Fraction(self.gamma), Fraction(self._round)
-        bar = found.beyond + 1 + self.offset
-        return found.positions, LimitedSets(found.counts, bar, self.k, self.limit, gamma * rate, (1 - gamma) * rate)
+        bar = rows.beyond + 1 + self.offset
+        return rows.positions, LimitedSets(rows.counts, bar, self.k, self.limit, gamma * rate, (1 - gamma) * rate)
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
@@ -134,8 +134,8 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
         """
         asked, source = self._studied(scores, question), checked_source(rng)
         positions, sets = self._prepared(asked.values)
-        found = sets.draw_many(source, checked_draws(draws))
-        ranks = np.array([one + [-1] * (self.k - len(one)) for one in found])
+        lists = sets.draw_many(source, checked_draws(draws))
+        ranks = np.array([one + [-1] * (self.k - len(one)) for one in lists])
         rows = np.sort(np.append(positions, len(asked))[ranks], axis=1)  # no label comes after all labels
         return np.where(rows == len(asked), -1, rows)
 

@@ -26,7 +26,7 @@ def law(mechanism: HybridTopK, scores: Scores) -> Law:
     wide, noise = rational(scale), NAMED["exponential"]
     x = [rational(value) for value in scores.values.tolist()]
     line = rational(mechanism.threshold)
-    found, costs = {}, {}
+    densities, costs = {}, {}
     for n in range(min(k, len(x)) + 1):
         ended = n < k
         for order in permutations(range(len(x)), n):
@@ -39,9 +39,9 @@ def law(mechanism: HybridTopK, scores: Scores) -> Law:
                     value = curves.product([winners, curves.density(noise, wide, line), *others]).integral()
                 else:
                     value = best_of(winners, [line, *rest], noise, wide).integral()
-                found[order, gaps, ended] = value
+                densities[order, gaps, ended] = value
                 costs[order, gaps, ended] = float(mechanism._cost(scores, n))
-    return Law(found, density=True, costs=costs)
+    return Law(densities, density=True, costs=costs)
 
 
 def sparse_vector_law(mechanism: HybridSparseVector, scores: Scores) -> Law:
@@ -50,7 +50,7 @@ def sparse_vector_law(mechanism: HybridSparseVector, scores: Scores) -> Law:
     noise, wide = NAMED["exponential"], rational(scale)
     shifted = [rational(Fraction(v) - Fraction(mechanism.threshold) - scale + below) for v in scores.values.tolist()]
     line = curves.density(noise, rational(below), fmpq(0))
-    found, costs = {}, {}
+    densities, costs = {}, {}
     for n in range(min(mechanism.k, len(shifted)) + 1):
         for order in permutations(range(len(shifted)), n):
             for gaps in gap_grid(n, scale):
@@ -62,6 +62,6 @@ def sparse_vector_law(mechanism: HybridSparseVector, scores: Scores) -> Law:
                     curves.density(noise, wide, shifted[i] - rational(g)) for i, g in zip(order, gaps, strict=True)
                 ]
                 others = [curves.below(noise, wide, place) for place in rest]
-                found[order, gaps] = curves.product([line, *winners, *others]).integral()
+                densities[order, gaps] = curves.product([line, *winners, *others]).integral()
                 costs[order, gaps] = float(mechanism._cost(scores, n))
-    return Law(found, density=True, costs=costs)
+    return Law(densities, density=True, costs=costs)

@@ -114,8 +114,8 @@ def large_gaps(
     ranks = [j for j, one in enumerate(added) if one is not None]
     scores = [sorted_scores[j] - sorted_scores[j + 1] + (added[j] or 0) for j in ranks]
     winners = rational_winners(scores, scale=scale, source=source, draws=draws)
-    found: Indices = 1 + np.array(ranks)[winners]
-    return found
+    chosen: Indices = 1 + np.array(ranks)[winners]
+    return chosen
 
 
 def largest(scores: Scores, size: int) -> list[int] | list[Fraction]:
@@ -159,12 +159,12 @@ def offsets(regularizer: Regularizer | None, limit: int) -> list[Fraction | None
     if regularizer is None:
         return [Fraction(0)] * limit
     given = [regularizer(j) for j in range(1, limit + 1)] if callable(regularizer) else regularizer
-    found = [_offset(one) for one in given]
-    if len(found) != limit:
+    added = [_offset(one) for one in given]
+    if len(added) != limit:
         raise ValueError("regularizer must have one number for each rank: as many as limit")
-    if all(one is None for one in found):
+    if all(one is None for one in added):
         raise ValueError("regularizer must leave at least one rank that may be chosen")
-    return found
+    return added
 
 
 def _offset(value: object) -> Fraction | None:

@@ -36,11 +36,11 @@ def rational_winners(scores: Sequence[int | Fraction], *, scale: Fraction, sourc
         count = min(races, draws - start)
         words = source.words(len(tied) * count).reshape(len(tied), count)
         winners[start : start + count] = groups.winners(words, source)
-    found, stream = np.empty(draws, np.int64), WordStream(source)
+    ranks, stream = np.empty(draws, np.int64), WordStream(source)
     for group in np.unique(winners).tolist():
         won = np.flatnonzero(winners == group)
-        found[won] = np.array(members[group])[many_below(len(members[group]), len(won), stream)]
-    return found
+        ranks[won] = np.array(members[group])[many_below(len(members[group]), len(won), stream)]
+    return ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class _Groups:
         z = g + (q + more)
         error = error + RELATIVE_ERROR * (np.abs(q) + more) + POSITION_ROUNDING * (np.abs(g) + np.abs(z)) + 1e-300
         low, high = np.where(g <= -FAR, -np.inf, z - error), z + error
-        found: Indices = low.argmax(axis=0)
+        winners: Indices = low.argmax(axis=0)
         for race in np.flatnonzero(np.count_nonzero(high >= low.max(axis=0), axis=0) > 1):
             drawn = words[:, race].tolist()
 
@@ -67,5 +67,5 @@ class _Groups:
             def noisy(i: int, drawn: list[int] = drawn) -> NoisyScore:
                 return NoisyScore(self.positions[i], Draw(best_of(self.sizes[i]), drawn[i], 64, source))
 
-            found[race] = ranking(low[:, race], high[:, race], 1, noisy)[0]
-        return found
+            winners[race] = ranking(low[:, race], high[:, race], 1, noisy)[0]
+        return winners

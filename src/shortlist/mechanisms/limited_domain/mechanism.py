@@ -186,25 +186,27 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         check_counts(scores)
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        found = listing(scores._sequence, self._limit)
-        ranks = self._ranks(found, source)
+        candidates = listing(scores._sequence, self._limit)
+        ranks = self._ranks(candidates, source)
         stopped = len(ranks) < self.k
         notes = (STOPPED,) if stopped else ()
-        return Outcome([int(found.positions[rank]) for rank in ranks], Extras(stopped=stopped), notes)
+        return Outcome([int(candidates.positions[rank]) for rank in ranks], Extras(stopped=stopped), notes)
 
-    def _ranks(self, found: Listing, source: Source) -> list[int]:
+    def _ranks(self, candidates: Listing, source: Source) -> list[int]:
         """The ranks (from 0) of the winners in the working list, best first."""
-        if not len(found.counts):
+        if not len(candidates.counts):
             return []
-        kind, bar = _checked_kind(self.noise), self._noisy_bar(found)
-        finish = race(found.counts, k=min(self.k, len(found.counts)), scale=bar.scale, noise=kind, source=source)
+        kind, bar = _checked_kind(self.noise), self._noisy_bar(candidates)
+        finish = race(
+            candidates.counts, k=min(self.k, len(candidates.counts)), scale=bar.scale, noise=kind, source=source
+        )
         return [int(rank) for rank in finish.indices[: how_many_above(finish.finishes(), bar.draw(source))]]
 
-    def _noisy_bar(self, found: Listing) -> Runner:
+    def _noisy_bar(self, candidates: Listing) -> Runner:
         """The bar, under noise of the scale of all."""
         kind, (offset, many) = _checked_kind(self.noise), self._bar
         noise = best_of(many) if kind == GUMBEL else kind
-        return Runner(found.beyond + 1 + offset, 1 / Fraction(self._rates[0]), noise)
+        return Runner(candidates.beyond + 1 + offset, 1 / Fraction(self._rates[0]), noise)
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
@@ -214,13 +216,13 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         -1 where the bar had ended the list.
         """
         asked, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
-        found = listing(asked.values, self._limit)
-        if not len(found.counts):
+        candidates = listing(asked.values, self._limit)
+        if not len(candidates.counts):
             return np.full((count, self.k), LINE)
-        bar = self._noisy_bar(found)
-        field = Field(found.counts, self.k + 1, bar.scale, _checked_kind(self.noise), bar)
+        bar = self._noisy_bar(candidates)
+        field = Field(candidates.counts, self.k + 1, bar.scale, _checked_kind(self.noise), bar)
         ranks = [padded(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
-        return np.append(found.positions, LINE)[np.concatenate(ranks)]
+        return np.append(candidates.positions, LINE)[np.concatenate(ranks)]
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the list names a true top k], ties counting as equal, under Gumbel noise: exact, to 1e-9."""

@@ -76,7 +76,39 @@ class _Book:
             self.asked += 1
 
 
-class MultiLabelPATE:
+class _Paid:
+    """What every kind of PATE says of its queries: their number and their cost are fixed when it is made."""
+
+    __slots__ = ("_book",)
+
+    _book: _Book
+
+    neighbours: ClassVar[str] = "replace"
+    """One teacher's votes change arbitrarily: the only reading that protects a training record."""
+    proof: ClassVar[str] = "docs/mechanisms/pate.md#proof"
+
+    @property
+    def query(self) -> Guarantee:
+        """What one query costs, answered or not."""
+        return self._book.query
+
+    @property
+    def guarantee(self) -> ApproxDP:
+        """What all queries together promise one training record, at the total delta, by the tightest sound route."""
+        return self._book.total()
+
+    @property
+    def spent(self) -> ZCDP:
+        """What the queries so far have cost, answered or not: rho, and the delta of their tests."""
+        return self._book.spent()
+
+    @property
+    def remaining(self) -> int:
+        """How many queries are left."""
+        return self._book.queries - self._book.asked
+
+
+class MultiLabelPATE(_Paid):
     """The labels that a stable majority of teachers gives: a set of any size, or None if there is none.
 
     The votes for each label are counted; `LargeGap` chooses how many labels, at half of a query's rho, and the top-j
@@ -114,11 +146,7 @@ class MultiLabelPATE:
     (0.05, 5e-08)
     """
 
-    __slots__ = ("_book", "_gap", "_test", "limit", "regularizer", "rho")
-
-    neighbours: ClassVar[str] = "replace"
-    """One teacher's votes change arbitrarily: the only reading that protects a training record."""
-    proof: ClassVar[str] = "docs/mechanisms/pate.md#proof"
+    __slots__ = ("_gap", "_test", "limit", "regularizer", "rho")
 
     def __init__(
         self,
@@ -143,26 +171,6 @@ class MultiLabelPATE:
     def _scale(self) -> Fraction:
         """Of the noise on the gaps, which one teacher moves by up to 2 either way."""
         return 4 / Fraction(self._gap)
-
-    @property
-    def query(self) -> Guarantee:
-        """What one query costs, answered or not."""
-        return self._book.query
-
-    @property
-    def guarantee(self) -> ApproxDP:
-        """What all queries together promise one training record, at the total delta, by the tightest sound route."""
-        return self._book.total()
-
-    @property
-    def spent(self) -> ZCDP:
-        """What the queries so far have cost, answered or not: rho, and the delta of their tests."""
-        return self._book.spent()
-
-    @property
-    def remaining(self) -> int:
-        """How many queries are left."""
-        return self._book.queries - self._book.asked
 
     def __repr__(self) -> str:
         book = self._book
@@ -212,7 +220,7 @@ class MultiLabelPATE:
         return tested_sets(counts, ranks, len(added), self._test, source)
 
 
-class PATE:
+class PATE(_Paid):
     """One label for each query: the class with the most votes under Gumbel noise, an exponential mechanism.
 
     Each teacher votes for one class. Replacing a teacher's vote takes one from a class and gives it to another: R = 2,
@@ -236,36 +244,13 @@ class PATE:
     2
     """
 
-    __slots__ = ("_book", "_mechanism", "classes", "rho")
-
-    neighbours: ClassVar[str] = "replace"
-    proof: ClassVar[str] = "docs/mechanisms/pate.md#proof"
+    __slots__ = ("_mechanism", "classes", "rho")
 
     def __init__(self, rho: float, delta: float, queries: int, *, classes: int) -> None:
         self.rho, total, number_of = _checked_totals(rho, delta, queries)
         self.classes = count("classes", classes)
         self._mechanism = OneshotTopK(k=1, epsilon=epsilon_of_a_round(number_of, ZCDP(self.rho)), noise="gumbel")
         self._book = _Book(self._mechanism.charge, total, number_of)
-
-    @property
-    def query(self) -> Guarantee:
-        """What one query costs, answered or not."""
-        return self._book.query
-
-    @property
-    def guarantee(self) -> ApproxDP:
-        """What all queries together promise one training record, at the total delta, by the tightest sound route."""
-        return self._book.total()
-
-    @property
-    def spent(self) -> ZCDP:
-        """What the queries so far have cost, answered or not: rho, and the delta of their tests."""
-        return self._book.spent()
-
-    @property
-    def remaining(self) -> int:
-        """How many queries are left."""
-        return self._book.queries - self._book.asked
 
     def __repr__(self) -> str:
         book = self._book
@@ -288,9 +273,9 @@ class PATE:
         ballots = self._checked_votes(votes)
         source = checked_source(rng)
         self._book.charge(len(ballots), ledger, repr(self), purpose)
-        found = self._mechanism._draw(self._counted(ballots), source).indices
-        assert found is not None
-        return found[0]
+        winners = self._mechanism._draw(self._counted(ballots), source).indices
+        assert winners is not None
+        return winners[0]
 
     def label_many(self, votes: object, *, draws: int, rng: Source | None = None) -> Draws:
         """So many independent `draws` of the answer, for study and audit of public votes: nothing is booked."""
@@ -315,13 +300,13 @@ def _checked_totals(rho: object, delta: object, queries: object) -> tuple[float,
 
 
 def _as_zcdp(guarantee: Guarantee) -> ZCDP:
-    found = guarantee.as_zcdp()
-    assert found is not None
-    return found
+    cost = guarantee.as_zcdp()
+    assert cost is not None
+    return cost
 
 
-def _balance(found: ZCDP) -> Balance:
-    return Balance(None, found.rho, None, found.delta)
+def _balance(cost: ZCDP) -> Balance:
+    return Balance(None, cost.rho, None, cost.delta)
 
 
 def _checked_votes(votes: object) -> Indices:

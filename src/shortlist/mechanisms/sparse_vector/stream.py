@@ -146,9 +146,9 @@ class Stream:
         return self._spent
 
     def _checked(self, value: object) -> int | float:
-        found: object = value.item() if isinstance(value, np.generic) else value
-        kind = type(found)
-        if not isinstance(found, int | float) or kind not in (int, float):
+        number: object = value.item() if isinstance(value, np.generic) else value
+        kind = type(number)
+        if not isinstance(number, int | float) or kind not in (int, float):
             raise TypeError("answers must be whole numbers or floats, one at a time")
         if self._kind not in (None, kind):
             raise TypeError(
@@ -156,12 +156,12 @@ class Stream:
                 if self._rules.whole
                 else "answers must be all whole numbers or all floats; convert them, for example with float()"
             )
-        if kind is float and not -math.inf < found < math.inf:
+        if kind is float and not -math.inf < number < math.inf:
             raise ValueError("answers must be finite: neither NaN nor an infinity; decide beforehand what those mean")
-        if kind is int and not -(2**63) <= found < 2**63:
+        if kind is int and not -(2**63) <= number < 2**63:
             raise ValueError("whole answers must fit into 64 bits; subtract a public constant from them")
         self._kind = kind
-        return found
+        return number
 
     def _check_process(self) -> None:
         if self._process is not this_process():

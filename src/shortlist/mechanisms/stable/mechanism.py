@@ -176,13 +176,13 @@ class StableTopK(Budgeted[DeltaBudget]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         if self.k is not None and not self.fill:
-            found = self._tested(scores._sequence, self.k, source)
-            return Outcome(None, notes=(FAILED,)) if found is None else Outcome(found)
+            stable = self._tested(scores._sequence, self.k, source)
+            return Outcome(None, notes=(FAILED,)) if stable is None else Outcome(stable)
         j = int(self._chosen(scores, source, 1)[0])
-        found = self._tested(scores._sequence, j, source)
+        stable = self._tested(scores._sequence, j, source)
         if not self.fill:
-            return Outcome(found, Extras(k=j), (f"k = {j}", *([FAILED] if found is None else [])))
-        indices, used = self._filled(scores, found or [], source)
+            return Outcome(stable, Extras(k=j), (f"k = {j}", *([FAILED] if stable is None else [])))
+        indices, used = self._filled(scores, stable or [], source)
         return Outcome(indices, Extras(k=j, used=used))
 
     def _chosen(self, scores: Scores, source: Source, draws: int) -> Indices:
@@ -245,8 +245,8 @@ class StableTopK(Budgeted[DeltaBudget]):
             return drawn
         rows = np.full((number, self.k), -1, np.int64)
         for row, stable in zip(rows, drawn.indices, strict=True):
-            found, _ = self._filled(asked, stable[stable >= 0].tolist(), source)
-            row[: len(found)] = sorted(found)
+            filled, _ = self._filled(asked, stable[stable >= 0].tolist(), source)
+            row[: len(filled)] = sorted(filled)
         return Draws(rows, None, drawn.chosen)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:

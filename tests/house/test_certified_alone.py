@@ -20,7 +20,7 @@ from shortlist.mechanisms.large_gap import mechanism as large_gap
 from shortlist.scores import Scores
 from tests.helpers.typed import of_kind
 
-SOURCE = Path(__file__).parents[1] / "src"
+SOURCE = Path(__file__).parents[2] / "src"
 FORBIDDEN = ("shortlist.exact", "shortlist.sampling", "shortlist.noise")
 PARTS = ("law", "sampler", "mechanism", "contract", "checks", "stream", "gaussian", "unknown_domain")
 """Modules of `mechanisms/` that draw, describe, or know the exact laws."""

@@ -20,7 +20,7 @@ from shortlist.privacy import ZCDP, ApproxDP, LedgerError, PureDP
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import present
 from tests.ledger.test_file import edit
-from tests.ledger.test_golden import FACTS, GOLDEN
+from tests.ledger.test_ledger_golden import FACTS, GOLDEN
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.test_docs import blocks
+from tests.house.test_docs import blocks
 
 CONTRACT = Path(__file__).with_name("product.md")
-SHARED = Path(__file__).parents[2] / "shared" / "PRODUCT.md"
+SHARED = Path(__file__).parents[3] / "shared" / "PRODUCT.md"
 
 
 def test_every_snippet_of_the_contract_runs_and_keeps_its_promises(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from shortlist import mechanisms
 from shortlist.pate import PATE, MultiLabelPATE
 from tests.helpers.typed import present
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CONCRETE = [
     *(getattr(mechanisms, name) for name in mechanisms.__all__ if name != "Mechanism"),
     MultiLabelPATE,

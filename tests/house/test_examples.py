@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers.typed import present
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def test_it_is_caught(entry):
 def test_there_are_enough_of_them_and_each_says_what_is_wrong():
     assert len(CATALOGUE) >= 24
     assert len({entry.name for entry in CATALOGUE}) == len(CATALOGUE)
-    assert all(entry.what and entry.found and (entry.run or entry.law) for entry in CATALOGUE)
+    assert all(entry.what and entry.source and (entry.run or entry.law) for entry in CATALOGUE)
 
 
 def named(name):

@@ -10,7 +10,7 @@ import typer
 
 from shortlist.cli.app import app
 
-PAGES = Path(__file__).parents[1] / "docs" / "reference"
+PAGES = Path(__file__).parents[2] / "docs" / "reference"
 MODULES = ("shortlist", "shortlist.mechanisms", "shortlist.privacy", "shortlist.pate", "shortlist.testing")
 
 

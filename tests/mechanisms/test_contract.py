@@ -167,3 +167,19 @@ def test_a_mechanism_without_a_budget_is_refused_in_words():
 
     with pytest.raises(TypeError, match="without a budget whose epsilon or rho could be sought"):
         sl.epsilon_for(Own(), COUNTS, target=0.9)
+
+
+@pytest.mark.parametrize("made", MADE, ids=lambda made: type(made).__name__)
+@pytest.mark.parametrize("slots", [False, True])
+def test_a_dataclass_made_of_a_mechanism_is_paid_with_a_budget(made, slots):
+    """It could not be made at all: the short forms that it does not have were missing."""
+    kind: Any = dataclasses.make_dataclass(
+        "Tagged", [("tag", str, "mine")], bases=(type(made),), frozen=True, kw_only=True, slots=slots
+    )
+    words = {one.name: getattr(made, one.name) for one in dataclasses.fields(made) if one.init}
+    tagged = kind(**words)
+    assert tagged.tag == "mine"
+    assert (tagged.budget, tagged.guarantee, tagged.charge) == (made.budget, made.guarantee, made.charge)
+    assert dataclasses.replace(tagged, tag="yours", budget=made.budget).tag == "yours"
+    with pytest.raises(TypeError, match="epsilon"):
+        kind(**{**words, "epsilon": 1.0})

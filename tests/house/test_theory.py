@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "docs" / "theory"
 INDEX = BOOK / "README.md"
 CHAPTERS = sorted(BOOK.glob("[0-9]*.md"))

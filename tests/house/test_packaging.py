@@ -13,9 +13,9 @@ from hatchling.plugin.manager import PluginManager
 
 from tests.helpers.terminal import run
 from tests.helpers.typed import present
-from tests.test_docs import blocks
+from tests.house.test_docs import blocks
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 HOME = "https://shortlist.example"
@@ -53,7 +53,7 @@ def test_addresses_that_do_not_exist_yet_stand_in_one_place():
         pytest.skip("this is no checkout")
     texts = [ROOT / name for name in listed if name.endswith((".md", ".toml", ".yml", ".yaml", ".cff", ".py"))]
     naming = {str(path.relative_to(ROOT)) for path in texts if path.exists() and HOME in path.read_text()}
-    assert naming <= {"pyproject.toml", "tests/test_packaging.py", "CITATION.cff"}
+    assert naming <= {"pyproject.toml", "tests/house/test_packaging.py", "CITATION.cff"}
 
 
 def test_the_commands_of_the_readme_run(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 import shortlist as sl
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 from tests.helpers.typed import present
-from tests.mechanisms.test_one_budget import MADE
+from tests.mechanisms.test_contract import MADE
 
 SCORES = {"ada": 9, "bob": 5, "cy": 4, "dot": 1}
 

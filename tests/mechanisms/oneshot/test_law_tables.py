@@ -11,7 +11,7 @@ from shortlist.exact.noise_distributions import GUMBEL, KINDS, noise_named
 from shortlist.mechanisms.oneshot.law import inclusion_probabilities, number_correct, quality, right_probability
 from tests.helpers import by_force
 
-DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
 
 SETS = {
     "exponential": [0.3619372, 0.1526619, 0.2213824, 0.0854381, 0.1202672, 0.0583132],
