@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import random
 import shutil
 import sys
@@ -40,6 +41,12 @@ def pytest_collection_modifyitems(items):
     items.sort(
         key=lambda item: (item.path.name != "test_spark.py", "chromium" not in item.fixturenames, not is_traced(item))
     )
+
+
+def pytest_collection_finish():
+    """What was collected stays to the end: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
