@@ -142,7 +142,7 @@ def test_large_gap(monotone):
     ],
     ids=lambda mechanism: mechanism.name,
 )
-def test_unknown_domains(mechanism):
+def test_stable_and_limited_domains(mechanism):
     assert proved(mechanism, d=3, top=3).log_ratio == float("inf")  # delta is needed, and enough
 
 

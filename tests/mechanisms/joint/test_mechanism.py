@@ -86,7 +86,7 @@ def test_the_never_chosen_are_never_chosen():
 
 
 @pytest.mark.parametrize("monotone", [False, True])
-def test_the_rate_is_that_of_the_enumeration_on_the_box(monotone):
+def test_the_rate_is_the_one_that_the_box_proves(monotone):
     """tests/audit/test_prove.py proves this rate."""
     scores = Scores([0, 1, 2, 2], monotone=monotone)
     found, _ = JointTopK(k=2, epsilon=1.0)._sequences(scores)
