@@ -1,4 +1,4 @@
-"""What no mechanism can do: a bound on the epsilon of every private top-k (Theorem 128).
+"""What no mechanism can do: a bound on the epsilon of every private top-k (Theorem 128, 302).
 
 Take integer counts, one person adding at most 1 to each. Choose a window of ranks around k, or pairs of ranks, and
 lower its scores to its lowest: then N sets look alike, and the right one has a chance of at most 1/N. The true counts
@@ -7,7 +7,8 @@ wrong one by at least e^-epsilon. So a mechanism that is right with probability 
 
     b >= 1 - f_r,   f_0 = 1/N,   f_{t+1} = min(e^eps f_t, 1 - e^-eps (1 - f_t)).
 
-It speaks of pure epsilon-DP, add-remove neighbours and counts. `docs/mechanisms/canonical.md` has the proof.
+`shortlist.exact.hubs` has more sets N for the same r: all that can be made right from one hub by r persons. The largest
+of all these bounds is taken. It speaks of pure epsilon-DP, add-remove neighbours and counts.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Values
 from shortlist.exact.binomials import ULPS, log_choose
 from shortlist.exact.crossing import narrowed, within_ratio
+from shortlist.exact.hubs import hubs
 
 ENDS = 700
 """Windows may end at so many ranks on either side; of more, some 700 are tried. Fewer windows only lower the bound."""
@@ -86,6 +88,12 @@ def least_epsilon(counts: Values, k: int, success: float) -> float:
 
 
 def _look_alikes(x: Indices, k: int) -> tuple[Floats, Floats]:
+    """(ln N, r) of the windows, the pairs and the hubs."""
+    plain, wide = _windows(x, k), hubs(x, k)
+    return np.append(plain[0], wide[0]), np.append(plain[1], wide[1])
+
+
+def _windows(x: Indices, k: int) -> tuple[Floats, Floats]:
     """(ln N, r) of all windows of ranks k - a + 1 .. k + c, and of the pairs (k - n + i, k + i), i = 1..n."""
     a, c = (one.ravel() for one in np.meshgrid(_ends(k), _ends(len(x) - k), indexing="ij"))
     kth = x[k - 1]
