@@ -8,6 +8,7 @@ import pytest
 
 from shortlist.exact.hubs import _reached, hubs, log_paths
 from shortlist.exact.lower_bound import _windows, least_epsilon, least_failure, most_success
+from shortlist.mechanisms import CanonicalTopK
 from tests.mechanisms.canonical.test_law import counts
 
 
@@ -112,6 +113,15 @@ def test_on_a_slope_the_sets_are_counted_by_catalan_numbers(k, spacing, success)
     windows = max((ln + math.log(success)) / step for ln, step in zip(*_windows(x, k), strict=True))
     assert k < 200 or found > 1.05 * windows
     assert k < 200 or found > 1.8 * math.log(2) / spacing, "the limit is 2 ln 2 for each step of the slope"
+
+
+@pytest.mark.parametrize("k", [5, 40, 300])
+def test_canonical_is_right_on_slopes_just_above_the_threshold(k):
+    x, epsilon = np.arange(3 * k, 0, -1), 2 * math.log(2) * 1.2
+    q = 2 * math.exp(-epsilon / 2)
+    found = CanonicalTopK(k=k, epsilon=epsilon, noise="gumbel").success_probability(x, monotone=True)
+    assert found >= 1 / (1 + q**2 / (4 * (1 - q))) - 1e-9
+    assert most_success(x, k, 2 * math.log(2) * 0.8) < 0.5 or k < 40
 
 
 def test_long_sums_neither_overflow_nor_understate():

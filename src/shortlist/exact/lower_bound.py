@@ -25,6 +25,9 @@ from shortlist.exact.hubs import hubs
 ENDS = 700
 """Windows may end at so many ranks on either side; of more, some 700 are tried. Fewer windows only lower the bound."""
 
+RECALL_ENDS = 40
+"""The same for the expected recall, where a window takes longer."""
+
 SMALLEST = 1e-12
 """A bound below this epsilon is none."""
 
@@ -87,6 +90,27 @@ def least_epsilon(counts: Values, k: int, success: float) -> float:
     return narrowed(possible, low, high, within_ratio(PRECISION))[0]
 
 
+def most_recall(counts: Values, k: int, epsilon: float) -> float:
+    """The most that the expected recall of an epsilon-DP mechanism can be on such counts (Proposition 304); rounded up.
+
+    For a window of ranks k - a + 1 .. k + c that is lowered to its last, at least as many of the k are expected to be
+    wrong as the sum of 1 - f_r over w = 1, 2, .. with f_0 = P[fewer than w of a random part of the window are wrong]. 1
+    if a tie crosses rank k.
+    """
+    x = np.sort(counts.astype(np.int64))[::-1]
+    if x[k - 1] == x[k]:
+        return 1.0
+    wrong = 0.0
+    for a in _ends(k, RECALL_ENDS).tolist():
+        for c in _ends(len(x) - k, RECALL_ENDS).tolist():
+            v = np.arange(min(a, c))
+            chances = np.exp(log_choose(v, a - v) + log_choose(v, c - v) - log_choose(np.array([a]), np.array([c])))
+            fewer = np.minimum(np.cumsum(chances) * (1.0 + 1e-9), 1.0)  # P[fewer than w wrong], w = 1, 2, ..
+            steps = np.full(len(v), float(_apart(x[k - a], x[k + c - 1])))
+            wrong = max(wrong, float(least_failure(epsilon, -np.log(fewer), steps).sum()))
+    return 1.0 - wrong / k
+
+
 def _look_alikes(x: Indices, k: int) -> tuple[Floats, Floats]:
     """(ln N, r) of the windows, the pairs and the hubs."""
     plain, wide = _windows(x, k), hubs(x, k)
@@ -116,10 +140,10 @@ def _apart(high: Indices, low: Indices) -> Floats:
     return np.where(np.abs(apart) < 2.0**52, (high - low).astype(np.float64), apart * (1.0 + 2.0**-50))
 
 
-def _ends(most: int) -> Indices:
-    """1 to `most`, thinned out beyond some hundreds."""
-    if most <= ENDS:
+def _ends(most: int, ends: int = ENDS) -> Indices:
+    """1 to `most`, thinned out beyond some."""
+    if most <= ends:
         return np.arange(1, most + 1)
     return np.unique(
-        np.concatenate([np.arange(1, ENDS // 2), np.geomspace(ENDS // 2, most, ENDS // 2).astype(np.int64)])
+        np.concatenate([np.arange(1, ends // 2), np.geomspace(ends // 2, most, ends // 2).astype(np.int64)])
     )
