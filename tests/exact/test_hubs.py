@@ -85,7 +85,7 @@ def test_with_ties_the_right_sets_of_different_members_differ(turn):
     x, k = small(turn)
     above, tied, below = x[x > x[k - 1]], x[x == x[k - 1]], x[x < x[k - 1]]
     labels = [*range(len(above)), *range(len(above) + len(tied), len(x))]
-    seen = set()
+    seen: set[frozenset[int]] = set()
     for members in itertools.combinations(labels, len(above)):
         right = [
             frozenset(members) | frozenset(rest)

@@ -106,9 +106,10 @@ def test_the_limit_of_recall_is_above_every_mechanism(turn):
     x, k = np.sort(rng.integers(0, 12 + 10 * (turn % 3), d)), int(rng.integers(1, d))
     for epsilon in (0.05, 0.3, 1.0, 3.0):
         most = most_recall(x, k, epsilon)
-        entrants = [OneshotTopK(k=k, epsilon=epsilon, noise="exponential"), CanonicalTopK(k=k, epsilon=epsilon)]
-        for mechanism in [*entrants, GuardedTopK(k=k, epsilon=epsilon)]:
-            assert mechanism.quality(x, monotone=True).recall <= most + 1e-9
+        one_shot = OneshotTopK(k=k, epsilon=epsilon, noise="exponential").quality(x, monotone=True)
+        canonical = CanonicalTopK(k=k, epsilon=epsilon).quality(x, monotone=True)
+        guarded = GuardedTopK(k=k, epsilon=epsilon).quality(x, monotone=True)
+        assert max(one_shot.recall, canonical.recall, guarded.recall) <= most + 1e-9
 
 
 def test_the_limit_of_recall_is_reached_by_one_winner_and_by_no_privacy_loss():
