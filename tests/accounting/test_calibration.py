@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
+from shortlist.accounting.tight_zcdp import largest_range
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, GumbelDP, PureDP, calibrate, compose
 from tests.helpers.typed import present
 
@@ -39,10 +42,10 @@ def test_the_parameter_fits_and_a_little_more_does_not(family, budget):
 
 
 def test_zcdp_and_pure_budgets_have_closed_forms():
-    assert calibrate(lambda each: BoundedRange(each).repeat(10), ZCDP(0.1)) == pytest.approx(
-        (0.8 / 10) ** 0.5, rel=1e-9
-    )
-    assert calibrate(lambda each: PureDP(each).repeat(10), ZCDP(0.1)) == pytest.approx((0.2 / 10) ** 0.5, rel=1e-9)
+    ten = calibrate(lambda each: BoundedRange(each).repeat(10), ZCDP(0.1))
+    assert ten == pytest.approx(largest_range(0.1, 10), rel=1e-9)
+    pure = calibrate(lambda each: PureDP(each).repeat(10), ZCDP(0.1))
+    assert pure * math.tanh(pure / 2) == pytest.approx(0.01, rel=2e-9)
     assert calibrate(lambda each: BoundedRange(each).repeat(10), PureDP(1.0)) == pytest.approx(0.1, rel=1e-9)
     found = calibrate(lambda each: BoundedRange(each).repeat(3), PureDP(1.0))
     assert present(BoundedRange(found).repeat(3).as_pure()).epsilon <= 1.0
@@ -63,7 +66,8 @@ def test_a_gumbel_value_is_refused_by_zcdp_and_pure_budgets_with_the_reason():
 def test_a_delta_that_the_budget_does_not_have_is_refused():
     with pytest.raises(ValueError, match="may reveal everything"):
         calibrate(lambda each: ApproxDP(each, 1e-6), ZCDP(0.1))
-    assert calibrate(lambda each: ApproxDP(each, 1e-6), ZCDP(0.1, delta=1e-6)) == pytest.approx(0.2**0.5, rel=1e-9)
+    found = calibrate(lambda each: ApproxDP(each, 1e-6), ZCDP(0.1, delta=1e-6))
+    assert found == pytest.approx(calibrate(PureDP, ZCDP(0.1)), rel=1e-9)
 
 
 def test_a_cost_that_does_not_depend_on_the_parameter_is_refused():

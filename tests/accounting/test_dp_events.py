@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from shortlist.accounting.tight_zcdp import pure_rho, range_rho
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, GumbelDP, PureDP, compose
 
 
@@ -41,8 +42,8 @@ def dp_accounting(monkeypatch):
 def test_every_charge_is_exported_with_its_count():
     event = compose(BoundedRange(0.5).repeat(100), PureDP(0.5)).to_dp_event()
     assert event.events == [
-        SelfComposedDpEvent(ZCDpEvent(0.03125), 100),
-        SelfComposedDpEvent(ZCDpEvent(0.125), 1),
+        SelfComposedDpEvent(ZCDpEvent(range_rho(0.5)), 100),
+        SelfComposedDpEvent(ZCDpEvent(pure_rho(0.5)), 1),
     ]
     assert ZCDP(0.25).to_dp_event() == ComposedDpEvent([SelfComposedDpEvent(ZCDpEvent(0.25), 1)])
 

@@ -1,8 +1,12 @@
 """ThinnedRange: rounds of bounded range after one common thinning (Definition 19, Theorem 111)."""
 
+from fractions import Fraction
+
 import pytest
 
 from shortlist import Ledger
+from shortlist.accounting.checked_numbers import up
+from shortlist.accounting.tight_zcdp import range_rho
 from shortlist.ledger.filter import cost_of
 from shortlist.privacy import ZCDP, BoundedRange, PureDP, ThinnedRange
 from tests.helpers.typed import present
@@ -21,7 +25,7 @@ def test_its_forms():
     assert FEW.delta_at(1.5) == 5e-7
     assert FEW.epsilon_at(5e-7) == pytest.approx(1.5)
     assert FEW.epsilon_at(4e-7) == float("inf")
-    assert present(FEW.as_zcdp()).rho == pytest.approx(10 * 0.15**2 / 8)
+    assert present(FEW.as_zcdp()) == ZCDP(up(10 * Fraction(range_rho(0.15))), 5e-7)
     assert present(FEW.as_zcdp()).delta == 5e-7
     assert FEW.as_pure() is None
     assert ThinnedRange(0.5, 2).as_pure() == PureDP(1.0)
@@ -45,7 +49,7 @@ def test_it_composes_and_repeats():
 def test_what_it_costs_in_each_currency():
     cost = cost_of(FEW, None)
     assert float(present(cost.epsilon)) == pytest.approx(1.5)
-    assert float(present(cost.curve)) == pytest.approx(10 * 0.15**2 / 8)
+    assert float(present(cost.curve)) == pytest.approx(10 * range_rho(0.15), rel=1e-15)
     assert float(cost.delta) == 5e-7
     assert cost_of(FEW, 8.0).curve == 8 * present(cost.curve)
 

@@ -8,7 +8,8 @@ from math import ceil, floor
 
 import pytest
 
-from shortlist.exact.quality import Quality, good_ranks, great_ranks
+from shortlist.exact.quality import Quality, good_ranks, great_ranks, untied
+from shortlist.mechanisms import CanonicalTopK, GuardedTopK, JointTopK, OneshotTopK
 
 
 def test_ranks_are_those_of_the_definition_for_every_k():
@@ -27,3 +28,32 @@ def test_quality_is_a_value():
     assert found == Quality(0.1, 0.2, 0.3, 0.4)
     with pytest.raises(FrozenInstanceError):
         found.top = 1.0  # type: ignore[misc]
+
+
+def test_ranks_that_a_tie_crosses_are_moved_to_its_ends():
+    assert untied([9, 7, 7, 7, 2], 2, 3) == (1, 4)
+    assert untied([9, 7, 7, 7, 2], 4, 4) == (4, 4)
+    assert untied([9, 7, 7, 7, 2], 1, 1) == (1, 1)
+    assert untied([5, 5, 5], 1, 1) == (0, 3)
+    assert untied([5, 4, 3], 3, 9) == (3, 9)
+
+
+@pytest.mark.parametrize("scores", [[3, 2, 2, 0], [5, 5, 5, 5], [9, 9, 1, 1, 1, 0], [4, 3, 3, 3, 3, 2, 2, 1]])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda k: CanonicalTopK(k=k, epsilon=1.0),
+        lambda k: CanonicalTopK(k=k, epsilon=1.0, noise="gumbel"),
+        lambda k: GuardedTopK(k=k, epsilon=1.0),
+        lambda k: OneshotTopK(k=k, epsilon=1.0),
+        lambda k: JointTopK(k=k, epsilon=1.0),
+    ],
+    ids=["canonical", "canonical, Gumbel", "guarded", "one-shot", "joint"],
+)
+def test_a_right_set_is_great_and_a_great_one_good_whatever_ties(build, scores):
+    for k in range(1, len(scores)):
+        found = build(k).quality(scores, monotone=True)
+        assert found.top <= found.great + 1e-9
+        assert found.great <= found.good + 1e-9
+        mirrored = build(k).quality(scores[::-1], monotone=True)
+        assert (found.great, found.good) == pytest.approx((mirrored.great, mirrored.good), abs=1e-9)

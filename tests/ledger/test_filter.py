@@ -232,8 +232,13 @@ def test_sums_are_exact_so_that_no_drift_admits_too_much():
 
 def test_costs_are_never_rounded_down():
     for epsilon in (0.1, 0.3, 1e-9, 7.7):
-        assert present(cost_of(PureDP(epsilon), None).curve) >= Fraction(epsilon) ** 2 / 2
-        assert present(cost_of(BoundedRange(epsilon), None).curve) >= Fraction(epsilon) ** 2 / 8
+        z = Fraction(epsilon) ** 2  # two terms of the series are below it, one is above it
+        for guarantee, (first, second) in ((PureDP(epsilon), (2, 24)), (BoundedRange(epsilon), (8, 576))):
+            assert (
+                z / first - z**2 / second
+                <= present(cost_of(guarantee, None).curve)
+                <= z / first * (1 + Fraction(1, 2**52))
+            )
     assert cost_of(ApproxDP(0.3, 0.1).repeat(3), None) == 3 * cost_of(ApproxDP(0.3, 0.1), None)
     whole = compose(ApproxDP(0.0, 1e-6), BoundedRange(0.1).repeat(7))
     assert cost_of(whole, None) == cost_of(ApproxDP(0.0, 1e-6), None) + 7 * cost_of(BoundedRange(0.1), None)
@@ -246,8 +251,9 @@ def test_a_form_that_is_missing_is_missing_in_the_sum():
     assert (cost_of(PureDP(0.1), None) + cost_of(ZCDP(0.1), None)).epsilon is None
 
 
-def test_a_cost_beyond_all_floats_is_no_form():
-    assert cost_of(PureDP(1e200), None) == Amounts(Fraction(1e200), None, Fraction(0))
+def test_a_rho_is_never_more_than_its_epsilon():
+    """Half of its square, which is no float, would have closed rule (b)."""
+    assert cost_of(PureDP(1e200), None) == Amounts(Fraction(1e200), Fraction(1e200), Fraction(0))
 
 
 @pytest.mark.parametrize(

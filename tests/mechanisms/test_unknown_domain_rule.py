@@ -140,7 +140,7 @@ def test_a_ledger_books_the_finer_charge(tmp_path, scores):
     with Ledger(tmp_path / "budget.db", budget=ApproxDP(3.0, 1e-5)) as ledger:
         sl.top_k(scores, k=10, epsilon=1.0, delta=1e-6, ledger=ledger)
         assert ledger.spent.epsilon == 1.0
-        assert ledger.spent.rho == 0.125
+        assert ledger.spent.rho == 0.12330156148224454
         assert ledger.spent.delta == 1e-6
 
 

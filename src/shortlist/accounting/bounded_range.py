@@ -14,6 +14,7 @@ import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.accounting.privacy_curves import ULP, Pair, Profile, symmetric, two_point, two_point_renyi
+from shortlist.accounting.tight_zcdp import range_rho
 
 WIDEST = 30.0
 """The recursion is not tried for windows wider than this: there is nothing to gain."""
@@ -35,11 +36,11 @@ def worst_window(epsilon: float, orders: Floats) -> Floats:
 
 
 def range_renyi(epsilon: float, orders: Floats) -> Floats:
-    """The greatest D_a under bounded range epsilon, at most min(a epsilon^2/8, epsilon); rounded up."""
+    """The greatest D_a under bounded range epsilon, at most min(a rho, epsilon) (Theorem 300); rounded up."""
     under = worst_window(epsilon, orders)
     chance = np.clip(np.expm1(-under) / math.expm1(-epsilon), 0.0, 1.0)
     tight = two_point_renyi(chance, epsilon - under, -under, orders)
-    simple = np.minimum(orders * epsilon * epsilon / 8 * (1 + 4 * ULP), epsilon)
+    simple = np.minimum(orders * range_rho(epsilon) * (1 + 4 * ULP), epsilon)
     cancels = (orders * epsilon < 1e-3) | (orders < 1 + 1e-6)  # there the tight one loses its digits
     return np.where(cancels, simple, np.minimum(tight, simple))
 

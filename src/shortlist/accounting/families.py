@@ -26,6 +26,7 @@ from shortlist.accounting.privacy_curves import (
     two_point_renyi,
 )
 from shortlist.accounting.renyi import renyi_profile
+from shortlist.accounting.tight_zcdp import pure_rho, range_rho
 
 
 def approx(epsilon: float, delta: float) -> Curves:
@@ -33,7 +34,7 @@ def approx(epsilon: float, delta: float) -> Curves:
 
     That pair dominates (Kairouz, Oh and Viswanath 2015), and its first half is a thinning common to both
     sides. Renyi: D_a = ln[(e^{a epsilon} + e^{(1-a) epsilon}) / (1 + e^epsilon)] / (a-1), at most a
-    epsilon^2/2 and at most epsilon.
+    epsilon tanh(epsilon/2) (Theorem 300) and at most epsilon.
     """
     chance = np.array(1 / (1 + math.exp(-epsilon)))
 
@@ -41,7 +42,7 @@ def approx(epsilon: float, delta: float) -> Curves:
         tight = two_point_renyi(chance, np.array(epsilon), np.array(-epsilon), orders)
         return np.minimum(np.minimum(tight, orders * rho * (1 + 1e-15)), epsilon)
 
-    rho = up(Fraction(epsilon) ** 2 / 2)
+    rho = pure_rho(epsilon)
     profile = thinned(delta, two_point(epsilon, -epsilon) if epsilon else gaussian(0.0))
     return Curves(
         renyi=renyi,
@@ -85,13 +86,13 @@ def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str
 
 
 def ranged(epsilon: float) -> Curves:
-    """epsilon-bounded range: epsilon^2/8-zCDP (Theorem 15), and tighter curves in `bounded_range`."""
+    """epsilon-bounded range: zCDP by `range_rho` (Theorem 300), and tighter curves in `bounded_range`."""
     return Curves(
         renyi=lambda orders: bounded_range.range_renyi(epsilon, orders),
         pairs=(bounded_range.one_round(epsilon),),
         witness=lambda order: (bounded_range.worst_law(epsilon, order),),
         pure=epsilon,
-        rho=up(Fraction(epsilon) ** 2 / 8),
+        rho=range_rho(epsilon),
         joint=True,
         blocks=(lambda times: bounded_range.blocks(epsilon, times)) if epsilon < bounded_range.WIDEST else None,
     )
@@ -114,7 +115,7 @@ def thinned_rounds(epsilon: float, rounds: int, delta: float) -> Curves:
         return np.where(x >= pure, delta, np.minimum((delta + found) * (1 + 64 * ULP), 1.0))
 
     law = thinned(delta, gaussian(0.0))
-    rho = up(Fraction(epsilon) ** 2 * rounds / 8)
+    rho = up(Fraction(range_rho(epsilon)) * rounds)
     return Curves(renyi, (symmetric(half),), lambda order: (law,), delta, pure, rho, joint=True)
 
 

@@ -44,7 +44,8 @@ class RenyiDP(Guarantee):
 class BoundedRange(Guarantee):
     """epsilon-bounded range: all log ratios of the outcomes lie in one window of width epsilon (Definition 13).
 
-    Implies PureDP(epsilon) and epsilon^2/8-zCDP. Gumbel selection has it; permute-and-flip has not.
+    Implies PureDP(epsilon), and zCDP with rho = x - 1 - ln x, x = epsilon / (1 - e^-epsilon), a little below
+    epsilon^2/8 (Theorem 300). Gumbel selection has it; permute-and-flip has not.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class BoundedRange(Guarantee):
     Examples
     --------
     >>> BoundedRange(0.5).as_zcdp()
-    ZCDP(rho=0.03125, delta=0.0)
+    ZCDP(rho=0.03114209226115588, delta=0.0)
     """
 
     epsilon: float
@@ -72,8 +73,9 @@ class ThinnedRange(Guarantee):
 
     The two laws are at least s P and s Q as measures, with s the same function of the outcome for both, P and Q laws of
     `rounds` rounds of bounded range, and at most `delta` is missing on either side. So H_x <= delta + V_rounds(x) for
-    every x, (rounds epsilon, delta)-DP and delta-approximate rounds epsilon^2/8-zCDP: what the limited domain promises.
-    s may depend on the outcome, so it is not the composition of `delta` with the rounds, which claims delta H less.
+    every x, (rounds epsilon, delta)-DP and delta-approximate zCDP, `rounds` times that of one: what the limited domain
+    promises. s may depend on the outcome, so it is not the composition of `delta` with the rounds, which claims delta H
+    less.
 
     Parameters
     ----------

@@ -23,8 +23,8 @@ TAILS = (1e-3, 1e-6)
 """Deltas, beyond what the claim gives away at once, at whose epsilons it is checked."""
 LARGEST = 700.0
 """Here only what is impossible on one side is left. Beyond, where e^epsilon is no float, sticks are those at it."""
-ORDERS = (1.5, 2.0, 4.0, 16.0, 64.0)
-"""The Renyi orders at which claims other than pure ones are checked."""
+ORDERS = (1.5, 2.0, 4.0, 16.0, 64.0, 1.125)
+"""The Renyi orders at which claims other than pure ones are checked; a tight rho is reached near 1."""
 
 
 def moves(d: int, *ways: Way, step: int = 1) -> list[tuple[int, ...]]:

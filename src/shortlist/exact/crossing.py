@@ -35,6 +35,12 @@ def whole_numbers(low: int, high: int) -> int | None:
     return (low + high) // 2 if high - low > 1 else None
 
 
+def neighbours(low: float, high: float) -> float | None:
+    """Halves until no float is between the points."""
+    middle = low + (high - low) / 2
+    return middle if low < middle < high else None
+
+
 def within(width: float) -> Middle[float]:
     """Halves until the points are at most `width` apart."""
     return lambda low, high: (low + high) / 2 if high - low > width else None

@@ -1,4 +1,4 @@
-"""What no mechanism can do: a bound on the epsilon of every private top-k (Theorem 128).
+"""What no mechanism can do: a bound on the epsilon of every private top-k (Theorem 128, 302).
 
 Take integer counts, one person adding at most 1 to each. Choose a window of ranks around k, or pairs of ranks, and
 lower its scores to its lowest: then N sets look alike, and the right one has a chance of at most 1/N. The true counts
@@ -7,7 +7,8 @@ wrong one by at least e^-epsilon. So a mechanism that is right with probability 
 
     b >= 1 - f_r,   f_0 = 1/N,   f_{t+1} = min(e^eps f_t, 1 - e^-eps (1 - f_t)).
 
-It speaks of pure epsilon-DP, add-remove neighbours and counts. `docs/mechanisms/canonical.md` has the proof.
+`shortlist.exact.hubs` has more sets N for the same r: all that can be made right from one hub by r persons. The largest
+of all these bounds is taken. It speaks of pure epsilon-DP, add-remove neighbours and counts.
 """
 
 from __future__ import annotations
@@ -19,9 +20,13 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Values
 from shortlist.exact.binomials import ULPS, log_choose
 from shortlist.exact.crossing import narrowed, within_ratio
+from shortlist.exact.hubs import hubs
 
 ENDS = 700
 """Windows may end at so many ranks on either side; of more, some 700 are tried. Fewer windows only lower the bound."""
+
+RECALL_ENDS = 40
+"""The same for the expected recall, where a window takes longer."""
 
 SMALLEST = 1e-12
 """A bound below this epsilon is none."""
@@ -85,7 +90,34 @@ def least_epsilon(counts: Values, k: int, success: float) -> float:
     return narrowed(possible, low, high, within_ratio(PRECISION))[0]
 
 
+def most_recall(counts: Values, k: int, epsilon: float) -> float:
+    """The most that the expected recall of an epsilon-DP mechanism can be on such counts (Proposition 304); rounded up.
+
+    For a window of ranks k - a + 1 .. k + c that is lowered to its last, at least as many of the k are expected to be
+    wrong as the sum of 1 - f_r over w = 1, 2, .. with f_0 = P[fewer than w of a random part of the window are wrong]. 1
+    if a tie crosses rank k.
+    """
+    x = np.sort(counts.astype(np.int64))[::-1]
+    if x[k - 1] == x[k]:
+        return 1.0
+    wrong = 0.0
+    for a in _ends(k, RECALL_ENDS).tolist():
+        for c in _ends(len(x) - k, RECALL_ENDS).tolist():
+            v = np.arange(min(a, c))
+            chances = np.exp(log_choose(v, a - v) + log_choose(v, c - v) - log_choose(np.array([a]), np.array([c])))
+            fewer = np.minimum(np.cumsum(chances) * (1.0 + 1e-9), 1.0)  # P[fewer than w wrong], w = 1, 2, ..
+            steps = np.full(len(v), float(_apart(x[k - a], x[k + c - 1])))
+            wrong = max(wrong, float(least_failure(epsilon, -np.log(fewer), steps).sum()))
+    return 1.0 - wrong / k
+
+
 def _look_alikes(x: Indices, k: int) -> tuple[Floats, Floats]:
+    """(ln N, r) of the windows, the pairs and the hubs."""
+    plain, wide = _windows(x, k), hubs(x, k)
+    return np.append(plain[0], wide[0]), np.append(plain[1], wide[1])
+
+
+def _windows(x: Indices, k: int) -> tuple[Floats, Floats]:
     """(ln N, r) of all windows of ranks k - a + 1 .. k + c, and of the pairs (k - n + i, k + i), i = 1..n."""
     a, c = (one.ravel() for one in np.meshgrid(_ends(k), _ends(len(x) - k), indexing="ij"))
     kth = x[k - 1]
@@ -108,10 +140,10 @@ def _apart(high: Indices, low: Indices) -> Floats:
     return np.where(np.abs(apart) < 2.0**52, (high - low).astype(np.float64), apart * (1.0 + 2.0**-50))
 
 
-def _ends(most: int) -> Indices:
-    """1 to `most`, thinned out beyond some hundreds."""
-    if most <= ENDS:
+def _ends(most: int, ends: int = ENDS) -> Indices:
+    """1 to `most`, thinned out beyond some."""
+    if most <= ends:
         return np.arange(1, most + 1)
     return np.unique(
-        np.concatenate([np.arange(1, ENDS // 2), np.geomspace(ENDS // 2, most, ENDS // 2).astype(np.int64)])
+        np.concatenate([np.arange(1, ends // 2), np.geomspace(ends // 2, most, ends // 2).astype(np.int64)])
     )

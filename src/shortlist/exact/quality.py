@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
     """What a mechanism that returns k of d items achieves, the items ranked by score.
 
-    A set *holds the head h* if it contains ranks 1 to h and *reaches t* if its worst item has rank t.
+    A set *holds the head h* if it contains every item that is among ranks 1 to h however ties are broken, and
+    *reaches t* if it contains none that is beyond rank t however they are broken. So a right set is great, and a great
+    one good.
     """
 
     top: float
     """P[the k best], equal scores taken as equal."""
     great: float
-    """P[head at least k/10 and reach at most 1.1 k]; tied scores ranked in the caller's order."""
+    """P[head at least k/10 and reach at most 1.1 k]."""
     good: float
-    """P[head at least k/100 and reach at most 1.5 k]; tied scores ranked in the caller's order."""
+    """P[head at least k/100 and reach at most 1.5 k]."""
     recall: float
     """Expected share of correct items, an item being correct if its score is at least the k-th best."""
 
@@ -30,3 +35,22 @@ def great_ranks(k: int) -> tuple[int, int]:
 def good_ranks(k: int) -> tuple[int, int]:
     """(h, t): a set is good if it contains ranks 1..h and nothing beyond rank t."""
     return -(-k // 100), 3 * k // 2
+
+
+def untied(scores: Any, head: int, reach: int) -> tuple[int, int]:
+    """The ranks 1 to h, and those up to t, of which ties leave no doubt: `scores` are sorted, the best first.
+
+    >>> untied([9, 7, 7, 7, 2], 2, 3)  # who is second and who fourth is a matter of taste
+    (1, 4)
+    """
+    values = np.asarray(scores[: len(scores)])
+    if 0 < head < len(values) and values[head - 1] == values[head]:
+        head = int(np.argmax(values[:head] == values[head]))
+    if reach < len(values):
+        reach += int(np.count_nonzero(values[reach:] == values[reach - 1]))
+    return head, reach
+
+
+def ranks_within(scores: Any, k: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """(h, t) of great and of good sets of k, ties counting as equal; `scores` are sorted, the best first."""
+    return untied(scores, *great_ranks(k)), untied(scores, *good_ranks(k))

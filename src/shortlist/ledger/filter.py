@@ -159,8 +159,8 @@ def cost_of(guarantee: Guarantee, order: float | None) -> Amounts:
     """What a guarantee costs in each currency: the sum over its parts, each rounded up.
 
     An (epsilon, delta) guarantee is a thinning of mass delta of an epsilon-DP one (Kairouz, Oh and Viswanath 2015), so
-    it costs epsilon in rule (a), epsilon^2/2 in rule (b), and delta beside them. Thinned rounds of bounded range cost
-    their sum of epsilons in rule (a), for the same reason.
+    it costs epsilon in rule (a), the rho of pure epsilon in rule (b), and delta beside them. Thinned rounds of bounded
+    range cost their sum of epsilons in rule (a), for the same reason.
 
     Raises
     ------

@@ -1,14 +1,15 @@
 """Who may answer the question, and what the same law costs in each currency.
 
 Every law has one parameter, the pure epsilon p it would cost (k rounds of e cost p = k e). A method whose rounds have
-bounded range converts: rho = rounds e^2 / 8, and (epsilon, delta) by the tightest accountant. So one search for p
-serves all budgets.
+bounded range converts: its rho is `rounds` times that of a round of e, and (epsilon, delta) follows by the tightest
+accountant. So one search for p serves all budgets.
 """
 
 from __future__ import annotations
 
 import math
 
+from shortlist.accounting.tight_zcdp import largest_range, range_rho
 from shortlist.mechanisms.entries import ENTRIES
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.mechanisms.plan_rows import Currency, Domain, Planned
@@ -38,7 +39,7 @@ def cost(contestant: Planned, currency: Currency, p: float, delta: float) -> tup
     if currency == "approx":
         whole = each if contestant.rounds == 1 else each.repeat(contestant.rounds)
         return min(p, whole.epsilon_at(left)) * SLACK, math.nan
-    rho = contestant.rounds * (p / contestant.rounds) ** 2 / 8 * SLACK
+    rho = contestant.rounds * range_rho(p / contestant.rounds) * SLACK
     return ZCDP(rho).epsilon_at(left), rho
 
 
@@ -50,4 +51,4 @@ def affordable(contestant: Planned, currency: Currency, epsilon: float, delta: f
     if currency == "approx":
         return contestant.rounds * epsilon_of_a_round(contestant.rounds, ApproxDP(epsilon, left)), math.nan
     rho = calibrate(ZCDP, ApproxDP(epsilon, left))
-    return contestant.rounds * math.sqrt(8 * rho / contestant.rounds) * (1 - 1e-12), rho
+    return contestant.rounds * largest_range(rho, contestant.rounds), rho

@@ -18,7 +18,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Mask
 from shortlist.exact.binomials import log_choose, log_run
 from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.quality import Quality, good_ranks, great_ranks
+from shortlist.exact.quality import Quality, ranks_within
 from shortlist.exact.ranked_subsets import Ranking
 from shortlist.exact.subset_chances import CHUNK, Chances, chances, top_bounds
 
@@ -45,7 +45,8 @@ def quality(ranking: Ranking, noise: Noise) -> Quality:
 def cuts_of(ranking: Ranking) -> tuple[int, ...]:
     """Where the law must be cut for `quality_of`: at the end of a tie, and at the ranks of great and good."""
     k = ranking.k
-    return _tied(ranking)[1], great_ranks(k)[1] - k, good_ranks(k)[1] - k
+    great, good = ranks_within(ranking.scores, k)
+    return _tied(ranking)[1], great[1] - k, good[1] - k
 
 
 def right_of(ranking: Ranking, law: Chances) -> float:
@@ -58,7 +59,7 @@ def right_of(ranking: Ranking, law: Chances) -> float:
 def quality_of(ranking: Ranking, law: Chances) -> Quality:
     """The same for a given law of the class that wins, which may leave some chance to no class at all."""
     k, outside = ranking.k, _tied(ranking)[1]
-    great, good = great_ranks(k), good_ranks(k)
+    great, good = ranks_within(ranking.scores, k)
     i, first, chance, top = law.i, law.cells.first, np.exp(law.cell), math.exp(law.top)
 
     def within(head: int, reach: int) -> float:

@@ -36,8 +36,8 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
     (and B, if y has fewer than k labels) and M(y) the largest count of T outside y, or B.
 
     Promise: one round of epsilon-bounded range after a thinning of mass delta, hence (epsilon, delta)-DP and
-    delta-approximate epsilon^2/8-zCDP, for the set and every k. No list of candidates is needed, and no cap on how
-    many a person holds. Fewer than k come back where fewer clear the bar.
+    delta-approximate zCDP with a rho a little below epsilon^2/8, for the set and every k. No list of candidates is
+    needed, and no cap on how many a person holds. Fewer than k come back where fewer clear the bar.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
 
     @property
     def _round(self) -> float:
-        """The bounded range of the one round: epsilon, or sqrt(8 rho) rounded down."""
+        """The bounded range of the one round: epsilon, or that of the rho, rounded down."""
         budget = self.guarantee
         return epsilon_of_a_round(1, ZCDP(budget.rho)) if isinstance(budget, ZCDP) else budget.epsilon
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Mask, Values
 from shortlist.exact.noise_distributions import EXPONENTIAL
-from shortlist.exact.quality import Quality, good_ranks, great_ranks
+from shortlist.exact.quality import Quality, ranks_within
 from shortlist.exact.ranked_subsets import Ranking, ranked
 from shortlist.exact.score_intervals import Contest
 from shortlist.exact.subset_chances import Chances, covered, log_integral, survival_of, thinned
@@ -78,7 +78,7 @@ class Leftovers:
     def quality(self) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the k that are left."""
         d, kept = len(self.s), self.inclusion_probabilities()
-        ranks = (great_ranks(self.k), good_ranks(self.k))
+        ranks = ranks_within(np.sort(self.s), self.k)
         great, good = (
             within_ranks(self.s, self.losers, max(d - reach, 0), d - head, EXPONENTIAL) for head, reach in ranks
         )

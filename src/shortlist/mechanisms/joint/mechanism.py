@@ -9,7 +9,7 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist.exact.quality import Quality, good_ranks, great_ranks
+from shortlist.exact.quality import Quality, ranks_within
 from shortlist.exact.sequence_classes import (
     MOST,
     MOST_FLOATS,
@@ -105,12 +105,11 @@ class JointTopK(Budgeted[Budget]):
 
     def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-9."""
-        law, _ = self._sequences(self._studied(scores, question))
+        asked = self._studied(scores, question)
+        law, _ = self._sequences(asked)
         better, enough = _ranks_about_k(law.ladder)
-        top, great, good = (
-            within(law.ladder, law.rate, *ranks)
-            for ranks in ((better, enough), great_ranks(self.k), good_ranks(self.k))
-        )
+        words = ranks_within(np.sort(asked.values)[::-1], self.k)
+        top, great, good = (within(law.ladder, law.rate, *ranks) for ranks in ((better, enough), *words))
         recall = float(number_correct(law.ladder, law.rate, enough) @ np.arange(self.k + 1)) / self.k
         return Quality(top=top, great=great, good=good, recall=recall)
 

@@ -21,7 +21,7 @@ from shortlist.exact.best_loser import coefficients, correct_in, included_in, th
 from shortlist.exact.distinct_scores import Items, checked_k, checked_scores, items_of
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.quadrature import blocks, refined
-from shortlist.exact.quality import Quality, good_ranks, great_ranks
+from shortlist.exact.quality import Quality, ranks_within
 from shortlist.exact.separation_integral import (
     highest_density,
     log_all_above,
@@ -135,10 +135,10 @@ def great_good(s: Floats, k: int, noise: Noise) -> tuple[float, float]:
     """(P[the set is great], P[the set is good]), two words for sets (Definition 118).
 
     Great: it contains ranks 1 to ceil(k/10) and nothing beyond rank floor(1.1 k); good: ceil(k/100) and floor(1.5 k).
-    Tied items are ranked in the caller's order, so with a tie across one of these ranks a set can be right and not
-    great.
+    Of a tie across one of these ranks none need be in the head and all may be in the rest.
     """
-    return within_ranks(s, k, *great_ranks(k), noise), within_ranks(s, k, *good_ranks(k), noise)
+    great, good = ranks_within(np.sort(s)[::-1], k)
+    return within_ranks(s, k, *great, noise), within_ranks(s, k, *good, noise)
 
 
 def within_ranks(s: Floats, k: int, head: int, reach: int, noise: Noise) -> float:

@@ -115,7 +115,7 @@ class MultiLabelPATE(_Paid):
     set is released if it passes the Gaussian test, at the other half. One teacher's votes may all change: every count
     moves by one either way, sorted counts too, gaps by two, and two gaps in opposite directions at once. So
 
-        j = argmax u(j) + r(j) + Gumbel(4 / e),  e = 2 sqrt(rho_q);   pass with Phi((max(2, u(j)) - 2) rate - z),
+        j = argmax u(j) + r(j) + Gumbel(4 / e),  e of rho_q / 2;   pass with Phi((max(2, u(j)) - 2) rate - z),
 
     rate = sqrt(rho_q) / 2, Phi(-z) = delta_q. Each query costs rho_q = rho / queries and delta_q = delta / (2 queries),
     whether it is answered or not; the other half of delta is for conversion.
@@ -224,7 +224,7 @@ class PATE(_Paid):
     """One label for each query: the class with the most votes under Gumbel noise, an exponential mechanism.
 
     Each teacher votes for one class. Replacing a teacher's vote takes one from a class and gives it to another: R = 2,
-    so a query with noise of scale 2 / e is e-bounded range and costs e^2 / 8 = rho / queries.
+    so a query with noise of scale 2 / e is e-bounded range; e is the largest that costs at most rho / queries.
 
     Parameters
     ----------
