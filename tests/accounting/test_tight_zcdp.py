@@ -1,4 +1,4 @@
-"""The least rho of bounded range and of pure DP, rounded up; and its inverse, rounded down (Theorem 300)."""
+"""The least rho of bounded range and of pure DP, rounded up; and its inverse, rounded down (Theorem 164)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sets that one hub can be made into: their number, that they are within reach, and what follows (Theorem 302)."""
+"""The sets that one hub can be made into: their number, that they are within reach, and what follows (Theorem 166)."""
 
 import itertools
 import math

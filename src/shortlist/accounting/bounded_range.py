@@ -36,7 +36,7 @@ def worst_window(epsilon: float, orders: Floats) -> Floats:
 
 
 def range_renyi(epsilon: float, orders: Floats) -> Floats:
-    """The greatest D_a under bounded range epsilon, at most min(a rho, epsilon) (Theorem 300); rounded up."""
+    """The greatest D_a under bounded range epsilon, at most min(a rho, epsilon) (Theorem 164); rounded up."""
     under = worst_window(epsilon, orders)
     chance = np.clip(np.expm1(-under) / math.expm1(-epsilon), 0.0, 1.0)
     tight = two_point_renyi(chance, epsilon - under, -under, orders)

@@ -34,7 +34,7 @@ def approx(epsilon: float, delta: float) -> Curves:
 
     That pair dominates (Kairouz, Oh and Viswanath 2015), and its first half is a thinning common to both
     sides. Renyi: D_a = ln[(e^{a epsilon} + e^{(1-a) epsilon}) / (1 + e^epsilon)] / (a-1), at most a
-    epsilon tanh(epsilon/2) (Theorem 300) and at most epsilon.
+    epsilon tanh(epsilon/2) (Theorem 164) and at most epsilon.
     """
     chance = np.array(1 / (1 + math.exp(-epsilon)))
 
@@ -86,7 +86,7 @@ def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str
 
 
 def ranged(epsilon: float) -> Curves:
-    """epsilon-bounded range: zCDP by `range_rho` (Theorem 300), and tighter curves in `bounded_range`."""
+    """epsilon-bounded range: zCDP by `range_rho` (Theorem 164), and tighter curves in `bounded_range`."""
     return Curves(
         renyi=lambda orders: bounded_range.range_renyi(epsilon, orders),
         pairs=(bounded_range.one_round(epsilon),),

@@ -45,7 +45,7 @@ class BoundedRange(Guarantee):
     """epsilon-bounded range: all log ratios of the outcomes lie in one window of width epsilon (Definition 13).
 
     Implies PureDP(epsilon), and zCDP with rho = x - 1 - ln x, x = epsilon / (1 - e^-epsilon), a little below
-    epsilon^2/8 (Theorem 300). Gumbel selection has it; permute-and-flip has not.
+    epsilon^2/8 (Theorem 164). Gumbel selection has it; permute-and-flip has not.
 
     Parameters
     ----------

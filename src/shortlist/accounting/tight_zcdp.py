@@ -1,4 +1,4 @@
-"""The least rho of bounded range and of pure DP, and the largest parameter that a rho admits (Theorem 300).
+"""The least rho of bounded range and of pure DP, and the largest parameter that a rho admits (Theorem 164).
 
 Both are the Kullback-Leibler divergence of the worst pair: the Renyi divergence of order a, divided by a, falls in a.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flint import arb
 
 SMALL = 2.0**-8
-"""Below it three terms of the series, which are never too small (Lemma 301), are within 1e-19 of the value."""
+"""Below it three terms of the series, which are never too small (Lemma 165), are within 1e-19 of the value."""
 BITS = 128
 """From there on Arb's balls: some 20 bits cancel, a hundred are left."""
 

@@ -1,4 +1,4 @@
-"""How many sets are each right some T persons away from one and the same data set, the hub (Theorem 302).
+"""How many sets are each right some T persons away from one and the same data set, the hub (Theorem 166).
 
 A k-set of positions is a path: its l-th member stands behind j_l outsiders, j_1 <= .. <= j_k. Give the l-th member the
 l-th largest score and the j-th outsider the j-th largest of the rest. If x_[l] - x_[k+j] <= T wherever member l stands

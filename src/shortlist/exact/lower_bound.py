@@ -1,4 +1,4 @@
-"""What no mechanism can do: a bound on the epsilon of every private top-k (Theorem 128, 302).
+"""What no mechanism can do: a bound on the epsilon of every private top-k (Theorem 128, 166).
 
 Take integer counts, one person adding at most 1 to each. Choose a window of ranks around k, or pairs of ranks, and
 lower its scores to its lowest: then N sets look alike, and the right one has a chance of at most 1/N. The true counts
@@ -91,7 +91,7 @@ def least_epsilon(counts: Values, k: int, success: float) -> float:
 
 
 def most_recall(counts: Values, k: int, epsilon: float) -> float:
-    """The most that the expected recall of an epsilon-DP mechanism can be on such counts (Proposition 304); rounded up.
+    """The most that the expected recall of an epsilon-DP mechanism can be on such counts (Proposition 168); rounded up.
 
     For a window of ranks k - a + 1 .. k + c that is lowered to its last, at least as many of the k are expected to be
     wrong as the sum of 1 - f_r over w = 1, 2, .. with f_0 = P[fewer than w of a random part of the window are wrong]. 1
