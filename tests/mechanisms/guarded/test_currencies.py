@@ -30,6 +30,7 @@ from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import noting, of_kind, present
 from tests.mechanisms.guarded.by_formula import as_sets, masses, raced, recall, renyi, stick, switched
 
+PURE, APPROX, RHO = PureDP(1.0), ApproxDP(1.0, 1e-6), ZCDP(1.0)
 X, MOVED = [5, 4, 4, 1, 0], [5, 4, 4, 2, 1]
 JUNK = {(1, 1), (1, 2)}
 SETS = [(0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (2, 3), (1, 4), (2, 4), (3, 4)]
@@ -426,7 +427,7 @@ def test_more_than_half_is_the_mirror_image():
 
 
 def test_what_is_junk_is_public():
-    for budget in (PureDP(1.0), ApproxDP(1.0, 1e-6), ZCDP(1.0)):
-        levels = [rho_of(k, budget) for k in (3, 7, 8, 31, 32, 199, 200, 319, 320, 1000)]
-        assert levels == sorted(levels)
-        assert levels[0] == Fraction(2, 5)
+    levels = {kind: [rho_of(k, kind) for k in (3, 15, 16, 31, 32, 63, 64, 319, 320)] for kind in (PURE, APPROX, RHO)}
+    assert levels[PURE] == [Fraction(2, 5)] * 4 + [Fraction(1, 2)] * 4 + [Fraction(3, 5)]
+    assert levels[APPROX] == [Fraction(2, 5)] * 4 + [Fraction(3, 5)] * 5
+    assert levels[RHO] == [Fraction(9, 20)] * 2 + [Fraction(3, 4)] * 4 + [Fraction(9, 10)] * 3

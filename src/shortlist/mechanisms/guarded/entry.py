@@ -14,7 +14,7 @@ from shortlist.privacy import ApproxDP, BoundedRange
 from shortlist.scores import Scores
 
 
-class _Sought(GuardedTopK):
+class Sought(GuardedTopK):
     """The same with one-shot calibrated from a table, to one part in a thousand and never too well: for searches."""
 
     def _one_shot(self, k: int, d: int) -> tuple[Noise, Fraction]:
@@ -30,7 +30,7 @@ def _rows(k: int) -> Sequence[Planned]:
         return GuardedTopK(k=k, budget=BoundedRange(p).as_zcdp())
 
     def law(scores: Scores, goal: Goal, epsilon: float, delta: float) -> float:
-        return reached(goal)(_Sought(k=k, budget=ApproxDP(epsilon, delta)), scores)
+        return reached(goal)(Sought(k=k, budget=ApproxDP(epsilon, delta)), scores)
 
     def qualities(scores: Scores, epsilon: float, delta: float) -> dict[Goal, float]:
         return as_goals(GuardedTopK(k=k, budget=ApproxDP(epsilon, delta)).quality(scores))

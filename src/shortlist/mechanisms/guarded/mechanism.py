@@ -33,7 +33,7 @@ from shortlist.mechanisms.guarded.budgets import SLOPE, one_shot_of, rate_of
 from shortlist.mechanisms.guarded.law import Utility, negated
 from shortlist.mechanisms.guarded.sampler import Guard, guarded
 from shortlist.mechanisms.guarded.switch import Switch, switched
-from shortlist.privacy import ZCDP, Guarantee
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race
 from shortlist.sampling.race_batch import race_many
@@ -44,6 +44,13 @@ if TYPE_CHECKING:
 
 TAU = Fraction(2)
 SWITCH_TAU = Fraction(16)
+
+JUNK_LEVELS: dict[type, tuple[tuple[float, Fraction], ...]] = {
+    PureDP: ((32, Fraction(2, 5)), (320, Fraction(1, 2)), (math.inf, Fraction(3, 5))),
+    ApproxDP: ((32, Fraction(2, 5)), (math.inf, Fraction(3, 5))),
+    ZCDP: ((16, Fraction(9, 20)), (64, Fraction(3, 4)), (math.inf, Fraction(9, 10))),
+}
+"""(k below this, rho), by the currency: the better what follows the guard is, the more is junk beside it."""
 
 CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
 """Which way it went."""
@@ -290,8 +297,9 @@ def share_of(k: int, d: int) -> Fraction:
 
 
 def rho_of(k: int, budget: Budget) -> Fraction:
-    """Sets with an expected recall below rho are junk: a public constant (Definition 72, 202)."""
-    return Fraction(2, 5) if k < 32 else Fraction(1, 2) if k < 320 else Fraction(3, 5)
+    """Sets with an expected recall below rho are junk: a public constant (Definition 72, 200, 202)."""
+    levels = JUNK_LEVELS[type(budget)]
+    return next(level for below, level in levels if k < below)
 
 
 def junk_from(k: int, d: int, rho: Fraction) -> Indices:
