@@ -427,7 +427,21 @@ def test_more_than_half_is_the_mirror_image():
 
 
 def test_what_is_junk_is_public():
-    levels = {kind: [rho_of(k, kind) for k in (3, 15, 16, 31, 32, 63, 64, 319, 320)] for kind in (PURE, APPROX, RHO)}
+    levels = {kind: [rho_of(k, kind) for k in (3, 11, 12, 31, 32, 39, 40, 319, 320)] for kind in (PURE, APPROX, RHO)}
     assert levels[PURE] == [Fraction(2, 5)] * 4 + [Fraction(1, 2)] * 4 + [Fraction(3, 5)]
     assert levels[APPROX] == [Fraction(2, 5)] * 4 + [Fraction(3, 5)] * 5
     assert levels[RHO] == [Fraction(9, 20)] * 2 + [Fraction(3, 4)] * 4 + [Fraction(9, 10)] * 3
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_bounds_of_no_collapse_hold_under_zcdp(seed):
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.integers(0, 30, 9))[::-1]
+    m = GuardedTopK(k=3, budget=ZCDP(float(rng.choice([0.05, 0.5, 3.0]))))
+    run = present(m._prepared(Scores(x, monotone=True)))
+    law, one_shot = Utility(run).chances(run.guard.ranking)
+    plain = 1 / (1 + math.exp(2 * (run.guard.low + run.guard.high) + 16))  # P_J, from t (lead - tau)
+    junk = plain * (1 - one_shot)
+    assert junk <= 0.0103
+    assert one_shot <= (math.exp(16) * plain / (1 - plain)) ** 0.25 * (1 + 1e-6)
+    assert math.exp(law.top) <= 1 - one_shot

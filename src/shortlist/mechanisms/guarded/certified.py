@@ -90,7 +90,7 @@ def _hazard(k: int, d: int) -> Fraction:
 def _rho(k: int, budget: str) -> Fraction:
     """Sets with an expected recall below it are junk (Definition 72, 200, 202)."""
     if budget == "ZCDP":
-        return Fraction(9, 20) if k < 16 else Fraction(3, 4) if k < 64 else Fraction(9, 10)
+        return Fraction(9, 20) if k < 12 else Fraction(3, 4) if k < 40 else Fraction(9, 10)
     if budget == "ApproxDP":
         return Fraction(2, 5) if k < 32 else Fraction(3, 5)
     return Fraction(2, 5) if k < 32 else HALF if k < 320 else Fraction(3, 5)

@@ -48,7 +48,7 @@ SWITCH_TAU = Fraction(16)
 JUNK_LEVELS: dict[type, tuple[tuple[float, Fraction], ...]] = {
     PureDP: ((32, Fraction(2, 5)), (320, Fraction(1, 2)), (math.inf, Fraction(3, 5))),
     ApproxDP: ((32, Fraction(2, 5)), (math.inf, Fraction(3, 5))),
-    ZCDP: ((16, Fraction(9, 20)), (64, Fraction(3, 4)), (math.inf, Fraction(9, 10))),
+    ZCDP: ((12, Fraction(9, 20)), (40, Fraction(3, 4)), (math.inf, Fraction(9, 10))),
 }
 """(k below this, rho), by the currency: the better what follows the guard is, the more is junk beside it."""
 
