@@ -110,7 +110,7 @@ def test_the_fallback_has_what_the_guard_leaves_and_all_of_delta():
 
 
 def test_where_delta_is_not_worth_it_the_fallback_is_that_of_the_pure_budget():
-    """The public rule: Gumbel noise where its e is at least 6/5 of that of exponential noise."""
+    """The public rule: Gumbel noise where its e is at least 7/5 (k < 8) or 6/5 of that of exponential noise."""
     share = share_of(3, 4096)
     for epsilon, same in ((1e-4, False), (1.0, True)):
         approx, pure = (budgets.one_shot_of(one, 3, share) for one in (ApproxDP(epsilon, 1e-6), PureDP(epsilon)))

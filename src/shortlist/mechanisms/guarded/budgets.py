@@ -20,8 +20,10 @@ from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, calibrate
 SLOPE = Fraction(1, 4)
 """t, how much of the lead the switch sees: it costs t^2 / (1 + t^2) of rho."""
 
-WORTH_DELTA = Fraction(6, 5)
-"""Gumbel noise needs about so many times the e of exponential noise for the same recall: a public rule."""
+
+def worth_delta(k: int) -> Fraction:
+    """Gumbel noise needs about so many times the e of exponential noise for the same recall: a public rule."""
+    return Fraction(7, 5) if k < 8 else Fraction(6, 5)
 
 
 def rate_of(budget: Budget) -> Fraction:
@@ -49,7 +51,7 @@ def _one_shot(
     plain = left / k
     if isinstance(budget, ApproxDP) and budget.delta:
         e = Fraction(calibrated(k, ApproxDP(_down(left), budget.delta)))
-        if e >= WORTH_DELTA * plain:
+        if e >= worth_delta(k) * plain:
             return GUMBEL, e
     return EXPONENTIAL, plain
 

@@ -46,7 +46,7 @@ def _rows(k: int) -> Sequence[Planned]:
 def _why(request: Request) -> str:
     """What the guard does under this budget, and what is known of it beforehand."""
     if request.pure:
-        return f"for a set: canonical top-k, which needs the least epsilon, guarded from collapse; {FACT}"
+        return f"for a set and a pure budget: canonical top-k, which needs the least epsilon, guarded from collapse; {FACT}"
     return (
         "for a set: canonical top-k, which needs the least for the true top k, guarded from collapse by one-shot; on "
         "six public data sets it came up to the better of the two with at most 1.4 times the budget "
