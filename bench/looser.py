@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from bench.guarded import DATA, NAMES
 from shortlist import Scores
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
 from shortlist.mechanisms.guarded.entry import Sought
 from shortlist.privacy import ZCDP, ApproxDP, calibrate
 
+DATA = Path(__file__).parents[2] / "shared" / "data"
+NAMES = ("NETFLIX.n17770", "PATENT.n4096", "SEARCHLOGS.n4096", "HEPTH.n4096", "MEDCOST.n4096", "INCOME.n4096")
 DELTA = 1e-6
 RANDOM = 20
 SHAPES = (
@@ -24,7 +27,7 @@ ENOUGH = 0.5
 """Of recall: below it nothing is asked of zCDP."""
 
 
-def made(name: str, d: int = 4000):
+def made(name: str, d: int = 4000) -> Any:
     """Made-up counts, best first: none of the constants of the guard was chosen on them alone."""
     kind, _, word = name.partition(" ")
     rank = np.arange(1, d + 1)
@@ -39,7 +42,7 @@ def made(name: str, d: int = 4000):
     return _random()[int(word)]
 
 
-def _random():
+def _random() -> list[Any]:
     """Heavy tails, log-normal, gamma and clustered counts, of twenty sizes."""
     rng, found = np.random.default_rng(7), []
     for i in range(RANDOM):
@@ -56,13 +59,13 @@ def _random():
     return found
 
 
-def recall(mechanism, scores) -> float:
+def recall(mechanism: Any, scores: Scores) -> float:
     if isinstance(mechanism, CanonicalTopK):
         return mechanism.quality(scores).recall
     return float(mechanism.number_correct(scores) @ np.arange(mechanism.k + 1)) / mechanism.k
 
 
-def collapse(scores, k):
+def collapse(scores: Scores, k: int) -> float:
     """The epsilon at which canonical top-k has a recall of .9."""
     low, high = 1e-7, 1e4
     while high / low > 1.05:
@@ -71,14 +74,14 @@ def collapse(scores, k):
     return high
 
 
-def missed_by_delta(scores, k, *, points=9) -> Iterator[tuple[float, float]]:
+def missed_by_delta(scores: Scores, k: int, *, points: int = 9) -> Iterator[tuple[float, float]]:
     """(epsilon, recall that a delta of 1e-6 costs the default): calibrated from below, to a part in a thousand."""
     for epsilon in (collapse(scores, k) * np.geomspace(0.08, 2.2, points)).tolist():
         without = recall(GuardedTopK(k=k, epsilon=epsilon), scores)
         yield epsilon, without - recall(Sought(k=k, budget=ApproxDP(epsilon, DELTA)), scores)
 
 
-def missed_by_rho(scores, k, *, points=16) -> Iterator[tuple[float, float]]:
+def missed_by_rho(scores: Scores, k: int, *, points: int = 16) -> Iterator[tuple[float, float]]:
     """(e, recall that is missing to the better of canonical and peeling): e^2 / 8 = rho for it, less for them."""
     less = 1.35 if k == 3 else 1.25
     for e in (collapse(scores, k) * np.geomspace(0.15, 2.5, points)).tolist():

@@ -116,9 +116,9 @@ def test_where_delta_is_not_worth_it_the_fallback_is_that_of_the_pure_budget():
         approx, pure = (budgets.one_shot_of(one, 3, share) for one in (ApproxDP(epsilon, 1e-6), PureDP(epsilon)))
         assert (approx == pure) == same
     x = np.array([9, 7, 6, 4, 3, 2, 2, 1, 0])
-    pure, approx = GuardedTopK(k=3, epsilon=1.0), GuardedTopK(k=3, budget=ApproxDP(1.0, 1e-6))
-    assert pure.quality(x) == approx.quality(x)
-    drawn = [one.release_many(x, draws=50, rng=sl.testing.seeded(3)).indices for one in (pure, approx)]
+    both = GuardedTopK(k=3, epsilon=1.0), GuardedTopK(k=3, budget=ApproxDP(1.0, 1e-6))
+    assert both[0].quality(x) == both[1].quality(x)
+    drawn = [one.release_many(x, draws=50, rng=sl.testing.seeded(3)).indices for one in both]
     assert (drawn[0] == drawn[1]).all()
 
 

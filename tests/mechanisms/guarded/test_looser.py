@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from bench.guarded import NAMES
-from bench.looser import SHAPES, made, missed_by_delta, missed_by_rho
+from bench.looser import NAMES, SHAPES, made, missed_by_delta, missed_by_rho
 
 from shortlist import Scores
 

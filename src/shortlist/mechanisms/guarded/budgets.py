@@ -90,7 +90,7 @@ def _nearly_epsilon_of_a_round(k: int, budget: ApproxDP) -> float:
         step -= math.ceil(STEPS * (low - wanted) / 1.4)
     while (high := _log_cost(k, step + 1, delta)) <= wanted:
         step, low = step + 1, high
-    return 2.0 ** ((step + (wanted - low) / (high - low)) / STEPS) * (1 - 3e-4)
+    return math.exp2((step + (wanted - low) / (high - low)) / STEPS) * (1 - 3e-4)
 
 
 @lru_cache(4096)

@@ -27,7 +27,9 @@ def _rows(k: int) -> Sequence[Planned]:
 
     def zcdp(p: float) -> GuardedTopK:
         """Of a budget that one round of range p has."""
-        return GuardedTopK(k=k, budget=BoundedRange(p).as_zcdp())
+        budget = BoundedRange(p).as_zcdp()
+        assert budget is not None, "bounded range has a rho"
+        return GuardedTopK(k=k, budget=budget)
 
     def law(scores: Scores, goal: Goal, epsilon: float, delta: float) -> float:
         return reached(goal)(Sought(k=k, budget=ApproxDP(epsilon, delta)), scores)
