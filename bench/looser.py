@@ -61,7 +61,7 @@ def _random() -> list[Any]:
 
 def recall(mechanism: Any, scores: Scores) -> float:
     if isinstance(mechanism, CanonicalTopK):
-        return mechanism.quality(scores).recall
+        return float(mechanism.quality(scores).recall)
     return float(mechanism.number_correct(scores) @ np.arange(mechanism.k + 1)) / mechanism.k
 
 
