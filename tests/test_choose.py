@@ -78,7 +78,7 @@ def test_the_rule_follows_the_budget(scores):
     for budget in (ZCDP(0.5), ApproxDP(1.0, 1e-6)):
         assert sl.select(scores, budget=budget).mechanism == "exponential mechanism"
         release = sl.top_k(scores, k=2, budget=budget)
-        assert release.mechanism == "canonical top-2 with gumbel noise"
+        assert release.mechanism == "guarded top-2"
         assert release.guarantee == budget
         assert not release.ordered
         assert sl.top_k(scores, k=2, budget=budget, ordered=True).mechanism == "one-shot top-2 with gumbel noise"

@@ -6,10 +6,11 @@ from math import comb
 
 import numpy as np
 import pytest
+from flint import arb
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.audit.broken import CATALOGUE, accounting, catch, sets, thresholds
+from shortlist.audit.broken import CATALOGUE, accounting, catch, guarded, sets, thresholds
 from shortlist.audit.enumeration import prove
 from shortlist.certified.law import Law
 from shortlist.certified.races import ordered_law
@@ -57,6 +58,19 @@ def test_mended_they_are_not_convicted():
     assert not mended("the adaptive-k paper's conversion", claim=ApproxDP(ZCDP(0.5).epsilon_at(1e-6), 1e-6)).by
     assert not mended("per-round fixed-k budget", claim=ZCDP(10 * 0.4 / 8)).by
     assert not mended("ledger that adds up the tightest composition", claim=ApproxDP(1.0, 0.0689)).by
+
+
+def test_a_guard_and_a_switch_that_are_paid_for_are_not_convicted():
+    assert not mended("guard's fallback at the full budget", law=lambda x: guarded.raced(x, guarded.LEFT)).by
+    assert not mended("switch that is not charged", law=lambda x: guarded.switched(x, guarded.PAID)).by
+
+    def as_a_set(x):
+        law: dict[frozenset[int], arb] = {}
+        for order, chance in guarded.order_of_the_rest(x).chances.items():
+            law[frozenset(order)] = law.get(frozenset(order), arb(0)) + chance
+        return Law(law)
+
+    assert not mended("order of those whom the losers leave", law=as_a_set).by
 
 
 def test_a_sparse_vector_without_the_faults_is_not_convicted():

@@ -33,6 +33,8 @@ PUBLIC: dict[str, Mechanism] = {
     "set": CanonicalTopK(k=2, epsilon=2.0),
     "set, approximate": CanonicalTopK(k=2, budget=APPROX),
     "guarded set": GuardedTopK(k=2, epsilon=2.0),
+    "guarded set, approximate": GuardedTopK(k=3, budget=APPROX),
+    "guarded set, zCDP": GuardedTopK(k=3, budget=ZCDP(0.5)),
     "joint": JointTopK(k=2, epsilon=2.0),
     "Gumbel values": GumbelTopKValues(k=2, budget=APPROX),
     "gaps": TopKWithGaps(k=2, epsilon=2.0),

@@ -17,12 +17,25 @@ from shortlist.mechanisms import CanonicalTopK, GuardedTopK, LargeGap
 from shortlist.mechanisms.canonical import mechanism as canonical
 from shortlist.mechanisms.guarded import mechanism as guarded
 from shortlist.mechanisms.large_gap import mechanism as large_gap
+from shortlist.privacy import ZCDP
 from shortlist.scores import Scores
 from tests.helpers.typed import of_kind
 
 SOURCE = Path(__file__).parents[2] / "src"
 FORBIDDEN = ("shortlist.exact", "shortlist.sampling", "shortlist.noise")
-PARTS = ("law", "sampler", "mechanism", "contract", "checks", "stream", "gaussian", "unknown_domain")
+PARTS = (
+    "law",
+    "sampler",
+    "switch",
+    "weights",
+    "budgets",
+    "mechanism",
+    "contract",
+    "checks",
+    "stream",
+    "gaussian",
+    "unknown_domain",
+)
 """Modules of `mechanisms/` that draw, describe, or know the exact laws."""
 
 
@@ -98,8 +111,8 @@ def test_it_would_be_seen_however_far_away_and_in_functions_too():
 
 
 STATED = {
-    "_bar", "_canonical", "_cost", "_filling", "_mechanism", "_one_shot_scale", "_parts", "_rate", "_rates", "_round",
-    "_scale", "_scales", "_test", "_top_one",
+    "_bar", "_canonical", "_cost", "_filling", "_mechanism", "_one_shot", "_one_shot_scale", "_parts", "_rate",
+    "_rates", "_round", "_scale", "_scales", "_test", "_top_one",
 }  # fmt: skip
 """How much noise there is, which tests there are and what an outcome is said to cost: all that a certified law may ask
 a mechanism for beside its public names. A wrong calibration then shows on the box."""
@@ -125,8 +138,10 @@ def sure(mechanism, scores):
 X = Scores([9, 8, 7, 5, 3, 1, 0])
 WRONG: dict[str, tuple[Any, Any, str, Any]] = {
     "the hazard of the guard": (GuardedTopK(k=3, epsilon=1.0), guarded, "share_of", lambda k, d: Fraction(1, 8)),
-    "what is junk": (GuardedTopK(k=3, epsilon=1.0), guarded, "rho_of", lambda k: Fraction(1, 2)),
+    "what is junk": (GuardedTopK(k=3, epsilon=1.0), guarded, "rho_of", lambda k, budget: Fraction(1, 2)),
     "tau": (GuardedTopK(k=3, epsilon=1.0), guarded, "TAU", Fraction(1)),
+    "tau of the switch": (GuardedTopK(k=3, budget=ZCDP(1.0)), guarded, "SWITCH_TAU", Fraction(12)),
+    "the slope of the switch": (GuardedTopK(k=3, budget=ZCDP(1.0)), guarded, "SLOPE", Fraction(1, 2)),
     "the public gamma": (CanonicalTopK(k=2, epsilon=1.0), canonical, "default_gamma", lambda k, d: Fraction(4, 5)),
 }
 

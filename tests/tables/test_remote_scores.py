@@ -111,6 +111,20 @@ def test_other_noises_and_budgets_draw_from_runs_too():
             assert one.items == other.items
 
 
+@pytest.mark.parametrize("budget", [sl.ApproxDP(0.3, 1e-3), sl.ZCDP(0.01), sl.ZCDP(0.3)], ids=str)
+@pytest.mark.parametrize("k", [7, 45])
+def test_the_guard_draws_from_runs_under_every_budget(budget, k):
+    classes = [(90, 1), (60, 4), (59, 2), (31, 9), (2, 12), (0, 20)]
+    _, held = scores_of(classes)
+    values = np.repeat([score for score, _ in classes], [size for _, size in classes])
+    plain = sl.Scores(values, labels=held.as_public().labels, monotone=True, public=True)
+    for seed in range(6):
+        one, other = (
+            GuardedTopK(k=k, budget=budget).release(scores, rng=sl.testing.seeded(seed)) for scores in (held, plain)
+        )
+        assert (one.items, one.used) == (other.items, other.used)
+
+
 def test_runs_read_like_the_array_they_stand_for():
     runs = Runs.of(np.array([9, 4, 0]), np.array([2, 3, 1]))
     plain = np.array([9, 9, 4, 4, 4, 0])

@@ -86,12 +86,12 @@ def log_sum(logs: Floats) -> float:
     return largest + float(np.log(np.exp(logs - largest).sum()))
 
 
-def rows(classes: Classes, first: Indices | None = None) -> Cells:
-    """One cell per row, from `first` (by default 0) on: an up-set of classes, as the guard needs it."""
-    last = len(classes.fall) - 1
+def rows(classes: Classes, first: Indices | None = None, end: Indices | None = None) -> Cells:
+    """One cell per row, from `first` (by default 0) to before `end` (by default all): as the guard needs it."""
     start = np.zeros(len(classes.i), np.int64) if first is None else first
+    last = (np.full(len(classes.i), len(classes.fall)) if end is None else end) - 1
     row = np.flatnonzero(start <= last)
-    return bounded(classes, row, start[row], np.full(len(row), last))
+    return bounded(classes, row, start[row], last[row])
 
 
 def cover(

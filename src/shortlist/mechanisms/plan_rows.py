@@ -84,8 +84,7 @@ def listed(
         return reached(goal)(build(p), scores)
 
     def qualities(scores: Scores, p: float, delta: float) -> dict[Goal, float]:
-        found = build(p).quality(scores)
-        return {"top": found.top, "great": found.great, "good": found.good, "recall": found.recall}
+        return as_goals(build(p).quality(scores))
 
     return Planned(label, method, ordered, rounds, currencies, "known", EVERY, law, qualities)
 
@@ -108,6 +107,11 @@ def unlisted(
         return {goal: law(scores, goal, p, delta) for goal in goals}
 
     return Planned(label, method, ordered, rounds, currencies, "unknown", goals, law, qualities, one_pair, race)
+
+
+def as_goals(found: Quality) -> dict[Goal, float]:
+    """How far towards each goal."""
+    return {"top": found.top, "great": found.great, "good": found.good, "recall": found.recall}
 
 
 def recall_of(mechanism: Any, scores: Scores) -> float:

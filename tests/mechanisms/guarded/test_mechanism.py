@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import comb
@@ -22,8 +23,7 @@ from shortlist.mechanisms.canonical.law import cuts_of, quality_of
 from shortlist.mechanisms.guarded import sampler as module
 from shortlist.mechanisms.guarded.law import guarded_chances
 from shortlist.mechanisms.guarded.mechanism import junk_from, rho_of, share_of
-from shortlist.mechanisms.guarded.sampler import guarded, log_junk
-from shortlist.privacy import ZCDP
+from shortlist.mechanisms.guarded.sampler import guarded
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import noting, of_kind, present
 from tests.mechanisms.canonical.by_formula import guarded_law, junk_mass
@@ -74,7 +74,7 @@ def test_draws_with_the_weight_of_the_junk_in_doubt_follow_the_law(monkeypatch):
     """Float bounds on v that are two nats apart: the exact sum decides."""
     law = guarded_law(X, 2, 0.8, 0.25, 2, JUNK)
     guard = small_guard(Fraction(1, 4), 2)
-    loose = module.Guard(guard.ranking, guard.envelope, guard.a, guard.tau, guard.first, guard.low - 1, guard.high + 1)
+    loose = replace(guard, low=guard.low - 1, high=guard.high + 1)
     exact: list[Any] = []
     monkeypatch.setattr(module.Guard, "exact", noting(exact, module.Guard.exact))
     wrong = guarded_law(X, 2, 0.8, 0.25, 4, JUNK)
@@ -86,10 +86,10 @@ def test_losses_that_one_float_cannot_tell_apart_are_summed_apart():
     """2^60 - 200 + 7 j: all losses are one float, and the exact weight of the junk is not that of the first."""
     x = np.array([2**60] * 3 + [200 - 7 * n for n in range(8)])
     guard = present(GuardedTopK(k=3, epsilon=2.0**-58)._prepared(Scores(x, monotone=True))).guard
-    assert len(list(guard._runs(-math.inf))) > len(guard.first)
+    assert len(list(guard.junk.runs(-math.inf))) > len(guard.junk.first)
     with ctx.workprec(300):
         loss, k = guard.ranking.loss, 3
-        junk = [(i, j) for i in range(3) for j in range(8) if j >= guard.first[i]]
+        junk = [(i, j) for i in range(3) for j in range(8) if j >= guard.junk.first[i]]
         mass = sum((comb(i + j, i) * (-ball(loss(i, k + j))).exp() for i, j in junk), arb(0))
         assert guard.exact().overlaps(ball(guard.tau) + mass.log())
 
@@ -99,7 +99,7 @@ def test_what_the_exact_weight_leaves_out_is_in_its_ball():
     x = np.repeat(np.arange(400, 0, -5), 2)
     guard = present(GuardedTopK(k=30, epsilon=0.9)._prepared(Scores(x, monotone=True))).guard
     with ctx.workprec(500):
-        runs = list(guard._runs(-math.inf))
+        runs = list(guard.junk.runs(-math.inf))
         mass = sum((size * (-ball(guard.ranking.loss(i, 30 + j))).exp() for i, j, size in runs), arb(0))
         whole = ball(guard.tau) + mass.log()
     for bits in (20, 64, 200):
@@ -107,7 +107,7 @@ def test_what_the_exact_weight_leaves_out_is_in_its_ball():
             found = guard.exact()
             assert found.contains(whole)
             assert float(found.rad()) < 2.0 ** (8 - bits) * (1 + abs(guard.low))
-    some = list(guard._runs(guard.low - 40))
+    some = list(guard.junk.runs(guard.low - 40))
     assert 0 < len(some) < 0.7 * len(runs)
 
 
@@ -219,9 +219,9 @@ def test_the_junk_is_every_class_that_expects_too_many_wrong_items():
 
 
 def test_the_public_constants():
-    assert rho_of(31) == Fraction(2, 5)
-    assert rho_of(32) == rho_of(319) == Fraction(1, 2)
-    assert rho_of(320) == Fraction(3, 5)
+    assert rho_of(31, PureDP(1.0)) == Fraction(2, 5)
+    assert rho_of(32, PureDP(1.0)) == rho_of(319, PureDP(1.0)) == Fraction(1, 2)
+    assert rho_of(320, PureDP(1.0)) == Fraction(3, 5)
     assert share_of(10, 17770) == Fraction(33, 256)
     assert share_of(10, 4096) == Fraction(37, 256)
     assert share_of(1000, 17770) == Fraction(4, 256)
@@ -381,18 +381,15 @@ def test_many_draws_of_one_way_only():
     assert present(alone.chosen).tolist() == [[0]] * 20
 
 
-def test_budgets_that_are_not_pure_are_refused():
-    with pytest.raises(ValueError, match="CanonicalTopK"):
-        GuardedTopK(k=3, budget=ZCDP(0.5))
+def test_scores_that_were_counted_are_not_studied():
     with pytest.raises(ValueError, match="as_public"):
         GuardedTopK(k=3, epsilon=1.0).release_many(Scores([1, 2, 3, 4])._as_counted(), draws=2)
 
 
 def test_bounds_on_the_junk_are_as_tight_as_asked():
-    classes = small_guard(Fraction(1, 4), 2, x=list(range(60, 0, -1)), k=10).envelope.classes
-    first = junk_from(10, 60, Fraction(2, 5))
+    junk = small_guard(Fraction(1, 4), 2, x=list(range(60, 0, -1)), k=10, rho=Fraction(2, 5)).junk
     for tolerance in (1e-2, 1e-9):
-        low, high = log_junk(classes, first, tolerance)
+        low, high = junk.bounds(tolerance)
         assert 0 <= high - low <= 3 * tolerance + 1e-11
 
 

@@ -1,4 +1,4 @@
-"""The entry of canonical top-k: a set, the default under a budget that is not pure."""
+"""The entry of canonical top-k: a set, chosen by name; the default guards it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ ENTRY = Entry(
         Method(
             "canonical",
             lambda request: CanonicalTopK(k=request.size, budget=request.budget),
-            when=lambda request: request.plain and request.k != 1 and not request.ordered and not request.pure,
-            why="for a set and a budget that is not pure, canonical top-k with Gumbel noise needs the least",
             fact=Fact(
                 "it needed 9.6, 110 and 765 times less epsilon than peeling for the top 10, 100 and 1,000 of Netflix",
                 "docs/planning.md",

@@ -1,8 +1,8 @@
-"""The certified law of guarded sets: a race of all sets and the guard, from the definition (Definition 72)."""
+"""The certified law of guarded sets: a race of all sets and the guard, or the switch (Definition 72, 171)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from shortlist.certified.curves import power, rational
-from shortlist.certified.law import Law
+from shortlist.certified.law import Law, noise_name
 from shortlist.certified.races import choice_law, guarded_choice, set_law
 from shortlist.mechanisms.canonical.certified import public_gamma, utilities
 
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from shortlist.mechanisms.guarded.mechanism import GuardedTopK
     from shortlist.scores import Scores
 
-TAU = Fraction(2)
+Chosen = tuple[int, ...]
+Utilities = Mapping[Chosen, Fraction]
+Sets = Collection[Chosen]
+
+TAU, SWITCH_TAU, SLOPE = Fraction(2), Fraction(16), Fraction(1, 4)
 HALF = Fraction(1, 2)
 
 
@@ -26,29 +30,50 @@ def law(mechanism: GuardedTopK, scores: Scores) -> Law:
     """(set, the way it went); without a guard it is canonical top-k, and for k > d / 2 the losers are chosen."""
     x = scores.values.tolist()
     k, mirrored = min(mechanism.k, len(x) - mechanism.k), 2 * mechanism.k > len(x)
-    if k <= 2 or not any(_is_junk(i, j, k) for i in range(k) for j in range(len(x) - k)):
+    budget = type(mechanism.guarantee).__name__
+    rho = _rho(k, budget)
+    looks = getattr(mechanism.guarantee, "epsilon", 1.0) > 0
+    if k <= 2 or not looks or not any(_is_junk(i, j, k, rho) for i in range(k) for j in range(len(x) - k)):
         return _without_guard(mechanism, scores)
     rate, one_shot = mechanism._rate(scores), mechanism._one_shot_scale(scores, k, len(x))  # how much noise there is
+    noise = noise_name(mechanism._one_shot(k, len(x))[0])
     x = [-value for value in x] if mirrored else x
     u = {y: rate * value for y, value in utilities(x, k, HALF).items()}
     ranks = sorted(range(len(x)), key=lambda i: (-x[i], i))
-    junk = sum((power(rational(u[y])) for y in u if _is_junk(*_class(y, ranks), k)), start=arb(0))
-    law, left = guarded_choice(list(u.values()), arb(rational(TAU)) + junk.log(), _hazard(k, len(x)))
+    junk = {y for y in u if _is_junk(*_class(y, ranks), k, rho)}
+    law, left = (_switched if budget == "ZCDP" else _raced)(u, junk, _hazard(k, len(x)))
     chances: dict[Any, arb] = {(y, "canonical"): p for y, p in zip(u, law, strict=True)}
-    chances |= {(y, "one-shot"): left * p for y, p in set_law(x, k, "exponential", one_shot).items()}
+    chances |= {(y, "one-shot"): left * p for y, p in set_law(x, k, noise, one_shot).items()}
     if mirrored:
         chances = {(tuple(i for i in range(len(x)) if i not in y), used): p for (y, used), p in chances.items()}
     return Law(chances)
 
 
+def _raced(u: Utilities, junk: Sets, hazard: Fraction) -> tuple[list[arb], arb]:
+    """(P[each set wins], P[the guard does]): its score is tau above the weight of the junk (Definition 72)."""
+    return guarded_choice(list(u.values()), arb(rational(TAU)) + _weight(u, junk).log(), hazard)
+
+
+def _switched(u: Utilities, junk: Sets, _: Fraction) -> tuple[list[arb], arb]:
+    """(P[canonical, and each set], P[one-shot]): the switch, then Gumbel noise on the sets (Definition 171)."""
+    lead = _weight(u, u.keys() - junk).log() - _weight(u, junk).log()
+    one_shot = 1 / (1 + (arb(rational(SLOPE)) * (lead - arb(rational(SWITCH_TAU)))).exp())
+    return [(1 - one_shot) * p for p in choice_law(list(u.values()), "gumbel")], one_shot
+
+
+def _weight(u: Utilities, sets: Sets) -> arb:
+    return sum((power(rational(u[y])) for y in sets), start=arb(0))
+
+
 def _without_guard(mechanism: GuardedTopK, scores: Scores) -> Law:
-    """Canonical top-k with exponential noise at the whole epsilon."""
+    """Canonical top-k with the whole budget: exponential noise where it is pure, Gumbel noise elsewhere."""
     x, k = scores.values.tolist(), mechanism.k
     if k == len(x):
         return Law({(tuple(range(k)), "canonical"): arb(1)})
     u = utilities(x, k, public_gamma(k, len(x)))
     rate = mechanism._canonical._rate(scores)
-    law = choice_law([rate * value for value in u.values()], "exponential")
+    noise = "exponential" if type(mechanism.guarantee).__name__ == "PureDP" else "gumbel"
+    law = choice_law([rate * value for value in u.values()], noise)
     return Law({(y, "canonical"): p for y, p in zip(u, law, strict=True)})
 
 
@@ -62,16 +87,21 @@ def _hazard(k: int, d: int) -> Fraction:
     return Fraction(max(1, int(whole)), 256)
 
 
-def _rho(k: int) -> Fraction:
+def _rho(k: int, budget: str) -> Fraction:
+    """Sets with an expected recall below it are junk (Definition 72, 169, 171)."""
+    if budget == "ZCDP":
+        return Fraction(9, 20) if k < 12 else Fraction(3, 4) if k < 40 else Fraction(9, 10)
+    if budget == "ApproxDP":
+        return Fraction(2, 5) if k < 32 else Fraction(3, 5)
     return Fraction(2, 5) if k < 32 else HALF if k < 320 else Fraction(3, 5)
 
 
-def _is_junk(i: int, j: int, k: int) -> bool:
+def _is_junk(i: int, j: int, k: int, rho: Fraction) -> bool:
     """Whether sets of class (i, j) expect more than (1 - rho) k wrong members, 1 + i j / (i + j) (Definition 72)."""
-    return i * j > ((1 - _rho(k)) * k - 1) * (i + j)
+    return i * j > ((1 - rho) * k - 1) * (i + j)
 
 
-def _class(chosen: tuple[int, ...], ranked: Sequence[int]) -> tuple[int, int]:
+def _class(chosen: Chosen, ranked: Sequence[int]) -> tuple[int, int]:
     """(i, j): the first rank missing is k - i, the worst held is k + 1 + j, from 1; (0, 0) for the top k itself."""
     k, ranks = len(chosen), sorted(ranked.index(i) for i in chosen)
     if ranks == list(range(k)):

@@ -1,19 +1,62 @@
-"""The entry of guarded top-k: a set, the default under a pure budget."""
+"""The entry of guarded top-k: a set, the default under every budget."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
-from shortlist.mechanisms.entry import Audited, Compared, Entry, Fact, Method
-from shortlist.mechanisms.guarded.mechanism import GuardedTopK
-from shortlist.mechanisms.plan_rows import Planned, listed
+from shortlist.exact.noise_distributions import Noise
+from shortlist.mechanisms.entry import Audited, Compared, Entry, Fact, Method, Request
+from shortlist.mechanisms.guarded.budgets import nearly_one_shot_of
+from shortlist.mechanisms.guarded.mechanism import GuardedTopK, share_of
+from shortlist.mechanisms.plan_rows import EVERY, Goal, Planned, as_goals, listed, reached
+from shortlist.privacy import ApproxDP, BoundedRange
+from shortlist.scores import Scores
+
+
+class Sought(GuardedTopK):
+    """The same with one-shot calibrated from a table, to one part in a thousand and never too well: for searches."""
+
+    def _one_shot(self, k: int, d: int) -> tuple[Noise, Fraction]:
+        return nearly_one_shot_of(self.guarantee, k, share_of(k, d))
 
 
 def _rows(k: int) -> Sequence[Planned]:
     if k == 1:
         return ()
-    row = listed("guarded", "guarded", lambda p: GuardedTopK(k=k, epsilon=p), ordered=False, currencies=("pure",))
-    return (row,)
+
+    def zcdp(p: float) -> GuardedTopK:
+        """Of a budget that one round of range p has."""
+        budget = BoundedRange(p).as_zcdp()
+        assert budget is not None, "bounded range has a rho"
+        return GuardedTopK(k=k, budget=budget)
+
+    def law(scores: Scores, goal: Goal, epsilon: float, delta: float) -> float:
+        return reached(goal)(Sought(k=k, budget=ApproxDP(epsilon, delta)), scores)
+
+    def qualities(scores: Scores, epsilon: float, delta: float) -> dict[Goal, float]:
+        return as_goals(GuardedTopK(k=k, budget=ApproxDP(epsilon, delta)).quality(scores))
+
+    name = "guarded"
+    return (
+        listed(name, name, lambda p: GuardedTopK(k=k, epsilon=p), ordered=False, currencies=("pure",)),
+        listed(name, name, zcdp, ordered=False, currencies=("zcdp",)),
+        Planned(name, name, False, 1, ("approx",), "known", EVERY, law, qualities, one_pair=True),
+    )
+
+
+def _why(request: Request) -> str:
+    """What the guard does under this budget, and what is known of it beforehand."""
+    if request.pure:
+        return (
+            "for a set and a pure budget: canonical top-k, which needs the least epsilon, guarded from collapse; "
+            f"{FACT}"
+        )
+    return (
+        "for a set: canonical top-k, which needs the least for the true top k, guarded from collapse by one-shot; on "
+        "28 made-up shapes and six public data sets a looser budget never cost it more than .01 of recall "
+        "(docs/performance.md)"
+    )
 
 
 def _twice(mechanism: GuardedTopK) -> int:
@@ -21,22 +64,24 @@ def _twice(mechanism: GuardedTopK) -> int:
     return 2 * mechanism.k
 
 
+FACT = Fact(
+    "on six public data sets it needed at most 1.29 times the epsilon of canonical for the true top k",
+    "docs/planning.md",
+)
+
 ENTRY = Entry(
     kind=GuardedTopK,
     page="guarded.md",
     summary="canonical top-k that falls back to one-shot where it would return junk",
     gives="a set of k, and which way it went",
-    budgets="pure",
+    budgets="pure, (ε, δ), zCDP",
     methods=(
         Method(
             "guarded",
             lambda request: GuardedTopK(k=request.size, budget=request.budget),
-            when=lambda request: request.plain and request.k != 1 and not request.ordered and request.pure,
-            why="for a set and a pure budget: canonical top-k, which needs the least epsilon, guarded from collapse",
-            fact=Fact(
-                "on six public data sets it needed at most 1.29 times the epsilon of canonical for the true top k",
-                "docs/planning.md",
-            ),
+            when=lambda request: request.plain and request.k != 1 and not request.ordered,
+            why=_why,
+            fact=FACT,
         ),
     ),
     compared=(Compared("guarded", lambda k, epsilon: GuardedTopK(k=k, epsilon=epsilon)),),

@@ -1,4 +1,4 @@
-"""Exact utility of the guarded race (Theorem 123): the race of all subsets, unless the guard arrives first.
+"""Exact utility of guarded top-k (Theorem 123, 174): the race of all subsets, unless the guard arrives first.
 
 The guard arrives at e^-v U^(1/a), so it has not arrived at time s with chance F(s) = (1 - (s e^v)^a)_+. Every integral
 of `subset_chances` gets that factor. F is not smooth at 0, so the integrals are taken in ln s.
@@ -7,20 +7,21 @@ of `subset_chances` gets that factor. F is not smooth at 0, so the integrals are
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shortlist._arrays import Floats, Mask, Values
-from shortlist.exact.noise_distributions import EXPONENTIAL
+from shortlist.exact.noise_distributions import GUMBEL, Noise
 from shortlist.exact.quality import Quality, ranks_within
 from shortlist.exact.ranked_subsets import Ranking, ranked
 from shortlist.exact.score_intervals import Contest
-from shortlist.exact.subset_chances import Chances, covered, log_integral, survival_of, thinned
+from shortlist.exact.subset_chances import Chances, chances, covered, log_integral, survival_of, thinned
 from shortlist.exact.subset_classes import Classes
 from shortlist.mechanisms.canonical.law import cuts_of, inclusion_of, number_correct_of, quality_of, right_of
+from shortlist.mechanisms.guarded.switch import Switch
 from shortlist.mechanisms.oneshot.law import (
     inclusion_probabilities,
     number_correct,
@@ -52,6 +53,13 @@ def guarded_chances(classes: Classes, v: float, a: float, cuts: tuple[int, ...] 
     return Chances(classes, cells, cell, top, math.exp(min(left_out + end, -1.0) + math.log(2.0))), guard
 
 
+def switched_chances(classes: Classes, log_odds: float, cuts: tuple[int, ...] = ()) -> tuple[Chances, float]:
+    """(the law of the class that wins under Gumbel noise where canonical is chosen, the chance of one-shot)."""
+    law, log_chance = chances(classes, GUMBEL, cuts), -float(np.logaddexp(0.0, -log_odds))
+    chosen = replace(law, cell=law.cell + log_chance, top=law.top + log_chance)
+    return chosen, math.exp(-float(np.logaddexp(0.0, log_odds)))
+
+
 def _log_panels(end: float) -> tuple[Floats, Floats]:
     """Gauss nodes and weights for an integral over ln s up to `end`."""
     node, weight = np.polynomial.legendre.leggauss(8)
@@ -70,6 +78,7 @@ class Leftovers:
 
     s: Floats
     losers: int
+    noise: Noise
 
     @property
     def k(self) -> int:
@@ -80,10 +89,10 @@ class Leftovers:
         d, kept = len(self.s), self.inclusion_probabilities()
         ranks = ranks_within(np.sort(self.s), self.k)
         great, good = (
-            within_ranks(self.s, self.losers, max(d - reach, 0), d - head, EXPONENTIAL) for head, reach in ranks
+            within_ranks(self.s, self.losers, max(d - reach, 0), d - head, self.noise) for head, reach in ranks
         )
         recall = min(1.0, float(kept[~self._wrong()].sum()) / self.k)
-        return Quality(right_probability(self.s, self.losers, EXPONENTIAL), great, good, recall)
+        return Quality(right_probability(self.s, self.losers, self.noise), great, good, recall)
 
     def number_correct(self) -> Floats:
         """P[c of the k that are left score at least the k-th largest], c = 0..k."""
@@ -91,14 +100,14 @@ class Leftovers:
         if not wrong:
             result[self.k] = 1.0
             return result
-        gone = number_correct(self.s, self.losers, EXPONENTIAL, wrong)  # how many of the wrong ones were picked
+        gone = number_correct(self.s, self.losers, self.noise, wrong)  # how many of the wrong ones were picked
         picked = np.arange(max(wrong - self.k, 0), min(wrong, self.losers) + 1)
         result[self.k - wrong + picked] = gone[picked]
         return result
 
     def inclusion_probabilities(self) -> Floats:
         """P[candidate is left], for every candidate."""
-        return 1.0 - inclusion_probabilities(self.s, self.losers, EXPONENTIAL)
+        return 1.0 - inclusion_probabilities(self.s, self.losers, self.noise)
 
     def _wrong(self) -> Mask:
         """Who scores below the k-th largest."""
@@ -121,16 +130,16 @@ class Utility:
         """P[the set is right]: it is right for the winners iff it is for the losers."""
         ranking = self.run.guard.ranking
         law, guard = self.chances(ranking)
-        return right_of(ranking, law) + guard * right_probability(self._positions(), ranking.k, EXPONENTIAL)
+        return right_of(ranking, law) + guard * right_probability(self._positions(), ranking.k, self.run.fallback.noise)
 
     def quality(self) -> Quality:
         """Of the items kept: the race by its classes, and one-shot if the guard wins."""
         ranking, s = self._seen(), self._positions()
         law, guard = self.chances(ranking)
         after = (
-            Leftovers(s, self.run.guard.ranking.k).quality()
+            Leftovers(s, self.run.guard.ranking.k, self.run.fallback.noise).quality()
             if self.run.mirrored
-            else quality(s, ranking.k, EXPONENTIAL)
+            else quality(s, ranking.k, self.run.fallback.noise)
         )
         return mixed(quality_of(ranking, law), guard, after)
 
@@ -138,19 +147,19 @@ class Utility:
         """P[c of the items kept are correct], c = 0..k."""
         ranking, s = self._seen(), self._positions()
         law, guard = self.chances(ranking)
-        mirror = Leftovers(s, self.run.guard.ranking.k)
-        after = mirror.number_correct() if self.run.mirrored else number_correct(s, ranking.k, EXPONENTIAL)
+        mirror = Leftovers(s, self.run.guard.ranking.k, self.run.fallback.noise)
+        after = mirror.number_correct() if self.run.mirrored else number_correct(s, ranking.k, self.run.fallback.noise)
         return number_correct_of(ranking, law) + guard * after
 
     def inclusion_probabilities(self, d: int) -> Floats:
         """P[candidate is kept] for each of the d candidates of the caller."""
         ranking, s = self._seen(), self._positions()
         law, guard = self.chances(ranking)
-        mirror = Leftovers(s, self.run.guard.ranking.k)
+        mirror = Leftovers(s, self.run.guard.ranking.k, self.run.fallback.noise)
         after = (
             mirror.inclusion_probabilities()
             if self.run.mirrored
-            else inclusion_probabilities(s, ranking.k, EXPONENTIAL)
+            else inclusion_probabilities(s, ranking.k, self.run.fallback.noise)
         )
         result = np.zeros(d)
         result[self.run.chosen] = inclusion_of(ranking, law, len(self.run.chosen)) + guard * after
@@ -158,8 +167,11 @@ class Utility:
 
     def chances(self, ranking: Ranking) -> tuple[Chances, float]:
         """(the law of the class of the set, seen from that ranking; the chance of the guard)."""
-        v = (self.run.guard.low + self.run.guard.high) / 2
-        return guarded_chances(ranking.classes(), v, float(self.run.guard.a), cuts_of(ranking))
+        guard, classes, cuts = self.run.guard, ranking.classes(), cuts_of(ranking)
+        middle = (guard.low + guard.high) / 2
+        if isinstance(guard, Switch):
+            return switched_chances(classes, middle, cuts)
+        return guarded_chances(classes, middle, float(guard.a), cuts)
 
     def _seen(self) -> Ranking:
         """The ranking of the winners: mirrored, the classes are those of the losers with i and j exchanged."""
@@ -171,6 +183,6 @@ class Utility:
 
     def _positions(self) -> Floats:
         """The scores in units of one-shot's noise."""
-        return Contest(self.run.kept, 1, self.run.scale, EXPONENTIAL, self.run.kept.max().item()).positions(
-            self.run.kept
-        )
+        return Contest(
+            self.run.kept, 1, self.run.fallback.scale, self.run.fallback.noise, self.run.kept.max().item()
+        ).positions(self.run.kept)

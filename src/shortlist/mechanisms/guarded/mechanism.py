@@ -1,8 +1,8 @@
-"""Guarded top-k: canonical top-k that cannot collapse, the default for a set under a pure budget (Theorem 73).
+"""Guarded top-k: canonical top-k that cannot collapse, the default for a set under every budget (Theorem 73).
 
-Below a critical epsilon the C(d, k) junk sets outweigh the true ones, and canonical top-k returns noise. Here one more
-candidate takes part in its race, the guard, whose score is the weight of the junk and whose noise is heavier. If a set
-wins, it is canonical top-k at the full epsilon; if the guard wins, one-shot top-k follows with what is left.
+Below a critical epsilon the C(d, k) junk sets outweigh the true ones, and canonical top-k returns noise. A guard, whose
+score is the weight of the junk, prevents that: it takes part in the race with heavier noise, or under zCDP it is asked
+first (`switch.py`). Where it wins, one-shot top-k follows with what is left of the budget (`budgets.py`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
 from shortlist._runs import Runs
-from shortlist.exact.noise_distributions import EXPONENTIAL
+from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.ranked_subsets import ranked
 from shortlist.extras import Extras
 from shortlist.mechanisms.canonical.mechanism import NOTHING, CanonicalTopK
 from shortlist.mechanisms.checks import (
+    Budget,
     check_known_candidates,
     checked_budget,
     checked_draws,
@@ -28,9 +29,11 @@ from shortlist.mechanisms.checks import (
     checked_source,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
+from shortlist.mechanisms.guarded.budgets import SLOPE, one_shot_of, rate_of
 from shortlist.mechanisms.guarded.law import Utility, negated
 from shortlist.mechanisms.guarded.sampler import Guard, guarded
-from shortlist.privacy import Guarantee, PureDP
+from shortlist.mechanisms.guarded.switch import Switch, switched
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race
 from shortlist.sampling.race_batch import race_many
@@ -40,25 +43,39 @@ if TYPE_CHECKING:
     from shortlist.exact.quality import Quality
 
 TAU = Fraction(2)
+SWITCH_TAU = Fraction(16)
+
+JUNK_LEVELS: dict[type, tuple[tuple[float, Fraction], ...]] = {
+    PureDP: ((32, Fraction(2, 5)), (320, Fraction(1, 2)), (math.inf, Fraction(3, 5))),
+    ApproxDP: ((32, Fraction(2, 5)), (math.inf, Fraction(3, 5))),
+    ZCDP: ((12, Fraction(9, 20)), (40, Fraction(3, 4)), (math.inf, Fraction(9, 10))),
+}
+"""(k below this, rho), by the currency: the better what follows the guard is, the more is junk beside it."""
 
 CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
 """Which way it went."""
 
 
 @described
-class GuardedTopK(Budgeted[PureDP]):
-    """Canonical top-k with exponential noise, and one-shot top-k where canonical would return junk.
+class GuardedTopK(Budgeted[Budget]):
+    """Canonical top-k, and one-shot top-k where canonical would return junk, under every budget.
 
-    Promise: epsilon-DP for the set together with the way it went (`release.used`). No part of epsilon is set aside for
-    the choice: the guard's noise has hazard a < 1, so its victory costs a epsilon and leaves (1 - a) epsilon for
-    one-shot. With min(k, d - k) <= 2 there is no guard: it is canonical top-k.
+    Promise: the budget, for the set together with the way it went (`release.used`).
+
+    - `PureDP(epsilon)`, `ApproxDP(epsilon, delta)`: sets with exponential noise at the whole of epsilon race with a
+      guard whose noise has hazard a < 1. Its victory costs a epsilon, and one-shot follows with (1 - a) epsilon and all
+      of delta: Gumbel noise (peeling) where delta is worth that, by a public rule, and exponential noise elsewhere.
+    - `ZCDP(rho)`: a choice of two by the weight of the junk takes 1/17 of rho, and canonical top-k with Gumbel noise or
+      peeling follows with the rest.
+
+    With min(k, d - k) <= 2 there is no guard: it is `CanonicalTopK`.
 
     Parameters
     ----------
     k
         How many items.
     epsilon, budget
-        `epsilon=1.0` is short for `budget=PureDP(1.0)`; other budgets are refused.
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; `ApproxDP(epsilon, delta)` and `ZCDP(rho)` are others.
 
     Examples
     --------
@@ -75,10 +92,7 @@ class GuardedTopK(Budgeted[PureDP]):
 
     def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        budget = checked_budget(epsilon, self.budget)
-        if not isinstance(budget, PureDP):
-            raise ValueError(f"the guarded race keeps pure budgets only; for {budget} use CanonicalTopK")
-        self._pay(budget)
+        self._pay(checked_budget(epsilon, self.budget))
 
     @property
     def name(self) -> str:
@@ -89,15 +103,24 @@ class GuardedTopK(Budgeted[PureDP]):
         return False
 
     @property
+    def charge(self) -> Guarantee:
+        """The budget, whichever way it goes: never bounded range, which neither the guard nor the switch leaves."""
+        budget = self.guarantee
+        return ZCDP(budget.rho) if isinstance(budget, ZCDP) else budget
+
+    @property
     def _canonical(self) -> CanonicalTopK:
         return CanonicalTopK(k=self.k, budget=self.budget)
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
+        if self._is_guarded(scores):
+            self._one_shot(*self._drawn_of(scores))  # a budget that nothing fits is refused before it is booked
 
     def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
-        cost = NOTHING if self.k == scores._choosable else self.guarantee
-        return cost, cost
+        if self.k == scores._choosable:
+            return NOTHING, NOTHING
+        return self.guarantee, self.charge if self._is_guarded(scores) else self._canonical.charge
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         runs = scores._runs
@@ -156,43 +179,72 @@ class GuardedTopK(Budgeted[PureDP]):
         run = self._prepared(self._studied(scores, question))
         return 0.0 if run is None else Utility(run).chances(run.guard.ranking)[1]
 
+    def _drawn_of(self, scores: Scores) -> tuple[int, int]:
+        """(how many are drawn, of how many): the losers, where they are fewer."""
+        d = scores._choosable
+        return min(self.k, d - self.k), d
+
+    def _is_guarded(self, scores: Scores) -> bool:
+        """Whether there is a guard, which is public."""
+        k, d = self._drawn_of(scores)
+        looks = getattr(self.guarantee, "epsilon", 1.0) > 0  # a guard that sees no scores would guard nothing
+        return k > 2 and looks and bool((self._junk(k, d) < d - k).any())
+
     def _prepared(self, scores: Scores) -> GuardedRace | None:
-        """Whatever depends on the scores alone, done once; None if there is no guard, which is public."""
-        values = scores._numbers
+        """Whatever depends on the scores alone, done once; None if there is no guard."""
+        if not self._is_guarded(scores):
+            return None
+        values, (k, _), mirrored = scores._numbers, self._drawn_of(scores), 2 * self.k > scores._choosable
         chosen = np.flatnonzero(values > -np.inf)
-        k, mirrored = min(self.k, len(chosen) - self.k), 2 * self.k > len(chosen)
-        if k <= 2:
-            return None
-        junk = junk_from(k, len(chosen), rho_of(k))
-        if not (junk < len(chosen) - k).any():
-            return None
         kept = negated(values[chosen]) if mirrored else values[chosen]
-        return GuardedRace(chosen, kept, *self._guard(scores, kept, k, junk), mirrored)
+        return GuardedRace(chosen, kept, self._chooser(scores, kept, k), self._fallback(scores), mirrored)
 
     def _draw_by_runs(self, scores: Scores, runs: Runs, source: Source) -> Outcome:
         """The same for candidates held in a table, at the cost of their distinct scores."""
-        junk = junk_from(self.k, len(runs), rho_of(self.k))
-        if not (junk < len(runs) - self.k).any():
+        if not self._is_guarded(scores):
             return replace(self._canonical._draw(scores, source), extras=CANONICAL)
-        guard, scale = self._guard(scores, runs, self.k, junk)
-        found = guard.draw(source)
+        found = self._chooser(scores, runs, self.k).draw(source)
         if found is not None:
             return Outcome(found.tolist(), CANONICAL)
-        race_of_all = race(scores._numbers, k=self.k, scale=scale, noise=EXPONENTIAL, source=source)
-        return Outcome(race_of_all.indices.tolist(), ONE_SHOT)
+        return Outcome(self._fallback(scores).draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
 
-    def _guard(self, scores: Scores, kept: Values | Runs, k: int, junk: Indices) -> tuple[Guard, Fraction]:
-        """(the guard, the scale of one-shot's noise if it wins)."""
-        ranking = ranked(kept, k, self._rate(scores), Fraction(1, 2), gap_aware=True)
-        return guarded(ranking, share_of(k, len(kept)), TAU, junk), self._one_shot_scale(scores, k, len(kept))
+    def _chooser(self, scores: Scores, kept: Values | Runs, k: int) -> Guard | Switch:
+        """Who gives a set, or none if one-shot is to follow."""
+        ranking, junk = ranked(kept, k, self._rate(scores), Fraction(1, 2), gap_aware=True), self._junk(k, len(kept))
+        if isinstance(self.guarantee, ZCDP):
+            return switched(ranking, SLOPE, SWITCH_TAU, junk)
+        return guarded(ranking, share_of(k, len(kept)), TAU, junk)
+
+    def _fallback(self, scores: Scores) -> OneShot:
+        k, d = self._drawn_of(scores)
+        return OneShot(self._one_shot(k, d)[0], self._one_shot_scale(scores, k, d))
+
+    def _junk(self, k: int, d: int) -> Indices:
+        return junk_from(k, d, rho_of(k, self.guarantee))
 
     def _rate(self, scores: Scores) -> Fraction:
-        """epsilon / R."""
-        return Fraction(self.guarantee.epsilon) / scores.range_sensitivity
+        """e / R, e the epsilon of the sets."""
+        return rate_of(self.guarantee) / scores.range_sensitivity
+
+    def _one_shot(self, k: int, d: int) -> tuple[Noise, Fraction]:
+        """(its noise, e of a round) of what is left of the budget where one-shot follows."""
+        return one_shot_of(self.guarantee, k, share_of(k, d))
 
     def _one_shot_scale(self, scores: Scores, k: int, d: int) -> Fraction:
-        """The noise of one-shot top-k if the guard wins: what its look at the scores, a share a of epsilon, leaves."""
-        return k / ((1 - share_of(k, d)) * self._rate(scores))
+        """R / e."""
+        return scores.range_sensitivity / self._one_shot(k, d)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class OneShot:
+    """One-shot top-k, as it follows."""
+
+    noise: Noise
+    scale: Fraction
+
+    def draw(self, values: Values, k: int, source: Source) -> Indices:
+        """The winners: their order is not released."""
+        return race(values, k=k, scale=self.scale, noise=self.noise, source=source).indices
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +255,8 @@ class GuardedRace:
     """The candidates above -inf."""
     kept: Values
     """Their scores; negated if the losers are drawn instead of the winners."""
-    guard: Guard
-    scale: Fraction
-    """The noise of one-shot top-k, if it comes to that."""
+    guard: Guard | Switch
+    fallback: OneShot
     mirrored: bool
 
     def draw(self, source: Source) -> tuple[Indices, Extras]:
@@ -213,7 +264,7 @@ class GuardedRace:
         found, k = self.guard.draw(source), self.guard.ranking.k
         used = ONE_SHOT if found is None else CANONICAL
         if found is None:
-            found = race(self.kept, k=k, scale=self.scale, noise=EXPONENTIAL, source=source).indices
+            found = self.fallback.draw(self.kept, k, source)
         picked = np.zeros(len(self.chosen), np.bool_)
         picked[found] = True
         return self.chosen[~picked if self.mirrored else picked], used
@@ -225,7 +276,12 @@ class GuardedRace:
         rows = np.empty((draws, k), np.int64)
         rows[~one_shot] = np.array([one for one in found if one is not None], np.int64).reshape(-1, k)
         rows[one_shot] = race_many(
-            self.kept, k=k, scale=self.scale, noise=EXPONENTIAL, source=source, draws=int(one_shot.sum())
+            self.kept,
+            k=k,
+            scale=self.fallback.scale,
+            noise=self.fallback.noise,
+            source=source,
+            draws=int(one_shot.sum()),
         )
         if self.mirrored:
             picked = np.ones((draws, len(self.chosen)), np.bool_)
@@ -240,9 +296,10 @@ def share_of(k: int, d: int) -> Fraction:
     return Fraction(max(1, math.floor(256 * min(0.25, 1.2 / math.sqrt(crowd)))), 256)
 
 
-def rho_of(k: int) -> Fraction:
-    """Sets with an expected recall below rho are junk: a public constant (Definition 72)."""
-    return Fraction(2, 5) if k < 32 else Fraction(1, 2) if k < 320 else Fraction(3, 5)
+def rho_of(k: int, budget: Budget) -> Fraction:
+    """Sets with an expected recall below rho are junk: a public constant (Definition 72, 169, 171)."""
+    levels = JUNK_LEVELS[type(budget)]
+    return next(level for below, level in levels if k < below)
 
 
 def junk_from(k: int, d: int, rho: Fraction) -> Indices:

@@ -8,43 +8,33 @@ floats; where that is not enough to tell who arrives first, it is summed class b
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from shortlist._arrays import Indices
-from shortlist.exact.class_bounds import sifted
-from shortlist.exact.noise_distributions import LN2
 from shortlist.exact.partial_reals import Uniform, ball
 from shortlist.exact.ranked_subsets import Ranking
-from shortlist.exact.subset_classes import Classes, cover, join, log_sum, rows, settle
 from shortlist.mechanisms.canonical.sampler import envelope_of, members
+from shortlist.mechanisms.guarded.weights import Family, around
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.subset_draw_any_noise import runs_of
 from shortlist.sampling.subset_draw_exponential import after, first_arrival
-from shortlist.sampling.subset_rejection import ERROR, Envelope, binomial_prefix_sum
+from shortlist.sampling.subset_rejection import ERROR, Envelope
 from shortlist.sampling.uniforms import WordStream
 
 if TYPE_CHECKING:
     from flint import arb
 
-GUARD_WIDTH = 1e-7
-"""How far apart the float bounds on v are, or nearly."""
-
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A guard of rate a, tau nats above the mass of the junk classes: row i from j = first[i] on."""
+    """A guard of rate a, tau nats above the mass of the junk classes."""
 
     ranking: Ranking
     envelope: Envelope
     a: Fraction
     tau: Fraction
-    first: Indices
+    junk: Family
     low: float
     """At most v."""
     high: float
@@ -68,50 +58,16 @@ class Guard:
         return self.ranking.positions(members(self.ranking, found, stream))
 
     def exact(self) -> arb:
-        """v at the working precision: every junk class summed, but those that together do not reach that far."""
-        from flint import arb, ctx
-
-        loss, k = self.ranking.loss, self.ranking.k
-        at_most = self.low - float(self.tau) - ctx.prec * LN2
-        rise = cache(lambda i: (-ball(loss(i, k - 1))).exp())
-        fall = cache(lambda j: (-ball(loss(0, k + j) - loss(0, k - 1))).exp())
-        mass = sum((size * rise(i) * fall(j) for i, j, size in self._runs(at_most)), arb(0))
-        return ball(self.tau) + (mass + arb(0).union(arb(at_most).exp())).log()
-
-    def _runs(self, at_most: float) -> Iterator[tuple[int, int, arb]]:
-        """(i, j, size) of the junk, classes of equal loss together, j the first of them; e^at_most may be left out."""
-        from flint import arb
-
-        starts, ends = runs_of(self.ranking.scores[self.ranking.k :])  # by exact scores: floats may join losses
-        cells, _ = sifted(self.envelope.classes, outside=-math.inf, width=1.0, at_most=at_most)
-        cells = cells.where(cells.last >= self.first[cells.row])
-        begin = np.maximum(cells.first, self.first[cells.row])
-        runs = np.searchsorted(ends, begin), np.searchsorted(starts, cells.last, side="right")
-        columns = (side.tolist() for side in (cells.row, begin, cells.last, *runs))
-        for i, first, last, low, high in zip(*columns, strict=True):
-            before = binomial_prefix_sum(i, first - 1)
-            for run in range(low, high):
-                after_it = binomial_prefix_sum(i, min(int(ends[run]), last))
-                yield i, max(int(starts[run]), first), arb(after_it - before)
-                before = after_it
+        """v at the working precision."""
+        return ball(self.tau) + self.junk.exact(self.low - float(self.tau))
 
 
 def guarded(ranking: Ranking, a: Fraction, tau: Fraction, first: Indices) -> Guard:
     """The race of all k-subsets with its guard; `first` says from which j on row i is junk, and some class must be."""
     envelope = envelope_of(ranking)
-    low, high = log_junk(envelope.classes, first)
-    shift = float(tau)
-    return Guard(
-        ranking, envelope, a, tau, first, low + shift - ERROR * (1 + abs(low)), high + shift + ERROR * (1 + abs(high))
-    )
-
-
-@np.errstate(all="ignore")
-def log_junk(classes: Classes, first: Indices, tolerance: float = GUARD_WIDTH) -> tuple[float, float]:
-    """(lower, upper) bounds on the logarithm of the mass of the classes with j >= first[i]."""
-    kept, dropped = cover(classes, rows(classes, first), outside=-math.inf, width=1.0)
-    cells = settle(classes, kept, outside=-math.inf, tolerance=tolerance)
-    return log_sum(cells.lower), log_sum(join([cells, dropped]).upper)
+    junk = Family.junk(ranking, envelope.classes, first)
+    low, high = junk.bounds()
+    return Guard(ranking, envelope, a, tau, junk, low + float(tau), high + float(tau))
 
 
 class GuardArrival:
@@ -144,11 +100,8 @@ class GuardArrival:
         return self._clock.bits
 
     def ball(self) -> arb:
-        from flint import arb
-
         guard = self._guard
-        middle, radius = (guard.high + guard.low) / 2, (guard.high - guard.low) / 2
-        v = guard.exact() if self._tries > 1 else arb(middle, radius * (1 + ERROR) + ERROR)
+        v = guard.exact() if self._tries > 1 else around(guard.low, guard.high)
         return (self._clock.ball().log() / ball(guard.a) - v).exp()
 
     def refine(self) -> None:

@@ -1,0 +1,95 @@
+"""The switch: an exponential mechanism of two candidates that chooses between canonical and one-shot (Lemma 172).
+
+With lead = ln(mass of all sets but the junk) - ln(mass of the junk), canonical top-k is chosen with probability
+1 / (1 + e^-(t (lead - tau))). The lead is enclosed by cells in floats; where that is not enough to tell on which side a
+partially drawn uniform lies, it is summed class by class in balls.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from shortlist._arrays import Indices
+from shortlist.exact.partial_reals import Uniform, ball, formula, is_positive
+from shortlist.exact.ranked_subsets import Ranking
+from shortlist.mechanisms.canonical.sampler import envelope_of, gumbel_class, members
+from shortlist.mechanisms.guarded.weights import Family, around
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.subset_rejection import ERROR, Envelope
+from shortlist.sampling.uniforms import WordStream
+
+if TYPE_CHECKING:
+    from flint import arb
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Canonical top-k with Gumbel noise, unless the junk is too heavy."""
+
+    ranking: Ranking
+    envelope: Envelope
+    slope: Fraction
+    """t."""
+    tau: Fraction
+    rest: Family
+    junk: Family
+    least: tuple[float, float]
+    """(at most the log mass of the rest, at most that of the junk)."""
+    low: float
+    """At most t (lead - tau), the log odds of canonical top-k."""
+    high: float
+    """At least that."""
+
+    def draw(self, source: Source) -> Indices | None:
+        """A subset, as positions among the caller's candidates, or None if one-shot is chosen."""
+        return self._winner(WordStream(source))
+
+    def draw_many(self, source: Source, draws: int) -> list[Indices | None]:
+        """Independent draws."""
+        stream = WordStream(source, ahead=1024)
+        return [self._winner(stream) for _ in range(draws)]
+
+    def _winner(self, stream: WordStream) -> Indices | None:
+        if not self._is_canonical(Uniform(stream.word)):
+            return None
+        return self.ranking.positions(members(self.ranking, gumbel_class(self.envelope, stream), stream))
+
+    def _is_canonical(self, coin: Uniform) -> bool:
+        """Whether the log odds of the coin are below those of canonical top-k, exactly."""
+        if coin.high < 1.0 and _log_odds(coin.high, +1.0) < self.low:
+            return True
+        if coin.low and _log_odds(coin.low, -1.0) > self.high:
+            return False
+
+        def ahead() -> arb:
+            odds = self.exact() if coin.bits > 128 else around(self.low, self.high)
+            uniform = coin.ball()
+            return odds - (uniform / (1 - uniform)).log()
+
+        return is_positive(formula(ahead, [coin]))
+
+    def exact(self) -> arb:
+        """The log odds of canonical top-k at the working precision."""
+        lead = self.rest.exact(self.least[0]) - self.junk.exact(self.least[1])
+        return ball(self.slope) * (lead - ball(self.tau))
+
+
+def switched(ranking: Ranking, slope: Fraction, tau: Fraction, first: Indices) -> Switch:
+    """The choice before a race of all k-subsets; `first` says from which j on row i is junk, and some class must be."""
+    envelope = envelope_of(ranking)
+    rest = Family.all_but_junk(ranking, envelope.classes, first)
+    junk = Family.junk(ranking, envelope.classes, first)
+    (least_rest, most_rest), (least_junk, most_junk) = rest.bounds(), junk.bounds()
+    low, high = least_rest - most_junk - float(tau), most_rest - least_junk - float(tau)
+    error = ERROR * (1.0 + abs(most_rest) + abs(most_junk))
+    odds = float(slope) * (low - error), float(slope) * (high + error)
+    return Switch(ranking, envelope, slope, tau, rest, junk, (least_rest, least_junk), *odds)
+
+
+def _log_odds(uniform: float, sign: float) -> float:
+    """ln(u / (1 - u)), moved by far more than the floats are off."""
+    odds = math.log(uniform) - math.log1p(-uniform)
+    return odds + sign * ERROR * (1.0 + abs(odds))

@@ -1,0 +1,100 @@
+"""What the junk weighs, and what all other sets do: bounds in floats, and sums in balls where those do not tell.
+
+A family of classes is what lies between two columns in each row; masses are relative to the top k, of mass 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from shortlist._arrays import Indices
+from shortlist.exact.class_bounds import sifted
+from shortlist.exact.noise_distributions import LN2
+from shortlist.exact.partial_reals import ball
+from shortlist.exact.ranked_subsets import Ranking
+from shortlist.exact.subset_classes import Classes, cover, join, log_sum, rows, settle
+from shortlist.sampling.subset_draw_any_noise import runs_of
+from shortlist.sampling.subset_rejection import ERROR, binomial_prefix_sum
+
+if TYPE_CHECKING:
+    from flint import arb
+
+WEIGHT_WIDTH = 1e-7
+"""How far apart the float bounds on the logarithm of a weight are, or nearly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The classes (i, j) with first[i] <= j < end[i], and the top k where `top` says so."""
+
+    ranking: Ranking
+    classes: Classes
+    first: Indices
+    end: Indices
+    top: bool
+
+    @classmethod
+    def junk(cls, ranking: Ranking, classes: Classes, first: Indices) -> Self:
+        """Row i from j = first[i] on."""
+        return cls(ranking, classes, first, np.full(len(first), len(classes.fall)), top=False)
+
+    @classmethod
+    def all_but_junk(cls, ranking: Ranking, classes: Classes, first: Indices) -> Self:
+        """Row i below j = first[i], and the top k."""
+        return cls(ranking, classes, np.zeros(len(first), np.int64), first, top=True)
+
+    @np.errstate(all="ignore")
+    def bounds(self, tolerance: float = WEIGHT_WIDTH) -> tuple[float, float]:
+        """(lower, upper) bounds on the logarithm of the mass."""
+        beside = np.zeros(int(self.top))  # the top k has mass 1
+        outside = log_sum(beside)
+        kept, dropped = cover(self.classes, rows(self.classes, self.first, self.end), outside=outside, width=1.0)
+        cells = settle(self.classes, kept, outside=outside, tolerance=tolerance)
+        low = log_sum(np.append(cells.lower, beside))
+        high = log_sum(np.append(join([cells, dropped]).upper, beside))
+        return low - ERROR * (1 + abs(low)), high + ERROR * (1 + abs(high))
+
+    def exact(self, low: float) -> arb:
+        """The logarithm at the working precision, which is at least `low`.
+
+        Every class is summed, but those that together do not reach that far.
+        """
+        from flint import arb, ctx
+
+        loss, k = self.ranking.loss, self.ranking.k
+        at_most = low - ctx.prec * LN2
+        rise = cache(lambda i: (-ball(loss(i, k - 1))).exp())
+        fall = cache(lambda j: (-ball(loss(0, k + j) - loss(0, k - 1))).exp())
+        mass = sum((size * rise(i) * fall(j) for i, j, size in self.runs(at_most)), arb(int(self.top)))
+        return (mass + arb(0).union(arb(at_most).exp())).log()
+
+    def runs(self, at_most: float) -> Iterator[tuple[int, int, arb]]:
+        """(i, j, size), classes of equal loss together, j the first of them; e^at_most may be left out."""
+        from flint import arb
+
+        starts, ends = runs_of(self.ranking.scores[self.ranking.k :])  # by exact scores: floats may join losses
+        cells, _ = sifted(self.classes, outside=-math.inf, width=1.0, at_most=at_most)
+        cells = cells.where((cells.last >= self.first[cells.row]) & (cells.first < self.end[cells.row]))
+        begin = np.maximum(cells.first, self.first[cells.row])
+        end = np.minimum(cells.last, self.end[cells.row] - 1)
+        runs = np.searchsorted(ends, begin), np.searchsorted(starts, end, side="right")
+        columns = (side.tolist() for side in (cells.row, begin, end, *runs))
+        for i, first, last, low, high in zip(*columns, strict=True):
+            before = binomial_prefix_sum(i, first - 1)
+            for run in range(low, high):
+                after_it = binomial_prefix_sum(i, min(int(ends[run]), last))
+                yield i, max(int(starts[run]), first), arb(after_it - before)
+                before = after_it
+
+
+def around(low: float, high: float) -> arb:
+    """A ball around all numbers between two floats."""
+    from flint import arb
+
+    return arb((high + low) / 2, (high - low) / 2 * (1 + ERROR) + ERROR)
