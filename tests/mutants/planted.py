@@ -157,10 +157,10 @@ _MECHANISMS = [
              "audit/test_prove.py audit/test_prove_calibrations.py mechanisms/guarded/test_mechanism.py",
              "one-shot behind the guard with the whole of epsilon, as if the guard's look were free"),
     _planted("mechanisms/guarded/budgets.py", "BoundedRange(e).compose(_switch(e)), budget", "BoundedRange(e), budget",
-             "mechanisms/guarded/test_currencies.py", "a set after the switch with the whole of rho, as if the choice were free"),
+             "mechanisms/guarded/test_mechanism_currencies.py", "a set after the switch with the whole of rho, as if the choice were free"),
     _planted("mechanisms/guarded/switch.py", "if coin.bits > 128 else around(self.low, self.high)",
              "if coin.bits > 1 << 40 else around(self.low, self.high)",
-             "mechanisms/guarded/test_currencies.py", "a choice that floats cannot make is never made"),
+             "mechanisms/guarded/test_mechanism_currencies.py", "a choice that floats cannot make is never made"),
     _planted("mechanisms/large_gap/mechanism.py", "return 2 * scores.range_sensitivity / Fraction(epsilon_of_a_round(1, "
              "self.guarantee))", "return scores.range_sensitivity / Fraction(epsilon_of_a_round(1, self.guarantee))",
              "mechanisms/stable/test_box_by_formula.py audit/test_prove.py", "gaps move both ways: half of the noise is missing"),

@@ -80,7 +80,7 @@ ENTRIES = (
     Broken(
         name="guard's fallback at the full budget",
         what="peeling at (epsilon, delta) after a guard that has cost epsilon / 4 already",
-        found="easily written: see docs/mechanisms/guarded.md",  # (Theorem 170)
+        source="easily written: see docs/mechanisms/guarded.md",  # (Theorem 170)
         claim=ApproxDP(2.0, 0.001),
         law=lambda x: raced(x, WHOLE),
         pairs=(((3, 1, 3, 1, 1), (3, 2, 3, 2, 2)),),
@@ -88,7 +88,7 @@ ENTRIES = (
     Broken(
         name="switch that is not charged",
         what="a choice between two mechanisms by the scores, and either with the whole of rho",
-        found="easily written: see docs/mechanisms/guarded.md",  # (Theorem 173)
+        source="easily written: see docs/mechanisms/guarded.md",  # (Theorem 173)
         claim=ZCDP(0.3),
         law=lambda x: switched(x, UNPAID),
         pairs=(((4, 7, 7, 6, 3), (4, 8, 7, 7, 3)),),
@@ -96,7 +96,7 @@ ENTRIES = (
     Broken(
         name="order of those whom the losers leave",
         what="the loser is drawn and paid for, and the other three are published in the order of their noise",
-        found="easily written: see docs/mechanisms/guarded.md",  # (Definition 72)
+        source="easily written: see docs/mechanisms/guarded.md",  # (Definition 72)
         law=order_of_the_rest,
         pairs=(((3, 3, 3, -9), (4, 4, 4, -9)),),
     ),
