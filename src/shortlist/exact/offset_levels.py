@@ -52,7 +52,8 @@ class Levels:
         """ln of the mass of the nested families, by level and head, if the sets of bracket t lose loss[t] inside."""
         with np.errstate(divide="ignore"):
             steps = np.append(-loss[:-1] + np.log(-np.expm1(loss[:-1] - loss[1:])), -loss[-1])
-        return self.counts + steps[:, None] - self.of.head_losses()
+        weighed: Floats = self.counts + steps[:, None] - self.of.head_losses()
+        return weighed
 
     def between(self, counts: Floats) -> Floats:
         """ln of how many sets reach each level and not the one before, from ln of how many reach it."""

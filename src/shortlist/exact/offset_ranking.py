@@ -77,13 +77,15 @@ class OffsetRanking:
         place = np.searchsorted(self.depths, -(levels[:, None] + self.heights), side="right")
         there = place < len(self.depths)
         found = -self.depths[np.minimum(place, len(self.depths) - 1)] - self.heights
-        return np.where(there, found, self.lowest).max(axis=1)
+        below: Values = np.where(there, found, self.lowest).max(axis=1)
+        return below
 
     def above(self, levels: Values) -> Values:
         """The smallest level above each at which the number of sets can change; it must have one above."""
         place = np.searchsorted(self.depths, -(levels[:, None] + self.heights), side="left")
         found = -self.depths[np.maximum(place - 1, 0)] - self.heights
-        return np.where(place > 0, found, self.top).min(axis=1)
+        above: Values = np.where(place > 0, found, self.top).min(axis=1)
+        return above
 
     @property
     def lowest(self) -> int:

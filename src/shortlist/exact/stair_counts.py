@@ -43,7 +43,7 @@ class Boundaries:
     @property
     def error(self) -> float:
         """`ULPS` times this is the error of a logarithm v of a count, divided by 4 + v."""
-        return ULPS * (self.ranks.shape[1] + 2)
+        return ULPS * float(self.ranks.shape[1] + 2)
 
     def row(self, n: int) -> Boundaries:
         """One of the rows."""
@@ -162,7 +162,7 @@ def log_counts(rows: Boundaries) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class ExactCounts:
-    """The same for one row and one head, in integers: ways[b - first][c], `first` the first boundary beyond the head."""
+    """The same for one row and one head, in integers: ways[b - first][c], the head before boundary `first`."""
 
     ways: list[list[fmpz]]
     first: int

@@ -1,9 +1,9 @@
 """One set in proportion to its mass, where the score of a set has public offsets: nested families, and exact rejection.
 
 Level t and head h name a family: all sets of that head whose alpha reaches the level (`exact.offset_levels`). It has
-an integer weight W at least 2^shift (q_t - q_{t+1}) e^-loss(h) N_h(t), by certified bounds. A proposal is a family drawn
-in proportion to W and a uniform member y of it, boundary by boundary. With q(y) the upper weight of the bracket of y,
-it is accepted with probability
+an integer weight W at least 2^shift (q_t - q_{t+1}) e^-loss(h) N_h(t), by certified bounds. A proposal is a family
+drawn in proportion to W and a uniform member y of it, boundary by boundary. With q(y) the upper weight of the bracket
+of y, it is accepted with probability
 
     2^shift (q_t - q_{t+1}) e^-loss(h) N_h(t) / W   times   e^-(loss inside of y) / q(y).
 
