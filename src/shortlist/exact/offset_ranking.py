@@ -60,6 +60,8 @@ class OffsetRanking:
     """The distinct scores with their sign turned, so increasing, in units."""
     ends: Indices
     """How many candidates have the first so many distinct scores: 0 first."""
+    less: Values
+    """The offset of each member, best first, in units."""
     top: int
     """alpha of the top k."""
 
@@ -112,7 +114,7 @@ class OffsetRanking:
     def level_of(self, ranks: Indices) -> int:
         """alpha of the set of these ranks (from 0, increasing)."""
         scores = -self.depths[np.searchsorted(self.ends, ranks, side="right") - 1]
-        return int((scores - np.repeat(self.heights, np.diff(self.stairs.ends, prepend=0))).min())
+        return int((scores - self.less).min())
 
     def loss_of(self, ranks: tuple[int, ...]) -> Fraction:
         """The loss of the set of these ranks (from 0, increasing), exactly."""
@@ -132,7 +134,8 @@ def offset_ranking(ranking: Ranking, stairs: Stairs) -> OffsetRanking:
     shared = lcm(*(one.denominator for one in stairs.heights))
     depths, grid = _in_units(distinct, shared, FITS - math.ceil(stairs.heights[0] * shared))
     heights = np.array([int(one * grid) for one in stairs.heights], depths.dtype)
-    found = OffsetRanking(ranking, stairs, Fraction(1, grid), heights, depths, ends, 0)
+    less = np.repeat(heights, np.diff(stairs.ends, prepend=0))
+    found = OffsetRanking(ranking, stairs, Fraction(1, grid), heights, depths, ends, less, 0)
     return replace(found, top=found.level_of(np.arange(ranking.k)))
 
 

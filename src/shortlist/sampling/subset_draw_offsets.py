@@ -26,7 +26,7 @@ from shortlist.exact.offset_levels import LEVEL_ROUNDING, Levels, covered
 from shortlist.exact.offset_ranking import OffsetRanking
 from shortlist.exact.partial_reals import ball
 from shortlist.exact.stair_counts import Boundaries, ExactCounts, completions
-from shortlist.sampling.proportional_draw import shares
+from shortlist.sampling.proportional_draw import Shares, shares
 from shortlist.sampling.subset_rejection import ERROR, LIGHTEST, MARGIN, WIDTH
 from shortlist.sampling.uniforms import WordStream, subset
 
@@ -40,12 +40,15 @@ KEPT = 64
 class Family:
     """All sets that reach one level, by head: floats now, integers when floats cannot tell."""
 
-    __slots__ = ("_exact", "rows", "ways")
+    __slots__ = ("_exact", "_first", "_ranks", "_tickets", "rows", "ways")
 
     def __init__(self, rows: Boundaries) -> None:
         self.rows = rows
         self.ways = [one[0] for one in completions(rows)]
+        self._ranks: list[int] = rows.ranks[0].tolist()
+        self._first: list[int] = rows.first_beyond()[0][0].tolist()
         self._exact: dict[int, ExactCounts] = {}
+        self._tickets: dict[tuple[int, int, int], tuple[int, Shares | None]] = {}
 
     def exact(self, head: int) -> ExactCounts:
         if head not in self._exact:
@@ -64,24 +67,22 @@ class Family:
 
     def member(self, head: int, stream: WordStream) -> Indices:
         """The ranks (from 0, increasing) of a uniform member of that head."""
-        first = int(self.rows.first_beyond()[0][0, head])
-        ranks, held, at, parts = self.rows.ranks[0].tolist(), head, head + 1, [np.arange(head)]
-        for b in range(first, len(ranks)):
-            count = self._count(b, ranks[b] - at, held, head, stream)
-            parts.append(at + subset(ranks[b] - at, count, stream))
-            held, at = held + count, ranks[b]
+        held, at, parts = head, head + 1, [np.arange(head)]
+        for b in range(self._first[head], len(self._ranks)):
+            room = self._ranks[b] - at
+            count = self._count(b, room, held, head, stream)
+            if count:
+                parts.append(at + subset(room, count, stream))
+            held, at = held + count, self._ranks[b]
         return np.concatenate(parts)
 
     def _count(self, b: int, room: int, held: int, head: int, stream: WordStream) -> int:
         """How many of the ranks up to boundary b, `room` of them, are held: in proportion to the sets with so many."""
         from flint import arb, fmpz
 
-        least = max(int(self.rows.least[0, b]) - held, 0)
-        counts = np.arange(least, min(room, self.rows.k - held) + 1)
-        if len(counts) == 1:
-            return int(counts[0])
-        logs = log_choose(counts, room - counts) + self.ways[b][held + counts]
-        tickets = shares(logs)
+        least, tickets = self._tickets.get((b, room, held)) or self._shared(b, room, held)
+        if tickets is None:
+            return least
         while True:
             count = least + tickets.propose(stream)
 
@@ -90,6 +91,16 @@ class Family:
 
             if tickets.accepted(count - least, mass, stream):
                 return count
+
+    def _shared(self, b: int, room: int, held: int) -> tuple[int, Shares | None]:
+        """(the fewest that may be held, the shares of so many and more; None if there is no choice), kept."""
+        least = max(int(self.rows.least[0, b]) - held, 0)
+        counts = np.arange(least, min(room, self.rows.k - held) + 1)
+        tickets = None
+        if len(counts) > 1:
+            tickets = shares(log_choose(counts, room - counts) + self.ways[b][held + counts])
+        self._tickets[b, room, held] = least, tickets
+        return least, tickets
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +141,19 @@ class OffsetProposal:
 class OffsetEnvelope:
     """Families with integer weights; together they hold every set but the top k."""
 
-    __slots__ = ("_logs", "_rows", "_slack", "cumulative", "family", "levels", "nearest", "ranking", "shift", "total")
+    __slots__ = (
+        "_heads",
+        "_logs",
+        "_rows",
+        "_slack",
+        "cumulative",
+        "family",
+        "levels",
+        "nearest",
+        "ranking",
+        "shift",
+        "total",
+    )
 
     def __init__(self, levels: Levels) -> None:
         self.levels, self.ranking = levels, levels.of
@@ -138,7 +161,8 @@ class OffsetEnvelope:
         self._rows = self.ranking.boundaries(levels.levels)
         self.family = lru_cache(maxsize=KEPT)(lambda layer: Family(self._rows.row(layer)))
         self._logs = levels.weighed(levels.near)
-        lost = levels.near[:, None] + self.ranking.head_losses()
+        self._heads = self.ranking.head_losses()
+        lost = levels.near[:, None] + self._heads
         self._slack = levels.error * (4.0 + np.maximum(levels.counts, 0.0)) + LEVEL_ROUNDING * (8.0 + 2.0 * lost)
         upper = np.where(np.isneginf(self._logs), -np.inf, self._logs + self._slack)
         heaviest = max(float(upper.max(initial=0.0)), 0.0)
@@ -158,7 +182,7 @@ class OffsetEnvelope:
         level = self.ranking.level_of(ranks)
         bracket = int(np.searchsorted(-self.levels.levels, -level, side="left"))
         inside = float(self.ranking.loss_at(np.array([level]))[0])
-        loss = inside + float(self.ranking.head_losses()[head])
+        loss = inside + float(self._heads[head])
         log = float(self._logs[layer, head]) + self.shift * math.log(2.0) - math.log(weight)
         log += float(self.levels.near[bracket]) - inside
         error = float(self._slack[layer, head]) + ERROR * (64.0 + abs(self.shift) + loss + abs(log))

@@ -23,9 +23,10 @@ from shortlist.exact.subset_chances import winning, winning_bounds
 from shortlist.mechanisms.canonical.law import tied_ranks
 
 TOLERANCE = 1e-8
-"""How far apart the bounds on the masses are at most, unless there are MOST_LEVELS."""
+"""How far apart the bounds on the masses are at most, unless so many levels are too much work."""
 
-MOST_LEVELS = 1 << 12
+MOST_LEVELS, LEAST_LEVELS, WORK = 1 << 12, 1 << 8, 1 << 22
+"""At most so many levels, and so many times k^2; then chances are good to some 1e-5 of their size."""
 
 WIDTH = 0.7
 
@@ -154,4 +155,5 @@ def quality(of: OffsetRanking, noise: Noise) -> Quality:
 
 
 def _settled(of: OffsetRanking) -> Levels:
-    return covered(of, width=WIDTH, tolerance=TOLERANCE, most=MOST_LEVELS)
+    most = min(MOST_LEVELS, max(LEAST_LEVELS, WORK // of.k**2))
+    return covered(of, width=WIDTH, tolerance=TOLERANCE, most=most)
