@@ -33,6 +33,8 @@ def main() -> None:
     for times, (label, colour) in KNOWN.items():
         by_epsilon.plot(EPSILONS, [right(times, one) for one in EPSILONS], color=colour, label=label)
     by_epsilon.set_xscale("log")
+    by_epsilon.set_xticks([0.007, 0.01, 0.014, 0.02], ["0.007", "0.01", "0.014", "0.02"])
+    by_epsilon.minorticks_off()
     name(by_epsilon, f"Zipf counts of {D:,} items, k = {K}", "epsilon", "chance of exactly the true top k")
     legend(by_epsilon, loc="upper left")
     for epsilon, colour in ((0.0105, OTHER), (0.012, OURS)):
@@ -40,8 +42,8 @@ def main() -> None:
         by_guess.plot(TIMES, chances, color=colour, marker="o", markersize=3, label=f"epsilon = {epsilon}")
         by_guess.axhline(chances[0], color=colour, linewidth=0.8, linestyle=":")
     by_guess.axvspan(0, 1, color=BOUND, alpha=0.12, linewidth=0)
-    by_guess.text(0.05, 0.03, "too low: safe", fontsize=8, transform=by_guess.get_xaxis_transform())
-    by_guess.text(1.45, 0.03, "too high: hurts", fontsize=8, transform=by_guess.get_xaxis_transform())
+    by_guess.text(0.05, 0.94, "too low: safe", fontsize=8, transform=by_guess.get_xaxis_transform())
+    by_guess.text(1.25, 0.5, "too high: hurts", fontsize=8, transform=by_guess.get_xaxis_transform())
     by_guess.set_ylim(0, 1)
     name(by_guess, "a guess that is too low, right, too high", "gaps of the profile over the true gaps")
     legend(by_guess, loc="upper right")
