@@ -47,6 +47,8 @@ class Levels:
     """The least loss inside of the sets that reach this level and not the one before."""
     far: Floats
     """The largest: that of the level."""
+    outside: float = 0.0
+    """ln of the mass that is there besides: that of the top k."""
 
     def weighed(self, loss: Floats) -> Floats:
         """ln of the mass of the nested families, by level and head, if the sets of bracket t lose loss[t] inside."""
@@ -64,18 +66,26 @@ class Levels:
         return np.where(np.isneginf(counts), -np.inf, fresh)
 
 
-def covered(of: OffsetRanking, *, width: float, tolerance: float | None = None, most: int = 1 << 12) -> Levels:
+def covered(
+    of: OffsetRanking,
+    *,
+    width: float,
+    tolerance: float | None = None,
+    most: int = 1 << 12,
+    fewest: int | None = None,
+) -> Levels:
     """Levels whose brackets vary in loss by at most `width`, where they matter.
 
     With a tolerance they are cut on until the bounds of the masses are that close, or every bracket is one level, or
-    there are `most` levels.
+    there are `most` levels. With `fewest` only sets with fewer members among the first k ranks count, and the top k
+    does not: what is close is then the mass of these sets.
     """
-    found = _levels(of, _first(of))
+    found = _levels(of, _first(of), fewest)
     while True:
         rough = _rough(found, width) if tolerance is None else _unsettled(found, tolerance)
         if not rough.any() or len(found.levels) >= most:
             return found
-        found = _levels(of, np.append(found.levels, _middles(found, rough)), found)
+        found = _levels(of, np.append(found.levels, _middles(found, rough)), fewest, found)
 
 
 def _first(of: OffsetRanking) -> Values:
@@ -97,25 +107,27 @@ def _snapped(of: OffsetRanking, losses: list[float]) -> Values:
     return of.below(levels + 1) if len(levels) else np.empty(0, kind)
 
 
-def _levels(of: OffsetRanking, levels: Values, known: Levels | None = None) -> Levels:
+def _levels(of: OffsetRanking, levels: Values, fewest: int | None, known: Levels | None = None) -> Levels:
     """Sorted, with their counts; those known are not counted again."""
     levels = np.unique(levels)[::-1]
     counts = np.empty((len(levels), of.k))
     fresh = np.ones(len(levels), np.bool_) if known is None else ~np.isin(levels, known.levels)
     rows = of.boundaries(levels[fresh])
+    rows = rows if fewest is None else rows.poor(of.k, fewest)
     counts[fresh] = log_counts(rows)
     if known is not None:
         counts[~fresh] = known.counts
     far = of.loss_at(levels)
     near = np.append(0.0, of.loss_at(of.below(levels[:-1]))) if len(levels) > 1 else np.zeros(1)
-    return Levels(of, levels, counts, rows.error, np.minimum(near, far), far)
+    outside = 0.0 if fewest is None else -math.inf
+    return Levels(of, levels, counts, rows.error, np.minimum(near, far), far, outside)
 
 
 def _masses(found: Levels) -> tuple[Floats, float]:
     """(ln of about the largest mass of each bracket, ln of about the total with the top k)."""
     sums = log_sums(found.counts - found.of.head_losses(), axis=1)
     mass = found.between(sums[:, None])[:, 0] - found.near
-    return mass, float(np.logaddexp(0.0, log_sums(mass - (found.far - found.near) / 2, axis=0)))
+    return mass, float(np.logaddexp(found.outside, log_sums(mass - (found.far - found.near) / 2, axis=0)))
 
 
 def _rough(found: Levels, width: float) -> Mask:
@@ -127,6 +139,8 @@ def _rough(found: Levels, width: float) -> Mask:
 
 def _unsettled(found: Levels, tolerance: float) -> Mask:
     mass, total = _masses(found)
+    if total == -math.inf:
+        return np.zeros(len(mass), np.bool_)
     gap = np.exp(np.minimum(mass - total, 0.0)) * -np.expm1(found.near - found.far)
     unsettled: Mask = gap > tolerance / (4 * len(mass))
     return unsettled

@@ -30,12 +30,14 @@ BLOCK = 1 << 21
 class Boundaries:
     """Rows of boundaries: at least `least` members are among the first `ranks`, which are nondecreasing along a row.
 
-    All k members are within the last boundary of a row. A boundary that asks for 0 members is a mark.
+    All k members are within the last boundary of a row. A boundary that asks for 0 members is a mark. With `most` there
+    are at most so many members among the first `ranks`.
     """
 
     k: int
     ranks: Indices
     least: Indices
+    most: Indices | None = None
 
     def __len__(self) -> int:
         return len(self.ranks)
@@ -47,7 +49,21 @@ class Boundaries:
 
     def row(self, n: int) -> Boundaries:
         """One of the rows."""
-        return Boundaries(self.k, self.ranks[n : n + 1], self.least[n : n + 1])
+        most = None if self.most is None else self.most[n : n + 1]
+        return Boundaries(self.k, self.ranks[n : n + 1], self.least[n : n + 1], most)
+
+    def allowed(self, b: int) -> Mask:
+        """Which numbers of members c = 0..k boundary b admits, by row."""
+        members = np.arange(self.k + 1)
+        enough: Mask = members >= self.least[:, b : b + 1]
+        return enough if self.most is None else enough & (members <= self.most[:, b : b + 1])
+
+    def poor(self, rank: int, fewest: int) -> Boundaries:
+        """The same for sets with fewer than `fewest` members among the first `rank` ranks."""
+        rows, at = self.marked(rank)
+        most = np.full_like(rows.ranks, self.k)
+        most[np.arange(len(rows)), at] = fewest - 1
+        return Boundaries(self.k, rows.ranks, rows.least, most)
 
     def marked(self, rank: int) -> tuple[Boundaries, Indices]:
         """(the same with one more boundary in each row, which asks for nothing; where in the row it stands)."""
@@ -97,14 +113,14 @@ def completions(rows: Boundaries) -> list[Floats]:
     """For every boundary, ln of the ways to choose the members beyond it, by row and by members c up to it."""
     k, last = rows.k, rows.ranks.shape[1] - 1
     members = np.arange(k + 1)
-    ways = np.where(members == k, 0.0, np.full((len(rows), 1), -np.inf))
+    ways = np.where((members == k) & rows.allowed(last), 0.0, -np.inf)
     result = [ways]
     for b in range(last, 0, -1):
         low, high = (int(rows.least[:, n].min(initial=k)) for n in (b - 1, b))
         before = np.full_like(ways, -np.inf)
         for some, block in steps(rows, b):
             before[some, low:] = log_sums(block[:, low:, high:] + ways[some, None, high:], axis=2)
-        ways = np.where(members >= rows.least[:, b - 1 : b], before, -np.inf)
+        ways = np.where(rows.allowed(b - 1), before, -np.inf)
         result.insert(0, ways)
     return result
 
@@ -171,16 +187,16 @@ class ExactCounts:
     def of(cls, rows: Boundaries, head: int) -> ExactCounts:
         from flint import fmpz
 
-        k, ranks, least = rows.k, rows.ranks[0].tolist(), rows.least[0].tolist()
+        k, ranks = rows.k, rows.ranks[0].tolist()
         first = int(rows.first_beyond()[0][0, head])
-        ways = [[fmpz(int(c == k)) for c in range(k + 1)]]
+        ways = [[fmpz(int(c == k and yes)) for c, yes in enumerate(rows.allowed(len(ranks) - 1)[0])]]
         for b in range(len(ranks) - 1, first, -1):
             size, after = ranks[b] - ranks[b - 1], ways[0]
             choose = [fmpz.bin_uiui(size, e) for e in range(min(size, k) + 1)]
             ways.insert(0, [
                 sum((one * after[c + e] for e, one in enumerate(choose[: k - c + 1])), fmpz(0))
-                if c >= least[b - 1] else fmpz(0)
-                for c in range(k + 1)
+                if yes else fmpz(0)
+                for c, yes in enumerate(rows.allowed(b - 1)[0])
             ])  # fmt: skip
         return cls(ways, first)
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from shortlist._arrays import Values
 from shortlist.exact.offset_ranking import Stairs
 from shortlist.scores import Scores
 
-Profile = Sequence[int | float | Fraction]
+Profile = Sequence[int | float | Fraction] | Values
 """About what the k best score: k public numbers."""
 
 RISE = 3
