@@ -64,29 +64,41 @@ def chances(classes: Classes, noise: Noise, cuts: tuple[int, ...] = ()) -> Chanc
     mass = 0.5 * (cells.lower + cells.upper)
     loss = classes.rise[cells.row] + 0.5 * (classes.fall[cells.first] + classes.fall[cells.last])
     total = float(np.logaddexp(0.0, log_sum(mass)))
-    top, cell = -total, mass - total
-    if noise != GUMBEL:
-        end, survival = survival_of(mass, loss, _gauss()[0])
-        top, cell = log_integral(end, survival, _gauss()[1]), mass + thinned(loss, end, survival, *_gauss())
+    top, factor = winning(mass, loss, noise)
+    cell = mass + factor
     gap = float(np.exp(cells.upper - total).sum() - np.exp(cells.lower - total).sum()) + math.exp(left_out - total)
     whole = math.exp(top) + float(np.exp(cell).sum())
     return Chances(classes, cells, cell, top, abs(1.0 - whole) + gap + LOG_SUM_ROUNDING * (32.0 + total))
 
 
+def winning(mass: Floats, loss: Floats, noise: Noise) -> tuple[float, Floats]:
+    """(ln P[the top k wins, as one subset], ln of the chance of a subset over e^-its loss, by cell) from all cells."""
+    if noise == GUMBEL:
+        total = float(np.logaddexp(0.0, log_sum(mass)))
+        return -total, np.full(len(loss), -total)
+    end, survival = survival_of(mass, loss, _gauss()[0])
+    return log_integral(end, survival, _gauss()[1]), thinned(loss, end, survival, *_gauss())
+
+
 def top_bounds(classes: Classes, noise: Noise) -> tuple[float, float]:
     """(lower, upper) bounds on ln P[the top k wins, as one subset]: certified."""
     cells, left_out = covered(classes, ())
-    heavy, light = log_sum(np.append(cells.upper, left_out)), log_sum(cells.lower)
-    if noise == GUMBEL:
-        return _widened(-float(np.logaddexp(0.0, heavy)), -float(np.logaddexp(0.0, light)))
     least = classes.rise[cells.row] + classes.fall[cells.first]
     most = classes.rise[cells.row] + classes.fall[cells.last]
     # the classes left out have so little mass that p s is below 1e-9 for them: twice their mass bounds their hazard
-    masses, losses = np.append(cells.upper, left_out + math.log(2.0)), np.append(least, math.inf)
-    end, survival = survival_of(masses, losses, _gauss()[0])
-    lower = log_integral(end, survival, _gauss()[1])
-    end, survival = survival_of(cells.lower, most, _radau()[0])
-    return _widened(lower, log_integral(end, survival, _radau()[1]))
+    rest = left_out if noise == GUMBEL else left_out + math.log(2.0)
+    return winning_bounds(np.append(cells.upper, rest), np.append(least, math.inf), cells.lower, most, noise)
+
+
+def winning_bounds(upper: Floats, least: Floats, lower: Floats, most: Floats, noise: Noise) -> tuple[float, float]:
+    """The same from upper masses with least losses, and lower masses with largest losses."""
+    if noise == GUMBEL:
+        heavy, light = log_sum(upper), log_sum(lower)
+        return _widened(-float(np.logaddexp(0.0, heavy)), -float(np.logaddexp(0.0, light)))
+    end, survival = survival_of(upper, least, _gauss()[0])
+    low = log_integral(end, survival, _gauss()[1])
+    end, survival = survival_of(lower, most, _radau()[0])
+    return _widened(low, log_integral(end, survival, _radau()[1]))
 
 
 def _widened(lower: float, upper: float) -> tuple[float, float]:

@@ -11,14 +11,16 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from shortlist.exact.partial_reals import Lazy, Uniform, ball, formula, is_positive
-from shortlist.sampling.subset_rejection import ERROR, Envelope, Proposal, accepted
+from shortlist.sampling.subset_rejection import ERROR, Envelope, Proposals, Proposed, accepted
 from shortlist.sampling.uniforms import WordStream
 
 if TYPE_CHECKING:
     from flint import arb
+
+Found = TypeVar("Found", bound=Proposed)
 
 
 class Arrival:
@@ -65,7 +67,13 @@ class Arrival:
 
 
 def first_arrival(envelope: Envelope, deadline: Lazy, stream: WordStream) -> tuple[int, int] | None:
-    """The class (i, j) whose subset arrives first, or None if none arrives before the deadline.
+    """The class (i, j) whose subset arrives first, or None if none arrives before the deadline."""
+    found = first_proposal(envelope, deadline, stream)
+    return None if found is None else (found.i, found.j)
+
+
+def first_proposal(envelope: Proposals[Found], deadline: Lazy, stream: WordStream) -> Found | None:
+    """The proposal that arrives first, or None if none arrives before the deadline.
 
     The deadline, at most 1, is the arrival of the top k: a `Uniform`; or that of anything else in the same race.
     """
@@ -81,7 +89,7 @@ def first_arrival(envelope: Envelope, deadline: Lazy, stream: WordStream) -> tup
             proposal = envelope.propose(stream)
             thinning = _Thinning(proposal, arrival, 2 << slices)
             if accepted(proposal, stream, thinning.log_bounds(), thinning):
-                return proposal.i, proposal.j
+                return proposal
         if final:
             return None
         slices += 1
@@ -116,7 +124,7 @@ class _Thinning:
 
     __slots__ = ("_arrival", "_proposal", "_speed")
 
-    def __init__(self, proposal: Proposal, arrival: Arrival, speed: int) -> None:
+    def __init__(self, proposal: Proposed, arrival: Arrival, speed: int) -> None:
         self._proposal = proposal
         self._arrival = arrival
         self._speed = speed

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -51,6 +51,42 @@ SMALL = 64
 
 ERROR = 2.0**-40
 """Assumed relative error of the floats in an acceptance; where they cannot tell, Arb does."""
+
+
+class Proposed(Protocol):
+    """A subset, or a class of them, to be accepted with a chance whose logarithm lies between low and high."""
+
+    @property
+    def loss(self) -> float:
+        """Against the top k, to a relative error of 2^-48."""
+        ...
+
+    @property
+    def low(self) -> float: ...
+
+    @property
+    def high(self) -> float: ...
+
+    def chance(self) -> arb: ...
+
+    def weight(self) -> arb:
+        """e^-loss"""
+        ...
+
+
+P_co = TypeVar("P_co", bound=Proposed, covariant=True)
+
+
+class Proposals(Protocol[P_co]):
+    """Whoever proposes: accepted, with 2^shift mass / total, so that every subset has a chance as its mass is."""
+
+    @property
+    def shift(self) -> int: ...
+
+    @property
+    def total(self) -> int: ...
+
+    def propose(self, stream: WordStream) -> P_co: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +202,7 @@ def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest: fl
 
 
 def accepted(
-    proposal: Proposal, stream: WordStream, slower: tuple[float, float] = (0.0, 0.0), exact: Exact | None = None
+    proposal: Proposed, stream: WordStream, slower: tuple[float, float] = (0.0, 0.0), exact: Exact | None = None
 ) -> bool:
     """True with the proposal's chance; divided by `exact`, whose logarithm lies between the two of `slower`."""
     coin = Uniform(stream.word)

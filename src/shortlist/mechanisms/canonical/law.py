@@ -31,7 +31,7 @@ def success_bounds(ranking: Ranking, noise: Noise) -> tuple[float, float]:
 
     All right sets have the loss of the top k, hence its chance.
     """
-    inside, outside = _tied(ranking)
+    inside, outside = tied_ranks(ranking)
     sets = float(log_choose(np.array([inside]), np.array([outside]))[0])
     lower, upper = top_bounds(ranking.classes(), noise)
     return math.exp(min(sets + lower, 0.0)), math.exp(min(sets + upper, 0.0))
@@ -46,19 +46,19 @@ def cuts_of(ranking: Ranking) -> tuple[int, ...]:
     """Where the law must be cut for `quality_of`: at the end of a tie, and at the ranks of great and good."""
     k = ranking.k
     great, good = ranks_within(ranking.scores, k)
-    return _tied(ranking)[1], great[1] - k, good[1] - k
+    return tied_ranks(ranking)[1], great[1] - k, good[1] - k
 
 
 def right_of(ranking: Ranking, law: Chances) -> float:
     """P[the set is a true top k]: all right sets have the loss of the top k, hence its chance."""
-    inside, outside = _tied(ranking)
+    inside, outside = tied_ranks(ranking)
     sets = float(log_choose(np.array([inside]), np.array([outside]))[0])
     return math.exp(min(sets + law.top, 0.0))
 
 
 def quality_of(ranking: Ranking, law: Chances) -> Quality:
     """The same for a given law of the class that wins, which may leave some chance to no class at all."""
-    k, outside = ranking.k, _tied(ranking)[1]
+    k, outside = ranking.k, tied_ranks(ranking)[1]
     great, good = ranks_within(ranking.scores, k)
     i, first, chance, top = law.i, law.cells.first, np.exp(law.cell), math.exp(law.top)
 
@@ -82,7 +82,7 @@ def number_correct(ranking: Ranking, noise: Noise) -> Floats:
 
 def number_correct_of(ranking: Ranking, law: Chances) -> Floats:
     """The same for a given law of the class that wins, which may leave some chance to no class at all."""
-    k, outside = ranking.k, _tied(ranking)[1]
+    k, outside = ranking.k, tied_ranks(ranking)[1]
     chance, wrong = np.exp(law.cell), law.cells.first >= outside
     result = np.zeros(k + 1)
     result[k] = math.exp(law.top) + chance[~wrong].sum()
@@ -152,7 +152,7 @@ def _by_run(law: Chances, run: Indices, starts: Indices, lengths: Indices) -> tu
     return held, later
 
 
-def _tied(ranking: Ranking) -> tuple[int, int]:
+def tied_ranks(ranking: Ranking) -> tuple[int, int]:
     """How many of the top k, and how many of the others, score as the k-th does."""
     kth = ranking.scores[ranking.k - 1]
     inside = int(np.count_nonzero(ranking.scores[: ranking.k] == kth))

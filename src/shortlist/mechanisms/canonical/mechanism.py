@@ -16,11 +16,22 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Values
 from shortlist._runs import Runs
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
+from shortlist.exact.offset_ranking import OffsetRanking, Stairs, offset_ranking
 from shortlist.exact.partial_reals import rounded
 from shortlist.exact.quality import Quality
 from shortlist.exact.ranked_subsets import Ranking, ranked
+from shortlist.mechanisms.canonical import offset_law
 from shortlist.mechanisms.canonical.law import inclusion_probabilities, number_correct, quality, success_bounds
-from shortlist.mechanisms.canonical.sampler import prepare_subsets
+from shortlist.mechanisms.canonical.offset_sampler import OffsetRace, prepare_offsets
+from shortlist.mechanisms.canonical.offsets import (
+    Profile,
+    checked_profile,
+    profile_stairs,
+    rule_applies,
+    rule_gamma,
+    rule_stairs,
+)
+from shortlist.mechanisms.canonical.sampler import SubsetRace, prepare_subsets
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
@@ -37,7 +48,7 @@ from shortlist.privacy import ApproxDP, BoundedRange, Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords
 
-Loss = Literal["gap-aware", "paper"]
+Loss = Literal["gap-aware", "paper", "offset"]
 
 MOST_SETS = 100_000
 MOST_CLASSES = 1 << 26
@@ -72,11 +83,20 @@ class CanonicalTopK(Budgeted[Budget]):
     noise
         None is `"exponential"` for a pure budget and `"gumbel"` for any other.
     loss
-        `"gap-aware"`, or `"paper"`, where max(inside, outside) stands for the best score outside: never better.
+        `"gap-aware"`; `"paper"`, where max(inside, outside) stands for the best score outside: never better; or
+        `"offset"`, where the l-th best member counts for its score minus a public offset that k, the number of
+        candidates and epsilon give: a set must be high in its middle too.
+    profile
+        k public numbers, about what the k best score: what was released last month, or a guess. The l-th best member
+        then counts for its score minus how far the l-th number is above the last. Only differences matter. Numbers that
+        are too close together cost nothing, numbers that are too far apart cost accuracy; privacy never depends on
+        them, but they must be public: scores counted from rows are refused.
 
     Examples
     --------
     >>> CanonicalTopK(k=2, epsilon=1.0).release([900, 20, 500, 7], monotone=True).items
+    [0, 2]
+    >>> CanonicalTopK(k=2, epsilon=1.0, profile=[800, 500]).release([900, 20, 500, 7], monotone=True).items
     [0, 2]
     """
 
@@ -86,6 +106,7 @@ class CanonicalTopK(Budgeted[Budget]):
     gamma: float | Fraction | None = None
     noise: str | Noise | None = None
     loss: Loss = "gap-aware"
+    profile: Profile | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/canonical.md#proof"
     exchangeable: ClassVar[bool] = True
@@ -94,9 +115,14 @@ class CanonicalTopK(Budgeted[Budget]):
         object.__setattr__(self, "k", checked_k(self.k))
         self._pay(checked_budget(epsilon, self.budget))
         object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
-        if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper"):
-            raise ValueError('loss must be "gap-aware" (the better one) or "paper"')
+        if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper", "offset"):
+            raise ValueError('loss must be "gap-aware", "offset" (better on most data) or "paper" (never better)')
+        object.__setattr__(self, "profile", checked_profile(self.profile, self.k))
         kind, budget = self._kind, self.guarantee
+        if self.profile is not None and self.loss != "gap-aware":
+            raise ValueError(f'profile= brings offsets of its own; leave loss="{self.loss}" out')
+        if (self.profile is not None or self.loss == "offset") and kind not in (GUMBEL, EXPONENTIAL):
+            raise ValueError(f"offsets are drawn under gumbel and exponential noise, not under {kind.name} noise")
         if not isinstance(budget, PureDP) and not kind.bounded_range:
             raise ValueError(f'{kind.name} noise keeps pure budgets only; for {budget} write noise="gumbel"')
 
@@ -108,8 +134,9 @@ class CanonicalTopK(Budgeted[Budget]):
 
     @property
     def name(self) -> str:
-        paper = " and the loss of the paper" if self.loss == "paper" else ""
-        return f"canonical top-{self.k} with {self._kind.name} noise{paper}"
+        words = {"paper": " and the loss of the paper", "offset": " and offsets", "gap-aware": ""}
+        beside = words[self.loss] if self.profile is None else " and a public profile"
+        return f"canonical top-{self.k} with {self._kind.name} noise{beside}"
 
     @property
     def charge(self) -> Guarantee:
@@ -136,17 +163,42 @@ class CanonicalTopK(Budgeted[Budget]):
         """e / R, exactly."""
         return Fraction(epsilon_of_a_round(1, self.guarantee)) / scores.range_sensitivity
 
+    def _weight(self, d: int) -> Fraction:
+        """g, for k of d candidates."""
+        if self.gamma is not None:
+            return Fraction(self.gamma)
+        return rule_gamma(self.k) if self.loss == "offset" and rule_applies(self.k, d) else default_gamma(self.k, d)
+
+    def _stairs(self, scores: Scores) -> Stairs | None:
+        """The offsets, from public facts alone; None if they are all 0."""
+        d, rate = scores._choosable, self._rate(scores)
+        inner = self._weight(d) * rate
+        if not inner or (self.profile is None and not (self.loss == "offset" and rule_applies(self.k, d))):
+            return None
+        stairs = rule_stairs(self.k, d, rate) if self.profile is None else profile_stairs(self.profile, d, inner)
+        return None if stairs.flat else stairs
+
     def _ranking(self, scores: Scores, values: Values | Runs | None = None) -> Ranking:
-        gamma = default_gamma(self.k, scores._choosable) if self.gamma is None else Fraction(self.gamma)
         values = scores._numbers if values is None else values
-        return ranked(values, self.k, self._rate(scores), gamma, gap_aware=self.loss == "gap-aware")
+        gamma = self._weight(scores._choosable)
+        return ranked(values, self.k, self._rate(scores), gamma, gap_aware=self.loss != "paper")
+
+    def _offset_ranking(self, scores: Scores, values: Values | Runs | None = None) -> OffsetRanking | None:
+        """The same under offsets, where there are any."""
+        stairs = self._stairs(scores)
+        return None if stairs is None else offset_ranking(self._ranking(scores, values), stairs)
+
+    def _race(self, scores: Scores, values: Values | Runs | None = None) -> SubsetRace | OffsetRace:
+        offsets = self._offset_ranking(scores, values)
+        if offsets is None:
+            return prepare_subsets(self._ranking(scores, values), self._kind)
+        return prepare_offsets(offsets, self._kind)
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         if self.k == scores._choosable:
             everyone = np.flatnonzero(scores._numbers > -np.inf).tolist()
             return Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
-        ranking = self._ranking(scores, scores._runs)
-        return Outcome(np.sort(prepare_subsets(ranking, self._kind).draw(source)).tolist())
+        return Outcome(np.sort(self._race(scores, scores._runs).draw(source)).tolist())
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
@@ -155,7 +207,7 @@ class CanonicalTopK(Budgeted[Budget]):
         asked, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
         if self.k == asked._choosable:
             return np.tile(np.flatnonzero(asked.values > -np.inf), (number, 1))
-        return prepare_subsets(self._ranking(asked), self._kind).draw_many(source, number)
+        return self._race(asked).draw_many(source, number)
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
         """P[each set of k candidates], by their positions: exact, to 1e-12, where there are at most 100,000 sets."""
@@ -168,15 +220,21 @@ class CanonicalTopK(Budgeted[Budget]):
         if d == self.k:
             return {tuple(np.flatnonzero(asked.values > -np.inf).tolist()): 1.0}
         ranking = self._ranking(asked)
+        loss_of = (self._offset_ranking(asked) or ranking).loss_of
         sets = list(combinations(range(d), self.k))
-        chances = winner_probabilities(np.array([-rounded(ranking.loss_of(ranks)) for ranks in sets]), self._kind)
+        chances = winner_probabilities(np.array([-rounded(loss_of(ranks)) for ranks in sets]), self._kind)
         named = [tuple(sorted(ranking.order[list(ranks)].tolist())) for ranks in sets]
         return dict(sorted(zip(named, chances.tolist(), strict=True)))
 
     def success_bounds(self, scores: object, **question: Unpack[ScoreWords]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
         asked = self._studied(scores, question)
-        return (1.0, 1.0) if self.k == asked._choosable else success_bounds(self._ranking(asked), self._summed)
+        if self.k == asked._choosable:
+            return (1.0, 1.0)
+        offsets = self._offset_ranking(asked)
+        if offsets is not None:
+            return offset_law.success_bounds(offsets, self._kind)
+        return success_bounds(self._ranking(asked), self._summed)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released set is a true top k], ties counting as equal: the middle of `success_bounds`."""
@@ -185,13 +243,21 @@ class CanonicalTopK(Budgeted[Budget]):
     def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
         asked = self._studied(scores, question)
-        return PERFECT if self.k == asked._choosable else quality(self._ranking(asked), self._summed)
+        if self.k == asked._choosable:
+            return PERFECT
+        offsets = self._offset_ranking(asked)
+        if offsets is not None:
+            return offset_law.quality(offsets, self._kind)
+        return quality(self._ranking(asked), self._summed)
 
     def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[c of the released items score at least as the k-th best], c = 0..k: exact, to 1e-8."""
         asked = self._studied(scores, question)
         if self.k == asked._choosable:
             return np.append(np.zeros(self.k), 1.0)
+        offsets = self._offset_ranking(asked)
+        if offsets is not None:
+            return offset_law.offset_law(offsets, self._kind).number_correct()
         return number_correct(self._ranking(asked), self._summed)
 
     def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
@@ -199,6 +265,9 @@ class CanonicalTopK(Budgeted[Budget]):
         asked = self._studied(scores, question)
         if self.k == asked._choosable:
             return (asked.values > -np.inf).astype(np.float64)
+        offsets = self._offset_ranking(asked)
+        if offsets is not None:
+            return offset_law.offset_law(offsets, self._kind).inclusion(len(asked))
         return inclusion_probabilities(self._ranking(asked), self._summed, len(asked))
 
     @property

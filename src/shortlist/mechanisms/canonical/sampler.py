@@ -14,8 +14,8 @@ from shortlist.exact.partial_reals import Uniform
 from shortlist.exact.ranked_subsets import Ranking
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.subset_draw_any_noise import Groups, runs_of
-from shortlist.sampling.subset_draw_exponential import first_arrival
-from shortlist.sampling.subset_rejection import WIDTH, Envelope, Loss, accepted, prepare
+from shortlist.sampling.subset_draw_exponential import Found, first_arrival
+from shortlist.sampling.subset_rejection import WIDTH, Envelope, Loss, Proposals, accepted, prepare
 from shortlist.sampling.uniforms import WordStream, subset
 
 Class = tuple[int, int] | None
@@ -85,6 +85,12 @@ def exponential_class(envelope: Envelope, stream: WordStream) -> Class:
 
 def gumbel_class(envelope: Envelope, stream: WordStream) -> Class:
     """Class (i, j) with probability in proportion to its mass, or None for the top k, of mass 1."""
+    found = gumbel_proposal(envelope, stream)
+    return None if found is None else (found.i, found.j)
+
+
+def gumbel_proposal(envelope: Proposals[Found], stream: WordStream) -> Found | None:
+    """A proposal with probability in proportion to its mass, or None for the top k, of mass 1."""
     top = 1 << max(envelope.shift, 0)
     while True:
         if stream.below(top + envelope.total) < top:
@@ -93,4 +99,4 @@ def gumbel_class(envelope: Envelope, stream: WordStream) -> Class:
             continue
         proposal = envelope.propose(stream)
         if accepted(proposal, stream):
-            return proposal.i, proposal.j
+            return proposal
