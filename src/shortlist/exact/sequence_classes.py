@@ -60,9 +60,9 @@ class Ladder:
         logs: Floats = np.log(reach - np.arange(self.k)).sum(axis=1)
         return logs
 
-    def losses(self, count: int) -> Values:
-        """Losses as an array of that many: int64 where the scores are, Python integers elsewhere."""
-        return np.zeros(count, np.int64 if self.scores.dtype == np.int64 else object)
+    def losses_of(self, losses: list[int]) -> Values:
+        """Losses as an array: int64 where the scores are, Python integers elsewhere."""
+        return np.array(losses, np.int64 if self.scores.dtype == np.int64 else object)
 
 
 def ladder(values: Values, k: int, *, gap: bool = False) -> tuple[Ladder, Indices]:
@@ -165,23 +165,36 @@ WASTE = 0.2
 def cells(steps: Ladder, rate: Fraction, *, waste: float = WASTE) -> Cells:
     """Cells whose upper bounds exceed the whole mass by a share of `waste` at most; one for each rung, if few."""
     if steps.k * len(steps.scores) <= FEW_PAIRS:
-        return _measured(steps, rate, rungs(steps, steps.first, steps.last))
-    begin = steps.losses(2)
-    begin[:] = [steps.first, steps.last]
-    found = _measured(steps, rate, np.unique(begin))
+        every = rungs(steps, steps.first, steps.last)
+        reach = steps.reach(every)
+        return _weighed(steps, rate, every, reach, reach)
+    start = np.unique(steps.losses_of([steps.first, steps.last]))
+    low, before = steps.reach(start), steps.reach(start[1:] - 1)
+    found = _weighed(steps, rate, start, low, np.concatenate([before, low[-1:]]))
     while True:
         top = float(found.upper.max())
         upper = np.exp(found.upper - top)
         open_ = ~found.flat & (upper - np.exp(found.lower - top) > waste * float(upper.sum()) / len(found))
         if not open_.any():
             return found
-        cuts = _middles(steps, found, np.flatnonzero(open_))
-        found = _measured(steps, rate, np.unique(np.concatenate([found.start, cuts])))
+        found = _split(steps, rate, found, np.flatnonzero(open_))
 
 
-def _middles(steps: Ladder, found: Cells, chosen: Indices) -> Values:
+def _split(steps: Ladder, rate: Fraction, found: Cells, chosen: Indices) -> Cells:
+    """The same with each of these cells in two."""
+    cut = middles(steps, found.low, found.high, chosen)
+    return _weighed(
+        steps,
+        rate,
+        np.insert(found.start, chosen + 1, cut),
+        np.insert(found.low, chosen + 1, steps.reach(cut), axis=0),
+        np.insert(found.high, chosen, steps.reach(cut - 1), axis=0),
+    )
+
+
+def middles(steps: Ladder, low: Indices, high: Indices, chosen: Indices) -> Values:
     """A rung inside each of these cells: it halves the ranks that the place which gains most gains."""
-    low, high = found.low[chosen], found.high[chosen]
+    low, high = low[chosen], high[chosen]
     place = (high - low).argmax(axis=1)
     row = np.arange(len(chosen))
     rank = (low[row, place] + high[row, place]) // 2
@@ -189,14 +202,9 @@ def _middles(steps: Ladder, found: Cells, chosen: Indices) -> Values:
     return middle
 
 
-def _measured(steps: Ladder, rate: Fraction, start: Values) -> Cells:
+def _weighed(steps: Ladder, rate: Fraction, start: Values, low: Indices, high: Indices) -> Cells:
     """The cells that begin at these losses, the last of which is the largest loss there is."""
     end = np.append(start[1:], start[-1:] + 1)
-    low = steps.reach(start)
-    before = end - 1
-    high = low.copy()
-    wide = np.flatnonzero(before > start)
-    high[wide] = steps.reach(before[wide])
     here, width = times(start, rate), times(end - start, rate)
     flat, log_low = (low == high).all(axis=1), steps.log_counts(low) - here
     with np.errstate(divide="ignore"):  # a step too small for a float has no weight in one
@@ -207,8 +215,7 @@ def _measured(steps: Ladder, rate: Fraction, start: Values) -> Cells:
 
 def rungs(steps: Ladder, begin: int, end: int) -> Values:
     """All rungs from one loss to another, both among them, in increasing order."""
-    ends = steps.losses(2)
-    ends[:] = [begin, end]
+    ends = steps.losses_of([begin, end])
     low, high = steps.reach(ends)
     places = np.repeat(np.arange(steps.k), high - low)
     ranks = np.concatenate([np.arange(first, last) for first, last in zip(low, high, strict=True)])

@@ -1,4 +1,4 @@
-"""Exact utility of a draw of an ordered sequence: the law of its level, and what a uniform sequence of a level is worth.
+"""Exact utility of a draw of an ordered sequence: the law of its level, and what a uniform sequence of one is worth.
 
 Given its level t, a sequence is uniform among the N(t) that lose at most t (Theorem 78): place i takes one of its n_i
 best ranks that are left. So every number here is a sum over levels of positive terms.
@@ -136,7 +136,7 @@ def _weighed(steps: Ladder, rate: Fraction, starts: Values, ends: Values, *, end
 def right_order(found: Levels, chances: Floats) -> float:
     """P[the scores of the sequence are the k best, in order]: N at loss 0 of the N(t) sequences of each level."""
     steps = found.steps
-    right = float(steps.log_counts(steps.reach(steps.losses(1)))[0])
+    right = float(steps.log_counts(steps.reach(steps.losses_of([0])))[0])
     parts = found.parts(chances)
     return float(sum(part @ np.exp(np.minimum(right - steps.log_counts(reach), 0.0)) for part, reach in parts))
 

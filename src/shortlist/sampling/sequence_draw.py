@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortlist._arrays import Floats
 from shortlist.exact.partial_reals import ball
 from shortlist.exact.sequence_classes import Cells, Ladder, cells, times
 from shortlist.sampling.entropy import Source
@@ -87,7 +86,7 @@ class Sequences:
             count, log_mass = prod(n - i for i, n in enumerate(reach)), float(found.upper[cell])
         else:
             loss, step = start + stream.below(width), rate
-            here = self._reach(loss)
+            here = self.steps.reach(self.steps.losses_of([loss]))
             reach = here[0].tolist()
             count = width * prod(n - i for i, n in enumerate(reach))
             depth, whole = _float_times(loss, rate), _float_times(1, rate)
@@ -98,11 +97,6 @@ class Sequences:
             return ball(Fraction(count)) * (-ball(rate * loss)).exp() * rise
 
         return Level(loss, reach, mass, log_mass)
-
-    def _reach(self, loss: int) -> Floats:
-        one = self.steps.losses(1)
-        one[0] = loss
-        return self.steps.reach(one)
 
 
 def _float_times(whole: int, rate: Fraction) -> float:

@@ -11,14 +11,29 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from shortlist.exact.partial_reals import Lazy, Uniform, ball, formula, is_positive
-from shortlist.sampling.subset_rejection import ERROR, Envelope, Proposal, accepted
+from shortlist.sampling.subset_rejection import ERROR, Envelope, Proposed, accepted
 from shortlist.sampling.uniforms import WordStream
 
 if TYPE_CHECKING:
     from flint import arb
+
+
+Some = TypeVar("Some", bound=Proposed, covariant=True)
+
+
+class Proposes(Protocol[Some]):
+    """Whatever proposes at the rate total / 2^shift, which is at least the mass of all that may be accepted."""
+
+    @property
+    def shift(self) -> int: ...
+
+    @property
+    def total(self) -> int: ...
+
+    def propose(self, stream: WordStream) -> Some: ...
 
 
 class Arrival:
@@ -69,6 +84,12 @@ def first_arrival(envelope: Envelope, deadline: Lazy, stream: WordStream) -> tup
 
     The deadline, at most 1, is the arrival of the top k: a `Uniform`; or that of anything else in the same race.
     """
+    found = first_accepted(envelope, deadline, stream)
+    return None if found is None else (found.i, found.j)
+
+
+def first_accepted(envelope: Proposes[Some], deadline: Lazy, stream: WordStream) -> Some | None:
+    """The proposal that arrives first, or None if none arrives before the deadline: of subsets, or of anything."""
     slices = 0
     while True:
         start, end = _slice(slices)
@@ -81,7 +102,7 @@ def first_arrival(envelope: Envelope, deadline: Lazy, stream: WordStream) -> tup
             proposal = envelope.propose(stream)
             thinning = _Thinning(proposal, arrival, 2 << slices)
             if accepted(proposal, stream, thinning.log_bounds(), thinning):
-                return proposal.i, proposal.j
+                return proposal
         if final:
             return None
         slices += 1
@@ -116,7 +137,7 @@ class _Thinning:
 
     __slots__ = ("_arrival", "_proposal", "_speed")
 
-    def __init__(self, proposal: Proposal, arrival: Arrival, speed: int) -> None:
+    def __init__(self, proposal: Proposed, arrival: Arrival, speed: int) -> None:
         self._proposal = proposal
         self._arrival = arrival
         self._speed = speed

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -51,6 +51,23 @@ SMALL = 64
 
 ERROR = 2.0**-40
 """Assumed relative error of the floats in an acceptance; where they cannot tell, Arb does."""
+
+
+class Proposed(Protocol):
+    """What was proposed, to be accepted with a chance that is known by bounds, and exactly."""
+
+    @property
+    def loss(self) -> float: ...
+
+    @property
+    def low(self) -> float: ...
+
+    @property
+    def high(self) -> float: ...
+
+    def chance(self) -> arb: ...
+
+    def weight(self) -> arb: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +183,7 @@ def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest: fl
 
 
 def accepted(
-    proposal: Proposal, stream: WordStream, slower: tuple[float, float] = (0.0, 0.0), exact: Exact | None = None
+    proposal: Proposed, stream: WordStream, slower: tuple[float, float] = (0.0, 0.0), exact: Exact | None = None
 ) -> bool:
     """True with the proposal's chance; divided by `exact`, whose logarithm lies between the two of `slower`."""
     coin = Uniform(stream.word)
