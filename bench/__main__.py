@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import audit, canonical, gaps, guarded, ledger, pages, peers, plan, race, tables, unknown, walk
+from bench import audit, canonical, gaps, guarded, ledger, order, pages, peers, plan, race, tables, unknown, walk
 
 DOCS = Path(__file__).parents[1] / "docs"
 TABLES = {
     **race.TABLES,
     **canonical.TABLES,
     **guarded.TABLES,
+    **order.TABLES,
     **gaps.TABLES,
     **peers.TABLES,
     **ledger.TABLES,

@@ -1,8 +1,8 @@
 """The law of the level of the sequence that wins a race under exponential noise, alone or beside a guard (Theorem 508).
 
-With p_s = e^(-rate (loss - first)), sequence s wins with chance pi(p) = Int p G(t) F(t) / (1 - p t) dt, where G(t) is the
-product of all 1 - p_s t, and F(t) = (1 - (t e^v)^a)_+ is the chance that a guard has not arrived by t. pi falls as the
-loss grows, so the winner is uniform given a level: from rung r to the next that level has N_r (pi(p_r) - pi(p_next)).
+With p_s = e^(-rate (loss - first)), sequence s wins with chance pi(p) = Int p G(t) F(t) / (1 - p t) dt, where G(t) is
+the product of all 1 - p_s t, and F(t) = (1 - (t e^v)^a)_+ is the chance that a guard has not arrived by t. pi falls as
+the loss grows, so the winner is uniform given a level, and level r has the chance N_r (pi(p_r) - pi(p_next)).
 """
 
 from __future__ import annotations

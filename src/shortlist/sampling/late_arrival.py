@@ -1,4 +1,4 @@
-"""When a guard arrives: e^-v U^(1/a), drawn lazily, where v is known by float bounds and, if those do not tell, exactly."""
+"""When a guard arrives: e^-v U^(1/a), drawn lazily; v is known by float bounds and, if those do not tell, exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guarded lists: ordered canonical top-k that cannot collapse, the default for a list under a pure budget (Theorem 506).
+"""Guarded lists: ordered canonical top-k that cannot collapse, for a list under a pure budget (Theorem 506).
 
 Below a critical epsilon the crowd of junk lists outweighs the right one. As for sets, a guard takes part in the race,
 whose score is the weight of the junk and whose noise is heavier. If a list wins, it is ordered canonical top-k at the

@@ -1,7 +1,7 @@
-"""Ordered canonical top-k: one noisy maximum over all ordered lists of k, where the right list gets its gap (Theorem 501).
+"""Ordered canonical top-k: one noisy maximum over all lists of k, where the right list gets its gap (Theorem 501).
 
-It is the joint mechanism with one change: the right list loses not 0 but minus the smallest lead that a place has on the
-next. That costs no privacy, and for the exact order it needs about half the epsilon.
+It is the joint mechanism with one change: the right list loses not 0 but minus the smallest lead that a place has on
+the next. That costs no privacy, and for the exact order it needs about half the epsilon.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class OrderedCanonicalTopK(Budgeted[Budget]):
     """The list s of k candidates with the largest N_s - epsilon loss(s) / (2 R), with independent noise N_s of scale 1.
 
     The loss of a wrong list is max_i (x_[i] - x_{s_i}), by how much its worst place misses. That of a right one is
-    minus the least gap x_[i] - x_[i+1], i = 1..k: 0 where scores tie, and then every order of them is right. It moves by
-    up to R either way, R the range sensitivity of the scores.
+    minus the least gap x_[i] - x_[i+1], i = 1..k: 0 where scores tie, and then every order of them is right. It moves
+    by up to R either way, R the range sensitivity of the scores.
 
     Promise: epsilon-DP for the ordered list; with Gumbel noise epsilon-bounded range, and then epsilon is the largest
     that fits a zCDP or (epsilon, delta) budget.
