@@ -97,9 +97,8 @@ def _searched(steps: Ladder, rate: Fraction, held: int, start: Values, end: Valu
         best = max(best, float((values - here).max()))
         slack = SURE * (1.0 + abs(best))
         kept = bounds - here > best - 2.0 * slack
-        start, end, low, high, values, bounds, here = (
-            part[kept] for part in (start, end, low, high, values, bounds, here)
-        )
+        start, end, low, high = start[kept], end[kept], low[kept], high[kept]
+        values, bounds, here = values[kept], bounds[kept], here[kept]
         most = bounds - here
         open_ = np.flatnonzero(~(low == high).all(axis=1) & (most > best + slack + tolerance))
         if not len(open_):
