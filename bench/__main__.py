@@ -10,7 +10,22 @@ from pathlib import Path
 
 import numpy as np
 
-from bench import audit, canonical, gaps, guarded, ledger, looser, pages, peers, plan, race, tables, unknown, walk
+from bench import (
+    audit,
+    canonical,
+    gaps,
+    guarded,
+    ledger,
+    looser,
+    order,
+    pages,
+    peers,
+    plan,
+    race,
+    tables,
+    unknown,
+    walk,
+)
 
 DOCS = Path(__file__).parents[1] / "docs"
 TABLES = {
@@ -18,6 +33,7 @@ TABLES = {
     **canonical.TABLES,
     **guarded.TABLES,
     **looser.TABLES,
+    **order.TABLES,
     **gaps.TABLES,
     **peers.TABLES,
     **ledger.TABLES,

@@ -1,58 +1,125 @@
-"""The joint exponential mechanism's sequences, counted by their loss (Theorem 78).
+"""Ordered sequences of k candidates, counted by their loss (Theorem 78).
 
 With ranks 0, 1, .. by decreasing score, a sequence of k distinct ranks has the loss max_i (x_i - x_{s_i}). It loses at
 most t iff each s_i is one of the n_i(t) = #{j : x_j >= x_i - t} best ranks; these sets are nested, so
 N(t) = prod_i (n_i(t) - i) sequences do. Since e^-u = Int_u^inf e^-t dt, drawing a sequence with probability
 proportional to e^-loss is drawing a level t with density proportional to N(t) e^-t, then one of the N(t) sequences
-uniformly: positive terms only, whatever their size. N is a step function; its steps are the *rungs*.
+uniformly: positive terms only, whatever their size. N is a step function; its steps are the *rungs*, up to k d of them.
+
+A ladder may begin below 0: with the loss of the right list lowered to -gap, N is 1 from there on (Definition 186).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values
+from shortlist._arrays import Floats, Indices, Mask, Values
 from shortlist.exact.partial_reals import rounded
-
-MOST = 5 * 10**7
-"""The largest k d for which the ladder of integer scores fits into memory."""
-
-MOST_FLOATS = 2 * 10**6
-"""The same for floats, whose exact differences may not fit into 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Scores as integers in decreasing order, and the rungs of N in increasing order, the first at loss 0."""
+    """Scores in decreasing order and the least loss there is, in whole numbers of a unit."""
 
     scores: Values
+    """Whole numbers (int64, or Python integers in an object array), or floats: whole multiples of the unit."""
+    rising: Values
+    """The same in increasing order."""
+    unit: Fraction
     k: int
-    rungs: Values
-    log_counts: Floats
-    """ln N on each rung, to an absolute error of 1e-4 at MOST pairs and far less below."""
+    first: int
+    """The loss of the right list: 0, or less."""
 
-    def reach(self, loss: int) -> Indices:
-        """n_i(loss) for every place i, exactly."""
-        return len(self.scores) - np.searchsorted(self.scores[::-1], self.scores[: self.k] - loss, side="left")
+    @property
+    def last(self) -> int:
+        """The loss from which on N does not grow."""
+        ends = self.whole(np.array([0, len(self.scores) - 1]))
+        return int(ends[0]) - int(ends[1])
 
-    def log_weights(self, rate: Fraction) -> Floats:
-        """ln of N(t) e^(-rate t), integrated over each rung up to the next one."""
-        steps = np.append(_times(np.diff(self.rungs), rate), np.inf)
-        with np.errstate(divide="ignore"):  # a step too small for a float has no weight in one
-            logs: Floats = self.log_counts - _times(self.rungs, rate) + np.log(-np.expm1(-steps))
+    def whole(self, ranks: Indices) -> Values:
+        """The scores of these ranks, exactly."""
+        found = self.scores[ranks]
+        if found.dtype.kind != "f":
+            return found
+        return _whole_floats(found, self.unit)
+
+    def reach(self, losses: Values) -> Indices:
+        """n_i(t) for every place i, one row for each loss t, exactly; below 0 the right list alone is left."""
+        floors = self.whole(np.arange(self.k)) - losses[:, None]
+        if self.scores.dtype.kind == "f":
+            floors = _floats_above(floors, self.unit)
+        found = len(self.scores) - np.searchsorted(self.rising, floors, side="left")
+        return np.maximum(found, np.arange(1, self.k + 1))
+
+    def log_counts(self, reach: Indices) -> Floats:
+        """ln N for each row, to an absolute error of k 2^-48."""
+        logs: Floats = np.log(reach - np.arange(self.k)).sum(axis=1)
         return logs
 
-    def chances(self, rate: Fraction) -> Floats:
-        """P[the level is on each rung]."""
-        logs = self.log_weights(rate)
-        weights: Floats = np.exp(logs - logs.max())
-        return weights / float(weights.sum())
+    def losses_of(self, losses: list[int]) -> Values:
+        """Losses as an array: int64 where the scores are, Python integers elsewhere."""
+        return np.array(losses, np.int64 if self.scores.dtype == np.int64 else object)
 
 
-def _times(whole: Values, rate: Fraction) -> Floats:
+def ladder(values: Values, k: int, *, gap: bool = False) -> tuple[Ladder, Indices]:
+    """(the ladder of all scores above -inf, the position of each rank); ties rank as they stand.
+
+    With `gap` the loss of the right list is minus the least lead that a place has on the next, which is 0 for a tie.
+    """
+    chosen = np.arange(len(values)) if values.dtype.kind != "f" else np.flatnonzero(values > -np.inf)
+    whole, unit = _in_units(values[chosen])
+    order = np.argsort(-whole, kind="stable")
+    falling = whole[order]
+    steps = Ladder(falling, np.ascontiguousarray(falling[::-1]), unit, k, 0)
+    if gap and len(falling) > 1:
+        best = steps.whole(np.arange(min(k + 1, len(falling))))
+        steps = replace(steps, first=-int((best[:-1] - best[1:]).min()))
+    return steps, chosen[order]
+
+
+def _in_units(values: Values) -> tuple[Values, Fraction]:
+    """(whole numbers, or floats where 62 bits do not hold them; the unit): the scores up to a shift, exactly."""
+    if values.dtype.kind != "f":
+        top = int(values.max())
+        if top - int(values.min()) < 2**62:
+            return values.astype(np.int64) - np.int64(top), Fraction(1)
+        return np.array([value - top for value in values.tolist()], object), Fraction(1)
+    lowest, highest = _exponents(values)
+    if highest - lowest > 61:
+        return values, Fraction(2) ** lowest
+    return np.ldexp(values, -lowest).astype(np.int64), Fraction(2) ** lowest
+
+
+def _exponents(values: Floats) -> tuple[int, int]:
+    """(e, f): all are whole multiples of 2^e, and less than 2^f in size."""
+    mantissa, exponent = np.frexp(values[values != 0])
+    if not len(mantissa):
+        return 0, 0
+    odd = (np.abs(mantissa) * 2.0**53).astype(np.int64)
+    trailing = np.log2((odd & -odd).astype(np.float64)).astype(np.int64)
+    return int((exponent - 53 + trailing).min()), int(exponent.max())
+
+
+def _whole_floats(values: Floats, unit: Fraction) -> Values:
+    return np.array([int(Fraction(value) / unit) for value in values.tolist()] + [None], object)[:-1]
+
+
+def _floats_above(wholes: Values, unit: Fraction) -> Floats:
+    """The smallest float that is not below each whole number of units: x >= whole iff x >= that float."""
+    found = np.empty(wholes.size)
+    for place, whole in enumerate(wholes.ravel().tolist()):
+        exact, below = whole * unit.numerator, unit.denominator
+        near = rounded(Fraction(exact)) if below == 1 else exact / below
+        top, bottom = near.as_integer_ratio() if math.isfinite(near) else (exact, below)
+        found[place] = near if top * below >= exact * bottom else math.nextafter(near, math.inf)
+    return found.reshape(wholes.shape)
+
+
+def times(whole: Values, rate: Fraction) -> Floats:
     """whole * rate in floats, to a relative error of 2^-51, whatever the sizes."""
     if whole.dtype == object:
         return np.array([rounded(rate * value) for value in whole.tolist()])
@@ -61,80 +128,95 @@ def _times(whole: Values, rate: Fraction) -> Floats:
         return np.ldexp(whole.astype(np.float64) * float(rate / Fraction(2) ** exponent), exponent)
 
 
-def ladder(scores: Values, k: int) -> Ladder:
-    """The ladder of integer scores (int64, or Python integers in an object array) in decreasing order."""
-    d = len(scores)
-    first = d - np.searchsorted(scores[::-1], scores[:k], side="left")  # n_i(0)
-    places = np.repeat(np.arange(k), d - first)
-    ranks = np.concatenate([np.arange(start, d) for start in first])
-    losses = scores[places] - scores[ranks]
-    order = np.argsort(losses, kind="stable")
-    losses = losses[order]
-    gain = np.cumsum(
-        np.log1p(1.0 / (ranks - places)[order])
-    )  # n_i grows from j to j + 1: a factor (j + 1 - i) / (j - i)
-    last = np.append(losses[1:] != losses[:-1], True)[: len(losses)].astype(np.bool_)
-    start = float(np.log(first - np.arange(k)).sum())
-    zero = np.zeros(1, losses.dtype)
-    return Ladder(scores, k, np.concatenate([zero, losses[last]]), np.concatenate([[start], start + gain[last]]))
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Losses from `start` up to before `end`, in increasing order; the last cell has no end, whatever its `end` says.
 
-
-RARE_RUNGS = 1e-13
-"""Rungs whose chances together are below this are left out of sums, and the rest is raised to 1."""
-
-
-def _likely(steps: Ladder, rate: Fraction) -> tuple[Floats, Indices]:
-    """(chances of the rungs that matter, n_i on each of them, one row per rung)."""
-    chances = steps.chances(rate)
-    order = np.argsort(-chances)
-    order = order[: int(np.searchsorted(np.cumsum(chances[order]), 1.0 - RARE_RUNGS)) + 1]
-    reach = np.array([steps.reach(steps.rungs[rung]) for rung in order])
-    return chances[order] / chances[order].sum(), reach
-
-
-def within(steps: Ladder, rate: Fraction, head: int, last: int) -> float:
-    """P[the first `head` ranks are all in the sequence and no rank beyond `last` is], head <= k <= last.
-
-    Place i takes one of its n_i ranks that are left, uniformly. After t heads it takes another one with chance
-    (min(n_i, head) - t) / (n_i - i), and a further rank up to `last` with
-    (min(n_i, last) - min(n_i, head) - i + t) / (n_i - i).
+    A cell is flat if N is the same all over it. Then its mass, the integral of N(t) rate e^(-rate t), is known;
+    elsewhere it is between two bounds, the upper one as if every whole loss of the cell weighed as much as any can.
     """
-    chances, reach = _likely(steps, rate)
-    state = np.zeros((len(chances), head + 1))
-    state[:, 0] = chances
-    heads = np.arange(head + 1)
-    for i, n in enumerate(reach.T):
-        inside = np.minimum(n, head)[:, None]
-        to_head = np.maximum(inside - heads, 0) / (n - i)[:, None]
-        to_other = np.maximum(np.minimum(n, last)[:, None] - inside - i + heads, 0) / (n - i)[:, None]
-        moved = state * to_other
-        moved[:, 1:] += (state * to_head)[:, :-1]
-        state = moved
-    return float(state[:, head].sum())
+
+    start: Values
+    end: Values
+    low: Indices
+    """n_i at the start, one row for each cell."""
+    high: Indices
+    """n_i at the last loss before the end."""
+    lower: Floats
+    upper: Floats
+    """ln of the bounds."""
+
+    @property
+    def flat(self) -> Mask:
+        same: Mask = (self.low == self.high).all(axis=1)
+        return same
+
+    def __len__(self) -> int:
+        return len(self.start)
 
 
-def number_correct(steps: Ladder, rate: Fraction, correct: int) -> Floats:
-    """P[c of the k items are among the first `correct` ranks], c = 0..k."""
-    chances, reach = _likely(steps, rate)
-    state = np.zeros((len(chances), steps.k + 1))
-    state[:, 0] = chances
-    found = np.arange(steps.k + 1)
-    for i, n in enumerate(reach.T):
-        hit = np.maximum(np.minimum(n, correct)[:, None] - found, 0) / (n - i)[:, None]
-        moved = state * np.maximum(1.0 - hit, 0.0)
-        moved[:, 1:] += (state * hit)[:, :-1]
-        state = moved
-    return np.asarray(state.sum(axis=0))
+FEW_PAIRS = 4096
+"""With so many pairs of a place and a rank, or fewer, every rung is a cell."""
+
+WASTE = 0.2
+"""Of the upper bounds so much may be beyond the mass."""
 
 
-def inclusion_of_ranks(steps: Ladder, rate: Fraction) -> Floats:
-    """P[rank r is in the sequence] for every rank: it escapes every place i that may take it but for 1 / (n_i - i)."""
-    chances, reach = _likely(steps, rate)
-    places = np.arange(steps.k)
-    escape = np.cumprod((1.0 - 1.0 / (reach - places))[:, ::-1], axis=1)[:, ::-1]  # from place i on
-    change = np.zeros(len(steps.scores) + 1)
-    starts = np.concatenate([np.zeros((len(reach), 1), reach.dtype), reach[:, :-1]], axis=1)
-    caught = chances[:, None] * (1.0 - escape)  # ranks in [n_(i-1), n_i) are first exposed at place i
-    np.add.at(change, starts, caught)
-    np.add.at(change, reach, -caught)
-    return np.cumsum(change[:-1])
+def cells(steps: Ladder, rate: Fraction, *, waste: float = WASTE) -> Cells:
+    """Cells whose upper bounds exceed the whole mass by a share of `waste` at most; one for each rung, if few."""
+    if steps.k * len(steps.scores) <= FEW_PAIRS:
+        every = rungs(steps, steps.first, steps.last)
+        reach = steps.reach(every)
+        return _weighed(steps, rate, every, reach, reach)
+    start = np.unique(steps.losses_of([steps.first, steps.last]))
+    low, before = steps.reach(start), steps.reach(start[1:] - 1)
+    found = _weighed(steps, rate, start, low, np.concatenate([before, low[-1:]]))
+    while True:
+        top = float(found.upper.max())
+        upper = np.exp(found.upper - top)
+        open_ = ~found.flat & (upper - np.exp(found.lower - top) > waste * float(upper.sum()) / len(found))
+        if not open_.any():
+            return found
+        found = _split(steps, rate, found, np.flatnonzero(open_))
+
+
+def _split(steps: Ladder, rate: Fraction, found: Cells, chosen: Indices) -> Cells:
+    """The same with each of these cells in two."""
+    cut = middles(steps, found.low, found.high, chosen)
+    return _weighed(
+        steps,
+        rate,
+        np.insert(found.start, chosen + 1, cut),
+        np.insert(found.low, chosen + 1, steps.reach(cut), axis=0),
+        np.insert(found.high, chosen, steps.reach(cut - 1), axis=0),
+    )
+
+
+def middles(steps: Ladder, low: Indices, high: Indices, chosen: Indices) -> Values:
+    """A rung inside each of these cells: it halves the ranks that the place which gains most gains."""
+    low, high = low[chosen], high[chosen]
+    place = (high - low).argmax(axis=1)
+    row = np.arange(len(chosen))
+    rank = (low[row, place] + high[row, place]) // 2
+    middle: Values = steps.whole(place) - steps.whole(rank)  # after the start, where that rank is not reached
+    return middle
+
+
+def _weighed(steps: Ladder, rate: Fraction, start: Values, low: Indices, high: Indices) -> Cells:
+    """The cells that begin at these losses, the last of which is the largest loss there is."""
+    end = np.append(start[1:], start[-1:] + 1)
+    here, width = times(start, rate), times(end - start, rate)
+    flat, log_low = (low == high).all(axis=1), steps.log_counts(low) - here
+    with np.errstate(divide="ignore"):  # a step too small for a float has no weight in one
+        exact = np.log(-np.expm1(-np.append(width[:-1], np.inf)))
+        upper = np.where(flat, log_low + exact, steps.log_counts(high) - here + np.log(width))
+    return Cells(start, end, low, high, log_low + exact, upper)
+
+
+def rungs(steps: Ladder, begin: int, end: int) -> Values:
+    """All rungs from one loss to another, both among them, in increasing order."""
+    ends = steps.losses_of([begin, end])
+    low, high = steps.reach(ends)
+    places = np.repeat(np.arange(steps.k), high - low)
+    ranks = np.concatenate([np.arange(first, last) for first, last in zip(low, high, strict=True)])
+    return np.unique(np.concatenate([ends, steps.whole(places) - steps.whole(ranks)]))

@@ -15,6 +15,7 @@ from shortlist.mechanisms.contract import Mechanism
 from shortlist.mechanisms.exponential_gap.mechanism import ExponentialWithGap
 from shortlist.mechanisms.gaps.mechanism import MeasuredTopK, TopKWithGaps
 from shortlist.mechanisms.guarded.mechanism import GuardedTopK
+from shortlist.mechanisms.guarded_list.mechanism import GuardedListTopK
 from shortlist.mechanisms.gumbel_values.mechanism import GumbelTopKValues
 from shortlist.mechanisms.hybrids.mechanism import HybridSparseVector, HybridTopK
 from shortlist.mechanisms.joint.mechanism import JointTopK
@@ -22,6 +23,7 @@ from shortlist.mechanisms.large_gap.mechanism import LargeGap
 from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
 from shortlist.mechanisms.noisy_max.mechanism import NoisyMax
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
+from shortlist.mechanisms.ordered_canonical.mechanism import OrderedCanonicalTopK
 from shortlist.mechanisms.sparse_vector.mechanism import SparseVector
 from shortlist.mechanisms.stable.mechanism import StableTopK
 
@@ -29,6 +31,7 @@ __all__ = [
     "CanonicalLimitedDomain",
     "CanonicalTopK",
     "ExponentialWithGap",
+    "GuardedListTopK",
     "GuardedTopK",
     "GumbelTopKValues",
     "HybridSparseVector",
@@ -40,6 +43,7 @@ __all__ = [
     "Mechanism",
     "NoisyMax",
     "OneshotTopK",
+    "OrderedCanonicalTopK",
     "SparseVector",
     "StableTopK",
     "TopKWithGaps",

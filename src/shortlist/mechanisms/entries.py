@@ -12,6 +12,8 @@ FOLDERS = (
     "joint",
     "canonical",
     "guarded",
+    "ordered_canonical",
+    "guarded_list",
     "gumbel_values",
     "gaps",
     "exponential_gap",

@@ -40,11 +40,13 @@ class Shares:
         """One place, in proportion to the shares."""
         return int(np.searchsorted(self.sums, stream.below(int(self.sums[-1])), side="right"))
 
-    def accepted(self, place: int, mass: Callable[[], arb], stream: WordStream) -> bool:
-        """A coin with the chance SHARES mass / (share e^unit)."""
+    def accepted(self, place: int, mass: Callable[[], arb], stream: WordStream, log_mass: float | None = None) -> bool:
+        """A coin with the chance SHARES mass / (share e^unit); the mass is that of the place, or less."""
         share = int(self.sums[place]) - (int(self.sums[place - 1]) if place else 0)
         coin = Uniform(stream.word)
-        ratio = float(self.logs[place]) - self.unit + math.log(SHARES) - math.log(share)
+        ratio = (
+            (float(self.logs[place]) if log_mass is None else log_mass) - self.unit + math.log(SHARES) - math.log(share)
+        )
         if math.log(coin.high) < ratio - SHARE_SLACK:
             return True
         factor, unit = Fraction(SHARES, share), Fraction(self.unit)

@@ -1,6 +1,7 @@
 """JointTopK: its law by enumeration, its guarantee on a box, its exact utility."""
 
 from fractions import Fraction
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -8,10 +9,12 @@ import pytest
 
 import shortlist as sl
 from shortlist import PureDP, Scores
-from shortlist.exact import sequence_classes as laws
+from shortlist.exact import sequence_classes
+from shortlist.exact.sequence_laws import gumbel_law, within
 from shortlist.mechanisms import JointTopK
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
 from shortlist.sampling import proportional_draw as shares
+from shortlist.sampling import sequence_draw
 from tests.helpers.support import assert_law
 from tests.helpers.typed import of_kind, present
 
@@ -125,9 +128,9 @@ def test_utility_is_that_of_the_enumeration(x, k):
 
 def test_great_sets_are_those_of_the_enumeration():
     x = list(range(15, 0, -1))
-    chance = laws.within(
-        JointTopK(k=3, epsilon=1.0)._sequences(Scores(x, monotone=True))[0].ladder, Fraction(1, 2), 1, 4
-    )
+    sequences, _ = JointTopK(k=3, epsilon=1.0)._sequences(Scores(x, monotone=True))
+    law_of_levels = gumbel_law(sequences.steps, sequences.rate)
+    chance = within(law_of_levels.found, law_of_levels.chances, 1, 4)
     exact = sum(p for s, p in law(x, 3, 0.5).items() if 0 in s and max(s) <= 3)
     assert chance == pytest.approx(exact, abs=1e-10)
 
@@ -145,11 +148,53 @@ def test_guarantees_and_budgets():
 
 
 def test_bad_questions_are_refused_before_data_is_touched():
-    with pytest.raises(ValueError, match="50,000,000"):
-        JointTopK(k=10_000, epsilon=1.0)._check(Scores(np.zeros(10_000, np.int8)))
-    with pytest.raises(ValueError, match="2,000,000"):
-        JointTopK(k=1000, epsilon=1.0)._check(Scores(np.zeros(3000)))
     with pytest.raises(ValueError, match="more than the 2 candidates"):
         JointTopK(k=3, epsilon=1.0).release([1, 2])
     with pytest.raises(ValueError, match="as_public"):
         JointTopK(k=1, epsilon=1.0).quality(Scores([1, 2])._as_counted())
+
+
+@pytest.mark.parametrize(("x", "k", "epsilon", "monotone"), [
+    ([30, 22, 22, 17, 9, 4, 0], 2, 0.1, True),
+    ([3.5, -1.25, 3.1, 0.0, 0.125, 1e-300], 2, 2.0, False),
+    ([2**62, -(2**62), 2**62 - 1, 2**61, 5], 3, 1e-18, True),
+])  # fmt: skip
+def test_draws_from_wide_cells_follow_the_law(x, k, epsilon, monotone, monkeypatch):
+    """As where there are millions of rungs: cells hold several, and a loss in them is drawn and accepted."""
+    monkeypatch.setattr(sequence_classes, "FEW_PAIRS", 0)
+    monkeypatch.setattr(sequence_draw, "cells", partial(sequence_classes.cells, waste=4.0))
+    mechanism, scores = JointTopK(k=k, epsilon=epsilon), Scores(x, monotone=monotone)
+    assert not mechanism._sequences(scores)[0].cells.flat.all()
+    exact = law(x, k, epsilon / (2 if monotone else 4))
+    rows = mechanism.release_many(scores, draws=6000, rng=sl.testing.seeded(4))
+    index = {s: i for i, s in enumerate(exact)}
+    counts = np.bincount([index[tuple(row)] for row in rows.tolist()], minlength=len(index))
+    assert_law(counts, list(exact.values()), wrong=list(law(x, k, epsilon / 1.2).values()))
+    correct = [sum(p for s, p in exact.items() if i in s) for i in range(len(x))]
+    np.testing.assert_allclose(mechanism.inclusion_probabilities(scores), correct, atol=1e-10)
+    right = sum(p for s, p in exact.items() if [x[i] for i in s] == sorted(x, reverse=True)[:k])
+    assert mechanism.order_probability(scores) == pytest.approx(right, abs=1e-10)
+
+
+def test_the_bounds_of_cells_hold_the_mass_of_their_rungs():
+    values = np.array([900, 877, 850, 850, 500, 420, 421, 422, 90, 88, 12, 5, 0])
+    steps, _ = sequence_classes.ladder(values, 4)
+    rate = Fraction(1, 100)
+    every = sequence_classes.cells(steps, rate)  # one for each rung: their masses are known
+    assert every.flat.all()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sequence_classes, "FEW_PAIRS", 0)
+        found = sequence_classes.cells(steps, rate, waste=3.0)
+    assert len(found) < len(every)
+    assert set(found.start.tolist()) <= set(every.start.tolist())
+    cell = np.searchsorted(found.start, every.start, side="right") - 1
+    mass = np.bincount(cell, np.exp(every.upper))
+    assert (np.exp(found.lower) <= mass * (1 + 1e-12)).all()
+    assert (mass <= np.exp(found.upper) * (1 + 1e-12)).all()
+
+
+def test_a_million_candidates_are_no_more_than_their_best():
+    values = np.arange(1_000_000) // 7
+    release = JointTopK(k=100, epsilon=1000.0).release(values, monotone=True, rng=sl.testing.seeded(5))
+    assert sorted(present(release.items))[:2] > [999_800]
+    assert JointTopK(k=2, epsilon=1e-9).order_probability(np.zeros(1_000_000, np.int64), monotone=True) == 1

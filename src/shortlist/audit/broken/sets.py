@@ -71,6 +71,16 @@ def joint_law(x: Point, k: int, rate: Fraction) -> Law:
     return Law(dict(zip(orders, choice_law([-rate * loss for loss in losses], "gumbel"), strict=True)))
 
 
+def twice_ahead(x: Point, k: int, rate: Fraction) -> Law:
+    """Ordered canonical lists in which the right one is ahead by twice its gap (Theorem 187)."""
+    ranked = sorted(map(Fraction, x), reverse=True)
+    gap = min(ranked[i] - ranked[i + 1] for i in range(k))
+    orders = list(permutations(range(len(x)), k))
+    missed = [max(ranked[place] - Fraction(x[i]) for place, i in enumerate(order)) for order in orders]
+    exponents = [rate * (2 * gap if loss <= 0 else -loss) for loss in missed]
+    return Law(dict(zip(orders, choice_law(exponents, "gumbel"), strict=True)))
+
+
 def no_bar(counts: Point) -> Law:
     """The exponential mechanism over the labels that are there: absent ones cannot be named."""
     there = [i for i, count in enumerate(counts) if count]
@@ -160,6 +170,13 @@ ENTRIES = (
         source="the canonical paper: Gillenwater et al. 2022 read for counts",  # (Proposition 141)
         law=lambda x: joint_law(x, 2, Fraction(1, 2)),
         pairs=(((9, 0, 9, 9, 3), (8, 1, 8, 10, 2)),),
+    ),
+    Broken(
+        name="ordered list, twice ahead",
+        what="the right list is ahead by twice its gap, which moves by 2",
+        source="easily written: see docs/mechanisms/ordered-canonical.md",
+        law=lambda x: twice_ahead(x, 2, Fraction(1, 2)),
+        pairs=(((40, 10, 0), (41, 11, 0)),),
     ),
     Broken(
         name="unknown domain without a bar",

@@ -1,0 +1,152 @@
+"""How heavy the junk among ordered lists is: the largest ln N_J(t) - rate t over all losses t (Definition 191).
+
+N_J(t) counts the sequences of ranks that lose at most t and hold at most so many of the k best. It is a step function
+with the rungs of N; cells of losses are halved until none can hold a larger value than is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Values
+from shortlist.exact.partial_reals import ball
+from shortlist.exact.sequence_classes import Ladder, middles, rungs, times
+from shortlist.exact.sequence_laws import CHUNK
+
+if TYPE_CHECKING:
+    from flint import arb
+
+LEAST = 1e-290
+"""Smaller shares of junk are computed in logarithms: floats hold them, and what adds up to them, no more."""
+
+SURE = 1e-9
+"""The floats are right to this share of themselves, and to this."""
+
+
+COARSE = 0.05
+"""How far apart the first bounds are: enough for most draws, whose noise spreads over several units."""
+
+
+@dataclass(frozen=True)
+class Junk:
+    """The largest ln N_J(t) - rate (t - first): float bounds, and the cells of losses where it may be."""
+
+    steps: Ladder
+    rate: Fraction
+    held: int
+    """So many of the k best, or fewer, make a list junk."""
+    low: float
+    high: float
+    start: Values
+    end: Values
+
+    @cached_property
+    def finer(self) -> Junk:
+        """The same with bounds as close as floats can tell."""
+        return _searched(self.steps, self.rate, self.held, self.start, self.end, 0.0)
+
+    def exact(self) -> arb:
+        """At the working precision."""
+        from flint import arb
+
+        best: arb | None = None
+        for start, end in zip(self.finer.start.tolist(), self.finer.end.tolist(), strict=True):
+            losses = rungs(self.steps, start, end - 1)
+            for loss, reach in zip(losses.tolist(), self.steps.reach(losses).tolist(), strict=True):
+                count = junk_count(reach, self.held)
+                if count:
+                    value = arb(count).log() - ball(self.rate * (loss - self.steps.first))
+                    best = value if best is None else best.max(value)
+        assert best is not None, "junk was found in floats alone"
+        return best
+
+
+def junk_count(reach: list[int], held: int) -> int:
+    """How many sequences with these reaches hold at most so many of the first k ranks, k the number of places."""
+    k, ways = len(reach), [1] + [0] * held
+    for i, n in enumerate(reach):
+        inside, before = min(n, k), ways
+        ways = [0] * (held + 1)
+        for c, number in enumerate(before):
+            if number:
+                hits = max(inside - c, 0)
+                ways[c] += number * (n - i - hits)
+                if c < held:
+                    ways[c + 1] += number * hits
+    return sum(ways)
+
+
+def junk_of(steps: Ladder, rate: Fraction, held: int) -> Junk:
+    """The junk of a ladder, coarsely at first; some list must be junk, which the number of candidates tells."""
+    start = np.unique(steps.losses_of([0, steps.last]))
+    return _searched(steps, rate, held, start, np.append(start[1:], start[-1:] + 1), COARSE)
+
+
+def _searched(steps: Ladder, rate: Fraction, held: int, start: Values, end: Values, tolerance: float) -> Junk:
+    """The search in these cells, until the bounds are that close."""
+    low, high = steps.reach(start), steps.reach(end - 1)
+    best = -np.inf
+    values, bounds = _logs(steps, low, held), _logs(steps, high, held)
+    while True:
+        here = times(start - steps.first, rate)
+        best = max(best, float((values - here).max()))
+        slack = SURE * (1.0 + abs(best))
+        kept = bounds - here > best - 2.0 * slack
+        start, end, low, high = start[kept], end[kept], low[kept], high[kept]
+        values, bounds, here = values[kept], bounds[kept], here[kept]
+        most = bounds - here
+        open_ = np.flatnonzero(~(low == high).all(axis=1) & (most > best + slack + tolerance))
+        if not len(open_):
+            top = max(float(most.max()), best)
+            return Junk(steps, rate, held, best - slack, top + slack, start, end)
+        cut = middles(steps, low, high, open_)
+        start = np.insert(start, open_ + 1, cut)
+        end = np.insert(end, open_, cut)
+        after, before = steps.reach(cut), steps.reach(cut - 1)
+        low, high = np.insert(low, open_ + 1, after, axis=0), np.insert(high, open_, before, axis=0)
+        values = np.insert(values, open_ + 1, _logs(steps, after, held))
+        bounds = np.insert(bounds, open_, _logs(steps, before, held))
+
+
+def _logs(steps: Ladder, reach: Indices, held: int) -> Floats:
+    """ln N_J for each row, to a relative error of SURE / 2 or far less; -inf where there is no junk."""
+    size = max(1, CHUNK // steps.k)
+    parts = [_log_share(reach[i : i + size], held) for i in range(0, len(reach), size)]
+    logs: Floats = steps.log_counts(reach) + np.concatenate([np.zeros(0), *parts])
+    return logs
+
+
+@np.errstate(divide="ignore")
+def _log_share(reach: Indices, held: int) -> Floats:
+    """ln P[at most `held` of the k places take one of the k best ranks], place after place; by logarithms if small."""
+    state, k, c = np.zeros((len(reach), held + 1)), reach.shape[1], np.arange(held + 1)
+    state[:, 0] = 1.0
+    for i, n in enumerate(reach.T):
+        left, hits = (n - i)[:, None], np.maximum(np.minimum(n, k)[:, None] - c, 0)
+        moved = state * (np.maximum(left - hits, 0) / left)
+        moved[:, 1:] += (state * (hits / left))[:, :-1]
+        state = moved
+    share = state.sum(axis=1)
+    result: Floats = np.log(share)
+    few = np.flatnonzero(share < LEAST)
+    if len(few):
+        result[few] = _small_log_share(reach[few], held)
+    return result
+
+
+@np.errstate(divide="ignore")
+def _small_log_share(reach: Indices, held: int) -> Floats:
+    """The same in logarithms throughout."""
+    state, k, c = np.full((len(reach), held + 1), -np.inf), reach.shape[1], np.arange(held + 1)
+    state[:, 0] = 0.0
+    for i, n in enumerate(reach.T):
+        left, hits = (n - i)[:, None], np.maximum(np.minimum(n, k)[:, None] - c, 0)
+        moved = state + np.log(np.maximum(left - hits, 0) / left)
+        moved[:, 1:] = np.logaddexp(moved[:, 1:], (state + np.log(hits / left))[:, :-1])
+        state = moved
+    return np.asarray(np.logaddexp.reduce(state, axis=1))

@@ -1,0 +1,196 @@
+"""Exact utility of a draw of an ordered sequence: the law of its level, and what a uniform sequence of one is worth.
+
+Given its level t, a sequence is uniform among the N(t) that lose at most t (Theorem 78): place i takes one of its n_i
+best ranks that are left. So every number here is a sum over levels of positive terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Values
+from shortlist.exact.quality import Quality, ranks_within
+from shortlist.exact.sequence_classes import Ladder, cells, rungs, times
+
+RARE = 1e-13
+"""Levels whose chances together are below this are left out of sums, and the rest is raised to 1."""
+
+MOST_PAIRS = 2 * 10**7
+"""The most pairs of a place and a rank on likely levels: more would not fit into memory."""
+
+CHUNK = 1 << 20
+"""About so many numbers are held at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The likely levels: from a rung to the next one, or to where unlikely ones begin."""
+
+    steps: Ladder
+    losses: Values
+    log_mass: Floats
+    """ln of N(t) rate e^(-rate t), integrated over each level and divided by e^(-rate first)."""
+    log_width: Floats
+    """ln of (1 - e^(-rate width)) of each level."""
+    depth: Floats
+    """rate (t - first) at the rung of each level."""
+
+    @property
+    def chances(self) -> Floats:
+        """P[each level], if sequences are drawn in proportion to e^(-rate loss)."""
+        weights: Floats = np.exp(self.log_mass - self.log_mass.max())
+        return weights / float(weights.sum())
+
+    def parts(self, chances: Floats) -> Iterator[tuple[Floats, Indices]]:
+        """(chances, n_i on each level, one row each), some levels at a time."""
+        size = max(1, CHUNK // self.steps.k)
+        for start in range(0, len(chances), size):
+            yield chances[start : start + size], self.steps.reach(self.losses[start : start + size])
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceLaw:
+    """How good a sequence is whose level has these chances: they add up to 1, or to that of the draw being made."""
+
+    found: Levels
+    chances: Floats
+
+    def in_order(self) -> float:
+        """P[the scores are the k best, in order], ties counting as equal."""
+        return right_order(self.found, self.chances)
+
+    def success(self) -> float:
+        """P[the set is a true top k], ties counting as equal."""
+        return within(self.found, self.chances, *self._about_k())
+
+    def quality(self) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the set."""
+        k = self.found.steps.k
+        ranks = (self._about_k(), *ranks_within(self.found.steps.scores, k))
+        top, great, good = (within(self.found, self.chances, *pair) for pair in ranks)
+        return Quality(top=top, great=great, good=good, recall=float(self.number_correct() @ np.arange(k + 1)) / k)
+
+    def number_correct(self) -> Floats:
+        """P[c of the items score at least the k-th largest], c = 0..k."""
+        return number_correct(self.found, self.chances, self._about_k()[1])
+
+    def inclusion(self, positions: Indices, size: int) -> Floats:
+        """P[candidate i is in the sequence] for each of so many candidates; `positions` has that of every rank."""
+        result = np.zeros(size)
+        result[positions] = inclusion_of_ranks(self.found, self.chances)
+        return result
+
+    def _about_k(self) -> tuple[int, int]:
+        """(how many candidates score above the k-th largest, how many at least as much)."""
+        scores, k = self.found.steps.scores, self.found.steps.k
+        kth = scores[k - 1]
+        return int(np.count_nonzero(scores > kth)), int(np.count_nonzero(scores >= kth))
+
+
+def gumbel_law(steps: Ladder, rate: Fraction) -> SequenceLaw:
+    """The law of a sequence that is drawn in proportion to e^(-rate loss)."""
+    found = levels(steps, rate)
+    return SequenceLaw(found, found.chances)
+
+
+def levels(steps: Ladder, rate: Fraction) -> Levels:
+    """All rungs of the likely cells.
+
+    Raises
+    ------
+    ValueError
+        if there are too many of them.
+    """
+    found = cells(steps, rate, waste=0.5)
+    upper = np.exp(found.upper - found.upper.max())
+    order = np.argsort(upper)
+    spare = RARE * float(np.exp(found.lower - found.upper.max()).sum())
+    kept = np.sort(order[int(np.searchsorted(np.cumsum(upper[order]), spare, side="right")) :])
+    if int((found.high - found.low)[kept].sum()) > MOST_PAIRS:
+        raise ValueError(
+            f"exact utility of a list needs at most {MOST_PAIRS:,} pairs of a place and a candidate that are likely "
+            "to meet; ask for fewer items or about scores with more ties"
+        )
+    split = [rungs(steps, int(found.start[c]), int(found.end[c]) - 1) for c in kept[~found.flat[kept]]]
+    starts = np.unique(np.concatenate([found.start[kept], *split]))
+    closed = found.end[kept]
+    ends = np.minimum(np.append(starts[1:], closed[-1:]), closed[np.searchsorted(closed, starts, side="right")])
+    return _weighed(steps, rate, starts, ends, endless=bool(kept[-1] == len(found) - 1))
+
+
+def _weighed(steps: Ladder, rate: Fraction, starts: Values, ends: Values, *, endless: bool) -> Levels:
+    width, depth = times(ends - starts, rate), times(starts - steps.first, rate)
+    if endless:
+        width[-1] = np.inf
+    size = max(1, CHUNK // steps.k)
+    counts = [steps.log_counts(steps.reach(starts[i : i + size])) for i in range(0, len(starts), size)]
+    with np.errstate(divide="ignore"):
+        log_width = np.log(-np.expm1(-width))
+    return Levels(steps, starts, np.concatenate(counts) - depth + log_width, log_width, depth)
+
+
+def right_order(found: Levels, chances: Floats) -> float:
+    """P[the scores of the sequence are the k best, in order]: N at loss 0 of the N(t) sequences of each level."""
+    steps = found.steps
+    right = float(steps.log_counts(steps.reach(steps.losses_of([0])))[0])
+    parts = found.parts(chances)
+    return float(sum(part @ np.exp(np.minimum(right - steps.log_counts(reach), 0.0)) for part, reach in parts))
+
+
+def within(found: Levels, chances: Floats, head: int, last: int) -> float:
+    """P[the first `head` ranks are all in the sequence and no rank beyond `last` is], head <= k <= last.
+
+    Place i takes one of its n_i ranks that are left, uniformly. After t heads it takes another one with chance
+    (min(n_i, head) - t) / (n_i - i), and a further rank up to `last` with
+    (min(n_i, last) - min(n_i, head) - i + t) / (n_i - i).
+    """
+    total, heads = 0.0, np.arange(head + 1)
+    for part, reach in found.parts(chances):
+        state = np.zeros((len(part), head + 1))
+        state[:, 0] = part
+        for i, n in enumerate(reach.T):
+            inside = np.minimum(n, head)[:, None]
+            to_head = np.maximum(inside - heads, 0) / (n - i)[:, None]
+            to_other = np.maximum(np.minimum(n, last)[:, None] - inside - i + heads, 0) / (n - i)[:, None]
+            moved = state * to_other
+            moved[:, 1:] += (state * to_head)[:, :-1]
+            state = moved
+        total += float(state[:, head].sum())
+    return total
+
+
+def number_correct(found: Levels, chances: Floats, correct: int) -> Floats:
+    """P[c of the k items are among the first `correct` ranks], c = 0..k."""
+    parts = found.parts(chances)
+    return np.asarray(sum(part @ correct_given_level(reach, correct) for part, reach in parts))
+
+
+def correct_given_level(reach: Indices, correct: int) -> Floats:
+    """P[c of the k places take one of the first `correct` ranks], c = 0..k, one row for each level."""
+    k = reach.shape[1]
+    state, found = np.zeros((len(reach), k + 1)), np.arange(k + 1)
+    state[:, 0] = 1.0
+    for i, n in enumerate(reach.T):
+        left, hits = (n - i)[:, None], np.maximum(np.minimum(n, correct)[:, None] - found[: i + 2], 0)
+        now = state[:, : i + 2]
+        moved = now * (np.maximum(left - hits, 0) / left)
+        moved[:, 1:] += (now * (hits / left))[:, :-1]
+        state[:, : i + 2] = moved
+    return state
+
+
+def inclusion_of_ranks(found: Levels, chances: Floats) -> Floats:
+    """P[rank r is in the sequence] for every rank: it escapes every place i that may take it but for 1 / (n_i - i)."""
+    k = found.steps.k
+    change, places = np.zeros(len(found.steps.scores) + 1), np.arange(k)
+    for part, reach in found.parts(chances):
+        escape = np.cumprod((1.0 - 1.0 / (reach - places))[:, ::-1], axis=1)[:, ::-1]  # from place i on
+        starts = np.concatenate([np.zeros((len(reach), 1), reach.dtype), reach[:, :-1]], axis=1)
+        caught = part[:, None] * (1.0 - escape)  # ranks in [n_(i-1), n_i) are first exposed at place i
+        np.add.at(change, starts, caught)
+        np.add.at(change, reach, -caught)
+    return np.cumsum(change[:-1])

@@ -1,0 +1,233 @@
+"""Guarded lists: ordered canonical top-k that cannot collapse, for a list under a pure budget (Theorem 192).
+
+Below a critical epsilon the crowd of junk lists outweighs the right one. As for sets, a guard takes part in the race,
+whose score is the weight of the junk and whose noise is heavier. If a list wins, it is ordered canonical top-k at the
+full epsilon; if the guard wins, one-shot top-k follows with what is left, and its order is released too.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import InitVar, dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Unpack
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices
+from shortlist.exact.noise_distributions import EXPONENTIAL
+from shortlist.exact.partial_reals import ball
+from shortlist.exact.sequence_classes import Ladder, ladder
+from shortlist.exact.sequence_junk import Junk, junk_of
+from shortlist.extras import Extras
+from shortlist.mechanisms.checks import (
+    check_known_candidates,
+    checked_budget,
+    checked_draws,
+    checked_k,
+    checked_source,
+)
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
+from shortlist.mechanisms.guarded_list.law import Utility
+from shortlist.privacy import Guarantee, PureDP
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.late_arrival import LateArrival
+from shortlist.sampling.race import race
+from shortlist.sampling.race_batch import race_many
+from shortlist.sampling.sequence_race import SequenceRace, envelope_of
+from shortlist.scores import Scores, ScoreWords
+
+if TYPE_CHECKING:
+    from flint import arb
+
+    from shortlist.exact.quality import Quality
+
+CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
+"""Which way it went."""
+
+
+@described
+class GuardedListTopK(Budgeted[PureDP]):
+    """Ordered canonical top-k with exponential noise, and one-shot top-k where that would return junk.
+
+    Promise: epsilon-DP for the ordered list together with the way it went (`release.used`). No part of epsilon is set
+    aside for the choice: the guard's noise has hazard a < 1, so its victory costs a epsilon and leaves (1 - a) epsilon
+    for one-shot. Where no list can be junk, as with k = 1 or nearly all candidates, there is no guard.
+
+    Parameters
+    ----------
+    k
+        How many items.
+    epsilon, budget
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; other budgets are refused.
+
+    Examples
+    --------
+    >>> GuardedListTopK(k=3, epsilon=1.0).release([900, 20, 500, 7, 400, 3, 1], monotone=True).items
+    [0, 2, 4]
+    """
+
+    k: int
+    epsilon: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
+
+    proof: ClassVar[str] = "docs/mechanisms/guarded-list.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self, epsilon: float | None) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        budget = checked_budget(epsilon, self.budget)
+        if not isinstance(budget, PureDP):
+            raise ValueError(f"the guarded race keeps pure budgets only; for {budget} use OrderedCanonicalTopK")
+        self._pay(budget)
+
+    @property
+    def name(self) -> str:
+        return f"guarded list of {self.k}"
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _check(self, scores: Scores) -> None:
+        check_known_candidates(scores, self.k)
+
+    def _rate(self, scores: Scores) -> Fraction:
+        """epsilon / (2 R), exactly."""
+        return Fraction(self.guarantee.epsilon) / (2 * scores.range_sensitivity)
+
+    def _one_shot_scale(self, scores: Scores, d: int) -> Fraction:
+        """The noise of one-shot top-k if the guard wins: what its look at the scores, a share a of epsilon, leaves."""
+        left = (1 - share_of(self.k, d)) * Fraction(self.guarantee.epsilon)
+        return self.k * scores.range_sensitivity / left
+
+    def _prepared(self, scores: Scores) -> ListRace:
+        """Whatever depends on the scores alone, done once."""
+        steps, candidates = ladder(scores._numbers, self.k, gap=True)
+        rate, d = self._rate(scores) * steps.unit, len(candidates)
+        guard = None
+        if is_guarded(self.k, d):
+            guard = ListGuard(junk_of(steps, rate, held_by_junk(self.k)), share_of(self.k, d), tau_of(self.k, d))
+        return ListRace(steps, rate, candidates, guard, self._one_shot_scale(scores, d))
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        run = self._prepared(scores)
+        found = run.race().draw(source)
+        if found is not None:
+            return Outcome(run.candidates[found].tolist(), CANONICAL)
+        finish = race(scores._numbers, k=self.k, scale=run.scale, noise=EXPONENTIAL, source=source)
+        return Outcome(finish.indices.tolist(), ONE_SHOT)
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
+        """Independent draws, one row each, best first, for study and audit of public scores.
+
+        `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
+        """
+        asked, source = self._studied(scores, question), checked_source(rng)
+        run = self._prepared(asked)
+        found = run.race().draw_many(source, checked_draws(draws))
+        one_shot = np.array([one is None for one in found])
+        rows = np.empty((draws, self.k), np.int64)
+        lists = np.array([one for one in found if one is not None], np.int64).reshape(-1, self.k)
+        rows[~one_shot] = run.candidates[lists]
+        rows[one_shot] = race_many(
+            asked.values, k=self.k, scale=run.scale, noise=EXPONENTIAL, source=source, draws=int(one_shot.sum())
+        )
+        return Draws(rows, None, one_shot[:, None].astype(np.int64))
+
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the released set is a true top k], ties counting as equal: exact, to 1e-8."""
+        return self._utility(scores, question).success()
+
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
+        return self._utility(scores, question).quality()
+
+    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-8."""
+        return self._utility(scores, question).number_correct()
+
+    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[candidate i is released], for every candidate: exact, to 1e-8."""
+        return self._utility(scores, question).inclusion()
+
+    def guard_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
+        return self._utility(scores, question).guard
+
+    def least_order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[no guard, and the list is the true top k in order]: exact, to 1e-8; one-shot may be right too."""
+        return self._utility(scores, question).law.in_order()
+
+    def _utility(self, scores: object, question: ScoreWords) -> Utility:
+        asked = self._studied(scores, question)
+        run = self._prepared(asked)
+        v, a = -math.inf, 1.0
+        if run.guard is not None:
+            v, a = sum(run.guard.bounds(fine=True)) / 2, float(run.guard.a)
+        return Utility.of(run.steps, run.rate, run.candidates, v, a, asked.values, run.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class ListGuard:
+    """A guard of rate a, tau nats above the weight of the junk: it arrives at e^-v U^(1/a)."""
+
+    junk: Junk
+    a: Fraction
+    tau: Fraction
+
+    def bounds(self, *, fine: bool) -> tuple[float, float]:
+        """(lower, upper) bounds on v."""
+        found = self.junk.finer if fine else self.junk
+        return found.low + float(self.tau), found.high + float(self.tau)
+
+    def exact(self) -> arb:
+        """v at the working precision."""
+        return self.junk.exact() + ball(self.tau)
+
+
+@dataclass(frozen=True, slots=True)
+class ListRace:
+    """A guarded race of lists that can be run again and again."""
+
+    steps: Ladder
+    rate: Fraction
+    candidates: Indices
+    """The candidate at each rank."""
+    guard: ListGuard | None
+    scale: Fraction
+    """The noise of one-shot top-k, if it comes to that."""
+
+    def race(self) -> SequenceRace:
+        guard = self.guard
+        other = None if guard is None else partial(LateArrival, guard, guard.a)
+        return SequenceRace(envelope_of(self.steps, self.rate), other)
+
+
+def crowd_of(k: int, d: int) -> float:
+    """H, the logarithm of the number of lists of k of d."""
+    return math.lgamma(d + 1) - math.lgamma(d - k + 1)
+
+
+def share_of(k: int, d: int) -> Fraction:
+    """a, the hazard of the guard's noise: a public constant (Definition 191)."""
+    return Fraction(max(1, math.floor(256 * min(0.25, 1.2 / math.sqrt(max(crowd_of(k, d), 1.0))))), 256)
+
+
+def tau_of(k: int, d: int) -> Fraction:
+    """How far the guard is above the junk: a public constant (Definition 191)."""
+    return 2 + Fraction(math.floor(8 * math.log(max(crowd_of(k, d), 1.0))), 16)
+
+
+def held_by_junk(k: int) -> int:
+    """A list that holds so many of the k best, or fewer, is junk: a public constant (Definition 191)."""
+    rho = Fraction(2, 5) if k < 32 else Fraction(1, 2) if k < 320 else Fraction(3, 5)
+    return math.ceil(rho * k) - 1
+
+
+def is_guarded(k: int, d: int) -> bool:
+    """Whether some list is junk."""
+    return k > 1 and d - k >= k - held_by_junk(k)

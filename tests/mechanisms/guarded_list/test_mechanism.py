@@ -1,0 +1,121 @@
+"""GuardedListTopK: its law, its guard, its exact utility."""
+
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import shortlist as sl
+from shortlist import Scores
+from shortlist.exact import sequence_junk
+from shortlist.exact.sequence_classes import ladder
+from shortlist.mechanisms import GuardedListTopK, OrderedCanonicalTopK
+from shortlist.mechanisms.guarded_list import mechanism as module
+from shortlist.mechanisms.guarded_list.certified import law
+from shortlist.privacy import ZCDP, PureDP
+from tests.helpers.support import assert_law
+
+CASES = [
+    ([3, 2, 2, 0], 1.0),
+    ([9, 6, 2, 1], 2.7),
+    ([9.5, 6.0, 2.0, 1.0, 0.25], 0.7),
+    ([4, 1, 3], 1.0),
+    ([7, 7, 7, 7], 1.0),
+    ([40, 30, 20, 10, 5], 0.3),
+]
+cases = pytest.mark.parametrize(("x", "epsilon"), CASES)
+
+
+def chances(mechanism, scores):
+    return {outcome: float(p) for outcome, p in law(mechanism, scores).chances.items()}
+
+
+def counted(mechanism, scores, index, seed, draws=8000):
+    drawn = mechanism.release_many(scores, draws=draws, rng=sl.testing.seeded(seed))
+    way = ["one-shot" if one else "canonical" for one in drawn.chosen[:, 0]]
+    return np.bincount([index[tuple(row), how] for row, how in zip(drawn.indices.tolist(), way, strict=True)],
+                       minlength=len(index))  # fmt: skip
+
+
+@cases
+def test_draws_follow_the_certified_law(x, epsilon):
+    scores, mechanism = Scores(x, monotone=True), GuardedListTopK(k=2, epsilon=epsilon)
+    exact = chances(mechanism, scores)
+    counts = counted(mechanism, scores, {outcome: i for i, outcome in enumerate(exact)}, seed=1)
+    wrong = chances(GuardedListTopK(k=2, epsilon=1.5 * epsilon), scores)
+    assert_law(counts, list(exact.values()), wrong=list(wrong.values()) if len(set(x)) > 1 else None)
+
+
+def test_draws_decided_exactly_follow_the_law(monkeypatch):
+    """With bounds that say nothing of the guard, every arrival is compared in balls of its exact weight."""
+    monkeypatch.setattr(module.ListGuard, "bounds", lambda guard, fine: (-1e3, 1e3))
+    scores, mechanism = Scores([9, 6, 2, 1], monotone=True), GuardedListTopK(k=2, epsilon=1.5)
+    exact = chances(mechanism, scores)
+    counts = counted(mechanism, scores, {outcome: i for i, outcome in enumerate(exact)}, seed=2, draws=1500)
+    assert_law(counts, list(exact.values()), wrong=list(chances(GuardedListTopK(k=2, epsilon=0.7), scores).values()))
+
+
+@cases
+def test_utility_is_that_of_the_certified_law(x, epsilon):
+    scores, mechanism = Scores(x, monotone=True), GuardedListTopK(k=2, epsilon=epsilon)
+    exact, best = chances(mechanism, scores), sorted(x, reverse=True)[:2]
+    assert mechanism.guard_probability(scores) == pytest.approx(
+        sum(p for (_, how), p in exact.items() if how == "one-shot"), abs=1e-8
+    )
+    right = sum(p for (s, _), p in exact.items() if sorted((x[i] for i in s), reverse=True) == best)
+    assert mechanism.success_probability(scores) == pytest.approx(right, abs=1e-8)
+    released = [sum(p for (s, _), p in exact.items() if i in s) for i in range(len(x))]
+    np.testing.assert_allclose(mechanism.inclusion_probabilities(scores), released, atol=1e-8)
+    correct = np.zeros(3)
+    for (s, _), p in exact.items():
+        correct[sum(x[i] >= best[-1] for i in s)] += p
+    np.testing.assert_allclose(mechanism.number_correct(scores), correct, atol=1e-8)
+    assert mechanism.quality(scores).recall == pytest.approx(correct @ np.arange(3) / 2, abs=1e-8)
+    in_order = sum(p for (s, how), p in exact.items() if how == "canonical" and [x[i] for i in s] == best)
+    assert mechanism.least_order_probability(scores) == pytest.approx(in_order, abs=1e-8)
+
+
+@pytest.mark.parametrize("few", [0, 10**6])
+def test_the_weight_of_the_junk_is_that_of_the_enumeration(few, monkeypatch):
+    monkeypatch.setattr(sequence_junk, "LEAST", 0.5 if few else 1e-290)
+    values, k, rate, held = np.array([30, 22, 21, 17, 9, 4, 0]), 3, Fraction(1, 9), 1
+    steps, _ = ladder(values, k, gap=True)
+    missed = sorted(
+        max(int(values[i] - values[r]) for i, r in enumerate(ranks))
+        for ranks in permutations(range(7), k)
+        if sum(r < k for r in ranks) <= held
+    )
+    best = max(np.log(n) - float(rate) * (t - steps.first) for n, t in enumerate(missed, start=1))
+    found = sequence_junk.junk_of(steps, rate, held)
+    assert found.low <= best <= found.high
+    assert found.finer.high - found.finer.low < 1e-7
+    assert float(found.exact()) == pytest.approx(best, abs=1e-12)
+
+
+def test_what_wins_is_rarely_junk():
+    scores = Scores(np.concatenate([[60, 50, 40, 30, 20], np.zeros(500)]).astype(np.int64), monotone=True)
+    for epsilon in (0.05, 0.3, 1.0):
+        mechanism = GuardedListTopK(k=5, epsilon=epsilon)
+        utility, plain = mechanism._utility(scores, {}), OrderedCanonicalTopK(k=5, epsilon=epsilon)
+        junk = float(utility.law.number_correct()[: module.held_by_junk(5) + 1].sum())
+        a, tau = module.share_of(5, 505), module.tau_of(5, 505)
+        assert junk <= np.exp(-float(tau)) * (1 + epsilon / 2 * 60) * float(a / (1 + a))
+        assert epsilon == 1.0 or plain.number_correct(scores)[:2].sum() > 0.9  # where it collapses without a guard
+
+
+def test_without_junk_there_is_no_guard():
+    assert not module.is_guarded(1, 100)
+    assert not module.is_guarded(3, 4)
+    assert module.is_guarded(2, 4)
+    assert GuardedListTopK(k=3, epsilon=1.0).guard_probability([5, 3, 1, 0], monotone=True) == pytest.approx(
+        0, abs=1e-12
+    )
+
+
+def test_guarantees_and_refusals():
+    assert GuardedListTopK(k=2, epsilon=1.0).charge == PureDP(1.0)
+    with pytest.raises(ValueError, match="use OrderedCanonicalTopK"):
+        GuardedListTopK(k=2, budget=ZCDP(0.1))
+    release = sl.top_k([900, 5, 500, 3, 2], k=2, epsilon=5.0, monotone=True, method="guarded-list", ordered=True)
+    assert (release.items, release.used, release.ordered) == ([0, 2], "canonical", True)
