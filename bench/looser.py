@@ -62,7 +62,8 @@ def _random() -> list[Any]:
 def recall(mechanism: Any, scores: Scores) -> float:
     if isinstance(mechanism, CanonicalTopK):
         return float(mechanism.quality(scores).recall)
-    return float(mechanism.number_correct(scores) @ np.arange(mechanism.k + 1)) / mechanism.k
+    right: float = mechanism.number_correct(scores) @ np.arange(mechanism.k + 1) / mechanism.k
+    return right
 
 
 def collapse(scores: Scores, k: int) -> float:

@@ -196,5 +196,5 @@ def test_the_bounds_of_cells_hold_the_mass_of_their_rungs():
 def test_a_million_candidates_are_no_more_than_their_best():
     values = np.arange(1_000_000) // 7
     release = JointTopK(k=100, epsilon=1000.0).release(values, monotone=True, rng=sl.testing.seeded(5))
-    assert sorted(present(release.items))[:2] > [999_800]
+    assert all(isinstance(item, int) and item > 999_800 for item in release)
     assert JointTopK(k=2, epsilon=1e-9).order_probability(np.zeros(1_000_000, np.int64), monotone=True) == 1
