@@ -114,8 +114,8 @@ STATED = {
     "_bar", "_canonical", "_cost", "_filling", "_kind", "_mechanism", "_one_shot", "_one_shot_scale", "_parts", "_rate",
     "_rates", "_round", "_scale", "_scales", "_stairs", "_test", "_top_one",
 }  # fmt: skip
-"""Which noise there is and how much, which offsets and tests there are and what an outcome is said to cost: all that a certified
-law may ask a mechanism for beside its public names. A wrong calibration then shows on the box."""
+"""Which noise there is and how much, which offsets and tests there are and what an outcome is said to cost: all that a
+certified law may ask a mechanism for beside its public names. A wrong calibration then shows on the box."""
 
 
 def test_they_ask_a_mechanism_for_what_it_states_alone():
