@@ -17,6 +17,7 @@ from shortlist.cli.output import check_writable, write_picture, write_table
 from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Ledger
 from shortlist.release import Release
+from shortlist.released_frames import NUMBERS
 from shortlist.tables.count import Progress, counted, uncounted
 from shortlist.tables.file_sources import files_at
 from shortlist.tables.files import check_public
@@ -192,7 +193,7 @@ def show(release: Release) -> None:
         return
     table = Table(show_edge=False, pad_edge=False)
     for name in columns:
-        numeric = name in ("rank", "value", "gap")
+        numeric = name in NUMBERS
         table.add_column(Text(terminal_safe(name)), justify="right" if numeric else "left", overflow="fold")
     for row in zip(*columns.values(), strict=True):
         table.add_row(*(Text(cell) for cell in row))

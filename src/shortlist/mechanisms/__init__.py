@@ -18,6 +18,7 @@ from shortlist.mechanisms.guarded.mechanism import GuardedTopK
 from shortlist.mechanisms.gumbel_values.mechanism import GumbelTopKValues
 from shortlist.mechanisms.hybrids.mechanism import HybridSparseVector, HybridTopK
 from shortlist.mechanisms.joint.mechanism import JointTopK
+from shortlist.mechanisms.keys.mechanism import KeySet
 from shortlist.mechanisms.large_gap.mechanism import LargeGap
 from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
 from shortlist.mechanisms.noisy_max.mechanism import NoisyMax
@@ -34,6 +35,7 @@ __all__ = [
     "HybridSparseVector",
     "HybridTopK",
     "JointTopK",
+    "KeySet",
     "LargeGap",
     "LimitedDomainTopK",
     "MeasuredTopK",

@@ -20,6 +20,7 @@ FOLDERS = (
     "stable",
     "limited_domain",
     "canonical_limited",
+    "keys",
     "large_gap",
     "pate",
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Values
 from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.partial_reals import Draw, nearest_float, total, word
+from shortlist.exact.partial_reals import Draw, floor_of, nearest_float, total, word
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.grid import Grid, Runners
 from shortlist.sampling.threshold_runner import Runner
@@ -30,3 +30,8 @@ def add_noise_to_rows(values: Values, *, scale: Fraction, noise: Noise, source: 
     runners = Runners(grid, [Runner(Fraction(centre), scale, noise) for centre in centres.tolist()])
     columns = np.broadcast_to(np.arange(values.shape[1]), values.shape)
     return runners.run(which.reshape(values.shape), len(values), source).values(columns)
+
+
+def add_whole_noise(value: int, *, scale: Fraction, noise: Noise, source: Source) -> int:
+    """value + scale * noise as an exact real, rounded to the nearest whole number."""
+    return floor_of(total(value + Fraction(1, 2), [(scale, Draw(noise, word(source), 64, source))]))
