@@ -121,8 +121,8 @@ def top_k(
     ordered
         Whether the order of the winners is released too.
     values
-        Whether noisy values are released too. A pure budget selects with one half and measures with the other
-        (`MeasuredTopK`); `ApproxDP(epsilon, delta)` releases Gumbel values. Either comes in order.
+        Whether a noisy value of each very item is released too, with its margin: some are selected with one part of
+        the budget and measured with the other (`MeasuredTopK` for a pure one, else `MeasuredSet`). They come in order.
     gaps
         Whether the lead of each winner over the next is released too, in order; that needs a pure budget.
     limit
@@ -193,8 +193,8 @@ def mechanism_for(
     request = Request(number, paid, ordered, values, gaps, public, rows)
     named = None if method == "auto" else METHODS[method]
     chosen, why = by_rule(request) if named is None else (named, "")
-    check = _check_unlisted if chosen.domain == "unknown" else _check_listed
-    check(request, named)
+    unlisted = not request.listed if chosen.domain == "either" else chosen.domain == "unknown"
+    (_check_unlisted if unlisted else _check_listed)(request, named)
     return chosen.build(request), why, ordered or values or chosen.gaps
 
 
@@ -207,8 +207,10 @@ def by_rule(request: Request) -> tuple[Method, str]:
 
 def _check_unlisted(request: Request, named: Method | None) -> None:
     """Where the candidates, or how many of them, come from the data."""
-    if request.values or request.gaps:
-        raise ValueError("values and gaps need a public list of candidates and a fixed k: leave them out")
+    if request.gaps:
+        raise ValueError("gaps need a public list of candidates and a fixed k: leave them out")
+    if request.values and (request.k is None or not (named is None or named.values)):
+        raise ValueError('values need a fixed k, and method="auto" or "measured": write k=10, or leave values= out')
     delta = getattr(request.budget, "delta", 0.0)
     if delta > LARGE_DELTA:
         warnings.warn(

@@ -205,6 +205,15 @@ def gaussian_rate(epsilon: float, delta: float) -> float:
     return narrowed(too_much, low, high, within_ratio(1e-12))[0]
 
 
+@lru_cache
+def certified_rate(epsilon: Fraction, delta: float) -> Fraction:
+    """mu rounded down, with the profile at epsilon certainly at most delta."""
+    mu = Fraction(gaussian_rate(float(epsilon), delta) * (1 - 1e-9))
+    while not _within(lambda mu=mu: (_profile_ball(ball(epsilon), ball(mu)),), delta):
+        mu *= Fraction(10**9 - 1, 10**9)
+    return mu
+
+
 def gaussian_profile(x: Floats, mu: Floats) -> Floats:
     """Phi(mu/2 - x/mu) - e^x Phi(-mu/2 - x/mu) in floats, for any real x and mu >= 0. Not rounded."""
     with IMPORTS:

@@ -21,6 +21,7 @@ from shortlist.mechanisms.joint.mechanism import JointTopK
 from shortlist.mechanisms.keys.mechanism import KeySet
 from shortlist.mechanisms.large_gap.mechanism import LargeGap
 from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
+from shortlist.mechanisms.measured.mechanism import MeasuredSet
 from shortlist.mechanisms.noisy_max.mechanism import NoisyMax
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
 from shortlist.mechanisms.sparse_vector.mechanism import SparseVector
@@ -38,6 +39,7 @@ __all__ = [
     "KeySet",
     "LargeGap",
     "LimitedDomainTopK",
+    "MeasuredSet",
     "MeasuredTopK",
     "Mechanism",
     "NoisyMax",

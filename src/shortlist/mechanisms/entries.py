@@ -14,6 +14,7 @@ FOLDERS = (
     "guarded",
     "gumbel_values",
     "gaps",
+    "measured",
     "exponential_gap",
     "sparse_vector",
     "hybrids",

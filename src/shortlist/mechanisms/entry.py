@@ -83,7 +83,7 @@ class Method:
     why: str | Callable[[Request], str] = ""
     """Why the rule took it, as a release says."""
     fact: Fact | None = None
-    domain: Domain = "known"
+    domain: Domain | Literal["either"] = "known"
     ordered: bool = True
     """Whether it can release an order, in an unknown domain."""
     values: bool = False

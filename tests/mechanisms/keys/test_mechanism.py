@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
@@ -212,3 +213,19 @@ def test_every_budget_pays_itself():
     for budget in (ApproxDP(1.0, 1e-6), ZCDP(0.05, 1e-6)):
         for mechanism in (KeySet(most=1, budget=budget), KeySet(budget=budget), KeySet(most=9, budget=budget)):
             assert mechanism.guarantee == mechanism.charge == budget
+
+
+def test_values_near_the_bar_are_too_high_by_what_is_said():
+    """sigma phi(a) / Phi(-a) above the truth, a = (reach - x) / sigma."""
+    mechanism = KeySet(most=16, epsilon=1.0, delta=1e-3)
+    sigma, reach = float(mechanism._bar.sigma), float(mechanism._bar.reach)
+    draws = sized(40_000, full=400_000)
+    for deviations, said in ((-1, 1.525), (0, 0.798), (1, 0.288), (2, 0.055)):
+        x = round(reach + deviations * sigma)
+        a = (reach - x) / sigma
+        exact = sigma * norm.pdf(a) / norm.sf(a)
+        assert exact / sigma == pytest.approx(said, abs=0.03)
+        found = mechanism.release_many({"a": x}, monotone=True, draws=draws, rng=seeded(7))
+        values = found.reals[found.indices[:, 0] >= 0, 0]
+        above = values.mean() - x
+        assert abs(above - exact) < 6 * values.std() / len(values) ** 0.5

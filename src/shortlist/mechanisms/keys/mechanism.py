@@ -201,7 +201,7 @@ class KeySet(Budgeted[DeltaBudget]):
         """How many people hold each name, with fresh noise for as many of the names as one person may count for."""
         people, cap = _people(scores, places)
         deviation = self.measured_deviation(cap)
-        counts = [add_whole_noise(n, scale=deviation, noise=GAUSSIAN, source=source) for n in people]
+        counts = add_whole_noise(np.array(people, np.int64), scale=deviation, noise=GAUSSIAN, source=source).tolist()
         drawn = shuffled(len(places), WordStream(source))
         order = sorted(drawn, key=lambda i: -counts[i])
         margins = [gaussian_margin(deviation, Fraction(1))] * len(order)

@@ -20,16 +20,15 @@ from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist._imports import IMPORTS
 from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.exact.key_bars import KeyBar
-from shortlist.exact.partial_reals import Draw, ball, floor_of, total
+from shortlist.exact.partial_reals import ball
 from shortlist.exact.truncated_geometric import Geometric
+from shortlist.sampling.additive import whole_sums
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.skip_schedule import levels
 from shortlist.sampling.skipping import LEVELS, successes
 
 if TYPE_CHECKING:
     from flint import arb
-
-FLOAT_ERROR = 2.0**-40
 
 
 class KeyNoise(Protocol):
@@ -72,20 +71,9 @@ class GaussianKeys:
         sigma = float(self.bar.sigma)
         return levels(GAUSSIAN, scores / (self.unit * sigma), float(self.bar.reach) / sigma)
 
-    @np.errstate(all="ignore")
     def sums(self, scores: Indices, words: Words, level: Indices, source: Source) -> Indices:
-        width = float(self.bar.sigma / self.bar.grid)
-        q, error = GAUSSIAN.quantile(words, level)
-        place, noise = scores / float(self.unit * self.bar.grid) + 0.5, width * q
-        slack = width * error + FLOAT_ERROR * (np.abs(place) + np.abs(noise))
-        found = np.floor(place + noise)
-        sure = np.isfinite(slack) & (np.floor(place + noise - slack) == np.floor(place + noise + slack))
-        sums: Indices = np.where(sure, found, 0.0).astype(np.int64)
-        for i in np.flatnonzero(~sure).tolist():
-            draw = Draw(GAUSSIAN, int(words[i]), 64 + int(level[i]), source)
-            centre = Fraction(int(scores[i]), self.unit) / self.bar.grid + Fraction(1, 2)
-            sums[i] = floor_of(total(centre, [(self.bar.sigma / self.bar.grid, draw)]))
-        return sums
+        per, scale = 1 / (self.unit * self.bar.grid), self.bar.sigma / self.bar.grid
+        return whole_sums(scores, per, scale, GAUSSIAN, words, level, source)
 
     def chance(self, score: int) -> arb:
         from flint import arb
