@@ -50,6 +50,11 @@ class Request:
         return self.listed and not self.values and not self.gaps
 
     @property
+    def measured(self) -> bool:
+        """Whether values are wanted, and neither gaps nor a pure budget gives them otherwise."""
+        return self.values and not self.gaps and not self.pure
+
+    @property
     def size(self) -> int:
         """k, where one must be given."""
         if self.k is None:

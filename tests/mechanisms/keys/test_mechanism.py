@@ -204,7 +204,7 @@ def test_the_note_tells_of_values_near_the_bar():
         if len(found := mechanism.release({"a": 10}, monotone=True, rng=seeded(n)))
         and present(found.values)[0] < mechanism.bar + 2 * mechanism.error
     )
-    assert any("near the bar: 1 value" in note for note in release.notes)
+    assert any("near the bar: a name" in note for note in release.notes)
     far = mechanism.release({"a": 9000}, monotone=True, rng=seeded(2))
     assert not any("near the bar" in note for note in far.notes)
 

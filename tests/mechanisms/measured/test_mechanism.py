@@ -146,5 +146,5 @@ def test_what_does_not_fit_is_refused():
         sl.top_k(NAMES, None, epsilon=1.0, delta=1e-6, monotone=True, values=True)
     with pytest.raises(ValueError, match="gaps need a public list"):
         sl.top_k(NAMES, 2, epsilon=1.0, delta=1e-6, monotone=True, gaps=True)
-    with pytest.raises(ValueError, match='"measured"'):
+    with pytest.raises(ValueError, match='"measured-set"'):
         sl.top_k(NAMES, 2, epsilon=1.0, delta=1e-6, monotone=True, values=True, method="limited-domain")

@@ -182,8 +182,8 @@ class KeySet(Budgeted[DeltaBudget]):
             return Outcome(places, notes=(words,))
         people = [float(step) for step in found.sums[order].tolist()]
         margin = self._margin(noise)
-        near = sum(value < float(noise.step) + 2 * margin.error for value in people)
-        notes = (words, *([near_the_bar(near)] if near else []))
+        near = float(noise.step) + 2 * margin.error
+        notes = (words, *([near_the_bar(near)] if min(people, default=near) < near else []))
         return Outcome(places, Extras(values=people, margins=[margin] * len(people)), notes)
 
     def _ranking(self, found: NamedKeys, source: Source) -> list[int]:
@@ -200,7 +200,7 @@ class KeySet(Budgeted[DeltaBudget]):
     def _measured(self, scores: Scores, places: list[int], source: Source) -> Outcome:
         """How many people hold each name, with fresh noise for as many of the names as one person may count for."""
         people, cap = _people(scores, places)
-        deviation = self.measured_deviation(cap)
+        deviation = self._measured_deviation(cap)
         counts = add_whole_noise(np.array(people, np.int64), scale=deviation, noise=GAUSSIAN, source=source).tolist()
         drawn = shuffled(len(places), WordStream(source))
         order = sorted(drawn, key=lambda i: -counts[i])
@@ -210,7 +210,7 @@ class KeySet(Budgeted[DeltaBudget]):
         values = [float(counts[i]) for i in order]
         return Outcome([places[i] for i in order], Extras(values=values, margins=margins), notes)
 
-    def measured_deviation(self, names: int) -> Fraction:
+    def _measured_deviation(self, names: int) -> Fraction:
         """Of the noise on counts that are measured, where one person may hold so many of the names."""
         measured = self._bar.measured
         assert measured is not None
@@ -264,7 +264,7 @@ class KeySet(Budgeted[DeltaBudget]):
         return self.chances(self._studied(scores, question).values)
 
     def chances(self, sums: Values) -> Floats:
-        """P[a label with this sum is named], for sums in people (in units of 2^-20, if weighted); 0 at 0."""
+        """P[a label with this sum is named], for `sums` in people (in units of 2^-20, if weighted); 0 at 0."""
         noises, sums = self._noises(), np.asarray(sums)
         found = noises[0].chances(sums)
         if self._coin is not None:
@@ -321,11 +321,11 @@ def _people(scores: Scores, places: list[int]) -> tuple[list[int], int]:
     )
 
 
-def near_the_bar(many: int) -> str:
-    """What is said of values that may be too high."""
+def near_the_bar(below: float) -> str:
+    """What is said where values may be too high, with a public number."""
     return (
-        f"near the bar: {many} value{'s' * (many != 1)} within two deviations of it, where a name is only seen if its "
-        "noise was high: too high on average"
+        f"near the bar: a name whose value is below {below:.4g} is often seen only because its noise was high; such "
+        "values are too high on average"
     )
 
 

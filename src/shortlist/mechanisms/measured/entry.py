@@ -12,8 +12,7 @@ def _built(request: Request) -> MeasuredSet:
 
 def _wanted(request: Request) -> bool:
     """Values under a budget that is not pure; of candidates that come from the data too, for a fixed k."""
-    asked = request.values and not request.gaps and not request.pure
-    return asked and (request.listed or request.k is not None)
+    return request.measured and (request.listed or request.k is not None)
 
 
 ENTRY = Entry(
@@ -24,7 +23,7 @@ ENTRY = Entry(
     budgets="zCDP, (ε, δ)",
     methods=(
         Method(
-            "measured",
+            "measured-set",
             _built,
             when=_wanted,
             why="values under a budget that is not pure: a set is selected, then each of its members is measured",
