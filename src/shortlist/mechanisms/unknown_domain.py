@@ -150,8 +150,8 @@ def check_column(scores: Scores, most: int, *, weighted: bool) -> None:
     A histogram cannot be capped afterwards, so scores that were counted must know their cap; of plain numbers the
     caller says it.
     """
-    capped = getattr(scores, "_capped", None) if weighted else None
-    held = getattr(scores, "most", None) if capped is None else capped.most
+    capped = scores._capped if weighted else None
+    held = scores.most if capped is None else capped.most
     if (not scores.numbered or held is not None) and held != most:
         raise ValueError(
             f"this needs counts to which each person brings at most {most} labels: count with most={most} (a table of "

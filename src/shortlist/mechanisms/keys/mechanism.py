@@ -164,8 +164,8 @@ class KeySet(Budgeted[DeltaBudget]):
             )
 
     def _named(self, scores: Scores, indices: list[int]) -> list[Hashable]:
-        if self.weighted and getattr(scores, "_capped", None) is not None:
-            return getattr(scores, "_capped", None).names(indices)  # positions by weight
+        if self.weighted and scores._capped is not None:
+            return scores._capped.names(indices)  # positions by weight
         return scores._named(indices)
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
@@ -297,7 +297,7 @@ class _Column:
 
     @classmethod
     def of(cls, scores: Scores, cap: Cap) -> _Column:
-        held = getattr(scores, "_capped", None) if cap.weighted else scores._names
+        held = scores._capped if cap.weighted else scores._names
         if held is not None:
             return cls(held.scores, held.sizes, None)
         values = scores._numbers.astype(np.int64)
@@ -312,13 +312,11 @@ class _Column:
 
 def _people(scores: Scores, places: list[int]) -> tuple[list[int], int]:
     """(how many people hold each of these, of how many of them one person counts at most)."""
-    held = getattr(scores, "_capped", None)
+    held = scores._capped
     assert held is not None
     if isinstance(held, Recounted):
         return held.people(places)
-    return held.counts(places), len(places) if getattr(scores, "most", None) is None else min(
-        len(places), getattr(scores, "most", None)
-    )
+    return held.counts(places), len(places) if scores.most is None else min(len(places), scores.most)
 
 
 def near_the_bar(below: float) -> str:
