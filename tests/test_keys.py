@@ -181,7 +181,7 @@ def test_a_rare_name_says_nothing():
 
 
 def test_one_persons_label_comes_out_with_probability_delta():
-    """One person brings many names nobody else has: some name is shown with a chance of at most delta, nearly reached."""
+    """One person brings many names nobody else has: one is shown with a chance of at most delta."""
     delta = 0.05
     rows = pl.DataFrame({"who": [1] * 64, "what": [f"s{i}" for i in range(64)]})
     scores, source = sl.count(rows, user="who", item="what"), seeded(1)
