@@ -13,6 +13,7 @@ from shortlist.mechanisms import KeySet
 from shortlist.mechanisms.checks import check_ledger, checked_source
 from shortlist.mechanisms.keys.mechanism import FEW
 from shortlist.mechanisms.keys.recount import Recounted
+from shortlist.mechanisms.unknown_domain import checked_delta_budget
 from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Guarantee, Ledger
 from shortlist.release import Release
@@ -126,7 +127,8 @@ class KeyRequest:
         memory: str | None,
         multiline: bool,
     ) -> KeyRequest:
-        mechanism = KeySet(most=most, epsilon=epsilon, delta=delta, budget=budget, weighted=weighted, values=values)  # type: ignore[call-arg]
+        paid = checked_delta_budget(epsilon, delta, budget)
+        mechanism = KeySet(most=most, budget=paid, weighted=weighted, values=values)
         question = Question.of(user, item, None, None, most)
         least = check_least(at_least, checked_flag("values", values))
         return cls(question, mechanism, least, {"unit": unit, "memory": memory, "multiline": multiline})

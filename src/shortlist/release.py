@@ -187,27 +187,21 @@ class Release:
         if self.items is None:
             return replace(self, ordered=False)
         order, extras = by_label(self.items, self.indices, SECURE), self.extras
+        both: dict[str, Any] = {name: getattr(extras, name) for name in ("values", "margins")}
+        numbers = {name: found and [found[i] for i in order] for name, found in both.items()}
         return replace(
             self,
             items=list(map(self.items.__getitem__, order)),
             indices=None if self.indices is None else list(map(self.indices.__getitem__, order)),
             ordered=False,
-            extras=replace(
-                extras,
-                values=extras.values and [extras.values[i] for i in order],
-                margins=extras.margins and [extras.margins[i] for i in order],
-                gaps=None,
-                answers=None,
-                evidence=None,
-            ),
+            extras=replace(extras, **numbers, gaps=None, answers=None, evidence=None),
         )
 
     def columns(self) -> dict[str, list[Any]]:
         """The released table, column by column."""
         ranks = {"rank": list(range(1, len(self._named) + 1))} if self.ordered else {}
         values = {} if self.values is None else {"value": list(self.values)}
-        if self.margins is not None:
-            values["margin"] = [margin.half_width for margin in self.margins]
+        values |= {} if self.margins is None else {"margin": [margin.half_width for margin in self.margins]}
         gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
         if not self.item_columns:
             return {**ranks, "item": list(self._named), **values, **gaps}

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -209,9 +209,13 @@ def gaussian_rate(epsilon: float, delta: float) -> float:
 def certified_rate(epsilon: Fraction, delta: float) -> Fraction:
     """mu rounded down, with the profile at epsilon certainly at most delta."""
     mu = Fraction(gaussian_rate(float(epsilon), delta) * (1 - 1e-9))
-    while not _within(lambda mu=mu: (_profile_ball(ball(epsilon), ball(mu)),), delta):
+    while not _within(partial(_plain_balls, epsilon, mu), delta):
         mu *= Fraction(10**9 - 1, 10**9)
     return mu
+
+
+def _plain_balls(epsilon: Fraction, mu: Fraction) -> tuple[arb, ...]:
+    return (_profile_ball(ball(epsilon), ball(mu)),)
 
 
 def gaussian_profile(x: Floats, mu: Floats) -> Floats:
@@ -246,7 +250,7 @@ def worst_pair(bar: KeyBar, epsilon: float, delta: float, cap: Cap) -> tuple[int
     """None if every loss is certainly at most delta; otherwise a (t, j) of which that is not certain."""
     for t, found in losses(bar, epsilon, cap):
         for j in np.flatnonzero(~(found <= NEAR * delta)).tolist():
-            if not _within(lambda t=t, j=j: _loss_balls(bar, epsilon, cap, t, j), delta):
+            if not _within(partial(_loss_balls, bar, epsilon, cap, t, j), delta):
                 return t, j
     return None
 
@@ -279,7 +283,11 @@ def _profile_ball(x: arb, mu: arb) -> arb:
 
 def _silent(bar: KeyBar, delta: float, cap: Cap) -> bool:
     """Whether t new labels of one person are named with probability at most delta, for every t: certainly."""
-    return all(_within(lambda t=t: (-(t * _log_silent(bar, cap.shift(t))).expm1(),), delta) for t in cap.numbers())
+    return all(_within(partial(_named_ball, bar, cap, t), delta) for t in cap.numbers())
+
+
+def _named_ball(bar: KeyBar, cap: Cap, t: int) -> tuple[arb, ...]:
+    return (-(t * _log_silent(bar, cap.shift(t))).expm1(),)
 
 
 def _within(terms: Callable[[], tuple[arb, ...]], delta: float) -> bool:

@@ -6,6 +6,7 @@ Noise on whole numbers has steps, so a half width is the least one whose exact c
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -88,12 +89,12 @@ def geometric_margin(noise: Geometric) -> Margin:
     return Margin(math.sqrt(noise.variance()), float(_least(covers, math.log(20) / float(noise.epsilon))))
 
 
-def _least(covers: object, near: float) -> int:
+def _least(covers: Callable[[int], bool], near: float) -> int:
     """The least whole number from which on the interval covers enough; it is near this one."""
     low, high = -1, max(1, math.ceil(near) + 1)
-    while not covers(high):  # type: ignore[operator]
+    while not covers(high):
         low, high = high, 2 * high
-    return narrowed(covers, low, high, whole_numbers)[1]  # type: ignore[arg-type]
+    return narrowed(covers, low, high, whole_numbers)[1]
 
 
 def laplace_margin(scale: Fraction) -> Margin:

@@ -163,9 +163,11 @@ class PublicCoin:
         for i in np.flatnonzero(
             (words >= np.uint64(max(low, 0))) & (words <= np.uint64(min(high, WORDS - 1)))
         ).tolist():
-            uniform = Uniform(partial(word, source), int(words[i]))
-            found[i] = is_positive(formula(lambda uniform=uniform: self.chance() - uniform.ball(), [uniform]))
+            found[i] = self._says_less(Uniform(partial(word, source), int(words[i])))
         return found
+
+    def _says_less(self, uniform: Uniform) -> bool:
+        return is_positive(formula(lambda: self.chance() - uniform.ball(), [uniform]))
 
     def noises(self) -> tuple[Geometric, Geometric]:
         """The noise for a coin that says no, and for one that says yes."""
