@@ -178,7 +178,7 @@ def check_least(at_least: object, has_values: bool) -> float | None:
 def left_out(release: Release, at_least: float) -> Release:
     """The release without items whose released value is below: a function of what was released, and free."""
     kept = [i for i, value in enumerate(release.values or ()) if value >= at_least]
-    picked = {
+    picked: dict[str, Any] = {
         name: [found[i] for i in kept] for name in ("values", "margins", "gaps") if (found := getattr(release, name))
     }
     return replace(

@@ -21,6 +21,7 @@ from shortlist.exact.key_bars import (
     worst_pair,
 )
 from shortlist.exact.truncated_geometric import Geometric, end_chance, public_coin
+from tests.helpers.typed import present
 
 
 def worst(bar, epsilon, cap):
@@ -169,7 +170,7 @@ def test_the_public_coin(epsilon, reach, lam, p):
     assert coin.reach == reach
     share = float(coin.chance())
     assert share == pytest.approx(lam, abs=1e-6)
-    named = [float(noise.survival(np.array([noise.reach + 1.0 - reach]))[0]) for noise in coin.noises()]
+    named = [float(noise.survival(np.array([present(noise.reach) + 1.0 - reach]))[0]) for noise in coin.noises()]
     assert (1 - share) * named[0] + share * named[1] == pytest.approx(p, abs=1e-6)
     ends = [float(end_chance(coin.epsilon, noise.reach or 0)) for noise in coin.noises()]
     assert (1 - share) * ends[0] + share * ends[1] == pytest.approx(1e-6, rel=1e-12)

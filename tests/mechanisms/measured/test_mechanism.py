@@ -85,7 +85,7 @@ def test_values_follow_their_law():
     found = mechanism.release_many(COUNTS, monotone=True, draws=draws, rng=seeded(1))
     scale = mechanism._parts(True).noise(2, Fraction(1))
     noise = Geometric(1 / scale)
-    first = found.reals[found.indices == 0] - COUNTS[0]
+    first = present(found.reals)[found.indices == 0] - COUNTS[0]
     window = np.arange(-25, 26)
     masses = np.array([float(noise.chance(int(x))) for x in window])
     inside = first[np.abs(first) <= 25]

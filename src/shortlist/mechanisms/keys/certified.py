@@ -79,7 +79,7 @@ def _geometric(coin: Any, reach: int, count: int) -> dict[int | None, arb]:
     if count == 0:
         return {None: arb(1)}
     masses = _masses(coin.epsilon, reach)
-    named = {count + x: mass for x, mass in masses.items() if count + x > reach}
+    named: dict[int | None, arb] = {count + x: mass for x, mass in masses.items() if count + x > reach}
     silent = sum((mass for x, mass in masses.items() if count + x <= reach), start=arb(0))
     return {None: silent, **named}
 
