@@ -45,6 +45,10 @@ def top(
     clip: Annotated[
         tuple[float, float] | None, typer.Option(help="The least and the most one person adds to one item.")
     ] = None,
+    most: Annotated[
+        int | None,
+        typer.Option(help="Each person keeps at most so many items, drawn from their own.", show_default=False),
+    ] = None,
     ledger: Annotated[str | None, typer.Option(help="The ledger's file, charged before a row is read.")] = None,
     purpose: Annotated[str, typer.Option(help="What the ledger notes.")] = "",
     unit: Annotated[str, typer.Option(help="What one user is, for the record.")] = "user",
@@ -59,7 +63,7 @@ def top(
 ) -> None:
     """The k items with the most users, and nothing else about anybody."""
     cost = _cost(epsilon, delta, rho)
-    question = Question.of(user, item, value, clip)
+    question = Question.of(user, item, value, clip, most)
     if candidates is None and delta is None:
         raise ValueError(
             "without a public list of candidates their names come from the data, and no release without a delta "

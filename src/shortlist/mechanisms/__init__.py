@@ -16,6 +16,7 @@ from shortlist.mechanisms.exponential_gap.mechanism import ExponentialWithGap
 from shortlist.mechanisms.gaps.mechanism import MeasuredTopK, TopKWithGaps
 from shortlist.mechanisms.guarded.mechanism import GuardedTopK
 from shortlist.mechanisms.gumbel_values.mechanism import GumbelTopKValues
+from shortlist.mechanisms.histogram.mechanism import NoisyHistogram
 from shortlist.mechanisms.hybrids.mechanism import HybridSparseVector, HybridTopK
 from shortlist.mechanisms.joint.mechanism import JointTopK
 from shortlist.mechanisms.large_gap.mechanism import LargeGap
@@ -38,6 +39,7 @@ __all__ = [
     "LimitedDomainTopK",
     "MeasuredTopK",
     "Mechanism",
+    "NoisyHistogram",
     "NoisyMax",
     "OneshotTopK",
     "SparseVector",
