@@ -121,7 +121,8 @@ def top_k(
     ordered
         Whether the order of the winners is released too.
     values
-        Whether noisy values are released too. A pure budget selects with one half and measures with the other
+        Whether noisy values are released too. Of scores with a cap of at most k (`count(..., most=3)`) they come with
+        the names (`NoisyHistogram`). Otherwise a pure budget selects with one half and measures with the other
         (`MeasuredTopK`); `ApproxDP(epsilon, delta)` releases Gumbel values. Either comes in order.
     gaps
         Whether the lead of each winner over the next is released too, in order; that needs a pure budget.
@@ -155,7 +156,7 @@ def top_k(
     asked = as_scores(scores, **question)
     plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method, "ordered": ordered,
             "values": values, "gaps": gaps, "limit": limit}  # fmt: skip
-    mechanism, why, keeps_order = mechanism_for(k, public=asked.public, **plan)
+    mechanism, why, keeps_order = mechanism_for(k, public=asked.public, most=asked.most, **plan)
     release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
     return explained(release, why if method == "auto" else "", keeps_order)
 
@@ -179,10 +180,12 @@ def mechanism_for(
     values: bool = False,
     gaps: bool = False,
     limit: int | None = None,
+    most: int | None = None,
 ) -> tuple[Mechanism, str, bool]:
     """(the mechanism that `top_k` takes, why, whether its order is released): from public facts alone.
 
-    So what it will charge is known before there are scores; `public` is whether the candidates come from a public list.
+    So what it will charge is known before there are scores; `public` is whether the candidates come from a public list,
+    and `most` how many of them one person counts for, where that is capped.
     """
     number = None if k is None else checked_k(k)
     paid = checked_budget(epsilon, budget) if delta is None else checked_delta_budget(epsilon, delta, budget)
@@ -190,7 +193,7 @@ def mechanism_for(
     if not isinstance(method, str) or method not in ("auto", *METHODS):
         raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
     rows = None if limit is None else checked_limit(limit, 1)
-    request = Request(number, paid, ordered, values, gaps, public, rows)
+    request = Request(number, paid, ordered, values, gaps, public, rows, most)
     named = None if method == "auto" else METHODS[method]
     chosen, why = by_rule(request) if named is None else (named, "")
     check = _check_unlisted if chosen.domain == "unknown" else _check_listed

@@ -79,7 +79,7 @@ def top(
     if report is not None:
         check_writable("--report", report, (".html",), kept)
     reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
-    plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps}
+    plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps, "most": most}
     mechanism, why, keeps_order = mechanism_for(k, public=candidates is not None, **plan)
     if candidates is not None:
         check_public(candidates, source, user)

@@ -20,7 +20,9 @@ ENTRY = Entry(
         Method(
             "gumbel-values",
             _built,
-            when=lambda request: request.listed and request.values and not request.gaps and not request.pure,
+            when=lambda request: (
+                request.listed and request.values and not (request.gaps or request.pure or request.histogram)
+            ),
             why="values under an (epsilon, delta) budget: the items come free with Gumbel values",
             values=True,
         ),
