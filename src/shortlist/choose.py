@@ -123,7 +123,8 @@ def top_k(
     ordered
         Whether the order of the winners is released too.
     values
-        Whether a noisy value of each very item is released too, with its margin: some are selected with one part of
+        Whether a noisy value of each very item is released too, with its margin. Of scores with a cap of at most k
+        (`count(..., most=3)`) they come with the names (`NoisyHistogram`); otherwise some are selected with one part of
         the budget and measured with the other (`MeasuredTopK` for a pure one, else `MeasuredSet`). They come in order.
     gaps
         Whether the lead of each winner over the next is released too, in order; that needs a pure budget.
@@ -159,7 +160,7 @@ def top_k(
     asked = as_scores(scores, **question)
     plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method, "ordered": ordered,
             "values": values, "gaps": gaps, "limit": limit}  # fmt: skip
-    mechanism, why, keeps_order = mechanism_for(k, public=asked.public, **plan)
+    mechanism, why, keeps_order = mechanism_for(k, public=asked.public, most=asked.most, **plan)
     least = check_least(at_least, checked_flag("values", values) and method != "gumbel-values")
     release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
     release = explained(release, why if method == "auto" else "", keeps_order)
@@ -209,10 +210,12 @@ def mechanism_for(
     values: bool = False,
     gaps: bool = False,
     limit: int | None = None,
+    most: int | None = None,
 ) -> tuple[Mechanism, str, bool]:
     """(the mechanism that `top_k` takes, why, whether its order is released): from public facts alone.
 
-    So what it will charge is known before there are scores; `public` is whether the candidates come from a public list.
+    So what it will charge is known before there are scores; `public` is whether the candidates come from a public list,
+    and `most` how many of them one person counts for, where that is capped.
     """
     wanted = None if k is None else checked_k(k)
     paid = checked_budget(epsilon, budget) if delta is None else checked_delta_budget(epsilon, delta, budget)
@@ -220,7 +223,7 @@ def mechanism_for(
     if not isinstance(method, str) or method not in ("auto", *METHODS):
         raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
     rows = None if limit is None else checked_limit(limit, 1)
-    request = Request(wanted, paid, ordered, values, gaps, public, rows)
+    request = Request(wanted, paid, ordered, values, gaps, public, rows, most)
     named = None if method == "auto" else METHODS[method]
     chosen, why = by_rule(request) if named is None else (named, "")
     unlisted = not request.listed if chosen.domain == "either" else chosen.domain == "unknown"

@@ -7,13 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import laplace, norm
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Release
-from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin, laplace_margin, refined_margin
+from shortlist.exact.margins import (
+    Margin,
+    gaussian_margin,
+    geometric_margin,
+    laplace_margin,
+    refined_margin,
+    whole_laplace_margin,
+)
 from shortlist.exact.truncated_geometric import Geometric
-from shortlist.mechanisms import GumbelTopKValues, KeySet, MeasuredSet, MeasuredTopK
+from shortlist.mechanisms import GumbelTopKValues, KeySet, MeasuredSet, MeasuredTopK, NoisyHistogram
 from shortlist.testing import seeded
 from tests.helpers.support import sized
 from tests.helpers.typed import present
@@ -43,6 +50,16 @@ def test_half_widths_of_geometric_noise_are_the_least_that_cover(noise):
     fewer = float(masses[np.abs(n) < margin.half_width].sum())
     assert inside >= 0.95 > fewer
     assert margin.error == pytest.approx(sqrt(float(masses @ n**2)), rel=1e-5)
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.4, 3.0, 57.5])
+def test_half_widths_of_rounded_laplace_noise_are_the_least_that_cover(scale):
+    margin = whole_laplace_margin(Fraction(scale))
+    assert np.exp(-(margin.half_width + 0.5) / scale) <= 0.05
+    assert margin.half_width == 0 or np.exp(-(margin.half_width - 0.5) / scale) > 0.05
+    n = np.arange(1, 5000)
+    masses = 2 * (laplace.sf((n - 0.5) / scale) - laplace.sf((n + 0.5) / scale))
+    assert margin.error == pytest.approx(sqrt(float(masses @ n**2)), rel=1e-9)
 
 
 def test_oracles_of_standard_errors():
@@ -79,6 +96,8 @@ def test_draws_are_covered_as_often_as_said():
         (MeasuredSet(k=3, budget=ApproxDP(1.0, 1e-6)), scores),
         (MeasuredSet(k=3, budget=ZCDP(0.1)), scores),
         (MeasuredSet(k=2, budget=ApproxDP(1.0, 1e-6)), named),
+        (NoisyHistogram(k=3, most=2, epsilon=1.0), scores),
+        (NoisyHistogram(k=3, most=2, budget=ZCDP(0.1)), scores),
         (KeySet(most=1, epsilon=1.0, delta=1e-6, k=3), named),
         (KeySet(most=5, epsilon=1.0, delta=1e-6, k=3), named),
     ]

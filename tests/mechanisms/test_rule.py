@@ -48,7 +48,7 @@ def test_exactly_one_rule_holds_for_every_question():
         assert by_rule(request)[0].name == found[0]
         taken.update(found)
     assert taken == set(METHODS) - {
-        "peeling", "oneshot-laplace", "oneshot-logistic", "oneshot-half-logistic", "joint", "gumbel-values"
+        "peeling", "oneshot-laplace", "oneshot-logistic", "oneshot-half-logistic", "joint", "histogram", "gumbel-values"
     }  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def test_a_named_method_is_built_as_the_rule_would_build_it():
 
 
 def test_the_rule_says_who_can_give_what_is_missing():
-    for what, able in (("values", '"gumbel-values" or "gaps" or "measured-set"'), ("gaps", '"gaps"')):
+    for what, able in (("values", '"gumbel-values" or "histogram" or "gaps" or "measured-set"'), ("gaps", '"gaps"')):
         words: dict[str, Any] = {what: True}
         with pytest.raises(ValueError, match=f"releases no {what}.* or {able}"):
             mechanism_for(2, public=True, epsilon=1.0, method="joint", **words)

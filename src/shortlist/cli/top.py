@@ -46,6 +46,10 @@ def top(
     clip: Annotated[
         tuple[float, float] | None, typer.Option(help="The least and the most one person adds to one item.")
     ] = None,
+    most: Annotated[
+        int | None,
+        typer.Option(help="Each person keeps at most so many items, drawn from their own.", show_default=False),
+    ] = None,
     ledger: Annotated[str | None, typer.Option(help="The ledger's file, charged before a row is read.")] = None,
     purpose: Annotated[str, typer.Option(help="What the ledger notes.")] = "",
     unit: Annotated[str, typer.Option(help="What one user is, for the record.")] = "user",
@@ -60,7 +64,7 @@ def top(
 ) -> None:
     """The k items with the most users, and nothing else about anybody."""
     cost = cost_of(epsilon, delta, rho)
-    question = Question.of(user, item, value, clip)
+    question = Question.of(user, item, value, clip, most)
     if candidates is None and delta is None:
         raise ValueError(
             "without a public list of candidates their names come from the data, and no release without a delta "
@@ -76,7 +80,7 @@ def top(
     if report is not None:
         check_writable("--report", report, (".html",), kept)
     reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
-    plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps}
+    plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps, "most": most}
     mechanism, why, keeps_order = mechanism_for(k, public=candidates is not None, **plan)
     if candidates is not None:
         check_public(candidates, source, user)

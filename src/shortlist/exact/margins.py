@@ -103,6 +103,21 @@ def laplace_margin(scale: Fraction) -> Margin:
 
 
 @lru_cache
+def whole_laplace_margin(scale: Fraction) -> Margin:
+    """Of a whole number plus Laplace noise, rounded to whole numbers: P[|error| > h] = e^(-(h + 1/2) / scale)."""
+
+    def covers(steps: int) -> bool:
+        from flint import ctx
+
+        with ctx.workprec(128):
+            return bool((-ball((steps + Fraction(1, 2)) / scale)).exp() <= ball(1 - COVERAGE))
+
+    a = math.exp(-1 / float(scale))
+    variance = math.exp(0.5 / float(scale)) * a * (1 + a) / math.expm1(-1 / float(scale)) ** 2
+    return Margin(math.sqrt(variance), float(_least(covers, math.log(20) * float(scale))))
+
+
+@lru_cache
 def refined_margin(k: int, scale: Fraction, selection: Fraction, noise: str) -> Margin:
     """Of the best linear estimate from Laplace measurements of that scale and gaps (Theorem 84).
 

@@ -16,6 +16,7 @@ from shortlist.mechanisms.exponential_gap.mechanism import ExponentialWithGap
 from shortlist.mechanisms.gaps.mechanism import MeasuredTopK, TopKWithGaps
 from shortlist.mechanisms.guarded.mechanism import GuardedTopK
 from shortlist.mechanisms.gumbel_values.mechanism import GumbelTopKValues
+from shortlist.mechanisms.histogram.mechanism import NoisyHistogram
 from shortlist.mechanisms.hybrids.mechanism import HybridSparseVector, HybridTopK
 from shortlist.mechanisms.joint.mechanism import JointTopK
 from shortlist.mechanisms.keys.mechanism import KeySet
@@ -42,6 +43,7 @@ __all__ = [
     "MeasuredSet",
     "MeasuredTopK",
     "Mechanism",
+    "NoisyHistogram",
     "NoisyMax",
     "OneshotTopK",
     "SparseVector",

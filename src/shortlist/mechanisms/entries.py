@@ -13,6 +13,7 @@ FOLDERS = (
     "canonical",
     "guarded",
     "gumbel_values",
+    "histogram",
     "gaps",
     "measured",
     "exponential_gap",

@@ -110,7 +110,8 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
             raise TypeError(
                 "budget must be ZCDP(..) or ApproxDP(..); under a pure budget MeasuredTopK selects and measures"
             )
-        self._pay(plain_budget(self.budget) if isinstance(self.budget, ZCDP) else plain_budget(self.budget))
+        paid: ZCDP | ApproxDP = self.budget
+        self._pay(ZCDP(paid.rho, paid.delta) if isinstance(paid, ZCDP) else plain_budget(paid))
         if (self.guarantee.rho if isinstance(self.guarantee, ZCDP) else self.guarantee.epsilon) == 0:
             raise ValueError("the budget must be greater than 0, for example budget=ApproxDP(1.0, 1e-6)")
         if self.limit is not None:
