@@ -188,7 +188,7 @@ class Release:
             return replace(self, ordered=False)
         order, extras = by_label(self.items, self.indices, SECURE), self.extras
         both: dict[str, Any] = {name: getattr(extras, name) for name in ("values", "margins")}
-        numbers = {name: found and [found[i] for i in order] for name, found in both.items()}
+        numbers: dict[str, Any] = {name: found and [found[i] for i in order] for name, found in both.items()}
         return replace(
             self,
             items=list(map(self.items.__getitem__, order)),

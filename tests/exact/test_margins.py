@@ -20,7 +20,7 @@ from shortlist.exact.margins import (
     whole_laplace_margin,
 )
 from shortlist.exact.truncated_geometric import Geometric
-from shortlist.mechanisms import GumbelTopKValues, KeySet, MeasuredSet, MeasuredTopK, NoisyHistogram
+from shortlist.mechanisms import GumbelTopKValues, KeySet, MeasuredSet, MeasuredTopK, Mechanism, NoisyHistogram
 from shortlist.testing import seeded
 from tests.helpers.support import sized
 from tests.helpers.typed import present
@@ -91,7 +91,7 @@ def test_draws_are_covered_as_often_as_said():
     truth = [90_000, 60_000, 30_000, 100, 50]
     scores = sl.Scores(truth, monotone=True)
     named = sl.Scores({f"n{i}": n for i, n in enumerate(truth)}, monotone=True, public=False)
-    cases = [
+    cases: list[tuple[Mechanism, sl.Scores]] = [
         (MeasuredTopK(k=3, epsilon=1.0), scores),
         (MeasuredSet(k=3, budget=ApproxDP(1.0, 1e-6)), scores),
         (MeasuredSet(k=3, budget=ZCDP(0.1)), scores),

@@ -22,11 +22,10 @@ from shortlist.exact.noise_distributions import LAPLACE
 from shortlist.exact.truncated_geometric import Geometric
 from shortlist.extras import Extras
 from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
-from shortlist.mechanisms.canonical_limited.mechanism import GAMMA, CanonicalLimitedDomain
+from shortlist.mechanisms.canonical_limited.mechanism import GAMMA
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source, plain_budget
-from shortlist.mechanisms.contract import Budgeted, Draws, Outcome, described
+from shortlist.mechanisms.contract import Budgeted, Draws, Mechanism, Outcome, described
 from shortlist.mechanisms.entry import Request
-from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
 from shortlist.mechanisms.unknown_domain import checked_limit, part_of
 from shortlist.mechanisms.unknown_domain_rule import list_of, set_of, set_wanted
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee
@@ -40,14 +39,12 @@ FEW = 8
 QUARTER = Fraction(1, 4)
 """The share of rho that measures."""
 
-Selection = CanonicalTopK | CanonicalLimitedDomain | LimitedDomainTopK
-
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What a budget pays for: who is selected, and the measurement of one number under each of two kinds of noise."""
 
-    selection: Selection
+    selection: Mechanism
     epsilon: Fraction | None
     """Of all measurements together, where their noise is geometric or Laplace."""
     deviation: Fraction | None
@@ -143,7 +140,7 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
         half = part_of(budget.delta, Fraction(1, 2))
         return Parts(self._selection(ApproxDP(names, half), public), None, 1 / certified_rate(left, half))
 
-    def _selection(self, budget: ZCDP | ApproxDP, public: bool) -> Selection:
+    def _selection(self, budget: ZCDP | ApproxDP, public: bool) -> Mechanism:
         if public:
             return CanonicalTopK(k=self.k, budget=budget)
         request = Request(self.k, budget, public=False, limit=self.limit)
@@ -191,7 +188,8 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
         """The positions and values of independent draws, largest value first, for study and audit of public scores."""
         asked, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
         parts, values = self._parts(asked.public), asked.values
-        drawn = parts.selection.release_many(asked, draws=count, rng=source).reshape(count, -1)
+        found_sets = parts.selection.release_many(asked, draws=count, rng=source)
+        drawn = (found_sets.indices if isinstance(found_sets, Draws) else found_sets).reshape(count, -1)
         rows, reals = np.full(drawn.shape, -1, np.int64), np.full(drawn.shape, np.nan)
         sizes = np.count_nonzero(drawn >= 0, axis=1)
         for n in np.unique(sizes[sizes > 0]).tolist():
