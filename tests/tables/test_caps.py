@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import operator
 import re
 from collections import Counter, defaultdict
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 import shortlist as sl
 from shortlist.tables import caps, frame_caps, sql
 from shortlist.tables.errors import TableError
+from tests.helpers.typed import present
 from tests.tables.tables import ENGINES, TEXT, as_text, found, missing, source
 from tests.tables.test_agree import counted, rows_of
 
@@ -241,7 +243,8 @@ def test_a_person_without_a_name_is_nobody(engine, tmp_path):
     table: Any = source(engine, CASES, tmp_path) if engine != "sqlite" else None
     if engine == "sqlite":
         table = ibis.sqlite.connect().create_table("rows", CASES.to_arrow())
-    for asked in ({"most": MOST}, {}):
+    questions: list[dict[str, Any]] = [{"most": MOST}, {}]
+    for asked in questions:
         scores = sl.count(table, user="user", item="item", **asked)
         assert (found(scores), weights_of(scores)) == (counts_kept(own), weights_kept(own))
 
@@ -269,7 +272,7 @@ def test_a_dictionary_of_categories_has_no_say():
         assert (found(scores), weights_of(scores)) == wanted
 
 
-USERS = {
+USERS: dict[str, list[Any]] = {
     "floats": [float(n) / 4 if n else -0.0 for n in range(30)],
     "timestamps": [1_700_000_000_000_000 + n for n in range(30)],
     "bytes": [bytes([n, 255]) for n in range(30)],
@@ -315,7 +318,7 @@ def test_weights_are_whole_and_their_squares_add_up_to_one_at_most():
     for t in range(1, caps.LARGEST_CAP + 1):
         assert caps.weight(t) == math.isqrt(2**40 // t)
         assert t * caps.weight(t) ** 2 <= 2**40
-    told = duckdb.sql("SELECT t, floor(sqrt(floor(1099511627776.0::DOUBLE / t))) FROM range(1, 4097) AS counted(t)")
+    told = duckdb.execute("SELECT t, floor(sqrt(floor(1099511627776.0::DOUBLE / t))) FROM range(1, 4097) AS counted(t)")
     assert all(math.isqrt(2**40 // t) == weight for t, weight in told.fetchall())
     assert [caps.weight(t) for t in (1, 2, 3, 4, 5, 64)] == [1048576, 741455, 605395, 524288, 468937, 131072]
 
@@ -323,9 +326,10 @@ def test_weights_are_whole_and_their_squares_add_up_to_one_at_most():
 @pytest.mark.parametrize("engine", ["parquet", "polars", "pandas", "pyarrow", "duckdb", "ibis"])
 def test_weights_have_the_scores_of_their_items_beside_them(engine, tmp_path):
     rows = people_and_items(9)
-    for asked in ({}, {"most": 2}):
+    questions: list[dict[str, Any]] = [{}, {"most": 2}]
+    for asked in questions:
         scores = sl.count(source(engine, rows, tmp_path), user="user", item="item", **asked)
-        names, counts = scores._capped, found(scores)
+        names, counts = present(scores._capped), found(scores)
         positions = [*range(int(names.sizes.sum()))][::-1]
         assert names.counts(positions) == [counts[label] for label in names.names(positions)]
         assert (names.names([]), names.counts([])) == ([], [])
@@ -355,7 +359,12 @@ def test_weights_are_those_of_the_rows_that_were_counted(tmp_path):
 
 def test_a_salt_is_drawn_once_for_each_capped_count_and_for_no_other(monkeypatch, tmp_path):
     rows, drawn = people_and_items(11), []
-    monkeypatch.setattr(caps, "fresh_salt", lambda: drawn.append("x") or SALT)
+
+    def salt():
+        drawn.append("x")
+        return SALT
+
+    monkeypatch.setattr(caps, "fresh_salt", salt)
     for engine in ("parquet", "polars", "duckdb", "ibis"):
         table = source(engine, rows, tmp_path)
         for asked, salts in (({"candidates": ["item 1"]}, 0), ({}, 1), ({"most": 2}, 1)):
@@ -409,7 +418,7 @@ def test_plain_scores_have_no_cap_to_speak_of():
     assert sl.Scores([1, 2]).most is None
     with pytest.raises(TypeError):
         sl.Scores([1, 2], most=1)  # type: ignore[call-arg]
-    capped = sl.count(people_and_items(1), user="user", item="item", most=np.int64(2))
+    capped = sl.count(people_and_items(1), user="user", item="item", most=operator.index(np.int64(2)))
     assert (capped.most, capped.as_public().most) == (2, 2)
     assert repr(capped) == "Scores(candidates from data, most=2, sensitivity=1.0, monotone, add-remove)"
 

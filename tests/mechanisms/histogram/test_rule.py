@@ -8,6 +8,7 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.mechanisms import NoisyHistogram
+from shortlist.mechanisms.checks import Budget
 from shortlist.mechanisms.entries import METHODS
 from shortlist.mechanisms.entry import Request
 from tests.helpers.terminal import called
@@ -22,7 +23,7 @@ def count(**more):
 
 def test_exactly_one_rule_holds_for_every_question_about_capped_counts():
     flags = (False, True)
-    budgets = (PureDP(1.0), ZCDP(0.1), ZCDP(0.1, 1e-6), ApproxDP(1.0, 1e-6), ApproxDP(1.0, 0.0))
+    budgets: tuple[Budget, ...] = (PureDP(1.0), ZCDP(0.1), ZCDP(0.1, 1e-6), ApproxDP(1.0, 1e-6), ApproxDP(1.0, 0.0))
     for k, budget, ordered, values, gaps, public, most in product(
         (1, 2, 3, 10, 200), budgets, flags, flags, flags, flags, (1, 2, 3, 64)
     ):
