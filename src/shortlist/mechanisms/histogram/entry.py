@@ -40,6 +40,6 @@ ENTRY = Entry(
         law="shortlist.mechanisms.histogram.certified:law",
         sees_level=True,
         size=lambda mechanism: mechanism.most,
-        names=(Named("noisy histogram", _audited),),
+        names=(Named("histogram", _audited),),
     ),
 )
