@@ -92,8 +92,9 @@ def test_values_are_released_when_asked_for(scores):
     assert len(present(release.values)) == 2
     assert release.ordered
     assert sl.top_k(scores, k=2, budget=ApproxDP(1.0, 1e-6), method="gumbel-values").values
+    assert len(present(sl.top_k(scores, k=2, budget=ZCDP(0.5), values=True).margins)) == 2
     with pytest.raises(TypeError, match="ApproxDP"):
-        sl.top_k(scores, k=2, budget=ZCDP(0.5), values=True)
+        sl.top_k(scores, k=2, budget=ZCDP(0.5), values=True, method="gumbel-values")
     with pytest.raises(ValueError, match="releases no values"):
         sl.top_k(scores, k=2, epsilon=1.0, values=True, method="peeling")
 

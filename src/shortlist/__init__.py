@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shortlist.audit import audit
     from shortlist.choose import select, top_k
     from shortlist.example import example
+    from shortlist.from_data import keys
     from shortlist.planning import compare, epsilon_for, plan
     from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP
     from shortlist.release import Release
@@ -39,6 +40,7 @@ __all__ = [
     "count",
     "epsilon_for",
     "example",
+    "keys",
     "plan",
     "select",
     "testing",
@@ -58,6 +60,7 @@ _ON_DEMAND = {
     "count": "shortlist.tables",
     "epsilon_for": "shortlist.planning",
     "example": "shortlist.example",
+    "keys": "shortlist.from_data",
     "plan": "shortlist.planning",
     "select": "shortlist.choose",
     "top_k": "shortlist.choose",
@@ -73,6 +76,7 @@ _LAWS = (*_DRAWS, "scipy.special")
 _LATER = {
     "compare": _LAWS,
     "epsilon_for": _LAWS,
+    "keys": _LAWS,
     "mechanisms": _DRAWS,
     "plan": _LAWS,
     "planning": _LAWS,

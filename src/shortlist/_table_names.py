@@ -25,6 +25,18 @@ class Names(Protocol):
         """The candidates at these positions."""
 
 
+class WeighedNames(Names, Protocol):
+    """The same candidates by their capped weights: `scores` are whole numbers of 2^-20, and those of weight 0 are left
+    out. One person, added, adds to `most` of them at most, and by squares that are 1 at most in all (Theorem 195)."""
+
+    @property
+    def most(self) -> int:
+        """How many of a person's candidates were weighed, at most: public."""
+
+    def counts(self, positions: Sequence[int]) -> list[int]:
+        """The scores, as `Scores` have them, of the candidates at these positions."""
+
+
 class OnGrid:
     """The same candidates, their scores in units of the caller: whole steps times a power of two, which is exact."""
 

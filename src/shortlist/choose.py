@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Unpack
 
 from shortlist._reading import checked_flag
+from shortlist.accounting.checked_numbers import number
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.checks import checked_budget, checked_k
 from shortlist.mechanisms.entries import METHODS
@@ -100,6 +101,7 @@ def top_k(
     values: bool = False,
     gaps: bool = False,
     limit: int | None = None,
+    at_least: float | None = None,
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
@@ -121,12 +123,15 @@ def top_k(
     ordered
         Whether the order of the winners is released too.
     values
-        Whether noisy values are released too. A pure budget selects with one half and measures with the other
-        (`MeasuredTopK`); `ApproxDP(epsilon, delta)` releases Gumbel values. Either comes in order.
+        Whether a noisy value of each very item is released too, with its margin. Of scores with a cap of at most k
+        (`count(..., most=3)`) they come with the names (`NoisyHistogram`); otherwise some are selected with one part of
+        the budget and measured with the other (`MeasuredTopK` for a pure one, else `MeasuredSet`). They come in order.
     gaps
         Whether the lead of each winner over the next is released too, in order; that needs a pure budget.
     limit
         For candidates that come from the data: how many rows may be looked at, a public number.
+    at_least
+        With `values`: leave out items whose noisy value is below it. It looks at released values alone.
     rng
         None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
     ledger, purpose
@@ -155,9 +160,35 @@ def top_k(
     asked = as_scores(scores, **question)
     plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method, "ordered": ordered,
             "values": values, "gaps": gaps, "limit": limit}  # fmt: skip
-    mechanism, why, keeps_order = mechanism_for(k, public=asked.public, **plan)
+    mechanism, why, keeps_order = mechanism_for(k, public=asked.public, most=asked.most, **plan)
+    least = check_least(at_least, checked_flag("values", values) and method != "gumbel-values")
     release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
-    return explained(release, why if method == "auto" else "", keeps_order)
+    release = explained(release, why if method == "auto" else "", keeps_order)
+    return release if least is None else left_out(release, least)
+
+
+def check_least(at_least: object, has_values: bool) -> float | None:
+    """A least noisy value for whatever is shown; refused where no values are released that say something of it."""
+    if at_least is None:
+        return None
+    if not has_values:
+        raise ValueError("at_least looks at the noisy count beside each item: write values=True too, or leave it out")
+    return number("at_least", at_least)
+
+
+def left_out(release: Release, at_least: float) -> Release:
+    """The release without items whose released value is below: a function of what was released, and free."""
+    kept = [i for i, value in enumerate(release.values or ()) if value >= at_least]
+    picked: dict[str, Any] = {
+        name: [found[i] for i in kept] for name in ("values", "margins", "gaps") if (found := getattr(release, name))
+    }
+    return replace(
+        release,
+        items=None if release.items is None else [release.items[i] for i in kept],
+        indices=None if release.indices is None else [release.indices[i] for i in kept],
+        notes=(*release.notes, f"items with a noisy value below {at_least:g} are left out"),
+        extras=replace(release.extras, **picked),
+    )
 
 
 def explained(release: Release, why: str, keeps_order: bool) -> Release:
@@ -179,22 +210,24 @@ def mechanism_for(
     values: bool = False,
     gaps: bool = False,
     limit: int | None = None,
+    most: int | None = None,
 ) -> tuple[Mechanism, str, bool]:
     """(the mechanism that `top_k` takes, why, whether its order is released): from public facts alone.
 
-    So what it will charge is known before there are scores; `public` is whether the candidates come from a public list.
+    So what it will charge is known before there are scores; `public` is whether the candidates come from a public list,
+    and `most` how many of them one person counts for, where that is capped.
     """
-    number = None if k is None else checked_k(k)
+    wanted = None if k is None else checked_k(k)
     paid = checked_budget(epsilon, budget) if delta is None else checked_delta_budget(epsilon, delta, budget)
     ordered, values, gaps = checked_flag("ordered", ordered), checked_flag("values", values), checked_flag("gaps", gaps)
     if not isinstance(method, str) or method not in ("auto", *METHODS):
         raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
     rows = None if limit is None else checked_limit(limit, 1)
-    request = Request(number, paid, ordered, values, gaps, public, rows)
+    request = Request(wanted, paid, ordered, values, gaps, public, rows, most)
     named = None if method == "auto" else METHODS[method]
     chosen, why = by_rule(request) if named is None else (named, "")
-    check = _check_unlisted if chosen.domain == "unknown" else _check_listed
-    check(request, named)
+    unlisted = not request.listed if chosen.domain == "either" else chosen.domain == "unknown"
+    (_check_unlisted if unlisted else _check_listed)(request, named)
     return chosen.build(request), why, ordered or values or chosen.gaps
 
 
@@ -207,8 +240,10 @@ def by_rule(request: Request) -> tuple[Method, str]:
 
 def _check_unlisted(request: Request, named: Method | None) -> None:
     """Where the candidates, or how many of them, come from the data."""
-    if request.values or request.gaps:
-        raise ValueError("values and gaps need a public list of candidates and a fixed k: leave them out")
+    if request.gaps:
+        raise ValueError("gaps need a public list of candidates and a fixed k: leave them out")
+    if request.values and (request.k is None or not (named is None or named.values)):
+        raise ValueError('values need a fixed k, and method="auto" or "measured-set": write k=10, or leave values= out')
     delta = getattr(request.budget, "delta", 0.0)
     if delta > LARGE_DELTA:
         warnings.warn(

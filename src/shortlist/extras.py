@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 if TYPE_CHECKING:
     from shortlist.accounting.finer_guarantees import ExPost
     from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps
+    from shortlist.exact.margins import Margin
 
 Kind = TypeVar("Kind")
 
@@ -20,6 +21,8 @@ class Extras:
     ----------
     values, soft_max, gaps, p_value
         Noisy scores, and differences of noisy scores (one for each item), where the mechanism releases them.
+    margins
+        How far each value may be from the number it stands for, where it stands for one.
     answers
         The answers "above" of a sparse vector.
     used, stopped, k
@@ -32,6 +35,7 @@ class Extras:
     """
 
     values: list[float] | None = None
+    margins: list[Margin] | None = None
     soft_max: float | None = None
     gaps: list[float] | None = None
     p_value: float | None = None

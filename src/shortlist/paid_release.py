@@ -8,7 +8,7 @@ from shortlist.ledger.ledger import Reservation
 from shortlist.mechanisms import Mechanism
 from shortlist.privacy import Ledger
 from shortlist.release import Release
-from shortlist.sampling.entropy import SECURE
+from shortlist.sampling.entropy import SECURE, Source
 from shortlist.scores import Scores
 
 
@@ -36,7 +36,7 @@ class Booked:
         assert reservation is not None
         return cls(mechanism, accepted, reservation)
 
-    def release(self, scores: Scores) -> Release:
+    def release(self, scores: Scores, source: Source = SECURE) -> Release:
         """One exact draw from the scores that were paid for; what it shows unused goes back where that is proved."""
         if self.used:
             raise ValueError("this charge has paid for its draw already; book another one")
@@ -44,4 +44,4 @@ class Booked:
         if self.mechanism._terms(scores) != self.mechanism._terms(self.accepted):
             raise ValueError("the candidates changed between the charge and the count; nothing was drawn")
         self.used = True
-        return self.mechanism._drawn(scores, SECURE, self.reservation)
+        return self.mechanism._drawn(scores, source, self.reservation)

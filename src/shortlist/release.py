@@ -13,12 +13,13 @@ from shortlist._reading import Frame, installed_frame
 from shortlist._text import html_table, terminal_safe, text_table
 from shortlist.accounting.finer_guarantees import ExPost
 from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps
+from shortlist.exact.margins import Margin
 from shortlist.extras import NOTHING_ELSE, Extra, Extras
 from shortlist.labels import PLAIN, by_label, plain_label, typed
 from shortlist.pages.plots import plot_release
 from shortlist.pages.release_page import write_release
 from shortlist.release_format import read, written
-from shortlist.released_frames import released_frame
+from shortlist.released_frames import NUMBERS, released_frame
 from shortlist.sampling.entropy import SECURE
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ class Release:
     item_columns
         The columns that make an item, where there are several: each is then a tuple.
     extras
-        What only some mechanisms release, also to be read by name: `values`, `soft_max`, `gaps`, `p_value`, `answers`,
-        `used`, `stopped`, `k`, `kept` and `evidence`, each None where the mechanism does not release it (`Extras`).
+        What only some mechanisms release, also to be read by name: `values`, `margins`, `soft_max`, `gaps`, `p_value`,
+        `answers`, `used`, `stopped`, `k`, `kept` and `evidence`, each None where it was not released (`Extras`).
 
     Examples
     --------
@@ -86,6 +87,7 @@ class Release:
     extras: Extras = NOTHING_ELSE
 
     values = Extra[list[float]]()
+    margins = Extra[list[Margin]]()
     soft_max = Extra[float]()
     gaps = Extra[list[float]]()
     p_value = Extra[float]()
@@ -185,24 +187,21 @@ class Release:
         if self.items is None:
             return replace(self, ordered=False)
         order, extras = by_label(self.items, self.indices, SECURE), self.extras
+        both: dict[str, Any] = {name: getattr(extras, name) for name in ("values", "margins")}
+        numbers: dict[str, Any] = {name: found and [found[i] for i in order] for name, found in both.items()}
         return replace(
             self,
             items=list(map(self.items.__getitem__, order)),
             indices=None if self.indices is None else list(map(self.indices.__getitem__, order)),
             ordered=False,
-            extras=replace(
-                extras,
-                values=extras.values and [extras.values[i] for i in order],
-                gaps=None,
-                answers=None,
-                evidence=None,
-            ),
+            extras=replace(extras, **numbers, gaps=None, answers=None, evidence=None),
         )
 
     def columns(self) -> dict[str, list[Any]]:
         """The released table, column by column."""
         ranks = {"rank": list(range(1, len(self._named) + 1))} if self.ordered else {}
         values = {} if self.values is None else {"value": list(self.values)}
+        values |= {} if self.margins is None else {"margin": [margin.half_width for margin in self.margins]}
         gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
         if not self.item_columns:
             return {**ranks, "item": list(self._named), **values, **gaps}
@@ -210,7 +209,7 @@ class Release:
         columns: dict[str, list[Any]] = {}
         for n, column in enumerate(self.item_columns):
             name = column
-            while name in ("rank", "value", "gap", *columns):
+            while name in (*NUMBERS, *columns):
                 name = f"item {name}"
             columns[name] = [item[n] for item in parts]
         return {**ranks, **columns, **values, **gaps}
@@ -284,9 +283,9 @@ class Release:
         write_release(self, path, title)
 
     def texts(self) -> dict[str, list[str]]:
-        """The table as a person reads it: values and gaps to six digits, labels fit for a terminal."""
+        """The table as a person reads it: numbers to six digits, labels fit for a terminal."""
         columns = self.columns()
-        numbers = ("value", "gap")
+        numbers = ("value", "margin", "gap")
         return {
             name: [f"{cell:.6g}" if name in numbers else terminal_safe(str(cell)) for cell in columns[name]]
             for name in columns

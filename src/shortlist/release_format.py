@@ -33,6 +33,7 @@ from shortlist._reading import Frame
 from shortlist.accounting.finer_guarantees import BoundedRange, ExPost, GumbelDP, RenyiDP, ThinnedRange
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Composition, PureDP
 from shortlist.estimates import Answer, ChainedGaps, GapLaw, ThresholdGaps
+from shortlist.exact.margins import Margin
 from shortlist.extras import Extras
 from shortlist.ledger.filter import Balance
 from shortlist.ledger.ledger import Receipt
@@ -106,6 +107,7 @@ NUMBERS: dict[str, Codec] = {"values": listed(REAL), "gaps": listed(REAL)}
 """One number for each item, where the mechanism releases them."""
 
 EXTRAS: dict[str, Codec] = {
+    "margins": listed(record(Margin, {"error": REAL, "half_width": REAL})),
     "used": TEXT,
     "k": WHOLE,
     "stopped": FLAG,
@@ -175,9 +177,9 @@ def _fields(content: Any) -> dict[str, Any]:
 
 
 def _check_agreement(fields: Mapping[str, Any]) -> None:
-    """One index, value and gap for each item, one part for each column, one law for each gap."""
+    """One index, value, margin and gap for each item, one part for each column, one law for each gap."""
     items, columns, evidence = fields["items"] or (), fields["item_columns"], fields.get("evidence")
-    for name in ("indices", *NUMBERS):
+    for name in ("indices", "margins", *NUMBERS):
         if fields.get(name) is not None and len(fields[name]) != len(items):
             raise Damaged(f"{name} are not as many as items")
     if len(set(columns)) < len(columns):

@@ -13,7 +13,7 @@ from typing import Any
 from shortlist._reading import FRAMES, Engine, Frame
 from shortlist._sql import unnested
 
-NUMBERS = ("rank", "value", "gap")
+NUMBERS = ("rank", "value", "margin", "gap")
 """The columns that are no part of an item; item columns of these names are renamed (`Release.columns`)."""
 
 ARROW = ("string", "large_string", "int64", "uint64", "bool", "date32[day]")

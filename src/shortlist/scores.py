@@ -15,7 +15,7 @@ import numpy as np
 from shortlist._arrays import Values
 from shortlist._reading import Frame, checked_flag, checked_labels, checked_values, unpack
 from shortlist._runs import Runs
-from shortlist._table_names import Names, OnGrid
+from shortlist._table_names import Names, OnGrid, WeighedNames
 
 Neighbours = Literal["add-remove", "replace"]
 Number = int | float | Fraction | Decimal
@@ -76,8 +76,8 @@ class Scores:
     """
 
     __slots__ = (
-        "_columns", "_frame", "_from_table", "_labels", "_largest", "_monotone", "_names", "_neighbours", "_public",
-        "_range", "_sensitivity", "_size", "_unit", "_values",
+        "_capped", "_columns", "_frame", "_from_table", "_labels", "_largest", "_monotone", "_most", "_names",
+        "_neighbours", "_public", "_range", "_sensitivity", "_size", "_unit", "_values",
     )  # fmt: skip
 
     def __init__(
@@ -104,6 +104,8 @@ class Scores:
         self._labels = checked_labels(own_labels if labels is None else labels, self._size)
         self._names: Names | None = None
         self._columns: tuple[str, ...] = ()
+        self._most: int | None = None
+        self._capped: WeighedNames | None = None
         self._sensitivity = sensitivity
         self._monotone = checked_flag("monotone", monotone)
         if not isinstance(neighbours, str) or neighbours not in ("add-remove", "replace"):
@@ -171,6 +173,11 @@ class Scores:
     def unit(self) -> str:
         """What one "person" is."""
         return self._unit
+
+    @property
+    def most(self) -> int | None:
+        """How many candidates one person counts for at most, where that was capped: `count(..., most=3)`."""
+        return self._most
 
     @property
     def range_sensitivity(self) -> Fraction:
@@ -253,12 +260,18 @@ class Scores:
         grid: float | None,
         frame: Frame | None,
         columns: tuple[str, ...],
+        most: int | None = None,
+        weights: WeighedNames | None = None,
     ) -> Self:
-        """Scores counted from people's rows under add/remove; in steps of `grid`, a power of two, if they are sums."""
+        """Scores counted from people's rows under add/remove; in steps of `grid`, a power of two, if they are sums.
+
+        With `most`, each is how many people kept that candidate; `weights` are its capped weights, where they are made.
+        """
         scores = cls([0], sensitivity=sensitivity, monotone=monotone, public=public, unit=unit)
         scores._values, scores._size = None, int(names.sizes.sum())
         scores._names = names if grid is None else OnGrid(names, grid)
         scores._frame, scores._columns, scores._from_table = frame, columns, True
+        scores._most, scores._capped = most, weights
         return scores
 
     def as_public(self) -> Self:
@@ -278,7 +291,9 @@ class Scores:
 
     def __repr__(self) -> str:
         count = f"{self._size} candidate{'s' * (self._size != 1)}" if self._public else "candidates from data"
-        parts = [count, f"sensitivity={self._sensitivity}", *(["monotone"] * self._monotone), self._neighbours]
+        capped = [] if self._most is None else [f"most={self._most}"]
+        moved = [f"sensitivity={self._sensitivity}", *(["monotone"] * self._monotone), self._neighbours]
+        parts = [count, *capped, *moved]
         return f"Scores({', '.join(parts)}{', public' if self._public else ''})"
 
 

@@ -16,6 +16,7 @@ from shortlist.mechanisms import (
     LargeGap,
     LimitedDomainTopK,
     MeasuredTopK,
+    NoisyHistogram,
     NoisyMax,
     OneshotTopK,
     OrderedCanonicalTopK,
@@ -50,6 +51,12 @@ PUBLIC: dict[str, Mechanism] = {
     "large gap": LargeGap(epsilon=2.0),
 }
 """For a public list of candidates."""
+
+CAPPED: dict[str, Mechanism] = {
+    "histogram": NoisyHistogram(k=2, most=6, epsilon=2.0),
+    "histogram, approximate": NoisyHistogram(k=2, most=6, budget=APPROX),
+}
+"""For a public list, of which one person counts for six at most."""
 
 NUMBERED: dict[str, Mechanism] = {
     "sparse vector": SparseVector(threshold=4000, k=2, epsilon=2.0, monotone=True),

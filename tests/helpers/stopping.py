@@ -70,7 +70,7 @@ def counting():
     def bar():
         yield tell
 
-    top._bar = bar
+    top.bar = bar
 
 
 def in_a_finalizer():
@@ -81,13 +81,13 @@ def in_a_finalizer():
         def __del__(self):
             send()
 
-    deliver = top._deliver
+    deliver = top.deliver
 
     def delivered(*arguments):
         Dies()
         return deliver(*arguments)
 
-    top._deliver = delivered
+    top.deliver = delivered
 
 
 MOMENTS = {

@@ -111,8 +111,8 @@ def test_it_would_be_seen_however_far_away_and_in_functions_too():
 
 
 STATED = {
-    "_bar", "_canonical", "_cost", "_filling", "_kind", "_mechanism", "_one_shot", "_one_shot_scale", "_parts", "_rate",
-    "_rates", "_round", "_scale", "_scales", "_stairs", "_test", "_top_one",
+    "_bar", "_canonical", "_coin", "_cost", "_filling", "_kind", "_mechanism", "_one_shot", "_one_shot_scale", "_parts",
+    "_rate", "_rates", "_round", "_scale", "_scales", "_stairs", "_test", "_top_one",
 }  # fmt: skip
 """Which noise there is and how much, which offsets and tests there are and what an outcome is said to cost: all that a
 certified law may ask a mechanism for beside its public names. A wrong calibration then shows on the box."""

@@ -20,7 +20,7 @@ from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.tables.count import counted, uncounted
 from shortlist.tables.question import Question
 from shortlist.testing import seeded
-from tests.helpers.releases import NUMBERED, PUBLIC, UNKNOWN
+from tests.helpers.releases import CAPPED, NUMBERED, PUBLIC, UNKNOWN
 from tests.helpers.support import full_size, sized
 from tests.helpers.taint import CANDIDATES, COUNTS, check_release, leaks, rows_of
 from tests.helpers.typed import present
@@ -35,7 +35,7 @@ EVERY = sized(3, full=1)
 
 def test_every_mechanism_is_tried():
     known = {kind for name in mechanisms.__all__ if inspect.isclass(kind := getattr(mechanisms, name))} - {Mechanism}
-    assert {type(one) for one in (*PUBLIC.values(), *NUMBERED.values(), *UNKNOWN.values())} >= {
+    assert {type(one) for one in (*PUBLIC.values(), *CAPPED.values(), *NUMBERED.values(), *UNKNOWN.values())} >= {
         kind for kind in known if issubclass(kind, Mechanism)
     }
 
@@ -53,6 +53,17 @@ def test_releases_from_tables_hold_nothing_private(engine, tmp_path):
     questions: list[dict[str, Any]] = [{"k": 2}, {"k": 2, "values": True}, {"k": 1}]
     for asked in questions:
         check_release(sl.top_k(listed, **asked, epsilon=1.0, rng=seeded(5)))
+    check_release(sl.top_k(unlisted, 2, epsilon=1.0, delta=1e-6, rng=seeded(5)))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_releases_from_capped_counts_hold_nothing_private(engine, tmp_path):
+    """Nobody has more than six items here, so that kept counts are the counts that are looked for."""
+    table = source(engine, ROWS, tmp_path)
+    listed = sl.count(table, user="user", item="item", candidates=CANDIDATES, most=6)
+    for mechanism in CAPPED.values():
+        check_release(mechanism.release(listed, rng=seeded(5)))
+    unlisted = sl.count(table, user="user", item="item", most=6)
     check_release(sl.top_k(unlisted, 2, epsilon=1.0, delta=1e-6, rng=seeded(5)))
 
 

@@ -285,7 +285,8 @@ def test_a_release_never_costs_more_than_its_budget(path, noise, epsilon):
 
 def test_gumbel_values_are_booked_as_their_own_pair(path):
     ledger = Ledger(path, budget=ApproxDP(3.0, 1e-6))
-    sl.top_k([9, 1, 3], 2, budget=ApproxDP(1.0, 1e-7), values=True, monotone=True, ledger=ledger)
+    pair = ApproxDP(1.0, 1e-7)
+    sl.top_k([9, 1, 3], 2, budget=pair, values=True, method="gumbel-values", monotone=True, ledger=ledger)
     assert (ledger.spent.epsilon, ledger.spent.delta) == (1.0, 1e-7)
     assert ledger.entries()[0].mechanism == repr(GumbelTopKValues(k=2, budget=ApproxDP(1.0, 1e-7)))
 

@@ -28,7 +28,7 @@ def fits(request):
     """What `mechanism_for` lets through to the rule."""
     if request.listed:
         return request.k is not None and request.limit is None
-    return not (request.values or request.gaps or (request.k is None and request.ordered))
+    return not (request.gaps or (request.k is None and (request.ordered or request.values)))
 
 
 GRID = [
@@ -48,8 +48,8 @@ def test_exactly_one_rule_holds_for_every_question():
         assert by_rule(request)[0].name == found[0]
         taken.update(found)
     assert taken == set(METHODS) - {
-        "peeling", "oneshot-laplace", "oneshot-logistic", "oneshot-half-logistic", "joint", "canonical",
-        "ordered-canonical", "guarded-list",
+        "peeling", "oneshot-laplace", "oneshot-logistic", "oneshot-half-logistic", "joint", "canonical", "histogram",
+        "gumbel-values", "ordered-canonical", "guarded-list",
     }  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def test_what_does_not_fit_is_refused_in_words_and_not_by_the_rule():
         if not fits(Request(k, budget, ordered, values, gaps, public, limit)):
             words: dict[str, Any] = {"ordered": ordered, "values": values, "gaps": gaps, "limit": limit}
             with (
-                pytest.raises(ValueError, match=r"k=None|values and gaps|limit"),
+                pytest.raises(ValueError, match=r"k=None|values need|gaps need|limit"),
                 warnings.catch_warnings(action="ignore"),
             ):
                 mechanism_for(k, public=public, budget=budget, **words)
@@ -76,7 +76,7 @@ def test_a_named_method_is_built_as_the_rule_would_build_it():
 
 
 def test_the_rule_says_who_can_give_what_is_missing():
-    for what, able in (("values", '"gumbel-values" or "gaps"'), ("gaps", '"gaps"')):
+    for what, able in (("values", '"gumbel-values" or "histogram" or "gaps" or "measured-set"'), ("gaps", '"gaps"')):
         words: dict[str, Any] = {what: True}
         with pytest.raises(ValueError, match=f"releases no {what}.* or {able}"):
             mechanism_for(2, public=True, epsilon=1.0, method="joint", **words)

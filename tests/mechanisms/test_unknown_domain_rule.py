@@ -104,7 +104,7 @@ def test_without_a_delta_both_ways_out_are_said(scores):
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ({"k": 3, "epsilon": 1.0, "delta": 1e-6, "values": True}, "values"),
+        ({"k": None, "epsilon": 1.0, "delta": 1e-6, "values": True}, "values"),
         ({"k": 3, "epsilon": 1.0, "delta": 1e-6, "gaps": True}, "gaps"),
         ({"k": None, "epsilon": 1.0, "delta": 1e-6, "ordered": True}, "k=None"),
         ({"k": None, "epsilon": 1.0, "delta": 1e-6, "method": "limited-domain"}, "stable"),

@@ -18,12 +18,14 @@ import polars as pl
 import pytest
 
 import shortlist as sl
+from shortlist.tables import caps
 from shortlist.tables.errors import TableError
 from tests.helpers import taint
 from tests.helpers.releases import PUBLIC, UNKNOWN
 from tests.helpers.support import sized
 from tests.helpers.typed import present
 from tests.tables.tables import counts_of, found
+from tests.tables.test_caps import SALT, counts_kept, kept_by, weights_of
 from tests.tables.test_count import LABELS, rows_of
 
 MASTERS = {"local": "local[2]", "cluster": "local-cluster[2,1,1024]"}
@@ -82,6 +84,7 @@ def check(spark, folder, thorough):
     if not thorough:
         return
     engines_agree(rows, plain)
+    caps_agree(rows, plain)
     types_agree(spark, folder)
     kinds_are_checked(spark)
     broken_text_is_refused(spark)
@@ -114,6 +117,24 @@ def engines_agree(rows, plain):
     for seed in range(3):
         drawn, wanted = (sl.top_k(one, 4, epsilon=0.1, rng=sl.testing.seeded(seed)) for one in (there, here))
         assert drawn.items == wanted.items
+
+
+def caps_agree(rows, plain):
+    """The same salt keeps the same items; one person, removed, takes away what that person kept and nothing else."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(caps, "fresh_salt", lambda: SALT)
+        for items, asked in ((["item"], {}), (["item", "other"], {"most": 2}),
+                             (["item"], {"most": 2, "candidates": LABELS["text"]})):  # fmt: skip
+            here, there = (sl.count(table, user="user", item=items, **asked) for table in (plain, rows))
+            assert found(there) == found(here)
+            assert there.most == here.most
+            assert (there._capped is None) == ("candidates" in asked)
+            if there._capped is not None:
+                assert weights_of(there) == weights_of(here)
+                assert there._capped.counts([0]) == [found(there)[there._capped.names([0])[0]]]
+        shuffled = rows.repartition(7, "item").where("user <> 3")
+        less = sl.count(shuffled, user="user", item="item", most=2)
+        assert found(less) == counts_kept(kept_by(plain.filter(pl.col("user") != 3), most=2))
 
 
 def types_agree(spark, folder):

@@ -17,6 +17,7 @@ from shortlist.cli.output import check_writable, write_picture, write_table
 from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Ledger
 from shortlist.release import Release
+from shortlist.released_frames import NUMBERS
 from shortlist.tables.count import Progress, counted, uncounted
 from shortlist.tables.file_sources import files_at
 from shortlist.tables.files import check_public
@@ -45,6 +46,10 @@ def top(
     clip: Annotated[
         tuple[float, float] | None, typer.Option(help="The least and the most one person adds to one item.")
     ] = None,
+    most: Annotated[
+        int | None,
+        typer.Option(help="Each person keeps at most so many items, drawn from their own.", show_default=False),
+    ] = None,
     ledger: Annotated[str | None, typer.Option(help="The ledger's file, charged before a row is read.")] = None,
     purpose: Annotated[str, typer.Option(help="What the ledger notes.")] = "",
     unit: Annotated[str, typer.Option(help="What one user is, for the record.")] = "user",
@@ -58,14 +63,14 @@ def top(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
 ) -> None:
     """The k items with the most users, and nothing else about anybody."""
-    cost = _cost(epsilon, delta, rho)
-    question = Question.of(user, item, value, clip)
+    cost = cost_of(epsilon, delta, rho)
+    question = Question.of(user, item, value, clip, most)
     if candidates is None and delta is None:
         raise ValueError(
             "without a public list of candidates their names come from the data, and no release without a delta "
             "exists: give --candidates FILE, or --delta 1e-6"
         )
-    kept = _kept(source, candidates, ledger)
+    kept = kept_files(source, candidates, ledger)
     if out is not None:
         check_writable("--out", out, (".csv", ".parquet"), kept)
     if plot is not None:
@@ -75,21 +80,21 @@ def top(
     if report is not None:
         check_writable("--report", report, (".html",), kept)
     reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
-    plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps}
+    plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps, "most": most}
     mechanism, why, keeps_order = mechanism_for(k, public=candidates is not None, **plan)
     if candidates is not None:
         check_public(candidates, source, user)
     noted, paid = purpose or f"top {k} of {os.path.basename(source)}", None
     if ledger is not None:
         book = Ledger(ledger)
-        COMMAND.more = _whether_booked(book)
+        COMMAND.more = whether_booked(book)
         book.check(mechanism.charge)  # before the header is looked at
         accepted = uncounted(source, question, candidates, **reading)
         COMMAND.check()
         paid = Booked.of(mechanism, accepted, book, noted)
     COMMAND.check()
     try:
-        with _bar() as progress:
+        with bar() as progress:
             scores = counted(source, question, candidates, progress=progress, **reading)
         release = mechanism.release(scores) if paid is None else paid.release(scores)
     except Exception:
@@ -98,10 +103,10 @@ def top(
             typer.echo("shortlist: the ledger was charged before a row was read; the charge stays", err=True)
         raise
     release = explained(release, why if method == "auto" else "", keeps_order)
-    _deliver(release, out, plot, report, purpose, as_json)
+    deliver(release, out, plot, report, purpose, as_json)
 
 
-def _whether_booked(book: Ledger) -> Callable[[], str]:
+def whether_booked(book: Ledger) -> Callable[[], str]:
     """What to say when the command is stopped: by the file itself, for the charge may be on the disk already."""
     head = book.head
 
@@ -115,15 +120,13 @@ def _whether_booked(book: Ledger) -> Callable[[], str]:
     return say
 
 
-def _kept(source: str, candidates: str | None, ledger: str | None) -> list[str]:
+def kept_files(source: str, candidates: str | None, ledger: str | None) -> list[str]:
     """What may not be written over: the table, the list of candidates, the ledger and its files."""
     books = [] if ledger is None else [ledger, f"{ledger}-wal", f"{ledger}-shm"]
     return [*files_at(source), *([] if candidates is None else files_at(candidates)), *books]
 
 
-def _deliver(
-    release: Release, out: str | None, plot: str | None, report: str | None, title: str, as_json: bool
-) -> None:
+def deliver(release: Release, out: str | None, plot: str | None, report: str | None, title: str, as_json: bool) -> None:
     """Everything that was asked for is tried, the list itself first: it was paid for, and there is no second one."""
     steps: dict[str, Callable[[], None]] = {
         "shown": lambda: typer.echo(release.to_json()) if as_json else show(release)
@@ -145,7 +148,7 @@ def _deliver(
         raise OSError(f"{'; '.join(failed)}; what was released is released, and charged where there is a ledger")
 
 
-def _cost(epsilon: float | None, delta: float | None, rho: float | None) -> dict[str, Any]:
+def cost_of(epsilon: float | None, delta: float | None, rho: float | None) -> dict[str, Any]:
     if (epsilon is None) == (rho is None):
         raise typer.BadParameter("give --epsilon (with --delta or without), or --rho: one of them")
     paid: dict[str, Any] = {"epsilon": epsilon} if rho is None else {"budget": ZCDP(rho)}
@@ -153,7 +156,7 @@ def _cost(epsilon: float | None, delta: float | None, rho: float | None) -> dict
 
 
 @contextmanager
-def _bar() -> Iterator[Progress | None]:
+def bar() -> Iterator[Progress | None]:
     """A progress bar on a terminal: the share of the rows that were read, and nothing about them."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
@@ -192,7 +195,7 @@ def show(release: Release) -> None:
         return
     table = Table(show_edge=False, pad_edge=False)
     for name in columns:
-        numeric = name in ("rank", "value", "gap")
+        numeric = name in NUMBERS
         table.add_column(Text(terminal_safe(name)), justify="right" if numeric else "left", overflow="fold")
     for row in zip(*columns.values(), strict=True):
         table.add_row(*(Text(cell) for cell in row))

@@ -17,10 +17,13 @@ from shortlist.mechanisms.gaps.mechanism import MeasuredTopK, TopKWithGaps
 from shortlist.mechanisms.guarded.mechanism import GuardedTopK
 from shortlist.mechanisms.guarded_list.mechanism import GuardedListTopK
 from shortlist.mechanisms.gumbel_values.mechanism import GumbelTopKValues
+from shortlist.mechanisms.histogram.mechanism import NoisyHistogram
 from shortlist.mechanisms.hybrids.mechanism import HybridSparseVector, HybridTopK
 from shortlist.mechanisms.joint.mechanism import JointTopK
+from shortlist.mechanisms.keys.mechanism import KeySet
 from shortlist.mechanisms.large_gap.mechanism import LargeGap
 from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
+from shortlist.mechanisms.measured.mechanism import MeasuredSet
 from shortlist.mechanisms.noisy_max.mechanism import NoisyMax
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
 from shortlist.mechanisms.ordered_canonical.mechanism import OrderedCanonicalTopK
@@ -37,10 +40,13 @@ __all__ = [
     "HybridSparseVector",
     "HybridTopK",
     "JointTopK",
+    "KeySet",
     "LargeGap",
     "LimitedDomainTopK",
+    "MeasuredSet",
     "MeasuredTopK",
     "Mechanism",
+    "NoisyHistogram",
     "NoisyMax",
     "OneshotTopK",
     "OrderedCanonicalTopK",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from contextlib import suppress
 from dataclasses import FrozenInstanceError, dataclass, field, fields
 from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_transform, final
@@ -131,6 +131,10 @@ class Mechanism(ABC):
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         """One exact draw."""
 
+    def _named(self, scores: Scores, indices: list[int]) -> list[Hashable]:
+        """The labels at these positions: of winners, for they travel."""
+        return scores._named(indices)
+
     def _kept(self, outcome: Outcome) -> Guarantee:
         """What of the charge this output has used, for mechanisms that are `refundable`."""
         return self.charge if outcome.extras.kept is None else outcome.extras.kept
@@ -209,7 +213,7 @@ class Mechanism(ABC):
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
         release = Release(
-            items=None if outcome.indices is None else asked._named(outcome.indices),
+            items=None if outcome.indices is None else self._named(asked, outcome.indices),
             # places in a private list, or by rank, must not even break ties
             indices=outcome.indices if asked.numbered and asked.public else None,
             ordered=self.ordered,

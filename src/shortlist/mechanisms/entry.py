@@ -29,6 +29,8 @@ class Request:
     public: bool = True
     """Whether the candidates are a public list."""
     limit: int | None = None
+    most: int | None = None
+    """How many candidates one person counts for, where that was capped."""
 
     @property
     def pure(self) -> bool:
@@ -46,8 +48,27 @@ class Request:
 
     @property
     def plain(self) -> bool:
-        """Whether names alone are wanted, of a public list."""
-        return self.listed and not self.values and not self.gaps
+        """Whether names alone are wanted, of a public list, and by selection."""
+        return self.listed and not self.values and not self.gaps and not self.histogram
+
+    @property
+    def histogram(self) -> bool:
+        """Whether noise on every capped count is narrower than what an order, or values, would cost by selection.
+
+        Values are measured with noise for k counts there. An order costs exponential noise of scale k R / epsilon,
+        against Laplace noise of scale m Delta / epsilon; beyond pure budgets Gumbel noise of variance
+        pi^2 k R^2 / (48 rho), against Gaussian noise of m Delta^2 / (2 rho). For a set alone selection needs less.
+        """
+        if self.most is None or self.k is None or self.gaps or not (self.public and (self.ordered or self.values)):
+            return False
+        if self.values:
+            return self.most <= self.k
+        return 2 * self.most**2 <= self.k**2 if self.pure else 24 * self.most <= 9 * self.k
+
+    @property
+    def measured(self) -> bool:
+        """Whether values are wanted, and neither gaps, a pure budget nor a histogram gives them otherwise."""
+        return self.values and not (self.gaps or self.pure or self.histogram)
 
     @property
     def size(self) -> int:
@@ -83,7 +104,7 @@ class Method:
     why: str | Callable[[Request], str] = ""
     """Why the rule took it, as a release says."""
     fact: Fact | None = None
-    domain: Domain = "known"
+    domain: Domain | Literal["either"] = "known"
     ordered: bool = True
     """Whether it can release an order, in an unknown domain."""
     values: bool = False

@@ -142,3 +142,30 @@ def part_of(delta: float, share: Fraction) -> float:
     exact = share * Fraction(delta)
     nearest = float(exact)
     return nearest if Fraction(nearest) <= exact else float(np.nextafter(nearest, 0.0))
+
+
+def check_column(scores: Scores, most: int, *, weighted: bool) -> None:
+    """Sums to which a person brings at most `most` labels, or the reason why not: from public facts.
+
+    A histogram cannot be capped afterwards, so scores that were counted must know their cap; of plain numbers the
+    caller says it.
+    """
+    capped = scores._capped if weighted else None
+    held = scores.most if capped is None else capped.most
+    if (not scores.numbered or held is not None) and held != most:
+        raise ValueError(
+            f"this needs counts to which each person brings at most {most} labels: count with most={most} (a table of "
+            "counts cannot be capped afterwards)"
+        )
+    if capped is not None:
+        return
+    if not weighted:
+        check_counts(scores)
+        return
+    if scores.neighbours != "add-remove" or not scores.monotone or scores.largest_sensitivity != 1 << 20:
+        raise ValueError(
+            "this needs weighted sums in units of 2^-20, under add/remove: count a table, or write sensitivity=2**20, "
+            "monotone=True for such whole numbers"
+        )
+    if scores.numbered and scores._numbers.dtype.kind == "f":
+        raise ValueError("weighted sums are whole numbers of 2^-20: convert them, for example with .astype(int)")

@@ -52,7 +52,7 @@ def set_wanted(request: Request) -> bool:
 
     Twice, because the list starts from a lower count.
     """
-    if request.listed or request.k is None or request.ordered or (heights := bars(request)) is None:
+    if request.listed or request.k is None or request.ordered or request.measured or (heights := bars(request)) is None:
         return False
     mine, other = heights
     return 2 * mine <= other
@@ -60,7 +60,7 @@ def set_wanted(request: Request) -> bool:
 
 def list_wanted(request: Request) -> bool:
     """When `method="auto"` takes `LimitedDomainTopK`: wherever k is given and it does not take a set."""
-    return not request.listed and request.k is not None and not set_wanted(request)
+    return not request.listed and request.k is not None and not request.measured and not set_wanted(request)
 
 
 def why_a_set(request: Request) -> str:

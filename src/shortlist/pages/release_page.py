@@ -85,7 +85,7 @@ def _list(release: Release) -> str:
         mark = f'<span class="rank">{place + 1}</span>' if release.ordered else '<span class="dot"></span>'
         numbers = "".join(
             f'<span class="value">{word} <b>{columns[word][place]:.6g}</b></span>'
-            for word in ("value", "gap")
+            for word in ("value", "margin", "gap")
             if word in columns
         )
         rows.append(f'<li>{mark}<bdi class="name">{page_safe(_name(item))}</bdi>{numbers}</li>')

@@ -6,12 +6,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from shortlist._arrays import Floats, Values
+from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.partial_reals import Draw, nearest_float, total, word
+from shortlist.exact.partial_reals import Draw, floor_of, nearest_float, total, word
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.grid import Grid, Runners
 from shortlist.sampling.threshold_runner import Runner
+
+FLOAT_ERROR = 2.0**-40
+"""Relative, of float operations here; the truth is about 2^-52."""
+FAR = 2.0**52
+LARGEST = 2**62
+"""Whole sums beyond are cut there, which is a function of what is released."""
 
 
 def add_noise(value: int | float | Fraction, *, scale: Fraction, noise: Noise, source: Source) -> float:
@@ -30,3 +36,31 @@ def add_noise_to_rows(values: Values, *, scale: Fraction, noise: Noise, source: 
     runners = Runners(grid, [Runner(Fraction(centre), scale, noise) for centre in centres.tolist()])
     columns = np.broadcast_to(np.arange(values.shape[1]), values.shape)
     return runners.run(which.reshape(values.shape), len(values), source).values(columns)
+
+
+def add_whole_noise(values: Indices, *, scale: Fraction, noise: Noise, source: Source) -> Indices:
+    """value + scale * noise as exact reals, each rounded to the nearest whole number."""
+    return whole_sums(
+        values, Fraction(1), scale, noise, source.words(len(values)), np.zeros(len(values), np.int64), source
+    )
+
+
+@np.errstate(all="ignore")
+def whole_sums(
+    values: Indices, per: Fraction, scale: Fraction, noise: Noise, words: Words, level: Indices, source: Source
+) -> Indices:
+    """per * value + scale * noise, rounded to the nearest whole number, of survival uniforms that begin so.
+
+    Floats where they are sure, exact arithmetic on the same bits where they are not.
+    """
+    q, error = noise.quantile(words, level)
+    place, moved = values * float(per) + 0.5, float(scale) * q
+    slack = float(scale) * error + FLOAT_ERROR * (np.abs(place) + np.abs(moved))
+    found = np.floor(place + moved)
+    sure = (np.abs(found) < FAR) & (np.floor(place + moved - slack) == np.floor(place + moved + slack))
+    sums: Indices = np.where(sure, found, 0.0).astype(np.int64)
+    for i in np.flatnonzero(~sure).tolist():
+        draw = Draw(noise, int(words[i]), 64 + int(level[i]), source)
+        exact = floor_of(total(int(values[i]) * per + Fraction(1, 2), [(scale, draw)]))
+        sums[i] = min(max(exact, -LARGEST), LARGEST)
+    return sums

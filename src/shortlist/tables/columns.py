@@ -57,6 +57,11 @@ def check_types(types: dict[str, str], question: Question) -> list[Kind]:
     return kinds
 
 
+def is_text(declared: str) -> bool:
+    """Of a type as `declared_types` has it."""
+    return declared == OBJECTS or kind_of(declared) == "text"
+
+
 def kept_rows(source: Any, library: FrameKind, types: dict[str, str], kinds: list[Kind], question: Question) -> Any:
     """A frame of our own names (u, the keys, v): rows with a missing user, item or value dropped."""
     names = {"u": question.user, **dict(zip(question.keys, question.items, strict=True))}

@@ -13,7 +13,7 @@ from shortlist.tables.files import check_file, count_files
 from shortlist.tables.frames import count_frame
 from shortlist.tables.question import Question
 from shortlist.tables.relations import count_relation
-from shortlist.tables.remote_scores import Engine, Held, Uncounted
+from shortlist.tables.remote_scores import Engine, Held, Uncounted, Weights
 
 Progress = Callable[[float], None]
 """Told the share of the work that is done, from 0 to 1."""
@@ -33,6 +33,7 @@ def count(
     candidates: object = None,
     value: str | None = None,
     clip: tuple[float, float] | None = None,
+    most: int | None = None,
     unit: str = "user",
     memory: str | None = None,
     multiline: bool = False,
@@ -40,7 +41,9 @@ def count(
     """Distinct users per item, or clipped sums, counted where the table is.
 
     Promise: adding or removing all rows of one user moves every count by at most 1, and all of them the same way. A
-    user may touch any number of items in any number of rows: there is no contribution cap. With `value`, the sum over
+    user may touch any number of items in any number of rows. With `most=m` each user keeps m distinct items at most,
+    chosen by that user's own rows and a fresh salt, and an item's count is how many users kept it: then at most m
+    counts move (docs/tables.md#caps). With `value`, the sum over
     users of clip(a user's values for the item, added up): one user moves a sum by at most R = max(high, 0) -
     min(low, 0), in the integers that are really added (docs/tables.md#sums).
 
@@ -62,6 +65,9 @@ def count(
         delta exist.
     value, clip
         The column to be summed, and the bounds on what one user adds to one item.
+    most
+        How many distinct items of each user count, 1 to 4096: a public number. Items off the list of candidates use
+        none of it up. Not with `value`.
     unit
         What one user is, for the record.
     memory
@@ -89,7 +95,7 @@ def count(
     >>> scores
     Scores(3 candidates, sensitivity=1.0, monotone, add-remove, public)
     """
-    question = Question.of(user, item, value, clip)
+    question = Question.of(user, item, value, clip, most)
     return counted(source, question, candidates, unit=unit, memory=memory, multiline=multiline)
 
 
@@ -106,8 +112,9 @@ def counted(
     """The same for a question that was checked, telling how far it is."""
     _check(question, candidates, unit)
     lines = checked_flag("multiline", multiline)
-    engine = _engine(source, question, candidates, memory, lines, progress)
-    return _scored(Held.of(engine), question, candidates, unit)
+    asked = question.capped(candidates is not None)
+    engine = _engine(source, asked, candidates, memory, lines, progress)
+    return _scored(engine, asked, candidates, unit)
 
 
 def uncounted(
@@ -125,7 +132,8 @@ def uncounted(
     """
     _check(question, candidates, unit)
     number = check_file(path, question, candidates, memory, multiline)
-    return _scored(Held.of(Uncounted(number or 0)), question, candidates, unit)
+    asked = question.capped(candidates is not None)
+    return _scored(Uncounted(number or 0, asked.weighted), asked, candidates, unit)
 
 
 def _check(question: Question, candidates: object, unit: str) -> None:
@@ -135,17 +143,19 @@ def _check(question: Question, candidates: object, unit: str) -> None:
         raise ValueError('unit must be a word, for example unit="user"')
 
 
-def _scored(held: Held, question: Question, candidates: object, unit: str) -> Scores:
-    clip = question.clip
+def _scored(engine: Engine, question: Question, candidates: object, unit: str) -> Scores:
+    clip, cap = question.clip, question.cap
     return Scores._held(
-        held,
+        Held.of(engine),
         grid=None if clip is None else clip.grid,
         sensitivity=1.0 if clip is None else clip.sensitivity,
         monotone=clip is None or clip.monotone,
         public=candidates is not None,
         unit=unit,
-        frame=held.engine.frame,
+        frame=engine.frame,
         columns=question.items if len(question.items) > 1 else (),
+        most=question.most,
+        weights=Weights(engine, cap.most) if cap is not None and engine.weighted else None,
     )
 
 

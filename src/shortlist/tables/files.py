@@ -56,7 +56,7 @@ def _counted(
     multiline: bool,
     progress: Callable[[float], None] | None,
 ) -> sql.DuckDBCounts:
-    counts = sql.DuckDBCounts(runner(connection, path), TABLE, question.keys, None)
+    counts = sql.DuckDBCounts(runner(connection, path), TABLE, question.keys, None, question.weighted)
     before = stamps(path)
     source = source_of(counts.run, path, question.columns, multiline)
     question.check_columns(source.columns)
@@ -65,7 +65,7 @@ def _counted(
     if known is not None:  # a table of its own: of a statement with a list in it DuckDB tells no progress
         counts.run(f"CREATE TEMP TABLE {KNOWN} AS {known}")
         known = f"SELECT * FROM {KNOWN}"
-    held = sql.matched(sql.counting(source, question), known, question)
+    held = sql.matched(sql.counting(source, question, known), known, question)
     check_lines(path, multiline)
     with watched(connection, progress):
         counts.run(f"CREATE TEMP TABLE {TABLE} AS {held}")

@@ -13,10 +13,11 @@ from shortlist._reading import FRAMES, Frame, FrameKind
 from shortlist.released_frames import own_frame
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.column_types import Row
-from shortlist.tables.columns import check_types, declared_types, kept_rows, names_of
+from shortlist.tables.columns import check_types, declared_types, is_text, kept_rows, names_of
 from shortlist.tables.errors import in_one_sentence
+from shortlist.tables.frame_caps import capped
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
-from shortlist.tables.remote_scores import Place
+from shortlist.tables.remote_scores import Column, Place
 
 WRONG = "the frame cannot be counted"
 
@@ -32,11 +33,25 @@ def count_frame(source: Any, question: Question, candidates: object) -> FrameCou
     known = None if candidates is None else known_rows(candidates, question.items, kinds)
 
     def counted() -> Any:
-        counts = _counted(kept_rows(source, library, types, kinds, question), question)
-        counts = counts.collect() if isinstance(counts, nw.LazyFrame) else counts
+        rows = kept_rows(source, library, types, kinds, question)
+        if question.cap is not None:
+            counts = capped(_pairs(rows, known, library, types, question), list(question.keys), question.cap)
+        else:
+            counts = _collected(_counted(rows, question))
         return counts if known is None else _matched(counts, known, library, question)
 
-    return FrameCounts(in_one_sentence(WRONG, counted), question.keys, library)
+    return FrameCounts(in_one_sentence(WRONG, counted), question.keys, library, question.weighted)
+
+
+def _collected(frame: Any) -> Any:
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def _pairs(rows: Any, known: list[Row] | None, library: FrameKind, types: dict[str, str], question: Question) -> Any:
+    """Each person's distinct items. Whoever has no name would be many people, and items off the list use up no cap."""
+    named = rows.filter(nw.col("u") != "") if is_text(types[question.user]) else rows
+    pairs = _collected(named.unique())
+    return pairs if known is None else pairs.join(_listed(known, pairs, library, question), list(question.keys), "semi")
 
 
 def _counted(rows: Any, question: Question) -> Any:
@@ -55,11 +70,14 @@ def _steps(clip: Clip) -> nw.Expr:
 
 def _matched(counts: Any, known: list[Row], library: FrameKind, question: Question) -> Any:
     """The counts of the known candidates, 0 where there are none."""
-    keys = list(question.keys)
-    columns = dict(zip(keys, map(list, zip(*known, strict=True)), strict=True))
-    listed = nw.from_native(_typed(columns, counts.select(*keys).to_native(), library))
-    joined = listed.join(counts, on=keys, how="left")
+    joined = _listed(known, counts, library, question).join(counts, on=list(question.keys), how="left")
     return joined.with_columns(nw.col("score").fill_null(0).cast(nw.Int64))
+
+
+def _listed(known: list[Row], beside: Any, library: FrameKind, question: Question) -> Any:
+    """The known candidates, for a join with that frame."""
+    columns = dict(zip(question.keys, map(list, zip(*known, strict=True)), strict=True))
+    return nw.from_native(_typed(columns, beside.select(*question.keys).to_native(), library))
 
 
 def _typed(columns: dict[str, list[Any]], like: Any, library: FrameKind) -> Any:
@@ -79,32 +97,42 @@ def _typed(columns: dict[str, list[Any]], like: Any, library: FrameKind) -> Any:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FrameCounts:
-    """A frame of (item, score)."""
+    """A frame of (item, score), perhaps with weights."""
 
-    counts: Any
+    held: Any
     keys: tuple[str, ...]
     library: FrameKind
+    weighted: bool
 
     @property
     def frame(self) -> Frame:
-        return own_frame(self.library, _type_names(self.counts.select(*self.keys).to_native(), self.library))
+        return own_frame(self.library, _type_names(self.held.select(*self.keys).to_native(), self.library))
 
-    def classes(self) -> list[tuple[int, int]]:
-        scores, sizes = np.unique(self.counts["score"].to_numpy(), return_counts=True)
+    def classes(self, column: Column = "score") -> list[tuple[int, int]]:
+        numbers = self.held[column].to_numpy()
+        some = numbers[numbers > 0] if column == "weight" else numbers
+        scores, sizes = np.unique(some, return_counts=True)
         return list(zip(scores.tolist(), sizes.tolist(), strict=True))
 
-    def winners(self, places: Sequence[Place]) -> list[tuple[object, ...]]:
+    def winners(self, places: Sequence[Place], column: Column = "score") -> list[tuple[object, ...]]:
+        return self._at(places, column, self.keys)
+
+    def counts(self, places: Sequence[Place]) -> list[int]:
+        return [row[0] for row in self._at(places, "weight", ("score",))]
+
+    def _at(self, places: Sequence[Place], column: Column, shown: Sequence[str]) -> list[Any]:
         names: dict[Place, tuple[object, ...]] = {}
         for score in {score for score, _ in places}:
             ranks = [rank for other, rank in places if other == score]
-            for rank, row in zip(ranks, self._of_class(score, ranks), strict=True):
+            for rank, row in zip(ranks, self._of_class(score, ranks, column, shown), strict=True):
                 names[score, rank] = row
         return [names[place] for place in places]
 
-    def _of_class(self, score: int, ranks: list[int]) -> list[tuple[object, ...]]:
-        """The items of one class at these ranks, in the order of their names."""
-        tied = self.counts.filter(nw.col("score") == score).select(*self.keys)
-        rows = in_one_sentence(WRONG, lambda: tied.sort(*self.keys)[[rank - 1 for rank in ranks]].rows())
+    def _of_class(self, score: int, ranks: list[int], column: Column, shown: Sequence[str]) -> list[tuple[object, ...]]:
+        """Of the items of one class those at these ranks, in the order of their names."""
+        tied = self.held.filter(nw.col(column) == score)
+        places = [rank - 1 for rank in ranks]
+        rows = in_one_sentence(WRONG, lambda: tied.sort(*self.keys).select(*shown)[places].rows())
         return [tuple(part.item() if isinstance(part, np.generic) else part for part in row) for row in rows]
 
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import ibis
+import ibis.expr.operations as ops
 
 from shortlist._reading import Frame
 from shortlist._sql import as_text
 from shortlist.released_frames import own_frame
 from shortlist.tables.candidates import known_rows
+from shortlist.tables.caps import BETWEEN, UNIT, Cap
 from shortlist.tables.column_types import FIRST, LAST, Kind, check_user, item_kind, kind_of
 from shortlist.tables.errors import TableError, in_one_sentence
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
-from shortlist.tables.remote_scores import Place
+from shortlist.tables.remote_scores import Column, Place
 
 WRONG = "the Ibis table cannot be counted"
 TYPES: dict[Kind, str] = {
@@ -37,12 +40,17 @@ def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts
     if question.value is not None and not (kinds[question.value].is_numeric() or kinds[question.value].is_boolean()):
         raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
     texts = in_one_sentence(WRONG, lambda: Texts.of(table, "text" in forms))
+    cap = question.cap if texts.hashes(table) else None
+    if question.most is not None and cap is None:
+        raise TableError(f"{WRONG}: {texts.backend} has no MD5 here, by which most= chooses; count elsewhere")
     known = None if candidates is None else _known(candidates, forms, texts, question)
+    written = Written(texts, (kind_of(str(kinds[question.user])), *forms))
 
     def counted() -> IbisCounts:
-        counts = _counted(_rows(table, forms, texts, question), question)
+        rows = _rows(table, forms, texts, question)
+        counts = _counted(rows, question) if cap is None else _capped(rows, known, written, question, cap)
         held = counts if known is None else _matched(counts, known, question)
-        engine = IbisCounts(held.cache(), question.keys, forms, texts)
+        engine = IbisCounts(held.cache(), question.keys, forms, texts, cap is not None and cap.weighted)
         engine.check_names()
         return engine
 
@@ -64,6 +72,12 @@ def _day(moment: dt.date) -> dt.date:  # type: ignore[empty-body]
     """SQLite's one spelling of a day, for its columns of dates hold any text or number; None for no day."""
 
 
+@ibis.udf.scalar.python  # type: ignore[untyped-decorator]
+def _md5(words: str) -> str:
+    """For SQLite, which has none and runs in this process."""
+    return hashlib.md5(words.encode(), usedforsecurity=False).hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
 class Texts:
     """Texts as their bytes while they are counted, where a backend may have collations that Ibis does not tell."""
@@ -76,6 +90,13 @@ class Texts:
         if needed and backend in CASELESS:
             raise TableError(f"{WRONG}: {backend} takes texts for equal that differ; count whole numbers, or elsewhere")
         return cls(backend)
+
+    def hashes(self, table: Any) -> bool:
+        """Whether there is a hash by which a person's items are chosen."""
+        return self.backend == "sqlite" or bool(table.get_backend().has_operation(ops.HexDigest))
+
+    def hash(self, words: Any) -> Any:
+        return _md5(words) if self.backend == "sqlite" else words.hexdigest("md5")
 
     def hidden(self, words: Any) -> Any:
         if self.backend == "duckdb":
@@ -151,6 +172,42 @@ def _counted(rows: Any, question: Question) -> Any:
     return sums.mutate(score=sums.score.clip(-LARGEST, LARGEST).cast("int64"))
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The user and the items of a row as texts, the same for equal ones."""
+
+    texts: Texts
+    forms: tuple[Kind | None, ...]
+
+    def of(self, columns: list[Any]) -> list[Any]:
+        return [self._text(one, form) for one, form in zip(columns, self.forms, strict=False)]
+
+    def _text(self, column: Any, form: Kind | None) -> Any:
+        if form == "text":
+            return self.texts.shown(column)
+        return (column + 0.0 if column.type().is_floating() else column).cast("string")  # there is one zero
+
+
+def _capped(rows: Any, known: Any, written: Written, question: Question, cap: Cap) -> Any:
+    """Scores and weights of what each person keeps (caps.py), of the known items alone if there are such."""
+    some = rows if known is None else rows.semi_join(known, list(question.keys))
+    pairs = some.filter(written.of([some.u])[0] != "").distinct()
+    keys = [pairs[key] for key in question.keys]
+    words = [ibis.literal(cap.salt), *written.of([pairs.u, *keys])]
+    hashed = written.texts.hash(ibis.literal(BETWEEN).join(words))
+    ranked = pairs.select(
+        *question.keys,
+        keeps=ibis.row_number().over(group_by=pairs.u, order_by=[hashed, *keys]) < cap.most,
+        held=pairs.count().over(group_by=pairs.u),
+    )
+    kept = ranked.filter(ranked.keeps) if cap.kept else ranked
+    root = (float(UNIT**2) / ibis.least(kept.held, cap.most)).floor().sqrt().floor().cast("int64")
+    parts = {"score": kept.count()}
+    if cap.weighted:
+        parts["weight"] = kept.keeps.ifelse(root, 0).sum().cast("int64")
+    return kept.group_by(list(question.keys)).agg(**parts)
+
+
 def _steps(column: Any, clip: Clip) -> Any:
     return ((column * clip.steps).clip(-SATURATED, SATURATED) + 0.5).floor().cast("int64")
 
@@ -181,21 +238,23 @@ def _matched(counts: Any, known: Any, question: Question) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class IbisCounts:
-    """A cached table of (item, score)."""
+    """A cached table of (item, score), perhaps with weights."""
 
-    counts: Any
+    held: Any
     keys: tuple[str, ...]
     forms: list[Kind]
     texts: Texts
+    weighted: bool
 
     @property
     def frame(self) -> Frame:
         return own_frame("ibis", [TYPES[form] for form in self.forms])
 
-    def classes(self) -> list[tuple[int, int]]:
-        sizes = self.counts.group_by("score").agg(size=self.counts.count())
+    def classes(self, column: Column = "score") -> list[tuple[int, int]]:
+        some = self.held.filter(self.held.weight > 0) if column == "weight" else self.held
+        sizes = some.group_by(column).agg(size=some.count())
         table = in_one_sentence(WRONG, lambda: sizes.to_pyarrow().to_pydict())
-        return list(zip(table["score"], table["size"], strict=True))
+        return list(zip(table[column], table["size"], strict=True))
 
     def check_names(self) -> None:
         """Refuse now what could not be named later.
@@ -205,20 +264,23 @@ class IbisCounts:
         """
         texts = [key for key, form in zip(self.keys, self.forms, strict=True) if form == "text"]
         if self.texts.backend == "sqlite":
-            self._named(self.counts)
+            self._named(self.held)
         elif self.texts.backend == "duckdb" and texts:
-            self.counts.agg(**{key: self.texts.shown(self.counts[key]).length().max() for key in texts}).to_pyarrow()
+            self.held.agg(**{key: self.texts.shown(self.held[key]).length().max() for key in texts}).to_pyarrow()
 
-    def winners(self, places: Sequence[Place]) -> list[tuple[object, ...]]:
+    def winners(self, places: Sequence[Place], column: Column = "score") -> list[tuple[object, ...]]:
+        return in_one_sentence(WRONG, lambda: self._named(self._at(places, column)))
+
+    def counts(self, places: Sequence[Place]) -> list[int]:
+        found: list[int] = in_one_sentence(WRONG, lambda: self._at(places, "weight").score.to_pyarrow().to_pylist())
+        return found
+
+    def _at(self, places: Sequence[Place], column: Column) -> Any:
         scores, ranks = zip(*places, strict=True)
-        wanted = ibis.memtable({"n": list(range(len(places))), "score": list(scores), "rank": list(ranks)})
-
-        def names() -> list[tuple[object, ...]]:
-            tied = self.counts.filter(self.counts.score.isin(sorted(set(scores))))
-            number = ibis.row_number().over(group_by=tied.score, order_by=[tied[key] for key in self.keys]) + 1
-            return self._named(tied.mutate(rank=number).inner_join(wanted, ["score", "rank"]).order_by("n"))
-
-        return in_one_sentence(WRONG, names)
+        wanted = ibis.memtable({"n": list(range(len(places))), column: list(scores), "rank": list(ranks)})
+        tied = self.held.filter(self.held[column].isin(sorted(set(scores))))
+        number = ibis.row_number().over(group_by=tied[column], order_by=[tied[key] for key in self.keys]) + 1
+        return tied.mutate(rank=number).inner_join(wanted, [column, "rank"]).order_by("n")
 
     def _named(self, rows: Any) -> list[tuple[object, ...]]:
         parts = zip(self.keys, self.forms, strict=True)

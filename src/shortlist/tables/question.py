@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Self
+
+from shortlist.tables.caps import Cap, checked_most
 
 BITS = 24
 """A clipped sum has so many bits: the grid is the power of two 2^-24 below the larger end of the clip, or less."""
@@ -72,9 +75,13 @@ class Question:
     items: tuple[str, ...]
     value: str | None
     clip: Clip | None
+    most: int | None = None
+    """How many distinct items each person keeps; None for all of them."""
+    cap: Cap | None = None
+    """How that is done in one count, and where items are weighed; set by `capped`."""
 
     @classmethod
-    def of(cls, user: object, item: object, value: object, clip: object) -> Question:
+    def of(cls, user: object, item: object, value: object, clip: object, most: object = None) -> Question:
         several = [item] if isinstance(item, str) or not isinstance(item, Iterable) else list(item)
         items = tuple(_checked_column("item", one) for one in several)
         if not items:
@@ -84,11 +91,23 @@ class Question:
         who = _checked_column("user", user)
         if who in items:
             raise ValueError("user and item must be different columns")
+        kept = checked_most(most)
         if value is None and clip is None:
-            return cls(who, items, None, None)
+            return cls(who, items, None, None, kept)
+        if kept is not None:
+            raise ValueError("most is for counts of people, not for sums: leave value and clip out, or most")
         if value is None or clip is None:
             raise TypeError('value and clip go together: write value="stars", clip=(0, 5)')
         return cls(who, items, _checked_column("value", value), Clip.of(clip))
+
+    def capped(self, listed: bool) -> Self:
+        """The same question for one count, with a fresh salt where people's items are capped."""
+        return self if self.clip is not None else replace(self, cap=Cap.of(self.most, listed))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether items are weighed, beside their scores."""
+        return self.cap is not None and self.cap.weighted
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -27,18 +27,19 @@ def count_relation(relation: Any, question: Question, candidates: object) -> sql
 
     question.check_columns(relation.columns)
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    source = sql.TableSource(view, {column: quoted(column) for column in types}, types)
+    source = sql.TableSource(view, {column: quoted(column) for column in types}, types, from_memory=True)
     source.check(question)
     kinds = [source.kind(item) for item in question.items]
     known = None
     if candidates is not None:
         known = sql.listed(known_rows(candidates, question.items, kinds), source, question)
-    held = sql.matched(sql.counting(source, question), known, question)
+    held = sql.matched(sql.counting(source, question, known), known, question)
     run(f"CREATE TEMP TABLE {table} AS {held}")
     texts = [key for key, kind in zip(question.keys, kinds, strict=True) if kind == "text"]
     if texts:  # taken over from memory they may be no UTF-8, which only `decode` looks at: refuse now, not when named
         run(f"SELECT {', '.join(f'max(length(decode(encode({key}))))' for key in texts)} FROM {table}")
-    counts = sql.DuckDBCounts(run, table, question.keys, own_frame("duckdb", [sql.TYPES[kind] for kind in kinds]))
+    frame = own_frame("duckdb", [sql.TYPES[kind] for kind in kinds])
+    counts = sql.DuckDBCounts(run, table, question.keys, frame, question.weighted)
     weakref.finalize(counts, _forget, relation, view, table)
     return counts
 

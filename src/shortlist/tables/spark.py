@@ -15,6 +15,7 @@ from shortlist._reading import Frame
 from shortlist._sql import as_text
 from shortlist.released_frames import own_frame
 from shortlist.tables.candidates import known_rows
+from shortlist.tables.caps import BETWEEN, UNIT, Cap
 from shortlist.tables.column_types import (
     FIRST,
     LAST,
@@ -27,7 +28,7 @@ from shortlist.tables.column_types import (
 )
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
-from shortlist.tables.remote_scores import Place
+from shortlist.tables.remote_scores import Column, Place
 
 WRONG = "the Spark DataFrame cannot be counted"
 TYPES: dict[Kind, str] = {"text": "string", "integer": "bigint", "boolean": "boolean", "date": "date"}
@@ -46,11 +47,12 @@ def count_spark(table: Any, question: Question, candidates: object) -> SparkCoun
     known = None if candidates is None else _known(table, candidates, forms, question)
 
     def counted() -> Any:
-        counts = _counted(_rows(table, kinds, forms, question), question)
+        rows = _rows(table, kinds, forms, question)
+        counts = _counted(rows, question) if question.cap is None else _capped(rows, known, question, question.cap)
         return (counts if known is None else _matched(counts, known, question)).persist()
 
     held = in_one_sentence(WRONG, counted)
-    result = SparkCounts(held, question.keys, tuple(forms))
+    result = SparkCounts(held, question.keys, tuple(forms), question.weighted)
     weakref.finalize(result, _forget, held)
     return result
 
@@ -96,6 +98,23 @@ def _counted(rows: Any, question: Question) -> Any:
     return sums.withColumn("score", _within("score", -LARGEST, LARGEST))
 
 
+def _capped(rows: Any, known: Any, question: Question, cap: Cap) -> Any:
+    """Scores and weights of what each person keeps (caps.py), of the known items alone if there are such."""
+    some = rows if known is None else rows.join(known, list(question.keys), "left_semi")
+    texts = [sf.col(name).cast("string") for name in ("u", *question.keys)]
+    pairs = some.where(texts[0] != "").distinct()
+    people = Window.partitionBy("u")
+    order = people.orderBy(sf.md5(sf.concat_ws(BETWEEN, sf.lit(cap.salt), *texts)), *question.keys)
+    keeps = sf.row_number().over(order) <= cap.most
+    held = sf.least(sf.count(sf.lit(1)).over(people), sf.lit(cap.most).cast("bigint"))
+    ranked = pairs.select(*question.keys, keeps.alias("keeps"), held.alias("held"))
+    weight = sf.floor(sf.sqrt(sf.floor(sf.lit(float(UNIT**2)) / sf.col("held")))).cast("bigint")
+    parts = [sf.count(sf.lit(1)).alias("score")]
+    if cap.weighted:
+        parts.append(sf.sum(sf.when(sf.col("keeps"), weight).otherwise(sf.lit(0).cast("bigint"))).alias("weight"))
+    return (ranked.where("keeps") if cap.kept else ranked).groupBy(*question.keys).agg(*parts)
+
+
 def _steps(clip: Clip) -> Any:
     scaled = sf.col("v") * sf.lit(clip.steps)
     held = sf.greatest(sf.least(scaled, sf.lit(SATURATED)), sf.lit(-SATURATED))
@@ -132,28 +151,36 @@ def _forget(held: Any) -> None:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class SparkCounts:
-    """A persisted DataFrame of (item, score)."""
+    """A persisted DataFrame of (item, score), perhaps with weights."""
 
-    counts: Any
+    held: Any
     keys: tuple[str, ...]
     forms: tuple[Kind, ...]
+    weighted: bool
 
     @property
     def frame(self) -> Frame:
         return own_frame("spark", [TYPES[form] for form in self.forms])
 
-    def classes(self) -> list[tuple[int, int]]:
-        rows = in_one_sentence(WRONG, lambda: self.counts.groupBy("score").count().collect())
+    def classes(self, column: Column = "score") -> list[tuple[int, int]]:
+        some = self.held.where("weight > 0") if column == "weight" else self.held
+        rows = in_one_sentence(WRONG, lambda: some.groupBy(column).count().collect())
         return [(row[0], row[1]) for row in rows]
 
-    def winners(self, places: Sequence[Place]) -> list[tuple[object, ...]]:
+    def winners(self, places: Sequence[Place], column: Column = "score") -> list[tuple[object, ...]]:
+        return self._at(places, column, self.keys)
+
+    def counts(self, places: Sequence[Place]) -> list[int]:
+        return [row[0] for row in self._at(places, "weight", ("score",))]
+
+    def _at(self, places: Sequence[Place], column: Column, shown: Sequence[str]) -> list[Any]:
         rows = [(n, score, rank) for n, (score, rank) in enumerate(places)]
 
         def found() -> Any:
-            wanted = self.counts.sparkSession.createDataFrame(rows, "n int, score bigint, rank int")
-            tied = self.counts.where(sf.col("score").isin(sorted({score for score, _ in places})))
-            order = Window.partitionBy("score").orderBy(*self.keys)
-            named = tied.withColumn("rank", sf.row_number().over(order)).join(sf.broadcast(wanted), ["score", "rank"])
-            return named.orderBy("n").select(*self.keys).collect()
+            wanted = self.held.sparkSession.createDataFrame(rows, f"n int, {column} bigint, rank int")
+            tied = self.held.where(sf.col(column).isin(sorted({score for score, _ in places})))
+            order = Window.partitionBy(column).orderBy(*self.keys)
+            named = tied.withColumn("rank", sf.row_number().over(order)).join(sf.broadcast(wanted), [column, "rank"])
+            return named.orderBy("n").select(*shown).collect()
 
         return [tuple(row) for row in in_one_sentence(WRONG, found)]

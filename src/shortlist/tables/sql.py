@@ -11,9 +11,10 @@ from typing import Any
 
 from shortlist._reading import Frame
 from shortlist._sql import bytewise, unnested
-from shortlist.tables.column_types import FIRST, LAST, Kind, Row, check_user, is_float, is_number, item_kind
+from shortlist.tables.caps import BETWEEN, UNIT, Cap
+from shortlist.tables.column_types import FIRST, LAST, Kind, Row, check_user, is_float, is_number, item_kind, kind_of
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
-from shortlist.tables.remote_scores import Place
+from shortlist.tables.remote_scores import Column, Place
 
 Run = Callable[[str], list[Any]]
 """Runs one statement in the engine and returns its rows."""
@@ -43,6 +44,8 @@ class TableSource:
     types: dict[str, str]
     as_text: bool = False
     """Whether the fields are text whatever they look like, so that a number must be tried."""
+    from_memory: bool = False
+    """Whether texts may be no UTF-8, which only `decode` looks at, and of which a sort makes other texts."""
 
     def kind(self, item: str) -> Kind:
         """The kind of an item column; an enum is its text."""
@@ -75,14 +78,46 @@ class TableSource:
             raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
 
 
-def counting(source: TableSource, question: Question) -> str:
-    """Distinct users per item, or clipped sums; exact, in the engine."""
+def counting(source: TableSource, question: Question, known: str | None = None) -> str:
+    """Distinct users per item, or clipped sums; exact, in the engine. Of known items alone, if that matters."""
     keys, rows = ", ".join(question.keys), _rows(source, question)
+    if question.cap is not None:
+        return _capped(_pairs(source, rows, known, question), question.keys, question.cap)
     if question.clip is None:
         return f"SELECT {keys}, count(DISTINCT u) AS score FROM ({rows}) GROUP BY {keys}"
     within = _held(f"sum({_steps(question.clip)})", question.clip.low, question.clip.high)
     persons = f"SELECT {keys}, {within} AS part FROM ({rows}) GROUP BY u, {keys}"
     return f"SELECT {keys}, {_held('sum(part)', -LARGEST, LARGEST)} AS score FROM ({persons}) GROUP BY {keys}"
+
+
+def _pairs(source: TableSource, rows: str, known: str | None, question: Question) -> str:
+    """Each person's distinct items. Whoever has no name would be many people, and items off the list use up no cap."""
+    keys = ", ".join(question.keys)
+    listed = "" if known is None else f" SEMI JOIN (SELECT DISTINCT {keys} FROM ({known})) AS known USING ({keys})"
+    texts = [kind_of(declared(source.types[column])) == "text" for column in (question.user, *question.items)]
+    named = " WHERE CAST(u AS VARCHAR) <> ''" if texts[0] else ""
+    pairs = f"SELECT DISTINCT u, {keys} FROM ({rows}) AS found{listed}{named}"
+    if not (source.from_memory and any(texts)):
+        return pairs
+    columns = zip(("u", *question.keys), texts, strict=True)
+    checked = (
+        f"{bytewise(f'decode(encode(CAST({name} AS VARCHAR)))')} AS {name}" if text else name for name, text in columns
+    )
+    return f"SELECT {', '.join(checked)} FROM ({pairs})"
+
+
+def _capped(pairs: str, keys: Sequence[str], cap: Cap) -> str:
+    """Scores and weights of what each person keeps (caps.py)."""
+    items, texts = ", ".join(keys), ", ".join(f"CAST({column} AS VARCHAR)" for column in ("u", *keys))
+    order = f"ORDER BY md5(concat_ws(chr({ord(BETWEEN)}), '{cap.salt}', {texts})), {items}"
+    ranked = f"SELECT {items}, row_number() OVER (PARTITION BY u {order}) <= {cap.most} AS keeps"
+    if not cap.weighted:
+        return f"SELECT {items}, count(*) AS score FROM ({ranked} FROM ({pairs})) WHERE keeps GROUP BY {items}"
+    ranked += ", count(*) OVER (PARTITION BY u) AS held"
+    weight = f"CAST(floor(sqrt(floor({float(UNIT**2)!r}::DOUBLE / least(held, {cap.most})))) AS BIGINT)"
+    total = f"CAST(coalesce(sum({weight}) FILTER (WHERE keeps), 0) AS BIGINT) AS weight"
+    only = " WHERE keeps" if cap.kept else ""
+    return f"SELECT {items}, count(*) AS score, {total} FROM ({ranked} FROM ({pairs})){only} GROUP BY {items}"
 
 
 def _rows(source: TableSource, question: Question) -> str:
@@ -129,25 +164,33 @@ def matched(found: str, known: str | None, question: Question) -> str:
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class DuckDBCounts:
-    """A table of (item, score) that DuckDB holds."""
+    """A table of (item, score), perhaps with weights, that DuckDB holds."""
 
     run: Run
     table: str
     keys: tuple[str, ...]
     frame: Frame | None
+    weighted: bool = False
 
-    def classes(self) -> list[tuple[int, int]]:
-        return self.run(f"SELECT score, count(*) FROM {self.table} GROUP BY score")
+    def classes(self, column: Column = "score") -> list[tuple[int, int]]:
+        some = " WHERE weight > 0" if column == "weight" else ""
+        return self.run(f"SELECT {column}, count(*) FROM {self.table}{some} GROUP BY {column}")
 
-    def winners(self, places: Sequence[Place]) -> list[tuple[object, ...]]:
+    def winners(self, places: Sequence[Place], column: Column = "score") -> list[tuple[object, ...]]:
+        return self._at(places, column, ", ".join(self.keys))
+
+    def counts(self, places: Sequence[Place]) -> list[int]:
+        return [row[0] for row in self._at(places, "weight", "numbered.score")]
+
+    def _at(self, places: Sequence[Place], column: Column, shown: str) -> list[Any]:
         keys = ", ".join(self.keys)
         wanted = ", ".join(f"({n}, {score}, {rank})" for n, (score, rank) in enumerate(places))
         scores = ", ".join(str(score) for score in sorted({score for score, _ in places}))
         numbered = (
-            f"SELECT *, row_number() OVER (PARTITION BY score ORDER BY {keys}) AS rank "
-            f"FROM {self.table} WHERE score IN ({scores})"
+            f"SELECT *, row_number() OVER (PARTITION BY {column} ORDER BY {keys}) AS rank "
+            f"FROM {self.table} WHERE {column} IN ({scores})"
         )
         return self.run(
-            f"SELECT {keys} FROM ({numbered}) AS numbered "
-            f"JOIN (VALUES {wanted}) AS wanted(n, score, rank) USING (score, rank) ORDER BY n"
+            f"SELECT {shown} FROM ({numbered}) AS numbered "
+            f"JOIN (VALUES {wanted}) AS wanted(n, {column}, rank) USING ({column}, rank) ORDER BY n"
         )

@@ -14,6 +14,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.estimates import ChainedGaps, best_linear
+from shortlist.exact.margins import refined_margin
 from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.partial_reals import rounded
 from shortlist.extras import Extras
@@ -168,7 +169,8 @@ class MeasuredTopK(Budgeted[PureDP]):
         indices, gaps = winners_with_gaps(scores, self.k, selection, noise, source, self.work)
         measured = [add_noise(scores._numbers[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices]
         values = best_linear(measured, gaps, self._ratio(scores))
-        return Outcome(indices, Extras(values=values, gaps=gaps), (BIAS,))
+        margins = [refined_margin(self.k, scale, selection, self.noise)] * self.k
+        return Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (BIAS,))
 
     def _ratio(self, scores: Scores) -> float:
         """The variance of the noise that selects, in units of that which measures."""

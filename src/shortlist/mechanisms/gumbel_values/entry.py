@@ -1,4 +1,4 @@
-"""The entry of Gumbel values: a list with values, their default under (epsilon, delta)."""
+"""The entry of Gumbel values: a list with values that say nothing about the item beside them, only by name."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ ENTRY = Entry(
         Method(
             "gumbel-values",
             _built,
-            when=lambda request: request.listed and request.values and not request.gaps and not request.pure,
-            why="values under an (epsilon, delta) budget: the items come free with Gumbel values",
             values=True,
         ),
     ),

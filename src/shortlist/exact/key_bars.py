@@ -1,0 +1,304 @@
+"""How much Gaussian noise a set of keys needs, and how high its bar stands: public numbers, certified (Theorem 199).
+
+A person keeps t <= m labels and moves each by w_t; j of them nobody else holds. With noise of deviation sigma and every
+label named that reaches `reach` under it, what that person shows is at most
+
+    (1 - p^j) + p^j H(epsilon - j ln p, mu)  and  H(epsilon + j ln p, mu),  p = Phi((reach - w_t) / sigma),
+
+mu^2 = w_t^2 (t - j) / sigma^2 + nu^2, H the Gaussian profile, and nu the rate at which counts are measured afterwards
+(0 if they are not). Floats search; what is used was checked in balls for every (t, j) that comes near.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shortlist._arrays import Floats
+from shortlist._imports import IMPORTS
+from shortlist.exact.crossing import narrowed, whole_numbers, within_ratio
+from shortlist.exact.partial_reals import ball
+
+if TYPE_CHECKING:
+    from flint import arb
+
+UNIT = 1 << 20
+"""Weighted columns are whole numbers of 1/UNIT."""
+WEIGHTED_GRID = Fraction(1, 16)
+"""Noisy weighted sums are rounded to it, noisy counts to whole people."""
+MARGIN = Fraction(2001, 2000)
+"""By so much sigma is more than one Gaussian release would need: room for the bar at the same delta."""
+MEASURED = Fraction(1, 4)
+"""The share of mu^2, or of rho, that measures the counts of what was named."""
+NEAR = 0.99
+"""A (t, j) whose loss is above so much of delta in floats is checked in balls."""
+PRECISIONS = (128, 256, 512, 1024)
+
+
+def weight(t: int) -> int:
+    """w_t, what each of t labels of one person weighs, in units of 1/UNIT: t w_t^2 <= UNIT^2.
+
+    >>> [weight(t) for t in (1, 2, 3, 64)]
+    [1048576, 741455, 605395, 131072]
+    """
+    return math.isqrt((UNIT * UNIT) // t)
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """At most `most` labels a person, each of weight 1, or of weight 1/sqrt(t) where the person keeps t."""
+
+    most: int
+    weighted: bool
+
+    @property
+    def grid(self) -> Fraction:
+        """Noisy sums are multiples of it."""
+        return WEIGHTED_GRID if self.weighted else Fraction(1)
+
+    @property
+    def unit(self) -> int:
+        """A score of so much is one person."""
+        return UNIT if self.weighted else 1
+
+    @property
+    def squares(self) -> int:
+        """The most that the squares of one person's weights add up to."""
+        return 1 if self.weighted else self.most
+
+    def shift(self, t: int) -> Fraction:
+        """w_t, in people."""
+        return Fraction(weight(t), UNIT) if self.weighted else Fraction(1)
+
+    def numbers(self) -> Iterator[int]:
+        """The t that may be worst: all, but where every label weighs 1 more labels only add to the loss."""
+        return iter(range(1, self.most + 1) if self.weighted else (self.most,))
+
+
+@dataclass(frozen=True, slots=True)
+class KeyBar:
+    """Noise of deviation `sigma`, sums rounded to `grid`, and named if the rounded sum is at least `step` grid steps.
+
+    All in people. `measured` is the deviation, for one label a person, of the counts that are measured afterwards.
+    """
+
+    sigma: Fraction
+    grid: Fraction
+    step: int
+    measured: Fraction | None = None
+
+    @property
+    def bar(self) -> Fraction:
+        """The least sum that is released."""
+        return self.grid * self.step
+
+    @property
+    def reach(self) -> Fraction:
+        """What a sum must reach with its noise, before it is rounded."""
+        return self.bar - self.grid / 2
+
+    @property
+    def rate(self) -> Fraction:
+        """nu^2: 0 where nothing is measured."""
+        return Fraction(0) if self.measured is None else 1 / self.measured**2
+
+
+@lru_cache
+def pair_bar(epsilon: float, delta: float, cap: Cap, measures: bool = False) -> KeyBar:
+    """The noise and the bar for one (epsilon, delta), all of delta in both; the loss of every (t, j) was checked."""
+    mu = gaussian_rate(epsilon, delta) / float(MARGIN)
+    raised = Fraction(1)
+    while True:
+        share = MEASURED if measures else Fraction(0)
+        sigma = raised * Fraction(math.sqrt(cap.squares / (1.0 - float(share))) / mu)
+        measured = raised * Fraction(1 / (mu * math.sqrt(float(share)))) if measures else None
+        found = _first_bar(sigma, measured, epsilon, delta, cap)
+        for more in range(8):
+            bar = KeyBar(sigma, cap.grid, found + more, measured)
+            if (failed := worst_pair(bar, epsilon, delta, cap)) is None:
+                return bar
+            if failed[1] == 0:  # no bar helps where no label is new
+                break
+        raised *= Fraction(1001, 1000)
+
+
+def _first_bar(sigma: Fraction, measured: Fraction | None, epsilon: float, delta: float, cap: Cap) -> int:
+    """The least bar that may do: that of new labels alone, or by floats where counts are measured too."""
+    lowest = _steps(bar_of(float(sigma), delta, cap), cap.grid)
+    if measured is None:
+        return lowest
+
+    def holds(step: int) -> bool:
+        bar = KeyBar(sigma, cap.grid, step, measured)
+        return all(float(loss.max()) <= delta for _, loss in losses(bar, epsilon, cap))
+
+    if holds(lowest):
+        return lowest
+    high = 2 * lowest
+    if not holds(high):  # new labels do not matter there: the noise is too little
+        return high
+    return narrowed(holds, lowest, high, whole_numbers)[1]
+
+
+@lru_cache
+def thinned_bar(rho: float, delta: float, cap: Cap, measures: bool = False) -> KeyBar:
+    """The noise of rho-zCDP, and the bar that new labels pass with probability at most delta, however many."""
+    share = MEASURED if measures else Fraction(0)
+    sigma = 1 / _rate_below((1 - share) * Fraction(rho), cap.squares)
+    measured = 1 / _rate_below(share * Fraction(rho), 1) if measures else None
+    step = _steps(bar_of(float(sigma), delta, cap), cap.grid)
+    while not _silent(KeyBar(sigma, cap.grid, step), delta, cap):
+        step += 1
+    return KeyBar(sigma, cap.grid, step, measured)
+
+
+def _rate_below(rho: Fraction, squares: int) -> Fraction:
+    """The largest float r, or nearly, with squares r^2 / 2 <= rho."""
+    r = math.sqrt(2 * float(rho) / squares)
+    while squares * Fraction(r) ** 2 / 2 > rho:
+        r = math.nextafter(r, 0.0)
+    return Fraction(r)
+
+
+def _steps(bar: float, grid: Fraction) -> int:
+    """The least whole number of steps whose half below is not below the bar."""
+    return math.ceil(Fraction(bar) / grid + Fraction(1, 2))
+
+
+def bar_of(sigma: float, delta: float, cap: Cap) -> float:
+    """max_t w_t + sigma z_t, z_t = Phi^-1((1 - delta)^(1/t)): t new labels pass it with probability delta at most.
+
+    >>> round(bar_of(0.5, 0.01, Cap(64, weighted=True)), 6), round(bar_of(1.0, 0.01, Cap(64, weighted=True)), 6)
+    (2.163174, 3.728428)
+    """
+    with IMPORTS:
+        from scipy.special import ndtri
+
+    tails = ((t, -math.expm1(math.log1p(-delta) / t)) for t in cap.numbers())
+    return max(float(cap.shift(t)) - sigma * float(ndtri(tail)) for t, tail in tails)
+
+
+@lru_cache
+def gaussian_rate(epsilon: float, delta: float) -> float:
+    """mu: the largest with which Gaussian noise of deviation 1 on what moves by mu is (epsilon, delta)-DP, nearly.
+
+    >>> round(1 / gaussian_rate(1.0, 1e-6), 6)
+    4.224679
+    """
+
+    def too_much(mu: float) -> bool:
+        return float(gaussian_profile(np.array([epsilon]), np.array([mu]))[0]) > delta
+
+    low, high = 1e-12, 1.0
+    while not too_much(high):
+        low, high = high, 2 * high
+    while too_much(low):
+        low /= 1e6
+        if not low:
+            raise ValueError("the budget is too small: choose a larger epsilon or delta")
+    return narrowed(too_much, low, high, within_ratio(1e-12))[0]
+
+
+@lru_cache
+def certified_rate(epsilon: Fraction, delta: float) -> Fraction:
+    """mu rounded down, with the profile at epsilon certainly at most delta."""
+    mu = Fraction(gaussian_rate(float(epsilon), delta) * (1 - 1e-9))
+    while not _within(partial(_plain_balls, epsilon, mu), delta):
+        mu *= Fraction(10**9 - 1, 10**9)
+    return mu
+
+
+def _plain_balls(epsilon: Fraction, mu: Fraction) -> tuple[arb, ...]:
+    return (_profile_ball(ball(epsilon), ball(mu)),)
+
+
+def gaussian_profile(x: Floats, mu: Floats) -> Floats:
+    """Phi(mu/2 - x/mu) - e^x Phi(-mu/2 - x/mu) in floats, for any real x and mu >= 0. Not rounded."""
+    with IMPORTS:
+        from scipy.special import log_ndtr, ndtr
+
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = x + log_ndtr(-mu / 2 - x / mu) - log_ndtr(mu / 2 - x / mu)
+        moved = ndtr(mu / 2 - x / mu) * -np.expm1(np.minimum(ratio, 0.0))
+    still = -np.expm1(np.minimum(x, 0.0))
+    result: Floats = np.where(mu > 0, np.where(np.isnan(moved), still, moved), still)
+    return result
+
+
+def losses(bar: KeyBar, epsilon: float, cap: Cap) -> Iterator[tuple[int, Floats]]:
+    """(t, what a person with j = 0 .. t new labels shows at most, the larger of both directions), in floats."""
+    with IMPORTS:
+        from scipy.special import ndtr
+
+    sigma, rate = float(bar.sigma), float(bar.rate)
+    for t in cap.numbers():
+        w = float(cap.shift(t))
+        j = np.arange(t + 1.0)
+        silent = j * math.log1p(-float(ndtr((w - float(bar.reach)) / sigma)))
+        mu = np.sqrt(w * w * (t - j) / sigma**2 + rate)
+        ahead = -np.expm1(silent) + np.exp(silent) * gaussian_profile(epsilon - silent, mu)
+        yield t, np.maximum(ahead, gaussian_profile(epsilon + silent, mu))
+
+
+def worst_pair(bar: KeyBar, epsilon: float, delta: float, cap: Cap) -> tuple[int, int] | None:
+    """None if every loss is certainly at most delta; otherwise a (t, j) of which that is not certain."""
+    for t, found in losses(bar, epsilon, cap):
+        for j in np.flatnonzero(~(found <= NEAR * delta)).tolist():
+            if not _within(partial(_loss_balls, bar, epsilon, cap, t, j), delta):
+                return t, j
+    return None
+
+
+def _loss_balls(bar: KeyBar, epsilon: float, cap: Cap, t: int, j: int) -> tuple[arb, arb]:
+    w = cap.shift(t)
+    silent = j * _log_silent(bar, w)
+    mu = ball(w**2 * (t - j) / bar.sigma**2 + bar.rate).sqrt()
+    e = ball(Fraction(epsilon))
+    ahead = -silent.expm1() + silent.exp() * _profile_ball(e - silent, mu)
+    return ahead, _profile_ball(e + silent, mu)
+
+
+def _log_silent(bar: KeyBar, w: Fraction) -> arb:
+    """ln P[a label of one person, who moves it by w, is not named]."""
+    from flint import arb
+
+    return (-(ball((bar.reach - w) / bar.sigma) / arb(2).sqrt()).erfc() / 2).log1p()
+
+
+def _profile_ball(x: arb, mu: arb) -> arb:
+    from flint import arb
+
+    if mu.is_zero():
+        still = -x.expm1()
+        return arb(0) if still <= 0 else still.union(arb(0))
+    root = arb(2).sqrt()
+    return ((x / mu - mu / 2) / root).erfc() / 2 - x.exp() * ((x / mu + mu / 2) / root).erfc() / 2
+
+
+def _silent(bar: KeyBar, delta: float, cap: Cap) -> bool:
+    """Whether t new labels of one person are named with probability at most delta, for every t: certainly."""
+    return all(_within(partial(_named_ball, bar, cap, t), delta) for t in cap.numbers())
+
+
+def _named_ball(bar: KeyBar, cap: Cap, t: int) -> tuple[arb, ...]:
+    return (-(t * _log_silent(bar, cap.shift(t))).expm1(),)
+
+
+def _within(terms: Callable[[], tuple[arb, ...]], delta: float) -> bool:
+    """Whether all are certainly at most delta."""
+    from flint import arb, ctx
+
+    for precision in PRECISIONS:
+        with ctx.workprec(precision):
+            found = terms()
+            if all(one <= arb(delta) for one in found):
+                return True
+            if any(one > arb(delta) for one in found):
+                return False
+    return False

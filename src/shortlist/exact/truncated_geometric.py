@@ -1,0 +1,198 @@
+"""Two-sided geometric noise on -K .. K, or on all whole numbers: P[X = x] in proportion to e^(-epsilon |x|).
+
+With a = e^-epsilon and c = 1 + a - 2 a^(K+1) the survival function is P[X >= x] = (a^x - a^(K+1)) / c for x >= 1, and
+by symmetry P[X >= x] = 1 - P[X >= 1 - x] for x <= 0. So X is a floor of a logarithm of its survival uniform U:
+floor(-ln(c U + a^(K+1)) / epsilon) for U < P[X >= 1], minus that of 1 - U for U > P[X >= 0], and 0 between.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Mask, Words
+from shortlist.exact.crossing import narrowed, whole_numbers
+from shortlist.exact.noise_distributions import log_uniform
+from shortlist.exact.partial_reals import Bits, Uniform, ball, exactly, floor_of, formula, is_positive, word
+
+if TYPE_CHECKING:
+    from flint import arb
+
+WORDS = 1 << 64
+
+FLOAT_ERROR = 2.0**-40
+"""Relative, of what is computed in floats here; the truth is about 2^-50."""
+
+
+@dataclass(frozen=True, slots=True)
+class Geometric:
+    """The noise of that epsilon, cut at `reach` (K), or not at all."""
+
+    epsilon: Fraction
+    reach: int | None = None
+
+    def chance_at_least(self, x: int) -> arb:
+        """P[X >= x], a ball at the working precision."""
+        from flint import arb
+
+        if self.reach is not None and not -self.reach < x <= self.reach:
+            return arb(int(x <= 0))
+        if x < 1:
+            return 1 - self.chance_at_least(1 - x)
+        return ((-ball(self.epsilon * x)).exp() - self._end()) / self._total()
+
+    def chance(self, x: int) -> arb:
+        """P[X = x]."""
+        from flint import arb
+
+        if self.reach is not None and abs(x) > self.reach:
+            return arb(0)
+        e = ball(self.epsilon)
+        return (-e * abs(x)).exp() * -(-e).expm1() / self._total()
+
+    def _end(self) -> arb:
+        """a^(K+1)"""
+        from flint import arb
+
+        return arb(0) if self.reach is None else (-ball(self.epsilon * (self.reach + 1))).exp()
+
+    def _total(self) -> arb:
+        """c"""
+        return 1 + (-ball(self.epsilon)).exp() - 2 * self._end()
+
+    def survival(self, x: Floats) -> Floats:
+        """P[X >= x] in floats, for whole x."""
+        rate = float(self.epsilon)
+        end = 0.0 if self.reach is None else math.exp(-rate * (self.reach + 1))
+        total = 1 + math.exp(-rate) - 2 * end
+        most = math.inf if self.reach is None else self.reach
+        above = np.where(x >= 1, x, 1 - x)
+        if self.reach is None:
+            high = np.exp(-rate * above) / total
+        else:
+            high = (
+                np.exp(-rate * above) * -np.expm1(-rate * (self.reach + 1 - np.minimum(above, self.reach + 1))) / total
+            )
+        high = np.where(above > most, 0.0, high)
+        result: Floats = np.where(x >= 1, high, 1 - high)
+        return result
+
+    def variance(self) -> float:
+        """E[X^2], to 1e-12."""
+        a = math.exp(-float(self.epsilon))
+        plain = 2 * a / (1 - a) ** 2 if a < 1 else math.inf
+        if self.reach is None or float(self.epsilon) * self.reach > 60 + 2 * math.log(1 + self.reach):
+            return plain
+        x = np.arange(1, self.reach + 1, dtype=np.float64)
+        masses = np.exp(-float(self.epsilon) * x)
+        return float(2 * (masses * x * x).sum() / (1 + 2 * masses.sum()))
+
+    def draws(self, words: Words, level: Indices, source: Bits) -> Indices:
+        """X of survival uniforms of which `level` zeros and then 64 bits are known; more are drawn where needed."""
+        rate = float(self.epsilon)
+        end = 0.0 if self.reach is None else math.exp(-rate * (self.reach + 1))
+        total = 1 + math.exp(-rate) - 2 * end
+        log, error = log_uniform(words, level)
+        u = np.exp(log)
+        upper = (level == 0) & (words >= np.uint64(1 << 63))
+        mirrored, slack = log_uniform(~words, 0)
+        tail = np.where(upper, np.exp(mirrored), u)
+        slack = np.where(upper, slack, error)
+        first = (math.exp(-rate) - end) / total
+        inside = tail < first
+        with np.errstate(all="ignore"):
+            depth = -np.log(total * tail + end) / rate
+            known = np.floor(depth)
+            spread = (slack + FLOAT_ERROR * (1 + np.abs(depth * rate))) / rate
+            sure = (np.floor(depth - spread) == np.floor(depth + spread)) & np.isfinite(depth)
+            sure &= np.abs(tail - first) > (slack + FLOAT_ERROR) * (tail + first)
+            sure |= ~inside & (tail - first > (slack + FLOAT_ERROR) * (tail + first))
+        known = np.where(inside & np.isfinite(known), known, 0.0)
+        found: Indices = np.where(upper, -known, known).astype(np.int64)
+        for i in np.flatnonzero(~sure).tolist():
+            found[i] = self.exactly(int(words[i]), 64 + int(level[i]), source)
+        return found
+
+    def exactly(self, value: int, bits: int, source: Bits) -> int:
+        """X of the survival uniform that begins with these bits: decided in balls, with more bits where needed."""
+        uniform = Uniform(partial(word, source), value, bits)
+        if is_positive(formula(lambda: self.chance_at_least(1) - uniform.ball(), [uniform])):
+            return self._depth(uniform.ball, uniform)
+        if is_positive(formula(lambda: self.chance_at_least(1) - 1 + uniform.ball(), [uniform])):
+            return -self._depth(lambda: 1 - uniform.ball(), uniform)
+        return 0
+
+    def _depth(self, tail: Callable[[], arb], uniform: Uniform) -> int:
+        def depth() -> arb:
+            return -(self._total() * tail() + self._end()).log() / ball(self.epsilon)
+
+        return floor_of(formula(depth, [uniform]))
+
+
+@dataclass(frozen=True, slots=True)
+class PublicCoin:
+    """K is `reach` - 1 with probability lam = (delta - d(K)) / (d(K-1) - d(K)), else `reach`; d(K) = P[X = K] under K.
+
+    So P[X = K] is delta on average, and no name is wasted by rounding (Theorem 202).
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    reach: int
+
+    def chance(self) -> arb:
+        """lam"""
+        low = end_chance(self.epsilon, self.reach)
+        return (ball(self.delta) - low) / (end_chance(self.epsilon, self.reach - 1) - low)
+
+    def tosses(self, count: int, source: Bits) -> Mask:
+        """Whether each of so many independent coins says `reach` - 1: exactly."""
+        from flint import ctx
+
+        with ctx.workprec(192):
+            bound = self.chance() * (1 << 64)
+            low, high = (math.floor(exactly(end)) for end in (bound.lower(), bound.upper()))
+        words = source.words(count)
+        found: Mask = words < np.uint64(min(max(low, 0), WORDS - 1))
+        for i in np.flatnonzero(
+            (words >= np.uint64(max(low, 0))) & (words <= np.uint64(min(high, WORDS - 1)))
+        ).tolist():
+            found[i] = self._says_less(Uniform(partial(word, source), int(words[i])))
+        return found
+
+    def _says_less(self, uniform: Uniform) -> bool:
+        return is_positive(formula(lambda: self.chance() - uniform.ball(), [uniform]))
+
+    def noises(self) -> tuple[Geometric, Geometric]:
+        """The noise for a coin that says no, and for one that says yes."""
+        return Geometric(self.epsilon, self.reach), Geometric(self.epsilon, self.reach - 1)
+
+
+def end_chance(epsilon: Fraction, reach: int) -> arb:
+    """d(K) = P[X = K] where X is cut at K."""
+    return Geometric(epsilon, reach).chance(reach)
+
+
+@lru_cache
+def public_coin(epsilon: Fraction, delta: Fraction) -> PublicCoin:
+    """The coin with the least K for which d(K) <= delta, certified.
+
+    >>> public_coin(Fraction(1), Fraction(1, 10**6)).reach
+    14
+    """
+    from flint import ctx
+
+    def fits(reach: int) -> bool:
+        with ctx.workprec(128 + 2 * reach.bit_length()):
+            return bool(end_chance(epsilon, reach) <= ball(delta))
+
+    high = max(1, math.ceil(float(-(ball(delta).log()).mid()) / float(epsilon)))
+    while not fits(high):
+        high *= 2
+    return PublicCoin(epsilon, delta, high if high == 1 else narrowed(fits, 0, high, whole_numbers)[1])

@@ -1,0 +1,188 @@
+"""Names from the data in one call: every name that enough people hold, with noisy counts and their margins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shortlist._reading import checked_flag
+from shortlist.choose import check_least, left_out
+from shortlist.mechanisms import KeySet
+from shortlist.mechanisms.checks import check_ledger, checked_source
+from shortlist.mechanisms.keys.mechanism import FEW
+from shortlist.mechanisms.keys.recount import Recounted
+from shortlist.mechanisms.unknown_domain import checked_delta_budget
+from shortlist.paid_release import Booked
+from shortlist.privacy import ZCDP, Guarantee, Ledger
+from shortlist.release import Release
+from shortlist.sampling.entropy import Source
+from shortlist.scores import Scores
+from shortlist.tables.count import Progress, counted, uncounted
+from shortlist.tables.question import Question
+
+
+def keys(
+    rows: object,
+    *,
+    user: str,
+    item: str | Iterable[str],
+    most: int | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    budget: Guarantee | None = None,
+    weighted: bool | None = None,
+    values: bool = True,
+    at_least: float | None = None,
+    unit: str = "user",
+    memory: str | None = None,
+    multiline: bool = False,
+    rng: Source | None = None,
+    ledger: Ledger | None = None,
+    purpose: str = "",
+) -> Release:
+    """Release every name that enough people hold, with a noisy count of each: no public list is needed.
+
+    Each person counts for at most `most` names, so that one bar serves for all names, however many there are.
+
+    Parameters
+    ----------
+    rows
+        As in `sl.count`: a path or glob, a frame, a DuckDB relation, an Ibis table or a Spark DataFrame.
+    user, item
+        Columns by name. Several item columns make one name: `item=["artist", "title"]`.
+    most
+        For how many names each person counts, a public number. None lets each person share one vote among up to 64
+        names, which does well where people hold different numbers of them; if everybody holds one, write `most=1`.
+    epsilon, delta, budget
+        What it may cost: `epsilon=1.0, delta=1e-6` is short for `budget=ApproxDP(1.0, 1e-6)`; `ZCDP(rho, delta)` is
+        taken too. A delta is needed: it is the chance that a name is shown which one person alone brought.
+    weighted
+        Whether each person shares one vote among the names; None: if no `most` was given.
+    values
+        Whether counts come with the names. With `most` they are people for whom the name counts; weighted, a quarter
+        of the budget measures how many people hold it.
+    at_least
+        Leave out names whose noisy count is below it. It looks at released counts alone, and costs nothing.
+    unit, memory, multiline
+        As in `sl.count`.
+    rng
+        None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
+    ledger, purpose
+        Where the charge is booked, durably, before a row is read; and what for.
+
+    Returns
+    -------
+    Release
+        with the names as `items`, the largest count first, `values`, and `margins`; a set without values.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        in one sentence that shows nothing of the table; nothing is booked if a row was not read yet.
+    BudgetExceeded
+        if the ledger has no room: nothing is booked and nothing looked at.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"who": range(600), "what": ["tea"] * 400 + ["milk"] * 199 + ["a secret"]})
+    >>> keys(rows, user="who", item="what", most=1, epsilon=1.0, delta=1e-6).items
+    ['tea', 'milk']
+    """
+    request = KeyRequest.of(
+        user, item, most=most, epsilon=epsilon, delta=delta, budget=budget, weighted=weighted, values=values,
+        at_least=at_least, unit=unit, memory=memory, multiline=multiline,
+    )  # fmt: skip
+    source = checked_source(rng)
+    check_ledger(ledger)
+    paid = None if ledger is None else request.booked(rows, ledger, purpose)
+    return request.released(rows, source, paid)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRequest:
+    """What was asked for, checked: public facts alone."""
+
+    question: Question
+    mechanism: KeySet
+    at_least: float | None
+    reading: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        user: str,
+        item: str | Iterable[str],
+        *,
+        most: int | None,
+        epsilon: float | None,
+        delta: float | None,
+        budget: Guarantee | None,
+        weighted: bool | None,
+        values: bool,
+        at_least: float | None,
+        unit: str,
+        memory: str | None,
+        multiline: bool,
+    ) -> KeyRequest:
+        paid = checked_delta_budget(epsilon, delta, budget)
+        mechanism = KeySet(most=most, budget=paid, weighted=weighted, values=values)
+        question = Question.of(user, item, None, None, most)
+        least = check_least(at_least, checked_flag("values", values))
+        return cls(question, mechanism, least, {"unit": unit, "memory": memory, "multiline": multiline})
+
+    @property
+    def why(self) -> str:
+        """In words, by the public rule."""
+        capped, budget = self.mechanism, self.mechanism.guarantee
+        if capped.weighted:
+            return (
+                f"each person shares one vote among up to {capped.most} names, so the bar is the same for all of them"
+            )
+        if capped.most is not None and capped.most <= FEW and not isinstance(budget, ZCDP):
+            return f"each person counts for at most {capped.most}: truncated geometric noise has the lowest bar"
+        return f"each person counts for at most {capped.most} names: Gaussian noise, and counts come free"
+
+    def booked(self, rows: object, ledger: Ledger, purpose: str) -> Booked:
+        """Check what can be checked without a row, then book."""
+        ledger.check(self.mechanism.charge)
+        return Booked.of(self.mechanism, self._without_rows(rows), ledger, purpose)
+
+    def _without_rows(self, rows: object) -> Scores:
+        """What is public of the count: names and types of the columns are checked, and no row is read."""
+        if isinstance(rows, str | os.PathLike):
+            return uncounted(os.fspath(rows), self.question, None, **self.reading)
+        return counted(_emptied(rows), self.question, None, **self.reading)
+
+    def released(self, rows: object, source: Source, paid: Booked | None, progress: Progress | None = None) -> Release:
+        """Count, draw, and say why."""
+        scores = counted(rows, self.question, None, progress=progress, **self.reading)
+        scores = self._counting_again(scores, rows)
+        release = self.mechanism.release(scores, rng=source) if paid is None else paid.release(scores, source)
+        release = replace(release, why=self.why)
+        return release if self.at_least is None else left_out(release, self.at_least)
+
+    def _counting_again(self, scores: Scores, rows: object) -> Scores:
+        """The same scores; where many names come out, their people are counted among these names."""
+        weights = scores._capped
+        if weights is None or not self.mechanism.weighted or self.question.most is not None:
+            return scores
+
+        def again(names: list[Hashable], most: int) -> list[int]:
+            question = replace(self.question, most=most)
+            found = counted(rows, question, names, **self.reading).as_public()
+            people = dict(zip(found.labels, found.values.tolist(), strict=True))
+            return [people[name] for name in names]
+
+        return scores._with("_capped", Recounted(weights, again))
+
+
+def _emptied(rows: Any) -> Any:
+    """The same table without its rows."""
+    for way in ("limit", "head"):
+        cut: Callable[[int], Any] | None = getattr(rows, way, None)
+        if callable(cut):
+            return cut(0)
+    return rows.slice(0, 0) if callable(getattr(rows, "slice", None)) else rows

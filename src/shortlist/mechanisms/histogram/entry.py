@@ -1,0 +1,45 @@
+"""The entry of noisy histograms: for counts that were capped, a list with values at one price for every k."""
+
+from __future__ import annotations
+
+from shortlist.mechanisms.checks import Budget
+from shortlist.mechanisms.entry import Audited, Entry, Method, Named, Request
+from shortlist.mechanisms.histogram.mechanism import NoisyHistogram
+
+
+def _audited(k: int, budget: Budget) -> NoisyHistogram:
+    """On so many scores that one person may move all of them: the cap is then no condition on neighbours."""
+    return NoisyHistogram(k=k, most=k + 1, budget=budget)
+
+
+def _built(request: Request) -> NoisyHistogram:
+    if request.most is None:
+        raise ValueError('method="histogram" needs scores of which each person has a few at most: count with most=3')
+    return NoisyHistogram(k=request.size, most=request.most, budget=request.budget)
+
+
+ENTRY = Entry(
+    kind=NoisyHistogram,
+    page="noisy-histogram.md",
+    summary="noise on every capped count, and the k largest of the noisy counts: one price for every k",
+    gives="k items in order with values",
+    budgets="pure, zCDP, (ε, δ)",
+    methods=(
+        Method(
+            "histogram",
+            _built,
+            when=lambda request: request.histogram,
+            why=lambda request: (
+                f"each person counts for at most {request.most} items, so noise on every count is narrower than noise "
+                f"for {request.k} of them, and order and values come with it"
+            ),
+            values=True,
+        ),
+    ),
+    audited=Audited(
+        law="shortlist.mechanisms.histogram.certified:law",
+        sees_level=True,
+        size=lambda mechanism: mechanism.most,
+        names=(Named("histogram", _audited),),
+    ),
+)

@@ -1,0 +1,36 @@
+"""The entry of key sets: every name that enough people hold. `sl.keys` makes them; no method of `top_k` does yet."""
+
+from __future__ import annotations
+
+from shortlist.mechanisms.checks import Budget
+from shortlist.mechanisms.entry import Audited, Entry, Named
+from shortlist.mechanisms.keys.mechanism import KeySet
+
+
+def _built(most: int) -> Named:
+    def build(k: int, budget: Budget) -> KeySet:
+        return KeySet(most=most, budget=budget)
+
+    return Named("keys" if most == 3 else f"keys-{most}", build)
+
+
+def _labels(mechanism: KeySet) -> int:
+    """How many labels an audit tries: nobody may bring more than count."""
+    assert mechanism.most is not None
+    return min(3, mechanism.most)
+
+
+ENTRY = Entry(
+    kind=KeySet,
+    page="keys.md",
+    summary="every label whose noisy sum reaches a bar, from counts to which a person brings a capped part",
+    gives="names with noisy counts, or a set",
+    budgets="(ε, δ), zCDP with a δ",
+    audited=Audited(
+        law="shortlist.mechanisms.keys.certified:law",
+        inputs="histograms",
+        sees_level=True,
+        size=_labels,
+        names=(_built(3), _built(2)),
+    ),
+)

@@ -1,0 +1,338 @@
+"""A key set: every name that enough people hold, from counts to which each person brings a capped part (Theorem 199).
+
+The bar does not grow with how many names come back, and does not depend on the data. Labels whose noisy sum reaches it
+are named; all others are as if they were not there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import InitVar, dataclass
+from fractions import Fraction
+from typing import ClassVar, Unpack
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Values
+from shortlist._reading import checked_flag
+from shortlist.exact.gaussian_noise import GAUSSIAN
+from shortlist.exact.key_bars import Cap, KeyBar, pair_bar, thinned_bar
+from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin
+from shortlist.exact.truncated_geometric import PublicCoin, public_coin
+from shortlist.extras import Extras
+from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
+from shortlist.mechanisms.keys.recount import Recounted
+from shortlist.mechanisms.keys.sampler import GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, named_keys
+from shortlist.mechanisms.unknown_domain import DeltaBudget, check_column, checked_delta_budget
+from shortlist.privacy import ZCDP, Guarantee
+from shortlist.sampling.additive import add_whole_noise
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.uniforms import WordStream, shuffled
+from shortlist.scores import Scores, ScoreWords
+
+MOST = 64
+"""How many labels of a person count if nobody says."""
+LARGEST_MOST = 4096
+FEW = 2
+"""Up to so many labels a person, geometric noise has the lower bar."""
+
+
+@described
+class KeySet(Budgeted[DeltaBudget]):
+    """Every label whose noisy sum reaches a public bar, from sums to which a person brings at most `most` labels.
+
+    Sums are counts of the people who keep the label, or weighted ones: a person who keeps t labels adds 1/sqrt(t) to
+    each, in whole units of 2^-20. Noise is Gaussian, and rounded to whole people (weighted sums to 1/16); under
+    (epsilon, delta) and up to two labels a person it is truncated geometric, whose end a public coin decides.
+
+    Promise: (epsilon, delta)-DP, all of delta in the noise and in the bar, or delta-approximate rho-zCDP with
+    rho = 1/(2 sigma^2) for sums of one person's length 1: whatever labels a person brings, new ones among them.
+
+    Parameters
+    ----------
+    most
+        How many labels of one person count, at most 4096; None is 64. Scores counted from a table must have been
+        capped so; of plain counts you say by it that nobody was counted for more.
+    epsilon, delta, budget
+        `epsilon=1.0, delta=1e-6` is short for `budget=ApproxDP(1.0, 1e-6)`; `ZCDP(rho, delta)` is taken too.
+    weighted
+        Whether a person's labels share their weight; None: if no `most` was given.
+    values
+        Whether a noisy count comes with each name. Counts come free; where the sums are weighted, a quarter of the
+        budget measures how many people hold what was named.
+    k
+        At most so many names, those with the largest noisy sums; None is all that reach the bar.
+
+    Raises
+    ------
+    ValueError, TypeError
+        naming the argument; for scores that are not capped whole-number counts, before they are looked at.
+
+    Examples
+    --------
+    >>> mechanism = KeySet(most=1, epsilon=1.0, delta=1e-6)
+    >>> mechanism.release({"ada": 900, "bob": 500, "cy": 2}, monotone=True).items
+    ['ada', 'bob']
+    """
+
+    most: int | None = None
+    epsilon: InitVar[float | None] = None
+    delta: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
+    weighted: bool | None = None
+    values: bool = True
+    k: int | None = None
+
+    proof: ClassVar[str] = "docs/mechanisms/keys.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
+        self._pay(checked_delta_budget(epsilon, delta, self.budget))
+        if self.guarantee.delta >= 0.5:
+            raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
+        weighted = self.most is None if self.weighted is None else checked_flag("weighted", self.weighted)
+        object.__setattr__(self, "weighted", weighted)
+        object.__setattr__(self, "most", checked_most(MOST if self.most is None else self.most))
+        object.__setattr__(self, "values", checked_flag("values", self.values))
+        if self.k is not None:
+            object.__setattr__(self, "k", checked_k(self.k))
+
+    @property
+    def name(self) -> str:
+        what = "weighted key set" if self.weighted else "key set"
+        noise = "truncated geometric" if self._coin is not None else "Gaussian"
+        limit = "" if self.k is None else f", the {self.k} largest,"
+        return f"{what}{limit} of at most {self.most} labels a person, with {noise} noise"
+
+    @property
+    def ordered(self) -> bool:
+        """With values the order is told by them; without values it is a set."""
+        return self.values
+
+    @property
+    def bar(self) -> float:
+        """What a label's noisy sum must reach, in people (weighted ones, if they are). Public."""
+        return float(self._bar.bar if self._coin is None else self._coin.reach + 1)
+
+    @property
+    def error(self) -> float:
+        """The standard deviation of the noise on a sum, in people. Public."""
+        if self._coin is None:
+            return float(self._bar.sigma)
+        return geometric_margin(self._coin.noises()[0]).error
+
+    @property
+    def _cap(self) -> Cap:
+        assert self.most is not None
+        return Cap(self.most, bool(self.weighted))
+
+    @property
+    def _measures(self) -> bool:
+        """Whether the counts of what was named are measured with a part of the budget."""
+        return self.values and bool(self.weighted)
+
+    @property
+    def _bar(self) -> KeyBar:
+        """The Gaussian noise and its bar."""
+        budget = self.guarantee
+        if isinstance(budget, ZCDP):
+            return thinned_bar(budget.rho, budget.delta, self._cap, self._measures)
+        return pair_bar(budget.epsilon, budget.delta, self._cap, self._measures)
+
+    @property
+    def _coin(self) -> PublicCoin | None:
+        """Of truncated geometric noise: every label gets its share of epsilon and of delta."""
+        budget = self.guarantee
+        if self.weighted or self._cap.most > FEW or isinstance(budget, ZCDP):
+            return None
+        return public_coin(Fraction(budget.epsilon) / self._cap.most, Fraction(budget.delta) / self._cap.most)
+
+    def _noises(self) -> tuple[KeyNoise, ...]:
+        """One, or one for each side of the coin."""
+        if self._coin is None:
+            return (GaussianKeys(self._bar, self._cap.unit),)
+        return tuple(map(GeometricKeys, self._coin.noises()))
+
+    def _check(self, scores: Scores) -> None:
+        check_column(scores, self._cap.most, weighted=bool(self.weighted))
+        if self._measures and scores.numbered:
+            raise ValueError(
+                "values=True measures how many people hold each name, which weighted sums do not tell: count a table, "
+                "or write values=False"
+            )
+
+    def _named(self, scores: Scores, indices: list[int]) -> list[Hashable]:
+        if self.weighted and scores._capped is not None:
+            return scores._capped.names(indices)  # positions by weight
+        return scores._named(indices)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        column = _Column.of(scores, self._cap)
+        noises, coin = self._noises(), self._coin
+        noise = noises[0 if coin is None else int(coin.tosses(1, source)[0])]
+        found = named_keys(column.scores, column.sizes, noise, source)
+        order = self._ranking(found, source)
+        places = column.places(found.position[order])
+        if self._measures:
+            return self._measured(scores, places, source)
+        words = self._words(float(noise.step * self._cap.grid))
+        if not self.values:
+            return Outcome(places, notes=(words,))
+        people = [float(step) for step in found.sums[order].tolist()]
+        margin = self._margin(noise)
+        near = float(noise.step) + 2 * margin.error
+        notes = (words, *([near_the_bar(near)] if min(people, default=near) < near else []))
+        return Outcome(places, Extras(values=people, margins=[margin] * len(people)), notes)
+
+    def _ranking(self, found: NamedKeys, source: Source) -> list[int]:
+        """The largest sums first, equal ones in an order that was drawn: theirs would tell what they are made of."""
+        drawn = shuffled(len(found.sums), WordStream(source))
+        ranked = sorted(drawn, key=lambda i: -int(found.sums[i]))
+        return ranked if self.k is None else ranked[: self.k]
+
+    def _margin(self, noise: KeyNoise) -> Margin:
+        if isinstance(noise, GeometricKeys):
+            return geometric_margin(noise.noise)
+        return gaussian_margin(self._bar.sigma, self._cap.grid)
+
+    def _measured(self, scores: Scores, places: list[int], source: Source) -> Outcome:
+        """How many people hold each name, with fresh noise for as many of the names as one person may count for."""
+        people, cap = _people(scores, places)
+        deviation = self._measured_deviation(cap)
+        counts = add_whole_noise(np.array(people, np.int64), scale=deviation, noise=GAUSSIAN, source=source).tolist()
+        drawn = shuffled(len(places), WordStream(source))
+        order = sorted(drawn, key=lambda i: -counts[i])
+        margins = [gaussian_margin(deviation, Fraction(1))] * len(order)
+        fewer = f"; whoever holds more than {cap} of these names counts for {cap} of them" * (cap < len(places))
+        notes = (self._words(self.bar), f"values are people who hold the name, measured afresh{fewer}")
+        values = [float(counts[i]) for i in order]
+        return Outcome([places[i] for i in order], Extras(values=values, margins=margins), notes)
+
+    def _measured_deviation(self, names: int) -> Fraction:
+        """Of the noise on counts that are measured, where one person may hold so many of the names."""
+        measured = self._bar.measured
+        assert measured is not None
+        found = Fraction(math.sqrt(max(names, 1))) * measured
+        while found**2 < names * measured**2:
+            found = Fraction(math.nextafter(float(found), math.inf))
+        return found
+
+    def _words(self, bar: float) -> str:
+        kind = "weighted people (1/sqrt(t) for each of a person's t names)" if self.weighted else "people"
+        return f"a name needs about {bar:.4g} {kind}, under noise of deviation {self.error:.3g}"
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
+        """The names of independent draws, for study and audit of public sums: as wide as the widest, -1 beyond.
+
+        In order of the noisy sums, which are the reals, where values are released; sorted otherwise.
+        """
+        asked, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        column, noises, coin = _Column.of(asked, self._cap), self._noises(), self._coin
+        side = np.zeros(count, np.int64) if coin is None else coin.tosses(count, source).astype(np.int64)
+        rows: list[tuple[Indices, Values, Indices]] = []
+        for which, noise in enumerate(noises):
+            ours = np.flatnonzero(side == which)
+            if len(ours):
+                found = named_keys(column.scores, column.sizes, noise, source, len(ours))
+                rows.append((ours[found.draw], np.array(column.places(found.position), np.int64), found.sums))
+        return self._rows(count, *map(np.concatenate, zip(*rows, strict=True)), source=source)
+
+    def _rows(self, count: int, draw: Indices, place: Indices, sums: Indices, *, source: Source) -> Draws:
+        key = source.words(len(draw))
+        order = np.lexsort((key, -sums, draw)) if self.values or self.k is not None else np.lexsort((place, draw))
+        draw, place, sums = draw[order], place[order], sums[order]
+        column = np.arange(len(draw)) - np.searchsorted(draw, draw)
+        few = column < (len(draw) if self.k is None else self.k)
+        width = max(1, int(column[few].max(initial=0)) + 1)
+        indices, reals = np.full((count, width), -1, np.int64), np.full((count, width), np.nan)
+        indices[draw[few], column[few]] = place[few]
+        reals[draw[few], column[few]] = sums[few] * float(self._cap.grid)
+        if self.values:
+            return Draws(indices, reals)
+        beyond = np.iinfo(np.int64).max
+        indices = np.sort(np.where(indices < 0, beyond, indices), axis=1)
+        return Draws(np.where(indices == beyond, -1, indices))
+
+    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[named] of every label, without a limit k: exact, to 1e-12."""
+        if self.k is not None:
+            raise ValueError("exact chances are known without a limit: leave k= out, or draw with release_many")
+        return self.chances(self._studied(scores, question).values)
+
+    def chances(self, sums: Values) -> Floats:
+        """P[a label with this sum is named], for `sums` in people (in units of 2^-20, if weighted); 0 at 0."""
+        noises, sums = self._noises(), np.asarray(sums)
+        found = noises[0].chances(sums)
+        if self._coin is not None:
+            share = float(self._coin.chance().mid())
+            found = (1 - share) * found + share * noises[1].chances(sums)
+        return np.where(sums > 0, found, 0.0)
+
+    def expected_names(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """How many labels are named, on average."""
+        return float(self.inclusion_probabilities(scores, **question).sum())
+
+    def expected_recall(self, scores: object, *, top: int | None = None, **question: Unpack[ScoreWords]) -> float:
+        """The expected share of the `top` largest sums that is named; of all labels there are, if None."""
+        values = self._studied(scores, question).values
+        there = int(np.count_nonzero(values > 0))
+        wanted = there if top is None else checked_k(top)
+        if not wanted:
+            return 0.0
+        chances = np.sort(self.inclusion_probabilities(scores, **question))[::-1]  # they rise with the sums
+        return float(chances[:wanted].sum()) / wanted
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """Capped sums by their distinct numbers, decreasing, and where each label stands among the scores."""
+
+    scores: Values
+    sizes: Indices
+    order: Indices | None
+
+    @classmethod
+    def of(cls, scores: Scores, cap: Cap) -> _Column:
+        held = scores._capped if cap.weighted else scores._names
+        if held is not None:
+            return cls(held.scores, held.sizes, None)
+        values = scores._numbers.astype(np.int64)
+        distinct, sizes = np.unique(values, return_counts=True)
+        return cls(distinct[::-1], sizes[::-1], np.argsort(-values, kind="stable"))
+
+    def places(self, positions: Sequence[int] | Indices) -> list[int]:
+        where = np.asarray(positions, np.int64)
+        found: list[int] = (where if self.order is None else self.order[where]).tolist()
+        return found
+
+
+def _people(scores: Scores, places: list[int]) -> tuple[list[int], int]:
+    """(how many people hold each of these, of how many of them one person counts at most)."""
+    held = scores._capped
+    assert held is not None
+    if isinstance(held, Recounted):
+        return held.people(places)
+    return held.counts(places), len(places) if scores.most is None else min(len(places), scores.most)
+
+
+def near_the_bar(below: float) -> str:
+    """What is said where values may be too high, with a public number."""
+    return (
+        f"near the bar: a name whose value is below {below:.4g} is often seen only because its noise was high; such "
+        "values are too high on average"
+    )
+
+
+def checked_most(most: object) -> int:
+    """How many labels of a person count."""
+    try:
+        found = checked_k(most)
+    except (TypeError, ValueError):
+        found = 0
+    if not 1 <= found <= LARGEST_MOST:
+        raise ValueError(f"most must be a whole number from 1 to {LARGEST_MOST}: write most=10, for example")
+    return found

@@ -1,0 +1,58 @@
+"""The certified law of a measured set: a selection, and whole noise on each score of what it chose (Theorem 205).
+
+Values are cut to a window, as whoever reads them may do: what is far out falls together.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from flint import arb
+
+from shortlist.certified.curves import rational
+from shortlist.certified.law import Law
+from shortlist.mechanisms.canonical import certified as canonical
+from shortlist.mechanisms.canonical_limited import certified as canonical_limited
+
+if TYPE_CHECKING:
+    from shortlist.mechanisms.measured.mechanism import MeasuredSet
+    from shortlist.scores import Scores
+
+LOW, HIGH = -9, 12
+"""Values below and above are not told apart."""
+
+
+def law(mechanism: MeasuredSet, scores: Scores) -> Law:
+    """{(set, its values in the order of their positions): chance}, for whole scores."""
+    parts: Any = mechanism._parts(scores.public)
+    x = scores.values.tolist()
+    if scores.public:
+        sets = canonical.sets_law(parts.selection, x, parts.selection._rate(scores))
+    else:
+        sets = canonical_limited.sets_law(parts.selection, x)
+    found: dict[Any, arb] = {}
+    for chosen, chance in sets.chances.items():
+        scale = parts.noise(len(chosen), scores.largest_sensitivity) if chosen else None
+        tables = [_values(x[i], scale, parts.epsilon is None) for i in chosen]
+        for shown in product(*(table.items() for table in tables)):
+            total = chance
+            for _, part in shown:
+                total = total * part
+            found[chosen, tuple(value for value, _ in shown)] = total
+    return Law(dict(sorted(found.items(), key=lambda one: repr(one[0]))))
+
+
+def _values(count: int, scale: Any, gaussian: bool) -> dict[int, arb]:
+    """P[value], cut at both ends."""
+    width = arb(rational(scale))
+
+    def at_least(value: int) -> arb:
+        if gaussian:
+            return ((arb(value - 0.5) - count) / (width * arb(2).sqrt())).erfc() / 2
+        distance = value - count
+        a = (-1 / width).exp()
+        return a**distance / (1 + a) if distance >= 1 else 1 - a ** (1 - distance) / (1 + a)
+
+    ends = [arb(1), *map(at_least, range(LOW + 1, HIGH + 1)), arb(0)]
+    return {LOW + n: ends[n] - ends[n + 1] for n in range(len(ends) - 1)}

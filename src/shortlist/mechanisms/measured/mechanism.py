@@ -1,0 +1,233 @@
+"""Selects, then measures: a noisy count of each very item, under zCDP and (epsilon, delta) (Theorem 205).
+
+For a public list, and for candidates that come from the data. Under a pure budget `MeasuredTopK` does the same, with
+gaps.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar, Unpack
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Values
+from shortlist.exact.gaussian_noise import GAUSSIAN
+from shortlist.exact.key_bars import certified_rate
+from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin, laplace_margin
+from shortlist.exact.noise_distributions import LAPLACE
+from shortlist.exact.truncated_geometric import Geometric
+from shortlist.extras import Extras
+from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
+from shortlist.mechanisms.canonical_limited.mechanism import GAMMA
+from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source, plain_budget
+from shortlist.mechanisms.contract import Budgeted, Draws, Mechanism, Outcome, described
+from shortlist.mechanisms.entry import Request
+from shortlist.mechanisms.unknown_domain import checked_limit, part_of
+from shortlist.mechanisms.unknown_domain_rule import list_of, set_of, set_wanted
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee
+from shortlist.sampling.additive import add_noise, add_whole_noise
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.uniforms import WordStream, shuffled
+from shortlist.scores import Scores, ScoreWords
+
+FEW = 8
+"""Up to so many items, noise whose size grows with their number is less than noise that grows with its root."""
+QUARTER = Fraction(1, 4)
+"""The share of rho that measures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a budget pays for: who is selected, and the measurement of one number under each of two kinds of noise."""
+
+    selection: Mechanism
+    epsilon: Fraction | None
+    """Of all measurements together, where their noise is geometric or Laplace."""
+    deviation: Fraction | None
+    """Of Gaussian noise on one number that moves by 1."""
+
+    def noise(self, number: int, sensitivity: Fraction) -> Fraction:
+        """The scale of the noise on each of so many numbers that one person may all move."""
+        if self.epsilon is not None:
+            return number * sensitivity / self.epsilon
+        assert self.deviation is not None
+        found = Fraction(math.sqrt(number)) * self.deviation * sensitivity
+        while found**2 < number * (self.deviation * sensitivity) ** 2:
+            found *= 1 + Fraction(1, 1 << 50)
+        return found
+
+
+@described
+class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
+    """At most k items, selected with one part of the budget, and a fresh noisy measurement of each with the other.
+
+    Selection is `CanonicalTopK`, or for candidates that come from the data `CanonicalLimitedDomain` or
+    `LimitedDomainTopK`, whichever has the lower bar. Then n numbers are measured, n as many as were selected: with
+    geometric noise (Laplace, where scores are not whole) of scale n Delta / epsilon_v, or with Gaussian noise of
+    deviation sqrt(n) Delta sigma, rounded to whole numbers where scores are whole. Which of them is decided by the
+    public k and the kind of budget.
+
+    Promise: (epsilon, delta)-DP or delta-approximate rho-zCDP for names, their order by value, and values.
+
+    Parameters
+    ----------
+    k
+        How many items at most.
+    budget
+        `ApproxDP(epsilon, delta)` or `ZCDP(rho, delta)`; candidates that come from the data need a delta.
+    limit
+        For candidates that come from the data: how many rows may be looked at, a public number.
+
+    Raises
+    ------
+    ValueError, TypeError
+        naming the argument; for scores that the selection does not take, before they are looked at.
+
+    Examples
+    --------
+    >>> release = MeasuredSet(k=2, budget=ZCDP(0.5)).release([9000, 5000, 20, 7], monotone=True)
+    >>> release.items, len(release.values), len(release.margins)
+    ([0, 1], 2, 2)
+    """
+
+    k: int
+    budget: Guarantee
+    limit: int | None = None
+
+    proof: ClassVar[str] = "docs/mechanisms/measured.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        if not isinstance(self.budget, ZCDP | ApproxDP):
+            raise TypeError(
+                "budget must be ZCDP(..) or ApproxDP(..); under a pure budget MeasuredTopK selects and measures"
+            )
+        paid: ZCDP | ApproxDP = self.budget
+        self._pay(ZCDP(paid.rho, paid.delta) if isinstance(paid, ZCDP) else plain_budget(paid))
+        if (self.guarantee.rho if isinstance(self.guarantee, ZCDP) else self.guarantee.epsilon) == 0:
+            raise ValueError("the budget must be greater than 0, for example budget=ApproxDP(1.0, 1e-6)")
+        if self.limit is not None:
+            object.__setattr__(self, "limit", checked_limit(self.limit, self.k))
+
+    @property
+    def name(self) -> str:
+        return f"measured top-{self.k}"
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def _parts(self, public: bool) -> Parts:
+        """Of the budget, each rounded so that together they fit."""
+        return _shared(self, public)
+
+    def _share(self, public: bool) -> Parts:
+        budget = self.guarantee
+        if isinstance(budget, ZCDP):
+            names = _down((1 - QUARTER) * Fraction(budget.rho))
+            left = Fraction(budget.rho) - Fraction(names)
+            return Parts(self._selection(ZCDP(names, budget.delta), public), None, 1 / _root_below(2 * left))
+        share = Fraction(1, 3) if public else min(Fraction(1, 3), _balanced(self.k, budget.delta))
+        names = _down((1 - share) * Fraction(budget.epsilon))
+        left = Fraction(budget.epsilon) - Fraction(names)
+        if self.k <= FEW or not budget.delta:
+            return Parts(self._selection(ApproxDP(names, budget.delta), public), left, None)
+        half = part_of(budget.delta, Fraction(1, 2))
+        return Parts(self._selection(ApproxDP(names, half), public), None, 1 / certified_rate(left, half))
+
+    def _selection(self, budget: ZCDP | ApproxDP, public: bool) -> Mechanism:
+        if public:
+            return CanonicalTopK(k=self.k, budget=budget)
+        request = Request(self.k, budget, public=False, limit=self.limit)
+        return set_of(request) if set_wanted(request) else list_of(request)
+
+    def _check(self, scores: Scores) -> None:
+        if not scores.public and not getattr(self.budget, "delta", 0.0):
+            raise ValueError("names that come from the data need a delta: write budget=ApproxDP(1.0, 1e-6)")
+        self._parts(scores.public).selection._check(scores)
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        parts = self._parts(scores.public)
+        drawn = parts.selection._draw(scores, source)
+        chosen = drawn.indices or []
+        if not chosen:
+            return Outcome([], Extras(values=[], margins=[], stopped=drawn.extras.stopped), drawn.notes)
+        scale = parts.noise(len(chosen), scores.largest_sensitivity)
+        values = self._noisy(scores._sequence[np.array(chosen)], parts, scale, source)
+        order = sorted(shuffled(len(chosen), WordStream(source)), key=lambda i: -values[i])
+        whole = scores._sequence[:1].dtype.kind != "f"
+        margins = [self._margin(parts, scale, whole)] * len(chosen)
+        extras = Extras(values=[values[i] for i in order], margins=margins, stopped=drawn.extras.stopped)
+        return Outcome([chosen[i] for i in order], extras, drawn.notes)
+
+    def _noisy(self, numbers: Values, parts: Parts, scale: Fraction, source: Source) -> list[float]:
+        """Each number with fresh noise; whole ones stay whole."""
+        gaussian = parts.epsilon is None
+        if numbers.dtype.kind == "f":
+            noise = GAUSSIAN if gaussian else LAPLACE
+            return [add_noise(one, scale=scale, noise=noise, source=source) for one in numbers.tolist()]
+        counts = numbers.astype(np.int64)
+        if gaussian:
+            return [float(n) for n in add_whole_noise(counts, scale=scale, noise=GAUSSIAN, source=source)]
+        level = np.zeros(len(counts), np.int64)
+        return [float(n) for n in counts + Geometric(1 / scale).draws(source.words(len(counts)), level, source)]
+
+    def _margin(self, parts: Parts, scale: Fraction, whole: bool) -> Margin:
+        if parts.epsilon is None:
+            return gaussian_margin(scale, Fraction(1) if whole else None)
+        return geometric_margin(Geometric(1 / scale)) if whole else laplace_margin(scale)
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
+        """The positions and values of independent draws, largest value first, for study and audit of public scores."""
+        asked, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        parts, values = self._parts(asked.public), asked.values
+        found_sets = parts.selection.release_many(asked, draws=count, rng=source)
+        drawn = (found_sets.indices if isinstance(found_sets, Draws) else found_sets).reshape(count, -1)
+        rows, reals = np.full(drawn.shape, -1, np.int64), np.full(drawn.shape, np.nan)
+        sizes = np.count_nonzero(drawn >= 0, axis=1)
+        for n in np.unique(sizes[sizes > 0]).tolist():
+            here = np.flatnonzero(sizes == n)
+            chosen = np.sort(drawn[here], axis=1)[:, drawn.shape[1] - n :]
+            scale = parts.noise(n, asked.largest_sensitivity)
+            found: Floats = np.array(self._noisy(values[chosen.ravel()], parts, scale, source)).reshape(chosen.shape)
+            order: Indices = np.lexsort((source.words(found.size).reshape(found.shape), -found), axis=1)
+            rows[here, :n] = np.take_along_axis(chosen, order, axis=1)
+            reals[here, :n] = np.take_along_axis(found, order, axis=1)
+        return Draws(rows, reals)
+
+
+@lru_cache
+def _shared(mechanism: MeasuredSet, public: bool) -> Parts:
+    """The same for the same public facts: to find it may take long."""
+    return mechanism._share(public)
+
+
+def _balanced(k: int, delta: float) -> Fraction:
+    """The share of epsilon that makes the sum of the bar and of the error least: sqrt C / (sqrt A + sqrt C).
+
+    The bar of a set of labels from the data is about A / epsilon, the error of k counts C / epsilon.
+    """
+    sets = sum(math.comb(2 * k, j) for j in range(1, k + 1))
+    bar = (math.log(sets) - math.log(delta)) / float(GAMMA)
+    error = math.sqrt(2) * k
+    return Fraction(math.sqrt(error) / (math.sqrt(bar) + math.sqrt(error)))
+
+
+def _root_below(square: Fraction) -> Fraction:
+    """The largest float, or nearly, whose square is not above."""
+    r = math.sqrt(float(square))
+    while Fraction(r) ** 2 > square:
+        r = math.nextafter(r, 0.0)
+    return Fraction(r)
+
+
+def _down(exact: Fraction) -> float:
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)

@@ -1,0 +1,72 @@
+"""At most so many items of each person: which ones, and what each of them weighs (Theorem 195).
+
+A person's distinct items are put into the order of (H(salt, user, item), item), and the first `most` of them are kept.
+That is a function of this person's rows and of the salt alone, whatever H is, so nobody's rows change what another's
+count for. H is the MD5 of the texts, joined by a character that texts hardly have: it favours no item, and is the same
+in every engine. The salt is public, and drawn once for a count, before a row is read.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+
+import numpy as np
+
+from shortlist.sampling.entropy import SECURE
+
+WEIGHED = 64
+"""Items of a person that are weighed where candidates come from the data and no cap was asked for."""
+LARGEST_CAP = 4096
+UNIT = 2**20
+"""Weights are whole numbers of 1 / UNIT."""
+BETWEEN = "\x1f"
+"""Stands between the texts that are hashed. A text that holds it makes two hashes equal at worst: no harm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """Each person keeps `most` items at most. Public facts alone."""
+
+    most: int
+    kept: bool
+    """Whether an item's score is how many people kept it; otherwise how many have it, and the cap is for weights."""
+    weighted: bool
+    """Whether there is a column of weights: each person adds 1 / sqrt(t) to the t items they keep."""
+    salt: str
+
+    @classmethod
+    def of(cls, most: int | None, listed: bool) -> Cap | None:
+        """What a count needs, with a salt of its own; None for counts that nobody caps."""
+        if most is None and listed:
+            return None
+        return cls(WEIGHED if most is None else most, most is not None, not listed, fresh_salt())
+
+
+def fresh_salt() -> str:
+    """128 secure bits."""
+    return "".join(f"{int(word):016x}" for word in SECURE.words(2))
+
+
+def weight(kept: int) -> int:
+    """floor(sqrt(floor(2^40 / t))): t of them have squares that add up to UNIT^2 at most.
+
+    Engines compute it in floats, without an error for t up to LARGEST_CAP: 2^40 / t and the root of a whole number
+    below 2^40 are rounded by less than what separates them from the next whole number, if they are none (Theorem 195).
+    """
+    return int(np.floor(np.sqrt(np.floor(float(UNIT**2) / kept))))
+
+
+def checked_most(most: object) -> int | None:
+    """A whole number of items, 1 to LARGEST_CAP; None for no cap."""
+    if most is None:
+        return None
+    try:
+        if isinstance(most, bool | np.bool_):
+            raise TypeError
+        number = operator.index(most)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError("most must be a whole number of items that each person keeps, for example most=3") from None
+    if not 1 <= number <= LARGEST_CAP:
+        raise ValueError(f"most must be from 1 to {LARGEST_CAP} items; to count all that people have, leave it out")
+    return number

@@ -1,0 +1,61 @@
+"""Caps for frames in memory: only people who have more items than they keep are hashed, in Python."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from shortlist._arrays import Indices, Mask
+from shortlist._sql import as_text
+from shortlist.tables.caps import BETWEEN, UNIT, Cap
+
+
+def capped(pairs: Any, keys: list[str], cap: Cap) -> Any:
+    """Scores and weights per item, from the distinct (user, item) pairs of a frame (caps.py)."""
+    numbered = pairs.with_row_index("n").with_columns(
+        person=nw.col("n").min().over("u"), held=nw.col("n").count().over("u")
+    )
+    held = numbered["held"].to_numpy().astype(np.int64)
+    heavy = np.flatnonzero(held > cap.most)
+    keeps = held <= cap.most
+    if len(heavy):
+        people = numbered["person"].to_numpy().astype(np.int64)[heavy]
+        keeps[heavy] = _first(pairs[heavy], keys, people, cap)
+    weights = np.floor(np.sqrt(np.floor(float(UNIT**2) / np.minimum(held, cap.most)))).astype(np.int64)
+    made = {"score": keeps if cap.kept else np.ones(len(held)), "weight": np.where(keeps, weights, 0)}
+    own = [
+        nw.new_series(name, column.astype(np.int64), nw.Int64, backend=pairs.implementation)
+        for name, column in made.items()
+        if name == "score" or cap.weighted
+    ]
+    counts = pairs.select(*keys).with_columns(*own).group_by(keys).agg(*(nw.col(one.name).sum() for one in own))
+    return counts.filter(nw.col("score") > 0)
+
+
+def _first(pairs: Any, keys: list[str], people: Indices, cap: Cap) -> Mask:
+    """Which of these pairs are among the first of their person."""
+    columns = [list(map(_text, pairs[name].to_list())) for name in ("u", *keys)]
+    words = map(BETWEEN.join, zip(*columns, strict=True))
+    start = cap.salt + BETWEEN
+    hashes = [hashlib.md5((start + one).encode(), usedforsecurity=False).digest() for one in words]
+    high, low = np.frombuffer(b"".join(hashes), ">u8").astype(np.uint64).reshape(-1, 2).T
+    order = np.lexsort((low, high, people))
+    same = [column[order[1:]] == column[order[:-1]] for column in (people, high, low)]
+    if np.logical_and.reduce(same).any():  # equal hashes: by the item then
+        items = list(zip(*(pairs[key].to_list() for key in keys), strict=True))
+        order = np.array(sorted(range(len(items)), key=lambda n: (people[n], hashes[n], items[n])), np.int64)
+    starts = np.flatnonzero(np.append(True, np.diff(people[order]) != 0))
+    ranks = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    found = np.empty(len(order), np.bool_)
+    found[order] = ranks < cap.most
+    return found
+
+
+def _text(cell: Any) -> str:
+    """The same for equal cells: there is one zero."""
+    if type(cell) is str:
+        return cell
+    return as_text(cell + 0.0 if isinstance(cell, float) else cell)

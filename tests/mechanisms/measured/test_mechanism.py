@@ -1,0 +1,150 @@
+"""MeasuredSet: its parts, the law of its values, its box, and what `values=True` means."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import shortlist as sl
+from shortlist import ZCDP, ApproxDP, PureDP
+from shortlist.audit.enumeration import prove
+from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.exact.key_bars import certified_rate, gaussian_rate
+from shortlist.exact.truncated_geometric import Geometric
+from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, LimitedDomainTopK, MeasuredSet
+from shortlist.mechanisms.measured.mechanism import _balanced
+from shortlist.testing import seeded
+from tests.helpers.support import assert_law, sized
+from tests.helpers.typed import present
+
+COUNTS = [900, 500, 400, 30, 22, 18, 9, 3]
+NAMES = {f"n{i}": count for i, count in enumerate(COUNTS)}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "less"),
+    [
+        (MeasuredSet(k=1, budget=ApproxDP(1.0, 0.05)), ApproxDP(0.8, 0.05)),
+        (MeasuredSet(k=1, budget=ApproxDP(1.0, 0.0)), PureDP(0.8)),
+        (MeasuredSet(k=2, budget=ApproxDP(1.0, 0.05)), ApproxDP(0.5, 0.05)),
+        (MeasuredSet(k=1, budget=ZCDP(0.3)), ZCDP(0.2)),
+    ],
+    ids=repr,
+)
+def test_measured_sets_are_proved_on_a_box(mechanism, less):
+    proof = prove_mechanism(mechanism, d=mechanism.k + 1, top=1, monotone=True)
+    assert proof.holds, proof.violation
+    assert not prove_mechanism(mechanism, d=mechanism.k + 1, top=1, monotone=True, claim=less).holds
+
+
+def test_labels_from_the_data_are_proved_too():
+    mechanism = MeasuredSet(k=2, budget=ApproxDP(1.0, 0.05))
+    assert isinstance(mechanism._parts(False).selection, CanonicalLimitedDomain)
+    pairs = [((0, 0), (1, 1)), ((2, 1), (3, 1)), ((3, 3), (4, 4)), ((0, 3), (1, 4))]
+
+    def law(x):
+        return law_of(mechanism, sl.Scores(list(x), labels=list("ab"), monotone=True, public=False))
+
+    assert prove(law, pairs, ApproxDP(1.0, 0.05)).holds
+    assert not prove(law, pairs, ApproxDP(0.3, 0.01)).holds
+
+
+@pytest.mark.parametrize("public", [True, False])
+@pytest.mark.parametrize("budget", [ApproxDP(1.0, 1e-6), ZCDP(0.1, 1e-6), ApproxDP(0.37, 1e-9)])
+@pytest.mark.parametrize("k", [1, 3, 8, 9, 40])
+def test_the_parts_fit_the_budget(k, budget, public):
+    parts = MeasuredSet(k=k, budget=budget)._parts(public)
+    paid = parts.selection.guarantee
+    if isinstance(budget, ZCDP):
+        assert isinstance(paid, ZCDP)
+        assert parts.deviation is not None
+        assert Fraction(paid.rho) + 1 / (2 * parts.deviation**2) <= Fraction(budget.rho)
+        assert paid.delta == budget.delta
+        return
+    assert isinstance(paid, ApproxDP)
+    if k <= 8:
+        assert parts.epsilon is not None
+        assert Fraction(paid.epsilon) + parts.epsilon == Fraction(budget.epsilon)
+        assert paid.delta == budget.delta
+    else:
+        left = Fraction(budget.epsilon) - Fraction(paid.epsilon)
+        assert parts.deviation == 1 / certified_rate(left, budget.delta / 2)
+        assert 2 * paid.delta <= budget.delta
+        assert float(parts.deviation) == pytest.approx(1 / gaussian_rate(float(left), budget.delta / 2), rel=1e-6)
+
+
+def test_the_split_that_makes_bar_and_error_least():
+    for k, share in ((5, 0.3525), (10, 0.3996), (30, 0.4479)):
+        assert float(_balanced(k, 1e-6)) == pytest.approx(share, abs=2e-4)
+    assert float(_balanced(1, 1e-6)) < 1 / 3
+
+
+def test_values_follow_their_law():
+    mechanism = MeasuredSet(k=2, budget=ApproxDP(1.0, 1e-6))
+    draws = sized(20_000, full=200_000)
+    found = mechanism.release_many(COUNTS, monotone=True, draws=draws, rng=seeded(1))
+    scale = mechanism._parts(True).noise(2, Fraction(1))
+    noise = Geometric(1 / scale)
+    first = present(found.reals)[found.indices == 0] - COUNTS[0]
+    window = np.arange(-25, 26)
+    masses = np.array([float(noise.chance(int(x))) for x in window])
+    inside = first[np.abs(first) <= 25]
+    counted = np.array([np.count_nonzero(inside == x) for x in window])
+    wrong = np.exp(-np.abs(window) / (1.1 * float(scale)))
+    assert_law(counted, masses / masses.sum(), wrong=wrong / wrong.sum())
+
+
+@pytest.mark.parametrize("budget", [ApproxDP(2.0, 1e-6), ZCDP(0.5, 1e-6)])
+@pytest.mark.parametrize("public", [True, False])
+def test_a_value_is_a_noisy_count_of_that_very_item(budget, public):
+    scores = sl.Scores(NAMES, monotone=True, public=public)
+    for seed in range(10):
+        release = sl.top_k(scores, 3, budget=budget, values=True, rng=seeded(seed))
+        assert release.ordered
+        for item, value, margin in zip(
+            present(release.items), present(release.values), present(release.margins), strict=True
+        ):
+            assert value == int(value)
+            assert abs(value - NAMES[str(item)]) < 5 * margin.half_width
+        assert present(release.values) == sorted(present(release.values), reverse=True)
+
+
+def test_sums_that_are_not_whole_get_real_noise():
+    release = sl.top_k([0.5, 30.25, 90.0], 2, budget=ZCDP(0.5), values=True, sensitivity=0.5, rng=seeded(1))
+    assert release.items == [2, 1]
+    assert release.values != [round(value) for value in present(release.values)]
+    assert sl.top_k([0.5, 30.25], 1, budget=ApproxDP(9.0, 1e-6), values=True, rng=seeded(1)).margins
+
+
+def test_what_is_selected_with():
+    assert isinstance(MeasuredSet(k=3, budget=ZCDP(0.1))._parts(True).selection, CanonicalTopK)
+    assert isinstance(MeasuredSet(k=1, budget=ApproxDP(1.0, 1e-6))._parts(False).selection, LimitedDomainTopK)
+
+
+def test_nothing_selected_is_nothing_measured():
+    release = sl.top_k({"a": 1}, 2, epsilon=1.0, delta=1e-9, values=True, monotone=True, public=False, rng=seeded(1))
+    assert (release.items, release.values, release.margins) == ([], [], [])
+
+
+def test_what_values_mean_by_name():
+    scores = sl.Scores(COUNTS, monotone=True)
+    assert sl.top_k(scores, 2, epsilon=1.0, values=True).mechanism.startswith("measured top-2 with gaps")
+    assert sl.top_k(scores, 2, budget=ApproxDP(1.0, 1e-6), values=True).mechanism == "measured top-2"
+    by_name = sl.top_k(scores, 2, budget=ApproxDP(1.0, 1e-6), values=True, method="gumbel-values")
+    assert by_name.mechanism == "Gumbel top-2 with values"
+    assert by_name.margins is None
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(TypeError, match="MeasuredTopK"):
+        MeasuredSet(k=2, budget=PureDP(1.0))
+    with pytest.raises(ValueError, match="greater than 0"):
+        MeasuredSet(k=2, budget=ZCDP(0.0, 1e-6))
+    with pytest.raises(ValueError, match="need a delta"):
+        MeasuredSet(k=2, budget=ZCDP(0.1)).release(NAMES, monotone=True)
+    with pytest.raises(ValueError, match="values need a fixed k"):
+        sl.top_k(NAMES, None, epsilon=1.0, delta=1e-6, monotone=True, values=True)
+    with pytest.raises(ValueError, match="gaps need a public list"):
+        sl.top_k(NAMES, 2, epsilon=1.0, delta=1e-6, monotone=True, gaps=True)
+    with pytest.raises(ValueError, match='"measured-set"'):
+        sl.top_k(NAMES, 2, epsilon=1.0, delta=1e-6, monotone=True, values=True, method="limited-domain")
