@@ -14,7 +14,7 @@ from shortlist.mechanisms import NoisyMax
 from shortlist.paid_release import Booked
 from shortlist.tables.count import counted, uncounted
 from shortlist.tables.question import Question
-from tests.helpers.storm import HOME, Storm, interrupt
+from tests.helpers.storm import HOME, MissedError, Storm, interrupt
 from tests.helpers.support import full_size, sized
 
 ASKED = Question.of("user", "item", None, None)
@@ -118,14 +118,19 @@ def storm_of_top(home, capfd, monkeypatch, files, chosen, most=10**9, stride=1):
 
     storm = Storm(lambda: run(capfd, monkeypatch), files, before=clean)
     places = list(filter(chosen, storm.places))
-    ends = []
+    ends, missed = [], 0
     for turn, place in enumerate(places[:: max(stride, -(-len(places) // most))]):
         kind = (signal.SIGINT, signal.SIGTERM)[turn % 2]
         before = len(book.entries())
-        code, said = storm.strike(place, lambda kind=kind: signal.raise_signal(kind))
+        try:
+            code, said = storm.strike(place, lambda kind=kind: signal.raise_signal(kind))
+        except MissedError:  # what is remembered is not worked out again
+            missed += 1
+            continue
         check_stopped(home, kind, code, said, book, before)
         ends.append(code)
     assert {130, 143} <= set(ends)
+    assert missed <= len(ends) // 50
     clean()
     assert run(capfd, monkeypatch) == (0, "")
     return ends
@@ -158,7 +163,7 @@ def test_the_command_is_stopped_at_any_line_or_return_of_all_that_it_runs(home, 
         "release.py",
         "scores.py",
     ]
-    inside = [("cli/app.py", "main")]  # it gives the signals back
+    inside = [("app.py", "main")]  # it gives the signals back
     ends = storm_of_top(home, capfd, monkeypatch, files, lambda place: place[1:3] not in inside, most=MOST)
     print(f"{len(ends):,} places; {sum(code != 0 for code in ends):,} runs stopped")
     assert len(ends) > MOST // 2
