@@ -15,7 +15,11 @@ from tests.helpers.browser import Look
 
 HERE = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-TRACED = [HERE / "mechanisms" / name / "test_mechanism.py" for name in ("guarded", "joint")]
+TRACED = [
+    *(HERE / "mechanisms" / name / "test_mechanism.py" for name in ("guarded", "joint", "guarded_list", "keys")),
+    HERE / "mechanisms" / "ordered_canonical" / "test_mechanism.py",
+    HERE / "mechanisms" / "canonical" / "test_offsets.py",
+]
 
 settings.register_profile(
     "repeatable", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]

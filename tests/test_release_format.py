@@ -379,7 +379,8 @@ def test_what_is_no_release_is_refused_in_one_sentence(text):
 def test_the_sentence_says_what_is_wrong():
     for text, words in {
         edited(version=2): "its version is not 1; a newer shortlist may know it",
-        edited(extras={"margins": []}): "something that this version does not know",
+        edited(extras={"colours": []}): "something that this version does not know",
+        edited(extras={"margins": []}): "margins are not as many as items",
         edited(gaps=["x", 1.0]): "gaps: a number is wanted",
         edited(items="GONE"): "items is missing",
         edited(guarantee={"kind": "PureDP", "epsilon": -1.0}): "guarantee: this is no PureDP",

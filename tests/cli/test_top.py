@@ -78,7 +78,8 @@ def test_lists_are_written_whole_as_csv_and_parquet(folder, tmp_path):
         rows = list(csv.DictReader(file))
     table = pl.read_parquet(tmp_path / "list.parquet")
     assert [row["item"] for row in rows] == table["item"].to_list() == ["ant", "bee"]
-    assert table.dtypes == [pl.Int64, pl.String, pl.Float64, pl.Float64]
+    assert table.columns == ["rank", "item", "value", "margin", "gap"]
+    assert table.dtypes == [pl.Int64, pl.String, pl.Float64, pl.Float64, pl.Float64]
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
     assert len(list(tmp_path.iterdir())) == 2
 

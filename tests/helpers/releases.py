@@ -13,8 +13,10 @@ from shortlist.mechanisms import (
     HybridSparseVector,
     HybridTopK,
     JointTopK,
+    KeySet,
     LargeGap,
     LimitedDomainTopK,
+    MeasuredSet,
     MeasuredTopK,
     NoisyHistogram,
     NoisyMax,
@@ -49,6 +51,7 @@ PUBLIC: dict[str, Mechanism] = {
     "hybrid": HybridTopK(threshold=4000, k=2, epsilon=2.0),
     "hybrid, stopped": HybridTopK(threshold=90_000, k=2, epsilon=2.0),
     "large gap": LargeGap(epsilon=2.0),
+    "measured set": MeasuredSet(k=2, budget=APPROX),
 }
 """For a public list of candidates."""
 
@@ -77,3 +80,9 @@ UNKNOWN: dict[str, Mechanism] = {
     "canonical limited domain": CanonicalLimitedDomain(k=2, budget=APPROX),
 }
 """For candidates that come from the data."""
+
+WEIGHED: dict[str, Mechanism] = {
+    "key set": KeySet(budget=APPROX),
+    "key set, names alone": KeySet(budget=APPROX, values=False),
+}
+"""For candidates that come from a table, where each person's part is weighed."""

@@ -103,7 +103,7 @@ MOMENTS = {
     "writing": lambda: before("shortlist.cli.output", "_write_csv"),
     "written": lambda: after("shortlist.cli.output", "_write_csv"),
     "reported": lambda: before("shortlist._files", "_sync"),
-    "done": lambda: after("shortlist.cli.top", "_deliver"),
+    "done": lambda: after("shortlist.cli.top", "deliver"),
     "ending": lambda: atexit.register(send),
 }
 

@@ -125,7 +125,8 @@ def leaks(thing, texts=SECRET_TEXTS, numbers=SECRET_NUMBERS):
 
 
 def check_release(release):
-    """Clean, apart from what was released: a loser that came out is no secret any more."""
+    """Clean, apart from what was released: a loser that came out is no secret any more, and a whole number with noise
+    may be the true one by chance."""
     texts = [name for name in CANDIDATES if name.startswith("PLANT") and name not in (release.items or ())]
-    found = leaks(release, texts)
+    found = leaks(release, texts, SECRET_NUMBERS - {*(release.values or ())})
     assert found == [], (found, release)

@@ -20,7 +20,7 @@ from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.tables.count import counted, uncounted
 from shortlist.tables.question import Question
 from shortlist.testing import seeded
-from tests.helpers.releases import CAPPED, NUMBERED, PUBLIC, UNKNOWN
+from tests.helpers.releases import CAPPED, NUMBERED, PUBLIC, UNKNOWN, WEIGHED
 from tests.helpers.support import full_size, sized
 from tests.helpers.taint import CANDIDATES, COUNTS, check_release, leaks, rows_of
 from tests.helpers.typed import present
@@ -35,9 +35,8 @@ EVERY = sized(3, full=1)
 
 def test_every_mechanism_is_tried():
     known = {kind for name in mechanisms.__all__ if inspect.isclass(kind := getattr(mechanisms, name))} - {Mechanism}
-    assert {type(one) for one in (*PUBLIC.values(), *CAPPED.values(), *NUMBERED.values(), *UNKNOWN.values())} >= {
-        kind for kind in known if issubclass(kind, Mechanism)
-    }
+    tried = {type(one) for family in (PUBLIC, CAPPED, NUMBERED, UNKNOWN, WEIGHED) for one in family.values()}
+    assert tried >= {kind for kind in known if issubclass(kind, Mechanism)}
 
 
 @full_size
@@ -48,7 +47,7 @@ def test_releases_from_tables_hold_nothing_private(engine, tmp_path):
     for mechanism in [*PUBLIC.values()][turn::EVERY]:
         check_release(mechanism.release(listed, rng=seeded(5)))
     unlisted = sl.count(table, user="user", item="item")
-    for mechanism in [*UNKNOWN.values()][turn::EVERY]:
+    for mechanism in [*UNKNOWN.values(), *WEIGHED.values()][turn::EVERY]:
         check_release(mechanism.release(unlisted, rng=seeded(5)))
     questions: list[dict[str, Any]] = [{"k": 2}, {"k": 2, "values": True}, {"k": 1}]
     for asked in questions:
@@ -88,7 +87,7 @@ def test_paid_releases_hold_nothing_private(tmp_path):
     ledger = Ledger(tmp_path / "book.db", budget=ZCDP(100.0, 0.1))
     path = source("parquet", ROWS, tmp_path)
     question = Question.of("user", "item", None, None)
-    for mechanism in UNKNOWN.values():
+    for mechanism in {**UNKNOWN, **WEIGHED}.values():
         paid = Booked.of(mechanism, uncounted(path, question, None), ledger, "a purpose")
         release = paid.release(counted(path, question, None))
         assert present(release.receipt).purpose == "a purpose"

@@ -14,18 +14,22 @@ from shortlist.mechanisms import (
     CanonicalLimitedDomain,
     CanonicalTopK,
     ExponentialWithGap,
+    GuardedListTopK,
     GuardedTopK,
     GumbelTopKValues,
     HybridSparseVector,
     HybridTopK,
     JointTopK,
+    KeySet,
     LargeGap,
     LimitedDomainTopK,
+    MeasuredSet,
     MeasuredTopK,
     Mechanism,
     NoisyHistogram,
     NoisyMax,
     OneshotTopK,
+    OrderedCanonicalTopK,
     SparseVector,
     StableTopK,
     TopKWithGaps,
@@ -38,6 +42,7 @@ COUNTS = sl.Scores([900, 870, 500, 450, 20, 7], monotone=True)
 PURE = [
     (CanonicalTopK, {"k": 2}),
     (ExponentialWithGap, {}),
+    (GuardedListTopK, {"k": 3}),
     (GuardedTopK, {"k": 3}),
     (HybridSparseVector, {"threshold": 5, "k": 2}),
     (HybridTopK, {"threshold": 5, "k": 2}),
@@ -47,14 +52,21 @@ PURE = [
     (NoisyHistogram, {"k": 2, "most": 3}),
     (NoisyMax, {}),
     (OneshotTopK, {"k": 2}),
+    (OrderedCanonicalTopK, {"k": 2}),
     (SparseVector, {"threshold": 5, "k": 2}),
     (TopKWithGaps, {"k": 2}),
 ]
-WITH_DELTA = [(CanonicalLimitedDomain, {"k": 2}), (LimitedDomainTopK, {"k": 2}), (StableTopK, {"k": 2})]
+WITH_DELTA = [
+    (CanonicalLimitedDomain, {"k": 2}),
+    (KeySet, {"most": 3}),
+    (LimitedDomainTopK, {"k": 2}),
+    (StableTopK, {"k": 2}),
+]
 MADE = [
     *(kind(**words, epsilon=1) for kind, words in PURE),
     *(kind(**words, epsilon=1, delta=1e-6) for kind, words in WITH_DELTA),
     GumbelTopKValues(k=2, budget=ApproxDP(1, 1e-6)),
+    MeasuredSet(k=2, budget=ApproxDP(1, 1e-6)),
 ]
 
 
@@ -111,7 +123,7 @@ def test_replacing_something_else_keeps_the_budget(made):
 @pytest.mark.parametrize(
     "made",
     [OneshotTopK(k=2, epsilon=1.0), OneshotTopK(k=2, budget=ApproxDP(1, 1e-6)), OneshotTopK(k=2, budget=ZCDP(0.5)),
-     *MADE[-4:-1]],
+     *MADE[-5:-2]],
     ids=repr,
 )  # fmt: skip
 def test_replacing_epsilon_alone_never_changes_the_currency(made):

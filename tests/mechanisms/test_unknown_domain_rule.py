@@ -90,7 +90,7 @@ def test_methods_by_name(scores):
 
 def test_a_public_list_with_a_delta_goes_on_as_before():
     release = sl.top_k([900, 20, 500], k=2, epsilon=1.0, delta=1e-6, monotone=True)
-    assert release.mechanism == "canonical top-2 with gumbel noise"
+    assert release.mechanism == "guarded top-2"
     assert release.guarantee == ApproxDP(1.0, 1e-6)
     assert release.indices == [0, 2]
 

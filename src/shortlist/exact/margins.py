@@ -21,6 +21,8 @@ from shortlist.exact.truncated_geometric import Geometric
 COVERAGE = Fraction(19, 20)
 NORMAL = 1.959963984540055
 """z with P[|N(0, 1)| <= z] >= 95%, rounded up."""
+LEAST, FARTHEST = 1e-300, 1e300
+"""Smaller and larger numbers of public noise are taken for these where floats would run out."""
 FINE = 64
 """With noise of so many steps of its grid, rounding adds a twelfth of a squared step to its variance, to 1e-12."""
 
@@ -49,11 +51,19 @@ class Margin:
             raise ValueError("error and half_width must not be negative")
 
 
+def as_float(exact: Fraction) -> float:
+    """The nearest float; infinite where there is none."""
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf
+
+
 @lru_cache
 def gaussian_margin(sigma: Fraction, grid: Fraction | None = None) -> Margin:
     """Of Gaussian noise, or of its sum with a multiple of the grid, rounded to the grid."""
     if grid is None:
-        return Margin(float(sigma), math.nextafter(NORMAL * float(sigma), math.inf))
+        return Margin(as_float(sigma), math.nextafter(NORMAL * as_float(sigma), math.inf))
     ratio = sigma / grid
 
     def covers(steps: int) -> bool:
@@ -63,14 +73,15 @@ def gaussian_margin(sigma: Fraction, grid: Fraction | None = None) -> Margin:
             outside = (ball((steps + Fraction(1, 2)) / ratio) / arb(2).sqrt()).erfc()
             return bool(outside <= ball(1 - COVERAGE))
 
-    half = _least(covers, NORMAL * float(ratio))
-    return Margin(float(grid) * math.sqrt(_rounded_variance(float(ratio))), float(half * grid))
+    half = _least(covers, NORMAL * as_float(ratio))
+    return Margin(as_float(grid) * math.sqrt(_rounded_variance(as_float(ratio))), as_float(half * grid))
 
 
 def _rounded_variance(sigma: float) -> float:
     """Of Gaussian noise rounded to whole numbers."""
     if sigma >= FINE:
         return sigma * sigma + 1 / 12
+    sigma = max(sigma, LEAST)
     far = math.ceil(40 * sigma) + 2
     tails = [math.erfc((n - 0.5) / (sigma * math.sqrt(2))) for n in range(1, far + 1)]  # P[|N| >= n - 1/2]
     return math.fsum((2 * n - 1) * tail for n, tail in enumerate(tails, 1))
@@ -86,12 +97,13 @@ def geometric_margin(noise: Geometric) -> Margin:
         with ctx.workprec(128):
             return bool(2 * noise.chance_at_least(steps + 1) <= ball(1 - COVERAGE))
 
-    return Margin(math.sqrt(noise.variance()), float(_least(covers, math.log(20) / float(noise.epsilon))))
+    near = math.log(20) / max(as_float(noise.epsilon), LEAST)
+    return Margin(math.sqrt(noise.variance()), as_float(Fraction(_least(covers, near))))
 
 
 def _least(covers: Callable[[int], bool], near: float) -> int:
     """The least whole number from which on the interval covers enough; it is near this one."""
-    low, high = -1, max(1, math.ceil(near) + 1)
+    low, high = -1, max(1, math.ceil(min(near, FARTHEST)) + 1)
     while not covers(high):
         low, high = high, 2 * high
     return narrowed(covers, low, high, whole_numbers)[1]
@@ -99,7 +111,7 @@ def _least(covers: Callable[[int], bool], near: float) -> int:
 
 def laplace_margin(scale: Fraction) -> Margin:
     """Of Laplace noise: P[|N| > h] = e^(-h / scale)."""
-    return Margin(math.sqrt(2) * float(scale), math.nextafter(math.log(20) * float(scale), math.inf))
+    return Margin(math.sqrt(2) * as_float(scale), math.nextafter(math.log(20) * as_float(scale), math.inf))
 
 
 @lru_cache
@@ -112,9 +124,13 @@ def whole_laplace_margin(scale: Fraction) -> Margin:
         with ctx.workprec(128):
             return bool((-ball((steps + Fraction(1, 2)) / scale)).exp() <= ball(1 - COVERAGE))
 
-    a = math.exp(-1 / float(scale))
-    variance = math.exp(0.5 / float(scale)) * a * (1 + a) / math.expm1(-1 / float(scale)) ** 2
-    return Margin(math.sqrt(variance), float(_least(covers, math.log(20) * float(scale))))
+    wide = as_float(scale)
+    if wide > 2.0**60:  # rounding is lost beside that
+        return laplace_margin(scale)
+    rate = 1 / max(wide, LEAST)
+    a = math.exp(-rate)
+    variance = math.exp(-0.5 * rate) * (1 + a) / math.expm1(-rate) ** 2
+    return Margin(math.sqrt(variance), float(_least(covers, math.log(20) * wide)))
 
 
 @lru_cache
@@ -144,7 +160,7 @@ def refined_margin(k: int, scale: Fraction, selection: Fraction, noise: str) -> 
     variance = 2 * (measuring[0] ** 2 + (k - 1) * measuring[1] ** 2)
     variance += squared / width**2 * (selecting[0] ** 2 + (k - 1) * selecting[1] ** 2)
     half = narrowed(covers, 0.5 * math.sqrt(variance), 5 * math.sqrt(variance), within_ratio(1e-9))[1]
-    return Margin(math.sqrt(variance) * float(scale), half * float(scale))
+    return Margin(math.sqrt(variance) * as_float(scale), half * as_float(scale))
 
 
 def _characteristic(

@@ -85,8 +85,8 @@ class Geometric:
 
     def variance(self) -> float:
         """E[X^2], to 1e-12."""
-        a = math.exp(-float(self.epsilon))
-        plain = 2 * a / (1 - a) ** 2 if a < 1 else math.inf
+        rate = float(self.epsilon)
+        plain = 2 * math.exp(-rate) / math.expm1(-rate) ** 2 if rate > 1e-150 else math.inf
         if self.reach is None or float(self.epsilon) * self.reach > 60 + 2 * math.log(1 + self.reach):
             return plain
         x = np.arange(1, self.reach + 1, dtype=np.float64)

@@ -53,7 +53,7 @@ class Comparison:
     --------
     >>> table = compare([9, 7, 4, 1], k=2, epsilon=2.0, monotone=True)
     >>> [row.mechanism for row in table.rows][-2:], len(table.limit)
-    (['canonical', 'guarded'], 1)
+    (['ordered canonical', 'guarded list'], 1)
     """
 
     k: int

@@ -119,3 +119,12 @@ def test_guarantees_and_refusals():
         GuardedListTopK(k=2, budget=ZCDP(0.1))
     release = sl.top_k([900, 5, 500, 3, 2], k=2, epsilon=5.0, monotone=True, method="guarded-list", ordered=True)
     assert (release.items, release.used, release.ordered) == ([0, 2], "canonical", True)
+
+
+def test_the_oracle_of_the_page():
+    mechanism, x = GuardedListTopK(k=2, epsilon=1.0), [9, 6, 4, 3, 1]
+    assert mechanism.guard_probability(x, monotone=True) == pytest.approx(0.7207342453, abs=1e-9)
+    assert mechanism.quality(x, monotone=True).recall == pytest.approx(0.7997024081, abs=1e-9)
+    exact = chances(mechanism, Scores(x, monotone=True))
+    assert exact[(0, 1), "canonical"] == pytest.approx(0.1793711932, abs=1e-9)
+    assert exact[(0, 1), "one-shot"] == pytest.approx(0.3347017421, abs=1e-9)

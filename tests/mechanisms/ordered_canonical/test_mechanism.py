@@ -142,3 +142,11 @@ def test_guarantees_and_budgets():
         OrderedCanonicalTopK(k=3, epsilon=1.0).release([1, 2])
     with pytest.raises(ValueError, match="as_public"):
         OrderedCanonicalTopK(k=1, epsilon=1.0).quality(Scores([1, 2])._as_counted())
+
+
+def test_the_oracle_of_the_page():
+    x = [5, 3, 2, 0]
+    for noise, right in {"gumbel": 0.3787624296, "exponential": 0.4728180086}.items():
+        mechanism = OrderedCanonicalTopK(k=2, epsilon=1.0, noise=noise)
+        assert mechanism.order_probability(x, monotone=True) == pytest.approx(right, abs=1e-9)
+        assert float(law(mechanism, Scores(x, monotone=True)).chances[0, 1].mid()) == pytest.approx(right, abs=1e-9)
