@@ -2,7 +2,7 @@
 
 import json
 from fractions import Fraction
-from math import sqrt
+from math import inf, sqrt
 from pathlib import Path
 
 import numpy as np
@@ -143,3 +143,18 @@ def test_files_that_were_written_before_have_values_without_margins():
     old = Release.load(Path(__file__).parents[1] / "golden_releases" / "values.json")
     assert old.values
     assert old.margins is None
+
+
+@pytest.mark.parametrize("scale", [Fraction(10) ** power for power in (-400, -5, 0, 30, 320, 400)])
+def test_no_amount_of_noise_is_too_small_or_too_large_for_a_margin(scale):
+    """A release that is paid for must not end in a float that there is not."""
+    for margin in (
+        gaussian_margin(scale),
+        gaussian_margin(scale, Fraction(1)),
+        gaussian_margin(scale, Fraction(1, 16)),
+        laplace_margin(scale),
+        whole_laplace_margin(scale),
+        refined_margin(3, scale, 2 * scale, "exponential"),
+        *([geometric_margin(Geometric(1 / scale))] if scale > 1e-300 else []),
+    ):
+        assert margin.half_width >= 0.9 * margin.error or margin.error == inf

@@ -1,5 +1,6 @@
 """KeySet: the law of its draws, its utility, its refusals, and that it says nothing private."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ from scipy.stats import norm
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP
 from shortlist.exact.key_bars import UNIT, weight
+from shortlist.exact.truncated_geometric import Geometric
 from shortlist.mechanisms import KeySet
-from shortlist.mechanisms.keys.sampler import named_keys
+from shortlist.mechanisms.keys.sampler import GeometricKeys, named_keys
 from shortlist.sampling.entropy import Seeded
 from shortlist.testing import seeded
 from tests.helpers.support import SIGNIFICANCE, assert_law, p_value, sized
@@ -229,3 +231,10 @@ def test_values_near_the_bar_are_too_high_by_what_is_said():
         values = present(found.reals)[found.indices[:, 0] >= 0, 0]
         above = values.mean() - x
         assert abs(above - exact) < 6 * values.std() / len(values) ** 0.5
+
+
+def test_chances_in_balls_are_those_in_floats():
+    """Of the noise that a few labels a person have, where skipping asks for them exactly."""
+    keys = GeometricKeys(Geometric(Fraction(1, 2), 9))
+    for score in (1, 5, 9, 14):
+        assert float(keys.chance(score).mid()) == pytest.approx(float(keys.chances(np.array([score]))[0]), rel=1e-9)

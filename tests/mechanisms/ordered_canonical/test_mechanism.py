@@ -1,5 +1,6 @@
 """OrderedCanonicalTopK: its loss, its law by enumeration, its exact utility, its refusals."""
 
+from fractions import Fraction
 from itertools import permutations, product
 
 import numpy as np
@@ -12,6 +13,8 @@ from shortlist.exact import sequence_classes
 from shortlist.mechanisms import JointTopK, OrderedCanonicalTopK
 from shortlist.mechanisms.ordered_canonical.certified import law, losses
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
+from shortlist.sampling import sequence_race
+from shortlist.sampling.uniforms import WordStream
 from tests.helpers.support import assert_law
 from tests.helpers.typed import of_kind
 
@@ -150,3 +153,24 @@ def test_the_oracle_of_the_page():
         mechanism = OrderedCanonicalTopK(k=2, epsilon=1.0, noise=noise)
         assert mechanism.order_probability(x, monotone=True) == pytest.approx(right, abs=1e-9)
         assert float(law(mechanism, Scores(x, monotone=True)).chances[0, 1].mid()) == pytest.approx(right, abs=1e-9)
+
+
+def test_draws_decided_in_balls_follow_the_law(monkeypatch):
+    """With bounds that say nothing, every proposal is accepted or not by its exact chance."""
+    monkeypatch.setattr(sequence_race, "ERROR", 1.0)
+    scores, mechanism = Scores([5, 3, 2, 0], monotone=True), OrderedCanonicalTopK(k=2, epsilon=1.0)
+    exact = chances(mechanism, scores)
+    rows = mechanism.release_many(scores, draws=1200, rng=sl.testing.seeded(3))
+    index = {s: i for i, s in enumerate(exact)}
+    counts = np.bincount([index[tuple(row)] for row in rows.tolist()], minlength=len(index))
+    wrong = chances(OrderedCanonicalTopK(k=2, epsilon=2.5), scores)
+    assert_law(counts, list(exact.values()), wrong=list(wrong.values()))
+
+
+def test_the_right_list_is_never_proposed_as_a_wrong_one(monkeypatch):
+    """It has an arrival of its own: proposed once more, its chance is exactly nothing."""
+    monkeypatch.setattr(sequence_race, "shuffled_sequence", lambda reach, stream: [0, 1])
+    steps, _ = sequence_classes.ladder(np.array([5, 3, 2, 0]), 2, gap=True)
+    proposal = sequence_race.envelope_of(steps, Fraction(1, 2)).propose(WordStream(sl.testing.seeded(1)))
+    assert proposal.high == -np.inf
+    assert proposal.chance() == 0

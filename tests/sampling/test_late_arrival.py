@@ -1,0 +1,37 @@
+"""The arrival of a guard: its bounds hold its ball, whatever the first word is (after a zero there is no lower one yet)."""
+
+from fractions import Fraction
+
+import pytest
+from flint import arb
+
+from shortlist.exact.partial_reals import Uniform
+from shortlist.sampling.late_arrival import LateArrival
+
+
+class Two:
+    """v = 2, known to a tenth, and exactly."""
+
+    def bounds(self, *, fine):
+        return (1.99, 2.01) if fine else (1.9, 2.1)
+
+    def exact(self):
+        return arb(2)
+
+
+@pytest.mark.parametrize("word", [1, 2**63, 2**64 - 1])
+def test_the_bounds_hold_the_time(word):
+    arrival = LateArrival(Two(), Fraction(1, 4), Uniform(lambda: word))
+    assert arrival.low <= arrival.high
+    for _ in range(3):
+        low, high = arrival.low, arrival.high
+        time = arrival.ball()
+        assert low <= float(time.upper())
+        assert float(time.lower()) <= high
+        arrival.refine()
+        assert low <= arrival.low * (1 + 1e-9)
+        assert arrival.high <= high * (1 + 1e-9)
+
+
+def test_nobody_arrives_before_zero():
+    assert LateArrival(Two(), Fraction(1, 4), Uniform(lambda: 0)).low == 0.0
