@@ -1,4 +1,4 @@
-"""The arrival of a guard: its bounds hold its ball, whatever the first word is (after a zero there is no lower one yet)."""
+"""The arrival of a guard: its bounds hold its ball (after a first word of zero there is none yet)."""
 
 from fractions import Fraction
 
