@@ -12,10 +12,8 @@ PEOPLE, LOUD = 250_000, 1_000
 
 def _table(users: np.ndarray, items: np.ndarray, chunks: int, kind: pa.DataType) -> pa.Table:
     parts = np.array_split(np.random.default_rng(1).permutation(len(users)), chunks)
-    columns = {"who": users, "what": items}
-    return pa.table(
-        {name: pa.chunked_array([pa.array(cells[part]).cast(kind) for part in parts]) for name, cells in columns.items()}
-    )
+    who, what = (pa.chunked_array([pa.array(cells[part]).cast(kind) for part in parts]) for cells in (users, items))
+    return pa.table({"who": who, "what": what})
 
 
 def _kept(table: pa.Table) -> dict[object, int]:
