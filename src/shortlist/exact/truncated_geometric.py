@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 WORDS = 1 << 64
 
+SUMMED = 1 << 22
+"""Up to so many terms a variance is added up."""
+
 FLOAT_ERROR = 2.0**-40
 """Relative, of what is computed in floats here; the truth is about 2^-50."""
 
@@ -89,9 +92,23 @@ class Geometric:
         plain = 2 * math.exp(-rate) / math.expm1(-rate) ** 2 if rate > 1e-150 else math.inf
         if self.reach is None or float(self.epsilon) * self.reach > 60 + 2 * math.log(1 + self.reach):
             return plain
+        if self.reach > SUMMED:
+            return self._far_variance(self.reach)
         x = np.arange(1, self.reach + 1, dtype=np.float64)
         masses = np.exp(-float(self.epsilon) * x)
         return float(2 * (masses * x * x).sum() / (1 + 2 * masses.sum()))
+
+    def _far_variance(self, reach: int) -> float:
+        """The same by sum_1^K x^2 a^x = a (1 + a - a^K ((K+1)^2 - (2 K^2 + 2 K - 1) a + K^2 a^2)) / (1 - a)^3."""
+        from flint import ctx
+
+        bits = reach.bit_length() + self.epsilon.denominator.bit_length()
+        with ctx.workprec(128 + 4 * bits):
+            a = (-ball(self.epsilon)).exp()
+            end = (-ball(self.epsilon * reach)).exp()
+            last = (reach + 1) ** 2 - (2 * reach**2 + 2 * reach - 1) * a + reach**2 * a**2
+            squares = a * (1 + a - end * last) / (1 - a) ** 3
+            return float((2 * squares * (1 - a) / (1 + a - 2 * end * a)).mid())
 
     def draws(self, words: Words, level: Indices, source: Bits) -> Indices:
         """X of survival uniforms of which `level` zeros and then 64 bits are known; more are drawn where needed."""

@@ -15,15 +15,12 @@ from shortlist.tables.caps import BETWEEN, UNIT, Cap
 
 def capped(pairs: Any, keys: list[str], cap: Cap) -> Any:
     """Scores and weights per item, from the distinct (user, item) pairs of a frame (caps.py)."""
-    numbered = pairs.with_row_index("n").with_columns(
-        person=nw.col("n").min().over("u"), held=nw.col("n").count().over("u")
-    )
-    held = numbered["held"].to_numpy().astype(np.int64)
+    people = _people(pairs)
+    held = np.bincount(people)[people]
     heavy = np.flatnonzero(held > cap.most)
     keeps = held <= cap.most
     if len(heavy):
-        people = numbered["person"].to_numpy().astype(np.int64)[heavy]
-        keeps[heavy] = _first(pairs[heavy], keys, people, cap)
+        keeps[heavy] = _first(pairs[heavy], keys, people[heavy], cap)
     weights = np.floor(np.sqrt(np.floor(float(UNIT**2) / np.minimum(held, cap.most)))).astype(np.int64)
     made = {"score": keeps if cap.kept else np.ones(len(held)), "weight": np.where(keeps, weights, 0)}
     own = [
@@ -33,6 +30,20 @@ def capped(pairs: Any, keys: list[str], cap: Cap) -> Any:
     ]
     counts = pairs.select(*keys).with_columns(*own).group_by(keys).agg(*(nw.col(one.name).sum() for one in own))
     return counts.filter(nw.col("score") > 0)
+
+
+def _people(pairs: Any) -> Indices:
+    """A number for the person of each row, the same for the same person.
+
+    Arrow has no window over groups: narwhals joins there, and a join of arrow keeps no order of rows.
+    """
+    if pairs.implementation is nw.Implementation.PYARROW:
+        chunks = pairs["u"].to_native().dictionary_encode().unify_dictionaries().chunks
+        numbers = np.concatenate([np.empty(0, np.int64), *(chunk.indices.to_numpy() for chunk in chunks)])
+    else:
+        numbers = pairs.with_row_index("n").select(nw.col("n").min().over("u")).to_numpy().ravel()
+    found: Indices = numbers.astype(np.int64)
+    return found
 
 
 def _first(pairs: Any, keys: list[str], people: Indices, cap: Cap) -> Mask:

@@ -40,9 +40,12 @@ def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts
     if question.value is not None and not (kinds[question.value].is_numeric() or kinds[question.value].is_boolean()):
         raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
     texts = in_one_sentence(WRONG, lambda: Texts.of(table, "text" in forms))
-    cap = question.cap if texts.hashes(table) else None
+    cap = question.cap if texts.hashes(table) and texts.parts(kinds[question.user]) else None
     if question.most is not None and cap is None:
-        raise TableError(f"{WRONG}: {texts.backend} has no MD5 here, by which most= chooses; count elsewhere")
+        raise TableError(
+            f"{WRONG}: {texts.backend} has no MD5 here, by which most= chooses, or takes texts for equal that differ, "
+            "so that two people would be one; have users as whole numbers, or count elsewhere"
+        )
     known = None if candidates is None else _known(candidates, forms, texts, question)
     written = Written(texts, (kind_of(str(kinds[question.user])), *forms))
 
@@ -94,6 +97,10 @@ class Texts:
     def hashes(self, table: Any) -> bool:
         """Whether there is a hash by which a person's items are chosen."""
         return self.backend == "sqlite" or bool(table.get_backend().has_operation(ops.HexDigest))
+
+    def parts(self, user: Any) -> bool:
+        """Whether two people are never taken for one, so that one's items do not use up what the other keeps."""
+        return self.backend not in CASELESS or kind_of(str(user)) != "text"
 
     def hash(self, words: Any) -> Any:
         return _md5(words) if self.backend == "sqlite" else words.hexdigest("md5")

@@ -35,6 +35,8 @@ from shortlist.scores import Scores, ScoreWords
 MOST = 64
 """How many labels of a person count if nobody says."""
 LARGEST_MOST = 4096
+HIGHEST_BAR = 2.0**50
+"""Noisy sums must be whole numbers of 64 bits, and so near to one another that floats tell them apart."""
 FEW = 2
 """Up to so many labels a person, geometric noise has the lower bar."""
 
@@ -156,6 +158,10 @@ class KeySet(Budgeted[DeltaBudget]):
         return tuple(map(GeometricKeys, self._coin.noises()))
 
     def _check(self, scores: Scores) -> None:
+        if self.bar > HIGHEST_BAR:
+            raise ValueError(
+                "the budget is too small for any table: write a larger epsilon (or rho), or a larger delta"
+            )
         check_column(scores, self._cap.most, weighted=bool(self.weighted))
         if self._measures and scores.numbered:
             raise ValueError(

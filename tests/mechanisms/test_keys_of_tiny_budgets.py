@@ -1,0 +1,28 @@
+"""Key sets with noise too wide for floats or 64 bits: refused, and never by a look at the data."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from shortlist.exact import truncated_geometric
+from shortlist.exact.truncated_geometric import Geometric
+from shortlist.mechanisms import KeySet
+
+
+@pytest.mark.parametrize("counts", [{}, {"a": 1}, {"a": 2**62}])
+@pytest.mark.parametrize(("epsilon", "delta", "most"), [(1e-17, 1e-30, 1), (1e-19, 1e-60, 3)])
+def test_a_bar_beyond_all_tables_is_refused(epsilon: float, delta: float, most: int, counts: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="too small for any table"):
+        KeySet(most=most, epsilon=epsilon, delta=delta).release(counts, monotone=True)
+
+
+def test_the_deviation_of_far_noise_is_not_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    for epsilon, reach in ((Fraction(1, 10**9), 3000), (Fraction(1, 1000), 2000), (Fraction(1, 7), 20)):
+        noise = Geometric(epsilon, reach)
+        added = noise.variance()
+        with monkeypatch.context() as patched:
+            patched.setattr(truncated_geometric, "SUMMED", 1)
+            assert noise.variance() == pytest.approx(added, rel=1e-11)
+    flat = KeySet(most=1, epsilon=1e-15, delta=1e-12).error
+    assert flat == pytest.approx(5e11 / np.sqrt(3), rel=1e-3)
