@@ -28,6 +28,9 @@ TYPES: dict[Kind, str] = {
 CASELESS = ("mysql", "mssql", "singlestoredb")
 """Backends in which 'tea' = 'TEA' unless somebody asked for the contrary: a label would be one person's spelling."""
 
+BYTEWISE = ("duckdb", "sqlite")
+"""Backends in which texts are compared by their bytes here, whatever collation a column has (`Texts.hidden`)."""
+
 
 def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts:
     """The counts, held by the backend until the scores are forgotten."""
@@ -43,8 +46,8 @@ def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts
     cap = question.cap if texts.hashes(table) and texts.parts(kinds[question.user]) else None
     if question.most is not None and cap is None:
         raise TableError(
-            f"{WRONG}: {texts.backend} has no MD5 here, by which most= chooses, or takes texts for equal that differ, "
-            "so that two people would be one; have users as whole numbers, or count elsewhere"
+            f"{WRONG}: {texts.backend} has no MD5 here, by which most= chooses, or may take texts for equal that "
+            "differ, so that two people would be one; have users as whole numbers, or count elsewhere"
         )
     known = None if candidates is None else _known(candidates, forms, texts, question)
     written = Written(texts, (kind_of(str(kinds[question.user])), *forms))
@@ -100,7 +103,7 @@ class Texts:
 
     def parts(self, user: Any) -> bool:
         """Whether two people are never taken for one, so that one's items do not use up what the other keeps."""
-        return self.backend not in CASELESS or kind_of(str(user)) != "text"
+        return self.backend in BYTEWISE or kind_of(str(user)) != "text"
 
     def hash(self, words: Any) -> Any:
         return _md5(words) if self.backend == "sqlite" else words.hexdigest("md5")
@@ -150,7 +153,9 @@ def _user(column: Any, texts: Texts) -> Any:
     """Missing floats are missing, and there is one zero. Two people whose names a collation takes for equal are two."""
     if kind_of(str(column.type())) == "text":
         return texts.hidden(column)
-    if texts.backend == "sqlite" or not column.type().is_floating():  # SQLite stores NaN as null, and 0.0 = -0.0 there
+    if texts.backend == "sqlite":  # it stores NaN as null, 0.0 = -0.0 there, and what is no column has no collation
+        return column.notnull().ifelse(column, None)
+    if not column.type().is_floating():
         return column
     return _is_nan(column).ifelse(None, column + 0.0)
 
