@@ -10,7 +10,7 @@ import shortlist as sl
 from shortlist import Scores
 from shortlist.exact import sequence_junk
 from shortlist.exact.sequence_classes import ladder
-from shortlist.mechanisms import GuardedListTopK, OrderedCanonicalTopK
+from shortlist.mechanisms import GuardedListTopK, OneshotTopK, OrderedCanonicalTopK
 from shortlist.mechanisms.guarded_list import mechanism as module
 from shortlist.mechanisms.guarded_list.certified import law
 from shortlist.privacy import ZCDP, PureDP
@@ -99,18 +99,30 @@ def test_what_wins_is_rarely_junk():
         mechanism = GuardedListTopK(k=5, epsilon=epsilon)
         utility, plain = mechanism._utility(scores, {}), OrderedCanonicalTopK(k=5, epsilon=epsilon)
         junk = float(utility.law.number_correct()[: module.held_by_junk(5) + 1].sum())
-        a, tau = module.share_of(5, 505), module.tau_of(5, 505)
+        a, tau = module.SHARE, module.tau_of(5, 505)
         assert junk <= np.exp(-float(tau)) * (1 + epsilon / 2 * 60) * float(a / (1 + a))
         assert epsilon == 1.0 or plain.number_correct(scores)[:2].sum() > 0.9  # where it collapses without a guard
 
 
-def test_without_junk_there_is_no_guard():
+def test_of_few_candidates_one_shot_takes_all_of_epsilon():
     assert not module.is_guarded(1, 100)
-    assert not module.is_guarded(3, 4)
+    assert not module.is_guarded(3, 5)
     assert module.is_guarded(2, 4)
-    assert GuardedListTopK(k=3, epsilon=1.0).guard_probability([5, 3, 1, 0], monotone=True) == pytest.approx(
-        0, abs=1e-12
+    scores, mechanism = Scores([5, 3, 1, 0], monotone=True), GuardedListTopK(k=3, epsilon=1.0)
+    alone = OneshotTopK(k=3, epsilon=1.0, noise="exponential")
+    assert mechanism.guard_probability(scores) == 1
+    np.testing.assert_allclose(
+        mechanism.inclusion_probabilities(scores), alone.inclusion_probabilities(scores), atol=1e-8
     )
+    assert all(
+        mechanism.release(scores, rng=sl.testing.seeded(seed)).items
+        == alone.release(scores, rng=sl.testing.seeded(seed)).items
+        for seed in range(20)
+    )
+
+
+def test_one_winner_has_no_guard():
+    assert GuardedListTopK(k=1, epsilon=1.0).guard_probability([5, 3, 1], monotone=True) == pytest.approx(0, abs=1e-12)
 
 
 def test_guarantees_and_refusals():
