@@ -23,6 +23,7 @@ CASES = [
     ([4, 1, 3], 1.0),
     ([7, 7, 7, 7], 1.0),
     ([40, 30, 20, 10, 5], 0.3),
+    ([40, 30, 20, 10, 5], 12.0),
 ]
 cases = pytest.mark.parametrize(("x", "epsilon"), CASES)
 
@@ -123,6 +124,31 @@ def test_of_few_candidates_one_shot_takes_all_of_epsilon():
 
 def test_one_winner_has_no_guard():
     assert GuardedListTopK(k=1, epsilon=1.0).guard_probability([5, 3, 1], monotone=True) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", ["zipf", "cliff", "blocks", "few"])
+def test_beside_one_shot_it_costs_little_recall(shape):
+    """What a hundredth of epsilon is worth; with the guard of sets the cliff cost .2."""
+    rank, k = np.arange(1, 301), 10
+    values = {
+        "zipf": (5000 / np.sqrt(rank)).astype(np.int64),
+        "cliff": np.where(rank <= k, 300, 0),
+        "blocks": np.repeat([900, 800, 600, 300, 0], [4, 8, 20, 60, 208]),
+        "few": np.arange(0, 600, 20),
+    }[shape]
+    scores = Scores(values, monotone=True)
+    for epsilon in (0.02, 0.08, 0.3, 1.2):
+        plain = OneshotTopK(k=k, epsilon=epsilon, noise="exponential").number_correct(scores) @ np.arange(k + 1) / k
+        assert GuardedListTopK(k=k, epsilon=epsilon).number_correct(scores) @ np.arange(k + 1) / k > plain - 0.017
+
+
+def test_lists_of_the_default_say_which_way_they_went():
+    scores = {f"item {i}": 1000 * (20 - i) for i in range(20)}
+    release = sl.top_k(scores, k=8, epsilon=50.0, monotone=True, public=True, ordered=True)
+    assert (release.items, release.used) == ([f"item {i}" for i in range(8)], "canonical")
+    assert "exact order" in release.why
+    release = sl.top_k(scores, k=8, epsilon=1e-6, monotone=True, public=True, ordered=True, rng=sl.testing.seeded(1))
+    assert (release.used, release.ordered) == ("one-shot", True)
 
 
 def test_guarantees_and_refusals():
