@@ -39,7 +39,7 @@ def law(mechanism: GuardedListTopK, scores: Scores) -> Law:
 
 def _is_junk(ranks: Sequence[int], k: int) -> bool:
     """Whether a list of ranks holds fewer than rho of the k best (Definition 191)."""
-    rho = Fraction(2, 5) if k < 20 else Fraction(4, 5) if k < 64 else Fraction(9, 10)
+    rho = Fraction(3, 5) if k < 20 else Fraction(4, 5) if k < 64 else Fraction(9, 10)
     return sum(rank < k for rank in ranks) < ceil(rho * k)
 
 

@@ -232,7 +232,7 @@ def held_by_junk(k: int) -> int:
 
     A long list that misses a tenth of the best is no better than one-shot's.
     """
-    rho = Fraction(2, 5) if k < 20 else Fraction(4, 5) if k < 64 else Fraction(9, 10)
+    rho = Fraction(3, 5) if k < 20 else Fraction(4, 5) if k < 64 else Fraction(9, 10)
     return math.ceil(rho * k) - 1
 
 
