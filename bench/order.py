@@ -67,7 +67,7 @@ def order_table():
         scores = Scores(np.load(DATA / f"{name}.npy"), monotone=True)
         needed = [least_epsilon(chance, scores, k) for chance in (peeling, joint)]
         needed += [least_epsilon(chance, scores, k, needed[1] / 3, needed[1]) for chance in (gumbel, exponential)]
-        last = least_epsilon(guarded, scores, k, needed[3] * 0.99, needed[3] * 2)
+        last = least_epsilon(guarded, scores, k, needed[3] * 0.99, needed[3] * 30)
         cells = " | ".join(f"{epsilon:.3g}" for epsilon in needed)
         share = f"{needed[2] / needed[1]:.2f} and **{needed[3] / needed[1]:.2f}**"
         yield f"| {name.partition('.')[0].capitalize()} {k} | {cells} | {share} | {last:.3g} |"

@@ -33,3 +33,20 @@ def test_guarded_lists_with_the_way_they_went(monotone):
     assert proof.holds, proof.violation
     assert proof.least_log_ratio > 0.8
     assert not prove_mechanism(mechanism, d=4, top=1, monotone=monotone, claim=PureDP(0.5)).holds
+
+
+@kind
+def test_guarded_lists_of_few_candidates(monotone):
+    """One-shot alone, with all of epsilon."""
+    mechanism = GuardedListTopK(k=2, epsilon=1.0)
+    proof = prove_mechanism(mechanism, d=3, top=2, monotone=monotone)
+    assert proof.holds, proof.violation
+    assert not prove_mechanism(mechanism, d=3, top=2, monotone=monotone, claim=PureDP(0.9)).holds
+
+
+def test_guarded_lists_whose_order_wins():
+    """At a large epsilon the list wins most of the time."""
+    mechanism = GuardedListTopK(k=2, epsilon=8.0)
+    proof = prove_mechanism(mechanism, d=4, top=2, monotone=True)
+    assert proof.holds, proof.violation
+    assert not prove_mechanism(mechanism, d=4, top=2, monotone=True, claim=PureDP(4.0)).holds

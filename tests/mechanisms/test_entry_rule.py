@@ -49,8 +49,20 @@ def test_exactly_one_rule_holds_for_every_question():
         taken.update(found)
     assert taken == set(METHODS) - {
         "peeling", "oneshot-laplace", "oneshot-logistic", "oneshot-half-logistic", "joint", "canonical", "histogram",
-        "gumbel-values", "ordered-canonical", "guarded-list",
+        "gumbel-values", "ordered-canonical",
     }  # fmt: skip
+
+
+def test_a_list_is_guarded_by_the_number_of_items_and_the_budget_alone():
+    def name(k, budget, **words):
+        return by_rule(Request(k, budget, ordered=True, **words))[0].name
+
+    assert {k: name(k, PureDP(1.0)) for k in (2, 7, 8, 100, 101, 5000)} == {
+        2: "oneshot-exponential", 7: "oneshot-exponential", 8: "guarded-list", 100: "guarded-list",
+        101: "oneshot-exponential", 5000: "oneshot-exponential",
+    }  # fmt: skip
+    assert name(50, ZCDP(0.1)) == name(50, ApproxDP(1.0, 1e-6)) == "oneshot-gumbel"
+    assert name(50, PureDP(1.0), values=True) != "guarded-list"
 
 
 def test_what_does_not_fit_is_refused_in_words_and_not_by_the_rule():

@@ -1,7 +1,7 @@
 """How heavy the junk among ordered lists is: the largest ln N_J(t) - rate t over all losses t (Definition 191).
 
 N_J(t) counts the sequences of ranks that lose at most t and hold at most so many of the k best. It is a step function
-with the rungs of N; cells of losses are halved until none can hold a larger value than is known.
+with the rungs of N; cells of losses are cut until none can hold a larger value than is known.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
 from shortlist.exact.partial_reals import ball
-from shortlist.exact.sequence_classes import Ladder, middles, rungs, times
+from shortlist.exact.sequence_classes import Ladder, rungs, times
 from shortlist.exact.sequence_laws import CHUNK
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ SURE = 1e-9
 
 COARSE = 0.05
 """How far apart the first bounds are: enough for most draws, whose noise spreads over several units."""
+
+PARTS = 8
+"""A cell is cut into so many at once by losses, and into as many by ranks: rows cost less than rounds."""
 
 
 @dataclass(frozen=True)
@@ -88,34 +91,45 @@ def junk_of(steps: Ladder, rate: Fraction, held: int) -> Junk:
 
 
 def _searched(steps: Ladder, rate: Fraction, held: int, start: Values, end: Values, tolerance: float) -> Junk:
-    """The search in these cells, until the bounds are that close."""
-    low, high = steps.reach(start), steps.reach(end - 1)
+    """The search in these cells, until the bounds are that close.
+
+    A cell that could not reach the best value if all its lists were junk is left out before its junk is counted.
+    """
     best = -np.inf
-    values, bounds = _logs(steps, low, held), _logs(steps, high, held)
     while True:
-        here = times(start - steps.first, rate)
-        best = max(best, float((values - here).max()))
-        slack = SURE * (1.0 + abs(best))
-        kept = bounds - here > best - 2.0 * slack
-        start, end, low, high = start[kept], end[kept], low[kept], high[kept]
-        values, bounds, here = values[kept], bounds[kept], here[kept]
-        most = bounds - here
-        open_ = np.flatnonzero(~(low == high).all(axis=1) & (most > best + slack + tolerance))
+        here, high = times(start - steps.first, rate), steps.reach(end - 1)
+        kept = steps.log_counts(high) - here >= best - 2.0 * _slack(best)
+        start, end, here, high = start[kept], end[kept], here[kept], high[kept]
+        low = steps.reach(start)
+        values, bounds = _logs(steps, np.concatenate([low, high]), held).reshape(2, -1) - here
+        best = max(best, float(values.max()))
+        slack, kept = _slack(best), bounds > best - 2.0 * _slack(best)
+        start, end, low, high, bounds = start[kept], end[kept], low[kept], high[kept], bounds[kept]
+        open_ = np.flatnonzero(~(low == high).all(axis=1) & (bounds > best + slack + tolerance))
         if not len(open_):
-            top = max(float(most.max()), best)
-            return Junk(steps, rate, held, best - slack, top + slack, start, end)
-        cut = middles(steps, low, high, open_)
-        start = np.insert(start, open_ + 1, cut)
-        end = np.insert(end, open_, cut)
-        after, before = steps.reach(cut), steps.reach(cut - 1)
-        low, high = np.insert(low, open_ + 1, after, axis=0), np.insert(high, open_, before, axis=0)
-        values = np.insert(values, open_ + 1, _logs(steps, after, held))
-        bounds = np.insert(bounds, open_, _logs(steps, before, held))
+            return Junk(steps, rate, held, best - slack, max(float(bounds.max()), best) + slack, start, end)
+        cuts = np.unique(np.concatenate([start, *_cuts(steps, start[open_], end[open_], low[open_], high[open_])]))
+        own = end[np.searchsorted(start, cuts, side="right") - 1]
+        start, end = cuts, np.minimum(np.append(cuts[1:], own[-1:]), own)
+
+
+def _slack(best: float) -> float:
+    """What floats about that size may be off by."""
+    return SURE * (1.0 + abs(best)) if best > -np.inf else 0.0
+
+
+def _cuts(steps: Ladder, start: Values, end: Values, low: Indices, high: Indices) -> list[Values]:
+    """Losses inside each of these cells: evenly spread, and rungs where the place that gains most gains evenly."""
+    last = end - 1
+    width, row, place = last - start, np.arange(len(start)), (high - low).argmax(axis=1)
+    begin, gained, top = low[row, place], (high - low)[row, place], steps.whole(place)
+    even = [start + width // PARTS * j + width % PARTS * j // PARTS for j in range(1, PARTS + 1)]
+    return even + [top - steps.whole(begin + gained * j // PARTS) for j in range(PARTS)]
 
 
 def _logs(steps: Ladder, reach: Indices, held: int) -> Floats:
     """ln N_J for each row, to a relative error of SURE / 2 or far less; -inf where there is no junk."""
-    size = max(1, CHUNK // steps.k)
+    size = max(16, CHUNK // (steps.k * (held + 1)))
     parts = [_log_share(reach[i : i + size], held) for i in range(0, len(reach), size)]
     logs: Floats = steps.log_counts(reach) + np.concatenate([np.zeros(0), *parts])
     return logs
@@ -124,13 +138,16 @@ def _logs(steps: Ladder, reach: Indices, held: int) -> Floats:
 @np.errstate(divide="ignore")
 def _log_share(reach: Indices, held: int) -> Floats:
     """ln P[at most `held` of the k places take one of the k best ranks], place after place; by logarithms if small."""
-    state, k, c = np.zeros((len(reach), held + 1)), reach.shape[1], np.arange(held + 1)
+    k = reach.shape[1]
+    left = (reach - np.arange(k)).T[:, :, None].astype(np.float64)
+    hits = np.maximum(np.minimum(reach, k).T[:, :, None] - np.arange(held + 1.0), 0.0)
+    miss, hit = np.maximum(left - hits, 0.0) / left, hits / left
+    state = np.zeros((len(reach), held + 1))
     state[:, 0] = 1.0
-    for i, n in enumerate(reach.T):
-        left, hits = (n - i)[:, None], np.maximum(np.minimum(n, k)[:, None] - c, 0)
-        moved = state * (np.maximum(left - hits, 0) / left)
-        moved[:, 1:] += (state * (hits / left))[:, :-1]
-        state = moved
+    for i in range(k):
+        taken = state * hit[i]
+        state *= miss[i]
+        state[:, 1:] += taken[:, :-1]
     share = state.sum(axis=1)
     result: Floats = np.log(share)
     few = np.flatnonzero(share < LEAST)

@@ -10,7 +10,7 @@ import shortlist as sl
 from shortlist import Scores
 from shortlist.exact import sequence_junk
 from shortlist.exact.sequence_classes import ladder
-from shortlist.mechanisms import GuardedListTopK, OrderedCanonicalTopK
+from shortlist.mechanisms import GuardedListTopK, OneshotTopK, OrderedCanonicalTopK
 from shortlist.mechanisms.guarded_list import mechanism as module
 from shortlist.mechanisms.guarded_list.certified import law
 from shortlist.privacy import ZCDP, PureDP
@@ -23,6 +23,7 @@ CASES = [
     ([4, 1, 3], 1.0),
     ([7, 7, 7, 7], 1.0),
     ([40, 30, 20, 10, 5], 0.3),
+    ([40, 30, 20, 10, 5], 12.0),
 ]
 cases = pytest.mark.parametrize(("x", "epsilon"), CASES)
 
@@ -99,18 +100,55 @@ def test_what_wins_is_rarely_junk():
         mechanism = GuardedListTopK(k=5, epsilon=epsilon)
         utility, plain = mechanism._utility(scores, {}), OrderedCanonicalTopK(k=5, epsilon=epsilon)
         junk = float(utility.law.number_correct()[: module.held_by_junk(5) + 1].sum())
-        a, tau = module.share_of(5, 505), module.tau_of(5, 505)
+        a, tau = module.SHARE, module.tau_of(5, 505)
         assert junk <= np.exp(-float(tau)) * (1 + epsilon / 2 * 60) * float(a / (1 + a))
         assert epsilon == 1.0 or plain.number_correct(scores)[:2].sum() > 0.9  # where it collapses without a guard
 
 
-def test_without_junk_there_is_no_guard():
+def test_of_few_candidates_one_shot_takes_all_of_epsilon():
     assert not module.is_guarded(1, 100)
-    assert not module.is_guarded(3, 4)
+    assert not module.is_guarded(3, 5)
     assert module.is_guarded(2, 4)
-    assert GuardedListTopK(k=3, epsilon=1.0).guard_probability([5, 3, 1, 0], monotone=True) == pytest.approx(
-        0, abs=1e-12
+    scores, mechanism = Scores([5, 3, 1, 0], monotone=True), GuardedListTopK(k=3, epsilon=1.0)
+    alone = OneshotTopK(k=3, epsilon=1.0, noise="exponential")
+    assert mechanism.guard_probability(scores) == 1
+    np.testing.assert_allclose(
+        mechanism.inclusion_probabilities(scores), alone.inclusion_probabilities(scores), atol=1e-8
     )
+    assert all(
+        mechanism.release(scores, rng=sl.testing.seeded(seed)).items
+        == alone.release(scores, rng=sl.testing.seeded(seed)).items
+        for seed in range(20)
+    )
+
+
+def test_one_winner_has_no_guard():
+    assert GuardedListTopK(k=1, epsilon=1.0).guard_probability([5, 3, 1], monotone=True) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", ["zipf", "cliff", "blocks", "few"])
+def test_beside_one_shot_it_costs_little_recall(shape):
+    """What a hundredth of epsilon is worth; with the guard of sets the cliff cost .2."""
+    rank, k = np.arange(1, 301), 10
+    values = {
+        "zipf": (5000 / np.sqrt(rank)).astype(np.int64),
+        "cliff": np.where(rank <= k, 300, 0),
+        "blocks": np.repeat([900, 800, 600, 300, 0], [4, 8, 20, 60, 208]),
+        "few": np.arange(0, 600, 20),
+    }[shape]
+    scores = Scores(values, monotone=True)
+    for epsilon in (0.02, 0.08, 0.3, 1.2):
+        plain = OneshotTopK(k=k, epsilon=epsilon, noise="exponential").number_correct(scores) @ np.arange(k + 1) / k
+        assert GuardedListTopK(k=k, epsilon=epsilon).number_correct(scores) @ np.arange(k + 1) / k > plain - 0.017
+
+
+def test_lists_of_the_default_say_which_way_they_went():
+    scores = {f"item {i}": 1000 * (20 - i) for i in range(20)}
+    release = sl.top_k(scores, k=8, epsilon=50.0, monotone=True, public=True, ordered=True)
+    assert (release.items, release.used) == ([f"item {i}" for i in range(8)], "canonical")
+    assert "exact order" in release.why
+    release = sl.top_k(scores, k=8, epsilon=1e-6, monotone=True, public=True, ordered=True, rng=sl.testing.seeded(1))
+    assert (release.used, release.ordered) == ("one-shot", True)
 
 
 def test_guarantees_and_refusals():
@@ -122,9 +160,9 @@ def test_guarantees_and_refusals():
 
 
 def test_the_oracle_of_the_page():
-    mechanism, x = GuardedListTopK(k=2, epsilon=1.0), [9, 6, 4, 3, 1]
-    assert mechanism.guard_probability(x, monotone=True) == pytest.approx(0.7207342453, abs=1e-9)
-    assert mechanism.quality(x, monotone=True).recall == pytest.approx(0.7997024081, abs=1e-9)
+    mechanism, x = GuardedListTopK(k=2, epsilon=6.0), [9, 6, 4, 3, 1]
+    assert mechanism.guard_probability(x, monotone=True) == pytest.approx(0.9003692090, abs=1e-9)
+    assert mechanism.quality(x, monotone=True).recall == pytest.approx(0.9993769453, abs=1e-9)
     exact = chances(mechanism, Scores(x, monotone=True))
-    assert exact[(0, 1), "canonical"] == pytest.approx(0.1793711932, abs=1e-9)
-    assert exact[(0, 1), "one-shot"] == pytest.approx(0.3347017421, abs=1e-9)
+    assert exact[(0, 1), "canonical"] == pytest.approx(0.0996304072, abs=1e-9)
+    assert exact[(0, 1), "one-shot"] == pytest.approx(0.8990626783, abs=1e-9)

@@ -25,19 +25,21 @@ def law(mechanism: GuardedListTopK, scores: Scores) -> Law:
     x, k = scores.values.tolist(), mechanism.k
     lost, rate = losses(x, k), mechanism._rate(scores)
     exponents = [-rate * loss for loss in lost.values()]
-    if not any(_is_junk(order, k) for order in permutations(range(len(x)), k)):
+    if k == 1:
         return Law({(y, "canonical"): p for y, p in zip(lost, choice_law(exponents, "exponential"), strict=True)})
+    after = ordered_law(x, k, "exponential", mechanism._one_shot_scale(scores, len(x)))  # how much noise there is
+    if len(x) < 2 * k:
+        return Law({(y, "one-shot"): p for y, p in after.items()})
     crowd = arb(factorial(len(x)) // factorial(len(x) - k)).log()
     guard = _heaviest(x, k, rate) + arb(rational(_tau(crowd)))
-    won, left = guarded_choice(exponents, guard, _hazard(crowd))
+    won, left = guarded_choice(exponents, guard, Fraction(1, 100))
     chances: dict[Any, arb] = {(y, "canonical"): p for y, p in zip(lost, won, strict=True)}
-    after = ordered_law(x, k, "exponential", mechanism._one_shot_scale(scores, len(x)))  # how much noise there is
     return Law(chances | {(y, "one-shot"): left * p for y, p in after.items()})
 
 
 def _is_junk(ranks: Sequence[int], k: int) -> bool:
     """Whether a list of ranks holds fewer than rho of the k best (Definition 191)."""
-    rho = Fraction(2, 5) if k < 32 else Fraction(1, 2) if k < 320 else Fraction(3, 5)
+    rho = Fraction(3, 5) if k < 20 else Fraction(4, 5) if k < 64 else Fraction(9, 10)
     return sum(rank < k for rank in ranks) < ceil(rho * k)
 
 
@@ -55,12 +57,6 @@ def _heaviest(x: Sequence[float], k: int, rate: Fraction) -> arb:
         found = value if found is None else found.max(value)
     assert found is not None
     return found
-
-
-def _hazard(crowd: arb) -> Fraction:
-    """a = max(1, floor(256 min(1/4, 1.2 / sqrt(H)))) / 256, H at least 1."""
-    share = arb(rational(Fraction(6, 5))) / crowd.max(arb(1)).sqrt()
-    return Fraction(1, 4) if share >= arb(rational(Fraction(1, 4))) else Fraction(max(1, _floor(256 * share)), 256)
 
 
 def _tau(crowd: arb) -> Fraction:

@@ -32,12 +32,13 @@ class Utility:
     def of(
         cls, steps: Ladder, rate: Fraction, candidates: Indices, v: float, a: float, values: Values, scale: Fraction
     ) -> Utility:
-        """The utility of a race with a guard at v, of rate a; v is -inf if there is none."""
+        """The utility of a race with a guard at v, of rate a; -inf if there is none, inf if one-shot is used anyway."""
         found = levels(steps, rate)
+        chances = np.zeros(len(found.losses)) if v == np.inf else race_chances(found, v, a)
         top = values[candidates[0]].item()
         placed = Contest(values, 1, scale, EXPONENTIAL, top).positions(values)
         seen = np.where(values == -np.inf, -np.inf, placed)
-        return cls(SequenceLaw(found, race_chances(found, v, a)), candidates, seen)
+        return cls(SequenceLaw(found, chances), candidates, seen)
 
     @property
     def k(self) -> int:

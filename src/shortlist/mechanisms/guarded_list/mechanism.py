@@ -53,7 +53,8 @@ class GuardedListTopK(Budgeted[PureDP]):
 
     Promise: epsilon-DP for the ordered list together with the way it went (`release.used`). No part of epsilon is set
     aside for the choice: the guard's noise has hazard a < 1, so its victory costs a epsilon and leaves (1 - a) epsilon
-    for one-shot. Where no list can be junk, as with k = 1 or nearly all candidates, there is no guard.
+    for one-shot; a is 1/100. With fewer than 2k candidates one-shot has all of epsilon, and for one winner there is
+    no guard.
 
     Parameters
     ----------
@@ -98,9 +99,9 @@ class GuardedListTopK(Budgeted[PureDP]):
         return Fraction(self.guarantee.epsilon) / (2 * scores.range_sensitivity)
 
     def _one_shot_scale(self, scores: Scores, d: int) -> Fraction:
-        """The noise of one-shot top-k if the guard wins: what its look at the scores, a share a of epsilon, leaves."""
-        left = (1 - share_of(self.k, d)) * Fraction(self.guarantee.epsilon)
-        return self.k * scores.range_sensitivity / left
+        """The noise of one-shot top-k: if the guard has won, its look at the scores took a share a of epsilon."""
+        left = 1 - SHARE if is_guarded(self.k, d) else 1
+        return self.k * scores.range_sensitivity / (left * Fraction(self.guarantee.epsilon))
 
     def _prepared(self, scores: Scores) -> ListRace:
         """Whatever depends on the scores alone, done once."""
@@ -108,12 +109,13 @@ class GuardedListTopK(Budgeted[PureDP]):
         rate, d = self._rate(scores) * steps.unit, len(candidates)
         guard = None
         if is_guarded(self.k, d):
-            guard = ListGuard(junk_of(steps, rate, held_by_junk(self.k)), share_of(self.k, d), tau_of(self.k, d))
+            guard = ListGuard(junk_of(steps, rate, held_by_junk(self.k)), SHARE, tau_of(self.k, d))
         return ListRace(steps, rate, candidates, guard, self._one_shot_scale(scores, d))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         run = self._prepared(scores)
-        found = run.race().draw(source)
+        lists = run.race()
+        found = None if lists is None else lists.draw(source)
         if found is not None:
             return Outcome(run.candidates[found].tolist(), CANONICAL)
         finish = race(scores._numbers, k=self.k, scale=run.scale, noise=EXPONENTIAL, source=source)
@@ -127,12 +129,13 @@ class GuardedListTopK(Budgeted[PureDP]):
         `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
         """
         asked, source = self._studied(scores, question), checked_source(rng)
-        run = self._prepared(asked)
-        found = run.race().draw_many(source, checked_draws(draws))
+        run, draws = self._prepared(asked), checked_draws(draws)
+        lists = run.race()
+        found = [None] * draws if lists is None else lists.draw_many(source, draws)
         one_shot = np.array([one is None for one in found])
         rows = np.empty((draws, self.k), np.int64)
-        lists = np.array([one for one in found if one is not None], np.int64).reshape(-1, self.k)
-        rows[~one_shot] = run.candidates[lists]
+        ranks = np.array([one for one in found if one is not None], np.int64).reshape(-1, self.k)
+        rows[~one_shot] = run.candidates[ranks]
         rows[one_shot] = race_many(
             asked.values, k=self.k, scale=run.scale, noise=EXPONENTIAL, source=source, draws=int(one_shot.sum())
         )
@@ -165,7 +168,7 @@ class GuardedListTopK(Budgeted[PureDP]):
     def _utility(self, scores: object, question: ScoreWords) -> Utility:
         asked = self._studied(scores, question)
         run = self._prepared(asked)
-        v, a = -math.inf, 1.0
+        v, a = -math.inf if self.k == 1 else math.inf, 1.0
         if run.guard is not None:
             v, a = sum(run.guard.bounds(fine=True)) / 2, float(run.guard.a)
         return Utility.of(run.steps, run.rate, run.candidates, v, a, asked.values, run.scale)
@@ -201,8 +204,11 @@ class ListRace:
     scale: Fraction
     """The noise of one-shot top-k, if it comes to that."""
 
-    def race(self) -> SequenceRace:
+    def race(self) -> SequenceRace | None:
+        """The race of all lists; None where one-shot is used without one."""
         guard = self.guard
+        if guard is None and self.steps.k > 1:
+            return None
         other = None if guard is None else partial(LateArrival, guard, guard.a)
         return SequenceRace(envelope_of(self.steps, self.rate), other)
 
@@ -212,9 +218,8 @@ def crowd_of(k: int, d: int) -> float:
     return math.lgamma(d + 1) - math.lgamma(d - k + 1)
 
 
-def share_of(k: int, d: int) -> Fraction:
-    """a, the hazard of the guard's noise: a public constant (Definition 191)."""
-    return Fraction(max(1, math.floor(256 * min(0.25, 1.2 / math.sqrt(max(crowd_of(k, d), 1.0))))), 256)
+SHARE = Fraction(1, 100)
+"""a, the hazard of the guard's noise: so much of epsilon is gone where the guard wins (Definition 191)."""
 
 
 def tau_of(k: int, d: int) -> Fraction:
@@ -223,11 +228,14 @@ def tau_of(k: int, d: int) -> Fraction:
 
 
 def held_by_junk(k: int) -> int:
-    """A list that holds so many of the k best, or fewer, is junk: a public constant (Definition 191)."""
-    rho = Fraction(2, 5) if k < 32 else Fraction(1, 2) if k < 320 else Fraction(3, 5)
+    """A list that holds so many of the k best, or fewer, is junk: a public constant (Definition 191).
+
+    A long list that misses a tenth of the best is no better than one-shot's.
+    """
+    rho = Fraction(3, 5) if k < 20 else Fraction(4, 5) if k < 64 else Fraction(9, 10)
     return math.ceil(rho * k) - 1
 
 
 def is_guarded(k: int, d: int) -> bool:
-    """Whether some list is junk."""
-    return k > 1 and d - k >= k - held_by_junk(k)
+    """Whether lists race beside a guard; of fewer than 2k candidates one-shot top-k takes all of epsilon at once."""
+    return k > 1 and d >= 2 * k

@@ -1,10 +1,11 @@
-"""The entry of one-shot top-k: a list, best first, the default where an order is wanted."""
+"""The entry of one-shot top-k: a list, best first, the default where an order is wanted and no guarded list is used."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from shortlist.mechanisms.entry import Audited, Compared, Entry, Fact, Method, Request
+from shortlist.mechanisms.guarded_list.entry import takes
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
 from shortlist.mechanisms.plan_rows import Planned, listed
 
@@ -49,7 +50,9 @@ ENTRY = Entry(
         Method(
             "oneshot-exponential",
             _list("exponential"),
-            when=lambda request: request.plain and request.k != 1 and request.ordered and request.pure,
+            when=lambda request: (
+                request.plain and request.k != 1 and request.ordered and request.pure and not takes(request)
+            ),
             why="for a list and a pure budget, it needs the least epsilon of the one-shot kinds",
             fact=Fact(
                 "on six public data sets it needed 0.78 to 0.93 of the epsilon of peeling for the same chance",
