@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
@@ -186,9 +187,9 @@ class GuardedTopK(Budgeted[Budget]):
 
     def _is_guarded(self, scores: Scores) -> bool:
         """Whether there is a guard, which is public."""
-        k, d = self._drawn_of(scores)
-        looks = getattr(self.guarantee, "epsilon", 1.0) > 0  # a guard that sees no scores would guard nothing
-        return k > 2 and looks and bool((self._junk(k, d) < d - k).any())
+        budget = self.guarantee
+        looks = isinstance(budget, ZCDP) or budget.epsilon > 0  # a guard that sees no scores would guard nothing
+        return looks and self._junk(*self._drawn_of(scores)) is not None
 
     def _prepared(self, scores: Scores) -> GuardedRace | None:
         """Whatever depends on the scores alone, done once; None if there is no guard."""
@@ -211,6 +212,7 @@ class GuardedTopK(Budgeted[Budget]):
     def _chooser(self, scores: Scores, kept: Values | Runs, k: int) -> Guard | Switch:
         """Who gives a set, or none if one-shot is to follow."""
         ranking, junk = ranked(kept, k, self._rate(scores), Fraction(1, 2), gap_aware=True), self._junk(k, len(kept))
+        assert junk is not None
         if isinstance(self.guarantee, ZCDP):
             return switched(ranking, SLOPE, SWITCH_TAU, junk)
         return guarded(ranking, share_of(k, len(kept)), TAU, junk)
@@ -219,8 +221,9 @@ class GuardedTopK(Budgeted[Budget]):
         k, d = self._drawn_of(scores)
         return OneShot(self._one_shot(k, d)[0], self._one_shot_scale(scores, k, d))
 
-    def _junk(self, k: int, d: int) -> Indices:
-        return junk_from(k, d, rho_of(k, self.guarantee))
+    def _junk(self, k: int, d: int) -> Indices | None:
+        """From which j on class (i, j) is junk, for every i; None if there is no guard."""
+        return junk_of(k, d, rho_of(k, self.guarantee))
 
     def _rate(self, scores: Scores) -> Fraction:
         """e / R, e the epsilon of the sets."""
@@ -290,6 +293,7 @@ class GuardedRace:
         return Draws(self.chosen[np.sort(rows, axis=1)], None, one_shot[:, None].astype(np.int64))
 
 
+@lru_cache
 def share_of(k: int, d: int) -> Fraction:
     """a, the hazard of the guard's noise: a public constant (Definition 72)."""
     crowd = math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)
@@ -300,6 +304,13 @@ def rho_of(k: int, budget: Budget) -> Fraction:
     """Sets with an expected recall below rho are junk: a public constant (Definition 72, 169, 171)."""
     levels = JUNK_LEVELS[type(budget)]
     return next(level for below, level in levels if k < below)
+
+
+@lru_cache
+def junk_of(k: int, d: int, rho: Fraction) -> Indices | None:
+    """The same for every i, or None where a guard would have nothing to weigh: remembered, for it is public."""
+    first = junk_from(k, d, rho) if k > 2 else None
+    return None if first is None or not (first < d - k).any() else first
 
 
 def junk_from(k: int, d: int, rho: Fraction) -> Indices:
