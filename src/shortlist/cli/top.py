@@ -81,6 +81,7 @@ def top(
         check_writable("--report", report, (".html",), kept)
     reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
     plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps, "most": most}
+    plan["weighed"] = candidates is None and value is None  # rows are counted, so weights are made
     mechanism, why, keeps_order = mechanism_for(k, public=candidates is not None, **plan)
     if candidates is not None:
         check_public(candidates, source, user)

@@ -29,8 +29,8 @@ def law(mechanism: KeySet, scores: Scores) -> Law:
 
 def sums_law(mechanism: KeySet, counts: list[int]) -> Law:
     """The same for whole sums: in people, or in units of 2^-20 where they are weighted."""
-    if mechanism.k is not None:
-        raise ValueError("the law is known for all names that reach the bar: leave k= out")
+    if mechanism.k is not None and mechanism.k < len(counts):
+        raise ValueError("the law is known for all names that reach the bar: leave k= out, or let k be that of all")
     coin = mechanism._coin
     if coin is None:
         parts = [(arb(1), [_gaussian(mechanism, count) for count in counts])]

@@ -27,7 +27,7 @@ from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import Budgeted, Draws, Mechanism, Outcome, described
 from shortlist.mechanisms.entry import Request
 from shortlist.mechanisms.unknown_domain import checked_limit, part_of
-from shortlist.mechanisms.unknown_domain_rule import list_of, set_of, set_wanted
+from shortlist.mechanisms.unknown_domain_rule import list_of, set_is_lower, set_of
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee
 from shortlist.sampling.additive import add_noise, add_whole_noise
 from shortlist.sampling.entropy import Source
@@ -144,7 +144,7 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
         if public:
             return CanonicalTopK(k=self.k, budget=budget)
         request = Request(self.k, budget, public=False, limit=self.limit)
-        return set_of(request) if set_wanted(request) else list_of(request)
+        return set_of(request) if set_is_lower(request) else list_of(request)
 
     def _check(self, scores: Scores) -> None:
         if not scores.public and not getattr(self.budget, "delta", 0.0):

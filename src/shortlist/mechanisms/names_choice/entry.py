@@ -1,0 +1,55 @@
+"""The entry of the noisy choice: the default for sets of names from the data, and for an order of counted rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shortlist.mechanisms.checks import Budget
+from shortlist.mechanisms.entry import Audited, Entry, Fact, Method, Named
+from shortlist.mechanisms.names_choice.mechanism import NamesChoice
+from shortlist.mechanisms.plan_rows import Goal, Planned, unlisted
+from shortlist.mechanisms.unknown_domain_rule import choice_of, choice_wanted, why_a_choice
+from shortlist.privacy import ApproxDP
+from shortlist.scores import Scores
+
+
+def _rows(k: int) -> Sequence[Planned]:
+    if k == 1:
+        return ()
+
+    def law(scores: Scores, goal: Goal, epsilon: float, delta: float) -> float:
+        mechanism = NamesChoice(k=k, budget=ApproxDP(epsilon, delta))
+        return mechanism.success_probability(scores) if goal == "top" else mechanism.expected_recall(scores)
+
+    return (unlisted("noisy choice", "names-choice", law, currencies=("approx",), one_pair=True),)
+
+
+def _audited(k: int, budget: Budget) -> NamesChoice:
+    return NamesChoice(k=k, budget=budget)
+
+
+ENTRY = Entry(
+    kind=NamesChoice,
+    page="names-choice.md",
+    summary="a noisy choice between sets, a list and a key set of names from the data, then the one that was chosen",
+    gives="at most k items, and which way it went",
+    budgets="(ε, δ), zCDP with a δ",
+    methods=(
+        Method(
+            "names-choice",
+            choice_of,
+            when=choice_wanted,
+            why=why_a_choice,
+            fact=Fact("no fixed mechanism does well on flat, steep and long data alike", "docs/names.md"),
+            domain="unknown",
+        ),
+    ),
+    planned=_rows,
+    audited=Audited(
+        law="shortlist.mechanisms.names_choice.certified:law",
+        inputs="histograms",
+        sees_level=True,
+        one_by_one=True,
+        names=(Named("names-choice", _audited),),
+    ),
+)
