@@ -93,8 +93,8 @@ def branches(
 ) -> tuple[Branch, ...]:
     """What is chosen from: sets at several limits (not for an order), a list, and a key set where there are weights."""
     slack = 1 / Fraction(parts.choice)
-    sets = [] if in_order else [_set(k, rows, parts.rest, slack) for rows in limits(k, limit)]
-    found = [*sets, _list(k, default_limit(k) if limit is None else limit, parts.rest, slack, in_order)]
+    sets = [] if in_order else [limited_set(k, rows, parts.rest, slack) for rows in limits(k, limit)]
+    found = [*sets, limited_list(k, default_limit(k) if limit is None else limit, parts.rest, slack, in_order)]
     if most is not None and limit is None:
         found.append(_keys(k, most, parts.rest, in_order))
     return tuple(found)
@@ -109,7 +109,7 @@ def limits(k: int, limit: int | None) -> tuple[int, ...]:
     return tuple(rows for rows in wanted if k * rows <= MOST_CLASSES)
 
 
-def _set(k: int, rows: int, budget: DeltaBudget, slack: Fraction) -> Branch:
+def limited_set(k: int, rows: int, budget: DeltaBudget, slack: Fraction) -> Branch:
     """Its bar, and for larger ranks where the sets that reach so far would outweigh the top k."""
     mechanism = CanonicalLimitedDomain(k=k, budget=budget, limit=rows)
     inner = GAMMA * Fraction(mechanism._round)
@@ -120,7 +120,7 @@ def _set(k: int, rows: int, budget: DeltaBudget, slack: Fraction) -> Branch:
     return Branch("sets", mechanism, marks, rows + 1, 1 + rounded(mechanism.offset))
 
 
-def _list(k: int, rows: int, budget: DeltaBudget, slack: Fraction, in_order: bool) -> Branch:
+def limited_list(k: int, rows: int, budget: DeltaBudget, slack: Fraction, in_order: bool) -> Branch:
     """For few names in order with exponential noise, whose bar is lower; of Gumbel noise the exact law is known."""
     if in_order and k <= FEW and isinstance(budget, ApproxDP):
         mechanism = LimitedDomainTopK(k=k, budget=budget, limit=rows, noise="exponential")
