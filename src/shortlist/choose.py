@@ -283,5 +283,6 @@ def _check_listed(request: Request, named: Method | None) -> None:
         return
     for what, wanted, can in (("values", request.values, named.values), ("gaps", request.gaps, named.gaps)):
         if wanted and not can:
-            able = " or ".join(f'"{method.name}"' for method in METHODS.values() if getattr(method, what))
+            fitting = (method for method in METHODS.values() if method.domain != "unknown" and getattr(method, what))
+            able = " or ".join(f'"{method.name}"' for method in fitting)
             raise ValueError(f'method={named.name!r} releases no {what}; write method="auto" or {able}')
