@@ -16,6 +16,7 @@ from shortlist.mechanisms import (
     LargeGap,
     LimitedDomainTopK,
     MeasuredTopK,
+    NamesChoice,
     NoisyHistogram,
     NoisyMax,
     OneshotTopK,
@@ -75,5 +76,7 @@ UNKNOWN: dict[str, Mechanism] = {
     "limited domain, zCDP": LimitedDomainTopK(k=4, budget=ZCDP(0.5, 1e-4)),
     "limited domain, exponential": LimitedDomainTopK(k=2, budget=APPROX, noise="exponential"),
     "canonical limited domain": CanonicalLimitedDomain(k=2, budget=APPROX),
+    "noisy choice": NamesChoice(k=2, budget=APPROX),
+    "noisy choice, zCDP": NamesChoice(k=4, budget=ZCDP(0.5, 1e-4)),
 }
 """For candidates that come from the data."""

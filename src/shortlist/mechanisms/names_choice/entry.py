@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from shortlist.mechanisms.checks import Budget
 from shortlist.mechanisms.entry import Audited, Entry, Fact, Method, Named
 from shortlist.mechanisms.names_choice.mechanism import NamesChoice
-from shortlist.mechanisms.plan_rows import Goal, Planned, unlisted
 from shortlist.mechanisms.unknown_domain_rule import choice_of, choice_wanted, why_a_choice
-from shortlist.privacy import ApproxDP
-from shortlist.scores import Scores
-
-
-def _rows(k: int) -> Sequence[Planned]:
-    if k == 1:
-        return ()
-
-    def law(scores: Scores, goal: Goal, epsilon: float, delta: float) -> float:
-        mechanism = NamesChoice(k=k, budget=ApproxDP(epsilon, delta))
-        return mechanism.success_probability(scores) if goal == "top" else mechanism.expected_recall(scores)
-
-    return (unlisted("noisy choice", "names-choice", law, currencies=("approx",), one_pair=True),)
 
 
 def _audited(k: int, budget: Budget) -> NamesChoice:
@@ -44,7 +28,6 @@ ENTRY = Entry(
             domain="unknown",
         ),
     ),
-    planned=_rows,
     audited=Audited(
         law="shortlist.mechanisms.names_choice.certified:law",
         inputs="histograms",
