@@ -6,13 +6,10 @@ count, nor at how many labels there are.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from shortlist.exact.partial_reals import rounded
-from shortlist.mechanisms.canonical_limited.mechanism import MOST_CLASSES, CanonicalLimitedDomain
+from shortlist.mechanisms.canonical_limited.mechanism import CanonicalLimitedDomain
 from shortlist.mechanisms.entry import FEW_NAMES, MANY_NAMES, Request
 from shortlist.mechanisms.keys.mechanism import MOST, KeySet
-from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK, default_limit, offset_estimate
+from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
 from shortlist.mechanisms.names_choice.branches import limits
 from shortlist.mechanisms.names_choice.mechanism import NamesChoice
 from shortlist.mechanisms.unknown_domain import DeltaBudget
@@ -78,25 +75,6 @@ def choice_wanted(request: Request) -> bool:
 def list_wanted(request: Request) -> bool:
     """When `method="auto"` takes `LimitedDomainTopK`: wherever k is given and nothing else answers."""
     return not (request.listed or request.k is None or request.keys or request.measured or choice_wanted(request))
-
-
-@lru_cache
-def bars(request: Request) -> tuple[float, float] | None:
-    """How far the bar of a set stands above its last row, and that of a list; None if sets cannot be weighed."""
-    k, budget = request.size, request.budget
-    assert isinstance(budget, DeltaBudget)
-    width = 2 * k if request.limit is None else request.limit
-    if k * width > MOST_CLASSES or budget.delta >= 0.5:
-        return None
-    rows = default_limit(k) if request.limit is None else request.limit
-    other = list_of(request).offset if _few(request) else offset_estimate(k, rows, budget)
-    return rounded(set_of(request).offset), other
-
-
-def set_is_lower(request: Request) -> bool:
-    """Whether twice the bar of a set is not above that of a list, which starts from a lower count."""
-    heights = bars(request)
-    return heights is not None and 2 * heights[0] <= heights[1]
 
 
 def why_a_choice(request: Request) -> str:

@@ -79,7 +79,7 @@ def test_the_choice_is_drawn_by_its_law():
 
 def test_draws_have_the_certified_law():
     mechanism, draws = NamesChoice(k=2, epsilon=2.0, delta=0.1), 20_000
-    scores = Scores([9, 6, 5, 1], monotone=True, public=False, labels="abcd")
+    scores = Scores([9, 6, 5, 1], monotone=True, public=False, labels=list("abcd"))
     found = mechanism.release_many(scores, draws=draws, rng=sl.testing.seeded(8))
     seen: dict[tuple[str, int, tuple[int, ...]], int] = {}
     for which, row in zip(present(found.chosen), found.indices, strict=True):

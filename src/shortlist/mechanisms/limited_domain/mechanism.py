@@ -245,13 +245,6 @@ def _checked_kind(noise: str | Noise) -> Noise:
     return kind
 
 
-def offset_estimate(k: int, limit: int, budget: DeltaBudget) -> float:
-    """About how far the bar of Gumbel noise stands above c + 1, from public numbers, fast."""
-    if isinstance(budget, ZCDP):
-        return math.log(limit / budget.delta) / quick_epsilon_of_a_round(k, budget)
-    return _quick_heights(k, limit, budget)[0][0]
-
-
 def _quick_heights(k: int, limit: int, budget: ApproxDP) -> list[tuple[float, Fraction]]:
     """(the height of the bar by zCDP or the plain sum, the share of delta for conversion), the lowest first."""
 
