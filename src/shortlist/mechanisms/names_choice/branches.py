@@ -17,6 +17,7 @@ import numpy as np
 from shortlist.exact.binomials import log_choose
 from shortlist.exact.partial_reals import rounded
 from shortlist.mechanisms.canonical_limited.mechanism import GAMMA, MOST_CLASSES, CanonicalLimitedDomain
+from shortlist.mechanisms.contract import Mechanism
 from shortlist.mechanisms.keys.mechanism import KeySet
 from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK, default_limit, quick_list
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
@@ -42,7 +43,7 @@ class Branch:
     """A mechanism that may be chosen, and its bar: the largest of h_(rank) + number over its marks."""
 
     kind: Kind
-    mechanism: CanonicalLimitedDomain | LimitedDomainTopK | KeySet
+    mechanism: Mechanism
     marks: tuple[tuple[int, Fraction], ...]
     """(rank, a public number)."""
     row: int

@@ -48,14 +48,15 @@ def mixed_law(
 
 def _names(branch: Branch, in_order: bool, counts: Sequence[int], weights: Sequence[int] | None) -> dict[Any, arb]:
     """The law of one branch: sorted sets, or lists in order."""
+    mechanism: Any = branch.mechanism
     if branch.kind == "sets":
-        return dict(canonical_limited.sets_law(branch.mechanism, counts).chances)
+        return dict(canonical_limited.sets_law(mechanism, counts).chances)
     if branch.kind == "keys":
         if in_order or weights is None:
             raise ValueError("the law of a key set is known for sets, and with the weights of the labels")
-        return dict(keys.sums_law(branch.mechanism, list(weights)).chances)
+        return dict(keys.sums_law(mechanism, list(weights)).chances)
     found: dict[Any, arb] = {}
-    for (order, _), chance in limited_domain.lists_law(branch.mechanism, counts).chances.items():
+    for (order, _), chance in limited_domain.lists_law(mechanism, counts).chances.items():
         shown = order if in_order else tuple(sorted(order))
         found[shown] = found.get(shown, arb(0)) + chance
     return found
