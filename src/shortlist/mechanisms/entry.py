@@ -78,7 +78,9 @@ class Request:
 
         Its bar is the same for every k. Under a limit, and with a delta of 1/2 or more, there is none.
         """
-        if self.listed or self.k is None or self.limit is not None or self.budget.delta >= 0.5:
+        if self.listed or self.k is None or self.limit is not None or not isinstance(self.budget, DeltaBudget):
+            return False
+        if self.budget.delta >= 0.5:
             return False
         return (self.most is not None and self.most <= FEW_NAMES) or (self.weighed and self.k > MANY_NAMES)
 
