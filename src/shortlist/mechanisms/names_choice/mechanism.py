@@ -117,6 +117,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
         check_counts(scores)
         if self.most is not None and self.limit is None:
             check_column(scores, self.most, weighted=True)
+        _branches(self)  # a budget that nothing fits is refused before it is booked
 
     def _choice(self, scores: Scores) -> Choice:
         """From the counts at the ranks that bars look at."""
