@@ -160,7 +160,8 @@ def top_k(
     asked = as_scores(scores, **question)
     plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method, "ordered": ordered,
             "values": values, "gaps": gaps, "limit": limit}  # fmt: skip
-    mechanism, why, keeps_order = mechanism_for(k, public=asked.public, most=asked.most, **plan)
+    weighed = asked._capped is not None
+    mechanism, why, keeps_order = mechanism_for(k, public=asked.public, most=asked.most, weighed=weighed, **plan)
     least = check_least(at_least, checked_flag("values", values) and method != "gumbel-values")
     release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
     release = explained(release, why if method == "auto" else "", keeps_order)
@@ -211,11 +212,13 @@ def mechanism_for(
     gaps: bool = False,
     limit: int | None = None,
     most: int | None = None,
+    weighed: bool = False,
 ) -> tuple[Mechanism, str, bool]:
     """(the mechanism that `top_k` takes, why, whether its order is released): from public facts alone.
 
     So what it will charge is known before there are scores; `public` is whether the candidates come from a public list,
-    and `most` how many of them one person counts for, where that is capped.
+    `most` how many of them one person counts for, where that is capped, and `weighed` whether rows are counted without
+    such a list, which makes capped weights too.
     """
     wanted = None if k is None else checked_k(k)
     paid = checked_budget(epsilon, budget) if delta is None else checked_delta_budget(epsilon, delta, budget)
@@ -223,7 +226,7 @@ def mechanism_for(
     if not isinstance(method, str) or method not in ("auto", *METHODS):
         raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
     rows = None if limit is None else checked_limit(limit, 1)
-    request = Request(wanted, paid, ordered, values, gaps, public, rows, most)
+    request = Request(wanted, paid, ordered, values, gaps, public, rows, most, weighed)
     named = None if method == "auto" else METHODS[method]
     chosen, why = by_rule(request) if named is None else (named, "")
     unlisted = not request.listed if chosen.domain == "either" else chosen.domain == "unknown"
@@ -243,7 +246,9 @@ def _check_unlisted(request: Request, named: Method | None) -> None:
     if request.gaps:
         raise ValueError("gaps need a public list of candidates and a fixed k: leave them out")
     if request.values and (request.k is None or not (named is None or named.values)):
-        raise ValueError('values need a fixed k, and method="auto" or "measured-set": write k=10, or leave values= out')
+        raise ValueError(
+            'values need a fixed k, and method="auto", "keys" or "measured-set": write k=10, or leave values= out'
+        )
     delta = getattr(request.budget, "delta", 0.0)
     if delta > LARGE_DELTA:
         warnings.warn(
@@ -278,5 +283,6 @@ def _check_listed(request: Request, named: Method | None) -> None:
         return
     for what, wanted, can in (("values", request.values, named.values), ("gaps", request.gaps, named.gaps)):
         if wanted and not can:
-            able = " or ".join(f'"{method.name}"' for method in METHODS.values() if getattr(method, what))
+            fitting = (method for method in METHODS.values() if method.domain != "unknown" and getattr(method, what))
+            able = " or ".join(f'"{method.name}"' for method in fitting)
             raise ValueError(f'method={named.name!r} releases no {what}; write method="auto" or {able}')

@@ -18,6 +18,7 @@ from shortlist.mechanisms import (
     LimitedDomainTopK,
     MeasuredSet,
     MeasuredTopK,
+    NamesChoice,
     NoisyHistogram,
     NoisyMax,
     OneshotTopK,
@@ -78,6 +79,8 @@ UNKNOWN: dict[str, Mechanism] = {
     "limited domain, zCDP": LimitedDomainTopK(k=4, budget=ZCDP(0.5, 1e-4)),
     "limited domain, exponential": LimitedDomainTopK(k=2, budget=APPROX, noise="exponential"),
     "canonical limited domain": CanonicalLimitedDomain(k=2, budget=APPROX),
+    "noisy choice": NamesChoice(k=2, budget=APPROX),
+    "noisy choice, zCDP": NamesChoice(k=4, budget=ZCDP(0.5, 1e-4)),
 }
 """For candidates that come from the data."""
 

@@ -330,8 +330,12 @@ _REST = [
              "house/test_certified_alone.py", "a certified law that believes the code it is to check"),
     _planted("mechanisms/entries.py", "isinstance(subject, entry.kind)", "type(subject) is entry.kind",
              "mechanisms/test_entries.py", "a subclass with a mistake of its own is audited as if nobody knew it"),
-    _planted("mechanisms/unknown_domain_rule.py", "return 2 * mine <= other", "return 2 * mine > other",
-             "test_choose.py mechanisms/test_unknown_domain_rule.py", "the worse of two mechanisms is the default"),
+    _planted("mechanisms/names_choice/branches.py", "SHARE = Fraction(1, 10)", "SHARE = Fraction(1, 2)",
+             "mechanisms/names_choice/test_mechanism.py", "half of the budget is spent on a choice"),
+    _planted("mechanisms/names_choice/branches.py", "return max(counts[rank - 1] + number", "return min(counts[rank - 1] + number",
+             "mechanisms/names_choice/test_mechanism.py", "bars that are not those of the proved choice are compared"),
+    _planted("mechanisms/names_choice/mechanism.py", "stopped=None), notes=notes)", "stopped=None))",
+             "mechanisms/names_choice/test_mechanism.py", "a release does not say which way it went"),
 ]  # fmt: skip
 
 _EDGES = [

@@ -50,6 +50,10 @@ def top(
         int | None,
         typer.Option(help="Each person keeps at most so many items, drawn from their own.", show_default=False),
     ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(help="Without candidates: how many of the largest counts may be looked at.", show_default=False),
+    ] = None,
     ledger: Annotated[str | None, typer.Option(help="The ledger's file, charged before a row is read.")] = None,
     purpose: Annotated[str, typer.Option(help="What the ledger notes.")] = "",
     unit: Annotated[str, typer.Option(help="What one user is, for the record.")] = "user",
@@ -81,6 +85,8 @@ def top(
         check_writable("--report", report, (".html",), kept)
     reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
     plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps, "most": most}
+    plan["limit"] = limit
+    plan["weighed"] = candidates is None and value is None  # rows are counted, so weights are made
     mechanism, why, keeps_order = mechanism_for(k, public=candidates is not None, **plan)
     if candidates is not None:
         check_public(candidates, source, user)

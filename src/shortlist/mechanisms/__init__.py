@@ -24,6 +24,7 @@ from shortlist.mechanisms.keys.mechanism import KeySet
 from shortlist.mechanisms.large_gap.mechanism import LargeGap
 from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
 from shortlist.mechanisms.measured.mechanism import MeasuredSet
+from shortlist.mechanisms.names_choice.mechanism import NamesChoice
 from shortlist.mechanisms.noisy_max.mechanism import NoisyMax
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
 from shortlist.mechanisms.ordered_canonical.mechanism import OrderedCanonicalTopK
@@ -46,6 +47,7 @@ __all__ = [
     "MeasuredSet",
     "MeasuredTopK",
     "Mechanism",
+    "NamesChoice",
     "NoisyHistogram",
     "NoisyMax",
     "OneshotTopK",

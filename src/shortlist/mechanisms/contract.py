@@ -39,6 +39,8 @@ class Outcome:
     """None where a test did not pass: then nothing is named."""
     extras: Extras = NOTHING_ELSE
     notes: tuple[str, ...] = ()
+    by_weight: bool = False
+    """Whether positions are those of the capped weights that came with the scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +133,6 @@ class Mechanism(ABC):
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         """One exact draw."""
 
-    def _named(self, scores: Scores, indices: list[int]) -> list[Hashable]:
-        """The labels at these positions: of winners, for they travel."""
-        return scores._named(indices)
-
     def _kept(self, outcome: Outcome) -> Guarantee:
         """What of the charge this output has used, for mechanisms that are `refundable`."""
         return self.charge if outcome.extras.kept is None else outcome.extras.kept
@@ -213,7 +211,7 @@ class Mechanism(ABC):
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
         release = Release(
-            items=None if outcome.indices is None else self._named(asked, outcome.indices),
+            items=_named(asked, outcome),
             # places in a private list, or by rank, must not even break ties
             indices=outcome.indices if asked.numbered and asked.public else None,
             ordered=self.ordered,
@@ -290,6 +288,16 @@ def described(cls: Described) -> Described:
 
 def _refuse_change(mechanism: object, name: str, value: object = None) -> None:
     raise FrozenInstanceError(f"a mechanism cannot be changed, nor its {name}: dataclasses.replace makes another one")
+
+
+def _named(scores: Scores, outcome: Outcome) -> list[Hashable] | None:
+    """The labels of the winners: they travel, and no others do."""
+    if outcome.indices is None:
+        return None
+    if outcome.by_weight:
+        assert scores._capped is not None
+        return scores._capped.names(outcome.indices)
+    return scores._named(outcome.indices)
 
 
 def give_back(reservation: Reservation, kept: Guarantee) -> None:

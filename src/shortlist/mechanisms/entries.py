@@ -25,6 +25,7 @@ FOLDERS = (
     "limited_domain",
     "canonical_limited",
     "keys",
+    "names_choice",
     "large_gap",
     "pate",
 )

@@ -16,6 +16,11 @@ from shortlist.mechanisms.plan_rows import Domain, Planned, Studied
 from shortlist.mechanisms.unknown_domain import DeltaBudget
 from shortlist.privacy import PureDP
 
+FEW_NAMES = 2
+"""Where a person counts for so many names at most, geometric noise has the lowest bar."""
+MANY_NAMES = 64
+"""Beyond so many names the bar of every mechanism without a cap is higher."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -31,6 +36,8 @@ class Request:
     limit: int | None = None
     most: int | None = None
     """How many candidates one person counts for, where that was capped."""
+    weighed: bool = False
+    """Whether capped weights came with the counts: where rows were counted without a public list."""
 
     @property
     def pure(self) -> bool:
@@ -66,9 +73,21 @@ class Request:
         return 2 * self.most**2 <= self.k**2 if self.pure else 24 * self.most <= 9 * self.k
 
     @property
+    def keys(self) -> bool:
+        """Whether a key set answers alone: a person counts for two names at most, or rows were counted and k is large.
+
+        Its bar is the same for every k. Under a limit, and with a delta of 1/2 or more, there is none.
+        """
+        if self.listed or self.k is None or self.limit is not None or not isinstance(self.budget, DeltaBudget):
+            return False
+        if self.budget.delta >= 0.5:
+            return False
+        return (self.most is not None and self.most <= FEW_NAMES) or (self.weighed and self.k > MANY_NAMES)
+
+    @property
     def measured(self) -> bool:
-        """Whether values are wanted, and neither gaps, a pure budget nor a histogram gives them otherwise."""
-        return self.values and not (self.gaps or self.pure or self.histogram)
+        """Whether values are wanted, and neither gaps, a pure budget, a histogram nor a key set gives them."""
+        return self.values and not (self.gaps or self.pure or self.histogram or self.keys)
 
     @property
     def size(self) -> int:

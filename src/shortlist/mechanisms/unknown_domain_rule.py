@@ -1,16 +1,17 @@
-"""A list or a set, where the candidates come from the data (Algorithm 117): by the heights of their bars.
+"""Which mechanism, where the candidates come from the data (Algorithm 117): by public facts alone.
 
-It looks at k, the limit, the budget and whether an order is wanted: never at a count, nor at how many labels there are.
+It looks at k, the limit, the budget, the cap, whether an order is wanted, and whether rows were counted: never at a
+count, nor at how many labels there are.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from shortlist.exact.partial_reals import rounded
-from shortlist.mechanisms.canonical_limited.mechanism import MOST_CLASSES, CanonicalLimitedDomain
-from shortlist.mechanisms.entry import Request
-from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK, default_limit, offset_estimate
+from shortlist.mechanisms.canonical_limited.mechanism import CanonicalLimitedDomain
+from shortlist.mechanisms.entry import FEW_NAMES, MANY_NAMES, Request
+from shortlist.mechanisms.keys.mechanism import MOST, KeySet
+from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
+from shortlist.mechanisms.names_choice.branches import limits
+from shortlist.mechanisms.names_choice.mechanism import NamesChoice
 from shortlist.mechanisms.unknown_domain import DeltaBudget
 from shortlist.privacy import ApproxDP
 
@@ -29,56 +30,74 @@ def set_of(request: Request) -> CanonicalLimitedDomain:
     return CanonicalLimitedDomain(k=request.size, budget=request.budget, limit=request.limit)
 
 
+def keys_of(request: Request) -> KeySet:
+    """The key set that this request may get: of what each person kept, or of the weights that came with the counts."""
+    if request.most is None and not request.weighed:
+        raise ValueError('method="keys" needs a cap on what one person brings: count a table, or count with most=3')
+    plain = request.most is not None and (request.most <= FEW_NAMES or not request.weighed)
+    return KeySet(
+        most=request.most,
+        weighted=not plain,
+        values=request.values,
+        k=request.k,
+        in_order=request.ordered,
+        budget=request.budget,
+    )
+
+
+def choice_of(request: Request) -> NamesChoice:
+    """The noisy choice that this request may get."""
+    most = (MOST if request.most is None else request.most) if request.weighed else None
+    return NamesChoice(k=request.size, budget=request.budget, limit=request.limit, most=most, in_order=request.ordered)
+
+
 def _few(request: Request) -> bool:
     """Whether a list has exponential noise."""
     return request.size <= 3 and isinstance(request.budget, ApproxDP)
 
 
-@lru_cache
-def bars(request: Request) -> tuple[float, float] | None:
-    """How far the bar of a set stands above its last row, and that of a list; None if sets cannot be weighed."""
-    k, budget = request.size, request.budget
-    assert isinstance(budget, DeltaBudget)
-    width = 2 * k if request.limit is None else request.limit
-    if k * width > MOST_CLASSES or budget.delta >= 0.5:
-        return None
-    rows = default_limit(k) if request.limit is None else request.limit
-    other = list_of(request).offset if _few(request) else offset_estimate(k, rows, budget)
-    return rounded(set_of(request).offset), other
+def keys_wanted(request: Request) -> bool:
+    """When `method="auto"` takes `KeySet`."""
+    return request.keys
 
 
-def set_wanted(request: Request) -> bool:
-    """When `method="auto"` takes `CanonicalLimitedDomain`: if twice its bar is not above that of the list.
-
-    Twice, because the list starts from a lower count.
-    """
-    if request.listed or request.k is None or request.ordered or request.measured or (heights := bars(request)) is None:
+def choice_wanted(request: Request) -> bool:
+    """When `method="auto"` takes `NamesChoice`: from two names on, where there is something to choose from."""
+    if request.listed or request.k is None or request.k == 1 or request.keys or request.measured:
         return False
-    mine, other = heights
-    return 2 * mine <= other
+    assert isinstance(request.budget, DeltaBudget)
+    if request.budget.delta >= 0.5:
+        return False
+    keys = request.weighed and request.limit is None
+    return keys or (not request.ordered and bool(limits(request.k, request.limit)))
 
 
 def list_wanted(request: Request) -> bool:
-    """When `method="auto"` takes `LimitedDomainTopK`: wherever k is given and it does not take a set."""
-    return not request.listed and request.k is not None and not request.measured and not set_wanted(request)
+    """When `method="auto"` takes `LimitedDomainTopK`: wherever k is given and nothing else answers."""
+    return not (request.listed or request.k is None or request.keys or request.measured or choice_wanted(request))
 
 
-def why_a_set(request: Request) -> str:
-    """The reason that a release of a set gives: both bars."""
-    mine, other = bars(request) or (0.0, 0.0)
+def why_a_choice(request: Request) -> str:
+    """The reason that a release gives: what was chosen from, and how high each bar stands."""
+    found = choice_of(request).branches
+    heights = "; ".join(f"{one.used} {one.height}" for one in found)
+    return f"without a public list, a noisy choice for a tenth of the budget, by their bars: {heights}"
+
+
+def why_keys(request: Request) -> str:
+    """The reason that a release of a key set gives."""
+    if request.most is not None and request.most <= FEW_NAMES:
+        return f"each person counts for at most {request.most} names, so every name has the same low bar"
     return (
-        f"without a public list, a canonical set in one round: its bar stands {mine:.3g} users above the last row, "
-        f"that of a list {other:.3g}"
+        f"for more than {MANY_NAMES} names from counted rows, a key set: each person shares one vote, and the bar does "
+        "not rise with k"
     )
 
 
 def why_a_list(request: Request) -> str:
-    """The reason that a release of a list gives: the order, too many sets, or both bars."""
+    """The reason that a release of a list gives: one name, an order, or too many sets."""
+    if request.size == 1:
+        return "one name without a public list: limited-domain top-k, which stops at its bar"
     if request.ordered:
         return "an order without a public list: limited-domain top-k, which stops at its bar"
-    if (heights := bars(request)) is None:
-        return "a list, because so many sets cannot be weighed"
-    return (
-        f"without a public list, a list: a canonical set's bar would stand {heights[0]:.3g} users above its last row, "
-        f"that of the list {heights[1]:.3g} above a lower one"
-    )
+    return "a list, because so many sets cannot be weighed"

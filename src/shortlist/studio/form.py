@@ -69,7 +69,9 @@ class Form:
     def mechanism(self) -> tuple[Mechanism, str]:
         """What will run, and why: the public rule of `top_k`."""
         public = self.candidates is not None
-        mechanism, why, _ = mechanism_for(self.k, public=public, budget=self.budget, ordered=self.ordered)
+        mechanism, why, _ = mechanism_for(
+            self.k, public=public, budget=self.budget, ordered=self.ordered, weighed=not public
+        )
         return mechanism, why
 
     def listed(self) -> Any:

@@ -1,4 +1,4 @@
-"""The entry of canonical sets of a limited domain: labels that come from the data, a default for sets of them."""
+"""The entry of canonical sets of a limited domain: labels that come from the data, by name or by a choice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from shortlist.mechanisms.canonical_limited.law import canonical_limited_domain
 from shortlist.mechanisms.canonical_limited.mechanism import GAMMA, CanonicalLimitedDomain
 from shortlist.mechanisms.entry import Audited, Entry, Fact, Method, Named
 from shortlist.mechanisms.plan_rows import Goal, Planned, unlisted
-from shortlist.mechanisms.unknown_domain_rule import set_of, set_wanted, why_a_set
+from shortlist.mechanisms.unknown_domain_rule import set_of
 from shortlist.scores import Scores
 
 
@@ -31,8 +31,6 @@ ENTRY = Entry(
         Method(
             "canonical-limited-domain",
             set_of,
-            when=set_wanted,
-            why=why_a_set,
             fact=Fact("its bar is lower than that of a list from k = 2 on, at delta = 1e-6", "docs/planning.md"),
             domain="unknown",
             ordered=False,

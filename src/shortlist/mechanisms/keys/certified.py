@@ -29,8 +29,8 @@ def law(mechanism: KeySet, scores: Scores) -> Law:
 
 def sums_law(mechanism: KeySet, counts: list[int]) -> Law:
     """The same for whole sums: in people, or in units of 2^-20 where they are weighted."""
-    if mechanism.k is not None:
-        raise ValueError("the law is known for all names that reach the bar: leave k= out")
+    if mechanism.k is not None and mechanism.k < len(counts):
+        raise ValueError("the law is known for all names that reach the bar: leave k= out, or let k be that of all")
     coin = mechanism._coin
     if coin is None:
         parts = [(arb(1), [_gaussian(mechanism, count) for count in counts])]
@@ -42,6 +42,8 @@ def sums_law(mechanism: KeySet, counts: list[int]) -> Law:
         ]
     found: dict[Any, arb] = {}
     for chance, labels in parts:
+        if not mechanism.values:  # then it makes no difference how far above the bar a label is
+            labels = [{None: label[None], 0: sum(_without(label).values(), start=arb(0))} for label in labels]
         for outcome in product(*(label.items() for label in labels)):
             shown: tuple[Any, ...] = tuple(value for value, _ in outcome)
             if not mechanism.values:
@@ -51,6 +53,10 @@ def sums_law(mechanism: KeySet, counts: list[int]) -> Law:
                 total = total * part
             found[shown] = found.get(shown, arb(0)) + total
     return Law(dict(sorted(found.items(), key=lambda one: repr(one[0]))))
+
+
+def _without(label: dict[int | None, arb]) -> dict[int | None, arb]:
+    return {value: chance for value, chance in label.items() if value is not None}
 
 
 def _gaussian(mechanism: KeySet, count: int) -> dict[int | None, arb]:

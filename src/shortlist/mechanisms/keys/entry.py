@@ -1,10 +1,11 @@
-"""The entry of key sets: every name that enough people hold. `sl.keys` makes them; no method of `top_k` does yet."""
+"""The entry of key sets: every name that enough people hold, and the default for many names, or for a small cap."""
 
 from __future__ import annotations
 
 from shortlist.mechanisms.checks import Budget
-from shortlist.mechanisms.entry import Audited, Entry, Named
+from shortlist.mechanisms.entry import Audited, Entry, Method, Named
 from shortlist.mechanisms.keys.mechanism import KeySet
+from shortlist.mechanisms.unknown_domain_rule import keys_of, keys_wanted, why_keys
 
 
 def _built(most: int) -> Named:
@@ -26,6 +27,7 @@ ENTRY = Entry(
     summary="every label whose noisy sum reaches a bar, from counts to which a person brings a capped part",
     gives="names with noisy counts, or a set",
     budgets="(ε, δ), zCDP with a δ",
+    methods=(Method("keys", keys_of, when=keys_wanted, why=why_keys, domain="unknown", values=True),),
     audited=Audited(
         law="shortlist.mechanisms.keys.certified:law",
         inputs="histograms",

@@ -7,8 +7,8 @@ are named; all others are as if they were not there.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import InitVar, dataclass
+from collections.abc import Sequence
+from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Unpack
 
@@ -66,6 +66,8 @@ class KeySet(Budgeted[DeltaBudget]):
         budget measures how many people hold what was named.
     k
         At most so many names, those with the largest noisy sums; None is all that reach the bar.
+    in_order
+        Whether names without values come in the order of their noisy sums: it costs nothing.
 
     Raises
     ------
@@ -86,6 +88,7 @@ class KeySet(Budgeted[DeltaBudget]):
     weighted: bool | None = None
     values: bool = True
     k: int | None = None
+    in_order: bool = False
 
     proof: ClassVar[str] = "docs/mechanisms/keys.md#proof"
     exchangeable: ClassVar[bool] = True
@@ -98,6 +101,7 @@ class KeySet(Budgeted[DeltaBudget]):
         object.__setattr__(self, "weighted", weighted)
         object.__setattr__(self, "most", checked_most(MOST if self.most is None else self.most))
         object.__setattr__(self, "values", checked_flag("values", self.values))
+        object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
         if self.k is not None:
             object.__setattr__(self, "k", checked_k(self.k))
 
@@ -110,8 +114,8 @@ class KeySet(Budgeted[DeltaBudget]):
 
     @property
     def ordered(self) -> bool:
-        """With values the order is told by them; without values it is a set."""
-        return self.values
+        """With values the order is told by them; without values it is a set, unless an order was asked for."""
+        return self.values or self.in_order
 
     @property
     def bar(self) -> float:
@@ -169,12 +173,11 @@ class KeySet(Budgeted[DeltaBudget]):
                 "or write values=False"
             )
 
-    def _named(self, scores: Scores, indices: list[int]) -> list[Hashable]:
-        if self.weighted and scores._capped is not None:
-            return scores._capped.names(indices)  # positions by weight
-        return scores._named(indices)
-
     def _draw(self, scores: Scores, source: Source) -> Outcome:
+        by_weight = bool(self.weighted) and scores._capped is not None
+        return replace(self._found(scores, source), by_weight=by_weight)
+
+    def _found(self, scores: Scores, source: Source) -> Outcome:
         column = _Column.of(scores, self._cap)
         noises, coin = self._noises(), self._coin
         noise = noises[0 if coin is None else int(coin.tosses(1, source)[0])]
@@ -249,7 +252,8 @@ class KeySet(Budgeted[DeltaBudget]):
 
     def _rows(self, count: int, draw: Indices, place: Indices, sums: Indices, *, source: Source) -> Draws:
         key = source.words(len(draw))
-        order = np.lexsort((key, -sums, draw)) if self.values or self.k is not None else np.lexsort((place, draw))
+        ranked = self.ordered or self.k is not None
+        order = np.lexsort((key, -sums, draw)) if ranked else np.lexsort((place, draw))
         draw, place, sums = draw[order], place[order], sums[order]
         column = np.arange(len(draw)) - np.searchsorted(draw, draw)
         few = column < (len(draw) if self.k is None else self.k)
@@ -257,8 +261,8 @@ class KeySet(Budgeted[DeltaBudget]):
         indices, reals = np.full((count, width), -1, np.int64), np.full((count, width), np.nan)
         indices[draw[few], column[few]] = place[few]
         reals[draw[few], column[few]] = sums[few] * float(self._cap.grid)
-        if self.values:
-            return Draws(indices, reals)
+        if self.ordered:
+            return Draws(indices, reals if self.values else None)
         beyond = np.iinfo(np.int64).max
         indices = np.sort(np.where(indices < 0, beyond, indices), axis=1)
         return Draws(np.where(indices == beyond, -1, indices))

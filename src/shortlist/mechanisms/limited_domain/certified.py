@@ -27,8 +27,13 @@ def working_list(counts: Sequence[int], limit: int) -> tuple[list[int], int]:
 
 def law(mechanism: LimitedDomainTopK, scores: Scores) -> Law:
     """(labels in order, cut before the bar; whether the bar ended them)."""
+    return lists_law(mechanism, scores.values.tolist())
+
+
+def lists_law(mechanism: LimitedDomainTopK, counts: Sequence[int]) -> Law:
+    """The same for these counts."""
     assert mechanism.limit is not None
-    counts, rate, (offset, many) = scores.values.tolist(), Fraction(mechanism._rates[0]), mechanism._bar
+    rate, (offset, many) = Fraction(mechanism._rates[0]), mechanism._bar
     there, c = working_list(counts, mechanism.limit)
     bar = c + 1 + offset
     if noise_name(mechanism.noise) == "gumbel":

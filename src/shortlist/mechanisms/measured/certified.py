@@ -13,7 +13,7 @@ from flint import arb
 from shortlist.certified.curves import rational
 from shortlist.certified.law import Law
 from shortlist.mechanisms.canonical import certified as canonical
-from shortlist.mechanisms.canonical_limited import certified as canonical_limited
+from shortlist.mechanisms.names_choice import certified as names_choice
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.measured.mechanism import MeasuredSet
@@ -24,22 +24,26 @@ LOW, HIGH = -9, 12
 
 
 def law(mechanism: MeasuredSet, scores: Scores) -> Law:
-    """{(set, its values in the order of their positions): chance}, for whole scores."""
+    """{(set, its values in the order of their positions): chance}, for whole scores.
+
+    Of candidates that come from the data the set comes with the branch that was chosen.
+    """
     parts: Any = mechanism._parts(scores.public)
     x = scores.values.tolist()
     if scores.public:
         sets = canonical.sets_law(parts.selection, x, parts.selection._rate(scores))
     else:
-        sets = canonical_limited.sets_law(parts.selection, x)
+        sets = names_choice.both_law(parts.selection, x, None)
     found: dict[Any, arb] = {}
-    for chosen, chance in sets.chances.items():
+    for drawn, chance in sets.chances.items():
+        chosen = drawn if scores.public else drawn[-1]
         scale = parts.noise(len(chosen), scores.largest_sensitivity) if chosen else None
         tables = [_values(x[i], scale, parts.epsilon is None) for i in chosen]
         for shown in product(*(table.items() for table in tables)):
             total = chance
             for _, part in shown:
                 total = total * part
-            found[chosen, tuple(value for value, _ in shown)] = total
+            found[drawn, tuple(value for value, _ in shown)] = total
     return Law(dict(sorted(found.items(), key=lambda one: repr(one[0]))))
 
 

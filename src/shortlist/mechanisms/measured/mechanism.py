@@ -7,7 +7,7 @@ gaps.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Unpack
@@ -20,14 +20,13 @@ from shortlist.exact.key_bars import certified_rate
 from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin, laplace_margin
 from shortlist.exact.noise_distributions import LAPLACE
 from shortlist.exact.truncated_geometric import Geometric
-from shortlist.extras import Extras
 from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
 from shortlist.mechanisms.canonical_limited.mechanism import GAMMA
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source, plain_budget
 from shortlist.mechanisms.contract import Budgeted, Draws, Mechanism, Outcome, described
 from shortlist.mechanisms.entry import Request
 from shortlist.mechanisms.unknown_domain import checked_limit, part_of
-from shortlist.mechanisms.unknown_domain_rule import list_of, set_of, set_wanted
+from shortlist.mechanisms.unknown_domain_rule import choice_of, choice_wanted, list_of
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee
 from shortlist.sampling.additive import add_noise, add_whole_noise
 from shortlist.sampling.entropy import Source
@@ -65,8 +64,8 @@ class Parts:
 class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
     """At most k items, selected with one part of the budget, and a fresh noisy measurement of each with the other.
 
-    Selection is `CanonicalTopK`, or for candidates that come from the data `CanonicalLimitedDomain` or
-    `LimitedDomainTopK`, whichever has the lower bar. Then n numbers are measured, n as many as were selected: with
+    Selection is `CanonicalTopK`, or for candidates that come from the data `NamesChoice` without key sets (one name:
+    `LimitedDomainTopK`). Then n numbers are measured, n as many as were selected: with
     geometric noise (Laplace, where scores are not whole) of scale n Delta / epsilon_v, or with Gaussian noise of
     deviation sqrt(n) Delta sigma, rounded to whole numbers where scores are whole. Which of them is decided by the
     public k and the kind of budget.
@@ -144,7 +143,7 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
         if public:
             return CanonicalTopK(k=self.k, budget=budget)
         request = Request(self.k, budget, public=False, limit=self.limit)
-        return set_of(request) if set_wanted(request) else list_of(request)
+        return choice_of(request) if choice_wanted(request) else list_of(request)
 
     def _check(self, scores: Scores) -> None:
         if not scores.public and not getattr(self.budget, "delta", 0.0):
@@ -156,13 +155,13 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
         drawn = parts.selection._draw(scores, source)
         chosen = drawn.indices or []
         if not chosen:
-            return Outcome([], Extras(values=[], margins=[], stopped=drawn.extras.stopped), drawn.notes)
+            return Outcome([], replace(drawn.extras, values=[], margins=[]), drawn.notes)
         scale = parts.noise(len(chosen), scores.largest_sensitivity)
         values = self._noisy(scores._sequence[np.array(chosen)], parts, scale, source)
         order = sorted(shuffled(len(chosen), WordStream(source)), key=lambda i: -values[i])
         whole = scores._sequence[:1].dtype.kind != "f"
         margins = [self._margin(parts, scale, whole)] * len(chosen)
-        extras = Extras(values=[values[i] for i in order], margins=margins, stopped=drawn.extras.stopped)
+        extras = replace(drawn.extras, values=[values[i] for i in order], margins=margins)
         return Outcome([chosen[i] for i in order], extras, drawn.notes)
 
     def _noisy(self, numbers: Values, parts: Parts, scale: Fraction, source: Source) -> list[float]:

@@ -180,12 +180,12 @@ def quick_epsilon_of_a_round(k: int, budget: ZCDP | ApproxDP) -> float:
     """At most e, and not much less: k rounds of e^2 / 8 of zCDP, or their plain sum. 0 if neither says anything."""
     if isinstance(budget, ZCDP):
         return math.sqrt(8 * budget.rho / k)
-    return max(math.sqrt(8 * _rho_within(budget) / k), budget.epsilon / k)
+    return max(math.sqrt(8 * rho_within(budget) / k), budget.epsilon / k)
 
 
 @lru_cache
-def _rho_within(budget: ApproxDP) -> float:
-    """0 if no rho fits."""
+def rho_within(budget: ApproxDP) -> float:
+    """The largest rho that fits, nearly; 0 if none does."""
     try:
         return calibrate(ZCDP, budget)
     except ValueError:

@@ -1,0 +1,38 @@
+"""The entry of the noisy choice: the default for sets of names from the data, and for an order of counted rows."""
+
+from __future__ import annotations
+
+from shortlist.mechanisms.checks import Budget
+from shortlist.mechanisms.entry import Audited, Entry, Fact, Method, Named
+from shortlist.mechanisms.names_choice.mechanism import NamesChoice
+from shortlist.mechanisms.unknown_domain_rule import choice_of, choice_wanted, why_a_choice
+
+
+def _audited(k: int, budget: Budget) -> NamesChoice:
+    return NamesChoice(k=k, budget=budget)
+
+
+ENTRY = Entry(
+    kind=NamesChoice,
+    page="names-choice.md",
+    summary="a noisy choice between sets, a list and a key set of names from the data, then the one that was chosen",
+    gives="at most k items, and which way it went",
+    budgets="(ε, δ), zCDP with a δ",
+    methods=(
+        Method(
+            "names-choice",
+            choice_of,
+            when=choice_wanted,
+            why=why_a_choice,
+            fact=Fact("no fixed mechanism does well on flat, steep and long data alike", "docs/names.md"),
+            domain="unknown",
+        ),
+    ),
+    audited=Audited(
+        law="shortlist.mechanisms.names_choice.certified:law",
+        inputs="histograms",
+        sees_level=True,
+        one_by_one=True,
+        names=(Named("names-choice", _audited),),
+    ),
+)

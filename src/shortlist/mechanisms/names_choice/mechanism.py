@@ -1,0 +1,206 @@
+"""Names from the data, at most k: a noisy choice of the mechanism, then the one that was chosen (Theorem 210)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import InitVar, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices
+from shortlist._reading import checked_flag
+from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
+from shortlist.mechanisms.keys.mechanism import checked_most
+from shortlist.mechanisms.names_choice.branches import Branch, Parts, branches, limits
+from shortlist.mechanisms.names_choice.sampler import Choice
+from shortlist.mechanisms.unknown_domain import (
+    DeltaBudget,
+    check_column,
+    check_counts,
+    checked_delta_budget,
+    checked_limit,
+    sorted_counts,
+)
+from shortlist.privacy import Guarantee
+from shortlist.sampling.entropy import Source
+from shortlist.scores import Scores, ScoreWords
+
+
+@described
+class NamesChoice(Budgeted[DeltaBudget]):
+    """At most k names from the data, by whichever of several mechanisms a noisy choice takes.
+
+    A tenth of epsilon (a hundredth of rho) pays for the choice: with probability in proportion to e^(-epsilon_0 b_c)
+    between canonical sets at limits 2k, 8k, 32k .., a limited-domain list, and where capped weights came with the
+    counts a key set. b_c is the bar of a set or a list with 1/epsilon_0 added, and for a key set the k-th largest
+    count. Then the chosen one runs with the rest of the budget. Which one it was is released.
+
+    Promise: the choice is epsilon_0-bounded range, since one person moves all b_c by 0 to 1 in one direction; together
+    it is (epsilon, delta)-DP, or delta-approximate rho-zCDP. delta is paid once, whichever way it goes. Nothing is
+    ever given back.
+
+    Parameters
+    ----------
+    k
+        How many names at most.
+    epsilon, delta, budget
+        `epsilon=1.0, delta=1e-6` is short for `budget=ApproxDP(1.0, 1e-6)`; `ZCDP(rho, delta)` is taken too.
+    limit
+        How many rows may be looked at: then one limit of sets, and a list, are chosen from.
+    most
+        The cap of the weights that came with the counts, 64 if nobody asked for another; None: there are none, and no
+        key set is chosen.
+    in_order
+        Whether the order is released: then a list or a key set is chosen.
+
+    Raises
+    ------
+    ValueError, TypeError
+        naming the argument; for scores that are not whole-number counts under add/remove, before they are looked at.
+
+    Examples
+    --------
+    >>> mechanism = NamesChoice(k=2, epsilon=1.0, delta=1e-6)
+    >>> mechanism.release({"ada": 900, "bob": 500, "cy": 20}, monotone=True).items
+    ['ada', 'bob']
+    """
+
+    k: int
+    epsilon: InitVar[float | None] = None
+    delta: InitVar[float | None] = None
+    budget: Guarantee = UNSAID
+    limit: int | None = None
+    most: int | None = None
+    in_order: bool = False
+
+    proof: ClassVar[str] = "docs/mechanisms/names-choice.md#proof"
+    exchangeable: ClassVar[bool] = True
+
+    def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+        self._pay(checked_delta_budget(epsilon, delta, self.budget))
+        if self.guarantee.delta >= 0.5:
+            raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
+        if self.limit is not None:
+            object.__setattr__(self, "limit", checked_limit(self.limit, self.k))
+        if self.most is not None:
+            object.__setattr__(self, "most", checked_most(self.most))
+        object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
+        Parts.of(self.guarantee)
+        keys = self.most is not None and self.limit is None
+        if not (keys or (limits(self.k, self.limit) and not self.in_order)):
+            raise ValueError("there is nothing to choose from here but a list: LimitedDomainTopK makes it, for less")
+
+    @property
+    def name(self) -> str:
+        return f"top-{self.k} of names from the data, by a noisy choice"
+
+    @property
+    def ordered(self) -> bool:
+        return self.in_order
+
+    @property
+    def rate(self) -> float:
+        """epsilon_0: the bounded range of the choice. Public."""
+        return Parts.of(self.guarantee).choice
+
+    @property
+    def branches(self) -> tuple[Branch, ...]:
+        """What is chosen from: public."""
+        return _branches(self)
+
+    def _check(self, scores: Scores) -> None:
+        check_counts(scores)
+        if self.most is not None and self.limit is None:
+            check_column(scores, self.most, weighted=True)
+        _branches(self)  # a budget that nothing fits is refused before it is booked
+
+    def _choice(self, scores: Scores) -> Choice:
+        """From the counts at the ranks that bars look at."""
+        found = self.branches
+        counts = sorted_counts(scores._sequence, max(rank for one in found for rank, _ in one.marks))
+        return Choice([one.bar(counts) for one in found], Fraction(self.rate))
+
+    def _draw(self, scores: Scores, source: Source) -> Outcome:
+        chosen = self.branches[self._choice(scores).draw(source)]
+        drawn = chosen.mechanism._draw(scores, source)
+        assert drawn.indices is not None
+        notes = tuple(self._notes(chosen, len(drawn.indices)))
+        return replace(drawn, extras=replace(drawn.extras, used=chosen.used, stopped=None), notes=notes)
+
+    def _notes(self, chosen: Branch, names: int) -> list[str]:
+        """Which way it went, and why fewer came: from the outcome and public numbers. The bar itself is private."""
+        how = "needs about" if chosen.kind == "keys" else "must stand about"
+        notes = [f"a noisy choice took {chosen.used}: a name {how} {chosen.height}"]
+        if names < self.k:
+            same = "that bar is the same for every k" if chosen.kind == "keys" else "a smaller k lowers that bar"
+            notes.append(f"fewer than {self.k} names reached the bar: {same}, a larger budget lowers it")
+        return notes
+
+    def choice_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[each of the branches is chosen], for public scores: exact, to 1e-12."""
+        return self._choice(self._studied(scores, question)).chances()
+
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the set is a true top k], ties counting as equal, where no key set is chosen from: exact, to 1e-9."""
+        return self._mean(scores, question, lambda mechanism, asked: mechanism.success_probability(asked))
+
+    def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """The expected share of a true top k, where no key set is chosen from: exact, to 1e-9."""
+        return self._mean(scores, question, lambda mechanism, asked: mechanism.expected_recall(asked))
+
+    def _mean(self, scores: object, question: ScoreWords, law: Callable[[Any, Scores], float]) -> float:
+        """Over the branches, by their chances."""
+        if any(one.kind == "keys" for one in self.branches):
+            raise ValueError("exact utility is known where no key set is chosen from; release_many draws public counts")
+        asked = self._studied(scores, question)
+        chances = self._choice(asked).chances()
+        return float(sum(p * law(one.mechanism, asked) for p, one in zip(chances, self.branches, strict=True) if p))
+
+    def release_many(
+        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
+    ) -> Draws:
+        """The positions of independent draws, for study and audit of public scores, and which branch was chosen.
+
+        Best first, or sorted if the order is not released; -1 where there are fewer than k.
+        """
+        asked, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        chosen = self._choice(asked).draw_many(source, count)
+        rows = np.full((count, self.k), -1, np.int64)
+        for n, branch in enumerate(self.branches):
+            ours = np.flatnonzero(chosen == n)
+            if len(ours):
+                found = branch.mechanism.release_many(asked, draws=len(ours), rng=source)
+                places = found.indices if isinstance(found, Draws) else found
+                if branch.kind == "keys":
+                    places = _by_score(asked)[places]
+                rows[ours, : places.shape[1]] = places
+        if not self.in_order:
+            beyond = np.iinfo(np.int64).max
+            rows = np.sort(np.where(rows < 0, beyond, rows), axis=1)
+            rows = np.where(rows == beyond, -1, rows)
+        return Draws(rows, chosen=chosen)
+
+
+@lru_cache
+def _branches(mechanism: NamesChoice) -> tuple[Branch, ...]:
+    """The same for the same public facts."""
+    return branches(
+        mechanism.k,
+        Parts.of(mechanism.guarantee),
+        limit=mechanism.limit,
+        most=mechanism.most,
+        in_order=mechanism.in_order,
+    )
+
+
+def _by_score(asked: Scores) -> Indices:
+    """Where the labels stand among the scores, by their places among the weights; -1 for none."""
+    weights = asked._capped
+    assert weights is not None
+    where = {label: place for place, label in enumerate(asked.labels)}
+    return np.array([*(where[label] for label in weights.names(range(int(weights.sizes.sum())))), -1], np.int64)
