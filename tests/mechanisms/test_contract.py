@@ -26,6 +26,7 @@ from shortlist.mechanisms import (
     MeasuredSet,
     MeasuredTopK,
     Mechanism,
+    NamesChoice,
     NoisyHistogram,
     NoisyMax,
     OneshotTopK,
@@ -60,6 +61,7 @@ WITH_DELTA = [
     (CanonicalLimitedDomain, {"k": 2}),
     (KeySet, {"most": 3}),
     (LimitedDomainTopK, {"k": 2}),
+    (NamesChoice, {"k": 2}),
     (StableTopK, {"k": 2}),
 ]
 MADE = [
