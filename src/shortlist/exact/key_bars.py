@@ -40,6 +40,8 @@ NEAR = 0.99
 """A (t, j) whose loss is above so much of delta in floats is checked in balls."""
 SLIGHT = 1e-3
 """Below it the Gaussian profile is computed without a difference."""
+HIGHEST_BAR = 2.0**50
+"""Noisy sums must be whole numbers of 64 bits, and so near to one another that floats tell them apart."""
 PRECISIONS = (128, 256, 512, 1024)
 
 
@@ -132,7 +134,7 @@ def pair_bar(epsilon: float, delta: float, cap: Cap, measures: bool = False) -> 
 
 def _first_bar(sigma: Fraction, measured: Fraction | None, epsilon: float, delta: float, cap: Cap) -> int:
     """The least bar that may do: that of new labels alone, or by floats where counts are measured too."""
-    lowest = _steps(bar_of(float(sigma), delta, cap), cap.grid)
+    lowest = _steps(_checked_bar(float(sigma), delta, cap), cap.grid)
     if measured is None:
         return lowest
 
@@ -154,7 +156,7 @@ def thinned_bar(rho: float, delta: float, cap: Cap, measures: bool = False) -> K
     share = MEASURED if measures else Fraction(0)
     sigma = 1 / _rate_below((1 - share) * Fraction(rho), cap.squares)
     measured = 1 / _rate_below(share * Fraction(rho), 1) if measures else None
-    step = _steps(bar_of(float(sigma), delta, cap), cap.grid)
+    step = _steps(_checked_bar(float(sigma), delta, cap), cap.grid)
     while not _silent(KeyBar(sigma, cap.grid, step), delta, cap):
         step += 1
     return KeyBar(sigma, cap.grid, step, measured)
@@ -171,6 +173,13 @@ def _rate_below(rho: Fraction, squares: int) -> Fraction:
 def _steps(bar: float, grid: Fraction) -> int:
     """The least whole number of steps whose half below is not below the bar."""
     return math.ceil(Fraction(bar) / grid + Fraction(1, 2))
+
+
+def _checked_bar(sigma: float, delta: float, cap: Cap) -> float:
+    """The same, refused where it stands so high that floats could not tell sums apart: from public numbers."""
+    if not (bar := bar_of(sigma, delta, cap)) <= HIGHEST_BAR:
+        raise ValueError("the budget is too small for any table: write a larger epsilon (or rho), or a larger delta")
+    return bar
 
 
 def bar_of(sigma: float, delta: float, cap: Cap) -> float:

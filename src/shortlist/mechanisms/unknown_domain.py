@@ -83,7 +83,9 @@ def check_counts(scores: Scores) -> None:
             "this needs counts of distinct users, which one person moves by at most 1 and all the same way: write "
             "sensitivity=1, monotone=True (clipped sums and other scores will not do)"
         )
-    if not scores.numbered:  # counted from a table, by people
+    if not scores.numbered:  # from a table
+        if scores._names is None or scores._names.scores.dtype.kind == "f":
+            raise ValueError("this needs counts of distinct users, not clipped sums: count without value=")
         return
     if scores._numbers.dtype.kind == "f":
         raise ValueError("this needs whole-number counts, not floats: convert them, for example with .astype(int)")

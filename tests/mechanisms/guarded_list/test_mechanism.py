@@ -10,7 +10,7 @@ import shortlist as sl
 from shortlist import Scores
 from shortlist.exact import sequence_junk
 from shortlist.exact.sequence_classes import ladder
-from shortlist.mechanisms import GuardedListTopK, OneshotTopK, OrderedCanonicalTopK
+from shortlist.mechanisms import GuardedListTopK, GuardedTopK, OneshotTopK, OrderedCanonicalTopK
 from shortlist.mechanisms.guarded_list import mechanism as module
 from shortlist.mechanisms.guarded_list.certified import law
 from shortlist.privacy import ZCDP, PureDP
@@ -166,3 +166,10 @@ def test_the_oracle_of_the_page():
     exact = chances(mechanism, Scores(x, monotone=True))
     assert exact[(0, 1), "canonical"] == pytest.approx(0.0996304072, abs=1e-9)
     assert exact[(0, 1), "one-shot"] == pytest.approx(0.8990626783, abs=1e-9)
+
+
+def test_an_outlier_does_not_make_others_equal():
+    """Beside 1e30 floats cannot tell 5 from 3: positions are told from the k-th score."""
+    for mechanism in (GuardedListTopK(k=2, epsilon=1e-20), GuardedTopK(k=3, epsilon=1e-25)):
+        values = [1e30, 1e30, 5.0, 3.0, 1.0, 0.0, -1.0, -2.0][mechanism.k == 2 :]
+        assert mechanism.success_probability(values, monotone=True) < 0.5

@@ -3,11 +3,14 @@
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 
+import shortlist as sl
+from shortlist import ZCDP, ApproxDP
 from shortlist.exact import truncated_geometric
 from shortlist.exact.truncated_geometric import Geometric
-from shortlist.mechanisms import KeySet
+from shortlist.mechanisms import KeySet, NamesChoice
 
 
 @pytest.mark.parametrize("counts", [{}, {"a": 1}, {"a": 2**62}])
@@ -26,3 +29,16 @@ def test_the_deviation_of_far_noise_is_not_added_up(monkeypatch: pytest.MonkeyPa
             assert noise.variance() == pytest.approx(added, rel=1e-11)
     flat = KeySet(most=1, epsilon=1e-15, delta=1e-12).error
     assert flat == pytest.approx(5e11 / np.sqrt(3), rel=1e-3)
+
+
+@pytest.mark.parametrize("budget", [ZCDP(1e-35, 0.4), ZCDP(1e-40, 1e-6), ApproxDP(1e-20, 1e-40)], ids=str)
+def test_a_choice_with_a_key_set_is_refused_where_the_key_set_is(budget: ZCDP | ApproxDP) -> None:
+    with pytest.raises(ValueError, match="too small for any table"):
+        assert NamesChoice(k=5, budget=budget, most=64).branches
+
+
+def test_clipped_sums_are_no_counts() -> None:
+    rows = pl.DataFrame({"user": [1, 2, 3], "item": ["a", "a", "b"], "stars": [1.0, 0.5, 1.0]})
+    sums = sl.count(rows, user="user", item="item", value="stars", clip=(0, 1), candidates=["a", "b", "c"])
+    with pytest.raises(ValueError, match="not clipped sums"):
+        NamesChoice(k=2, epsilon=1.0, delta=1e-6).release(sums)

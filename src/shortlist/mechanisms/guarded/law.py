@@ -17,7 +17,7 @@ from shortlist._arrays import Floats, Mask, Values
 from shortlist.exact.noise_distributions import GUMBEL, Noise
 from shortlist.exact.quality import Quality, ranks_within
 from shortlist.exact.ranked_subsets import Ranking, ranked
-from shortlist.exact.score_intervals import Contest
+from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.exact.subset_chances import Chances, chances, covered, log_integral, survival_of, thinned
 from shortlist.exact.subset_classes import Classes
 from shortlist.mechanisms.canonical.law import cuts_of, inclusion_of, number_correct_of, quality_of, right_of
@@ -183,6 +183,5 @@ class Utility:
 
     def _positions(self) -> Floats:
         """The scores in units of one-shot's noise."""
-        return Contest(
-            self.run.kept, 1, self.run.fallback.scale, self.run.fallback.noise, self.run.kept.max().item()
-        ).positions(self.run.kept)
+        kept, k, fallback = self.run.kept, self.run.guard.ranking.k, self.run.fallback
+        return Contest(kept, k, fallback.scale, fallback.noise, kth_largest(kept, k)).positions(kept)

@@ -10,7 +10,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Values
 from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.exact.quality import Quality
-from shortlist.exact.score_intervals import Contest
+from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.exact.sequence_classes import Ladder
 from shortlist.exact.sequence_laws import SequenceLaw, levels
 from shortlist.exact.sequence_races import race_chances
@@ -35,8 +35,7 @@ class Utility:
         """The utility of a race with a guard at v, of rate a; -inf if there is none, inf if one-shot is used anyway."""
         found = levels(steps, rate)
         chances = np.zeros(len(found.losses)) if v == np.inf else race_chances(found, v, a)
-        top = values[candidates[0]].item()
-        placed = Contest(values, 1, scale, EXPONENTIAL, top).positions(values)
+        placed = Contest(values, steps.k, scale, EXPONENTIAL, kth_largest(values, steps.k)).positions(values)
         seen = np.where(values == -np.inf, -np.inf, placed)
         return cls(SequenceLaw(found, chances), candidates, seen)
 

@@ -17,7 +17,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Values
 from shortlist._reading import checked_flag
 from shortlist.exact.gaussian_noise import GAUSSIAN
-from shortlist.exact.key_bars import Cap, KeyBar, pair_bar, thinned_bar
+from shortlist.exact.key_bars import HIGHEST_BAR, Cap, KeyBar, pair_bar, thinned_bar
 from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin
 from shortlist.exact.truncated_geometric import PublicCoin, public_coin
 from shortlist.extras import Extras
@@ -35,8 +35,6 @@ from shortlist.scores import Scores, ScoreWords
 MOST = 64
 """How many labels of a person count if nobody says."""
 LARGEST_MOST = 4096
-HIGHEST_BAR = 2.0**50
-"""Noisy sums must be whole numbers of 64 bits, and so near to one another that floats tell them apart."""
 FEW = 2
 """Up to so many labels a person, geometric noise has the lower bar."""
 
