@@ -19,10 +19,16 @@ def test_the_float_profile_is_near_the_certified_one(mu: float, z: float) -> Non
     assert found == pytest.approx(exact, rel=2e-7)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1e-12, 1e-20), (1e-14, 1e-22), (1e-12, 1e-200)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-12, 1e-20), (1e-13, 1e-21), (1e-11, 1e-200)])
 def test_a_tiny_budget_is_kept(epsilon: float, delta: float) -> None:
     cap = Cap(3, weighted=False)
     bar = pair_bar(epsilon, delta, cap)
     with ctx.workprec(2000):
         losses = [float(loss.upper()) for j in range(4) for loss in _loss_balls(bar, epsilon, cap, 3, j)]
     assert max(losses) <= delta
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-14, 1e-22), (1e-12, 1e-200)])
+def test_a_budget_whose_bar_no_table_reaches_is_refused_at_once(epsilon: float, delta: float) -> None:
+    with pytest.raises(ValueError, match="too small for any table"):
+        pair_bar(epsilon, delta, Cap(3, weighted=False))
