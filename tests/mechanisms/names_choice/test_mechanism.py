@@ -14,7 +14,6 @@ from shortlist.certified.law import Law
 from shortlist.choose import mechanism_for
 from shortlist.mechanisms import KeySet, LimitedDomainTopK, NamesChoice
 from shortlist.mechanisms.names_choice.branches import Parts, ordinal
-from shortlist.mechanisms.names_choice.sampler import Choice
 from tests.helpers.typed import of_kind, present
 
 FLAT = {f"date {i}": 739 + i for i in range(92)}
@@ -66,17 +65,6 @@ def test_every_branch_fits_the_rest_of_the_budget():
         rest = Parts.of(budget).rest
         for branch in mechanism.branches:
             assert rest.excess(branch.mechanism.charge) <= 1e-12, branch
-
-
-def test_the_choice_is_drawn_by_its_law():
-    choice, draws = Choice([Fraction(30), Fraction(61, 2), Fraction(10**15), Fraction(36)], Fraction(1, 3)), 20_000
-    chances = choice.chances()
-    found = np.bincount(choice.draw_many(sl.testing.seeded(5), draws), minlength=4)
-    assert chances[2] == 0.0
-    assert all(far(n, p, draws) < 6 for n, p in zip(found, chances, strict=True))
-    assert far(found[0], chances[3], draws) > 6
-    one = [choice.draw(sl.testing.seeded(n)) for n in range(2000)]
-    assert far(one.count(0), chances[0], 2000) < 6
 
 
 def test_draws_have_the_certified_law():
