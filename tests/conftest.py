@@ -30,13 +30,14 @@ settings.load_profile("repeatable")
 
 
 def is_traced(item):
-    """Whether coverage looks at a test: at those of the noise, but those that draw much only where they are in TRACED.
+    """Whether coverage looks at a test: at those of the noise, and at those that draw much only if they are marked.
 
     They must reach every branch of the noise. Tracing the others would say nothing more, and doubles the time of every
     draw.
     """
     of_noise = item.path.parent in (HERE / "sampling", HERE / "exact") or item.path.name == "test_sampler.py"
-    return (of_noise and not item.get_closest_marker("sized")) or item.path in TRACED
+    quick = (of_noise or item.path in TRACED) and not item.get_closest_marker("sized")
+    return quick or item.get_closest_marker("traced") is not None
 
 
 def pytest_collection_modifyitems(items):

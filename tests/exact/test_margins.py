@@ -22,7 +22,7 @@ from shortlist.exact.margins import (
 from shortlist.exact.truncated_geometric import Geometric
 from shortlist.mechanisms import GumbelTopKValues, KeySet, MeasuredSet, MeasuredTopK, Mechanism, NoisyHistogram
 from shortlist.testing import seeded
-from tests.helpers.support import sized
+from tests.helpers.support import full_size, sized
 from tests.helpers.typed import present
 
 
@@ -86,6 +86,7 @@ def test_refined_estimates_are_covered(noise, k):
     assert np.mean(np.abs(error) <= margin.half_width) == pytest.approx(0.95, abs=0.003)
 
 
+@full_size
 def test_draws_are_covered_as_often_as_said():
     """Far from the bar, and where the order is not in doubt, values are within their margin in 95% of the draws."""
     truth = [90_000, 60_000, 30_000, 100, 50]
@@ -101,7 +102,7 @@ def test_draws_are_covered_as_often_as_said():
         (KeySet(most=1, epsilon=1.0, delta=1e-6, k=3), named),
         (KeySet(most=5, epsilon=1.0, delta=1e-6, k=3), named),
     ]
-    draws = sized(300, full=5_000)
+    draws = sized(150, full=5_000)
     for mechanism, asked in cases:
         source, hits, total = seeded(3), 0, 0
         for _ in range(draws):

@@ -1,5 +1,6 @@
 """Tests mirror the package: the test of a module is found by its name, and the few that are not are listed here."""
 
+import ast
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 
@@ -200,3 +201,16 @@ def test_a_stray_and_a_module_without_a_test_would_be_seen():
     wrong = {"test_choosing.py", "ledger/test_choose.py", "audit/test_sets.py", "ledger/test_filters.py"}
     assert strays({*right, *wrong}, modules) == sorted(wrong)
     assert alone(right, modules) == {"ledger/ends.py", "audit/broken/sets.py"}
+
+
+def test_what_asks_for_its_size_is_marked_so_that_it_runs_at_full_size_too():
+    forgotten = [
+        f"{path.name}: {function.name}"
+        for path in sorted(HERE.rglob("test_*.py"))
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef)
+        and function.name.startswith("test_")
+        and "sized" in {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+        and not any(word in ast.unparse(one) for one in function.decorator_list for word in ("full_size", "mark.long"))
+    ]
+    assert not forgotten

@@ -134,7 +134,7 @@ def test_scores_with_labels_from_the_data_have_a_plan_for_unknown_domains_only()
 @full_size
 @pytest.mark.parametrize("values", [[10**17, 5, 3, 2, 1], [0, 0, 0, 0], [-5, -6, -7, -100], [10**12, 5 * 10**11, 10]])
 def test_extreme_scores_have_a_plan(values):
-    budgets = sized(("pure", "zcdp"), full=("pure", "zcdp", "approx"))
+    budgets = sized(("zcdp",), full=("pure", "zcdp", "approx"))
     assert str(sl.plan(k=2, scores=values, monotone=True, budget=budgets))
     assert str(sl.plan(k=2, scores=values, monotone=True, epsilon=1.0))
 

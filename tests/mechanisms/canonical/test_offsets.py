@@ -86,6 +86,7 @@ def test_draws_without_the_offsets_would_be_noticed(noise):
 
 
 @full_size
+@pytest.mark.traced
 @kinds
 @pytest.mark.parametrize("case", CASES[:3], ids=str)
 def test_wide_brackets_and_exact_arithmetic_everywhere_change_nothing(case, noise, monkeypatch):

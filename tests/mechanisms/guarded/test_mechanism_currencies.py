@@ -122,8 +122,9 @@ def test_where_delta_is_not_worth_it_the_fallback_is_that_of_the_pure_budget():
     assert (drawn[0] == drawn[1]).all()
 
 
+@full_size
 def test_what_a_plan_searches_with_is_never_too_well_calibrated():
-    for k, epsilon in product((3, 10), (0.01, 0.3, 5.0)):
+    for k, epsilon in sized([(3, 5.0), (10, 0.3)], full=list(product((3, 10), (0.01, 0.3, 5.0)))):
         exact = epsilon_of_a_round(k, ApproxDP(epsilon, 1e-6))
         assert 0.999 * exact < budgets._nearly_epsilon_of_a_round(k, ApproxDP(epsilon, 1e-6)) <= exact
 
@@ -278,13 +279,15 @@ def test_many_draws_have_the_law_of_the_set_and_the_way_it_went(k, budget, other
     assert_law([found[y] for y in law], laws[0], wrong=laws[1])
 
 
+@full_size
 @pytest.mark.parametrize("budget", [ApproxDP(0.8, 0.05), ZCDP(2.0)], ids=str)
 def test_single_releases_have_the_law_of_many(budget):
     x = [14, 11, 10, 5, 4, 1, 0]
     m, source = GuardedTopK(k=3, budget=budget), sl.testing.seeded(5)
-    right = sum(m.release(x, monotone=True, rng=source).items == [0, 1, 2] for _ in range(1500))
+    draws = sized(600, full=6000)
+    right = sum(m.release(x, monotone=True, rng=source).items == [0, 1, 2] for _ in range(draws))
     chance = m.success_probability(x, monotone=True)
-    assert_law([right, 1500 - right], [chance, 1 - chance], wrong=[chance - 0.1, 1.1 - chance])
+    assert_law([right, draws - right], [chance, 1 - chance], wrong=[chance - 0.14, 1.14 - chance])
 
 
 def wanted_of(switch, law):
@@ -303,6 +306,7 @@ def counted(switch, law, draws, seed=1):
     return found
 
 
+@full_size
 def test_a_switch_whose_lead_is_in_doubt_follows_the_law(monkeypatch):
     """Float bounds that are a nat apart: the exact sums decide, on the same coin."""
     switch = small_switch()
@@ -310,7 +314,7 @@ def test_a_switch_whose_lead_is_in_doubt_follows_the_law(monkeypatch):
     exact: list[Any] = []
     monkeypatch.setattr(module.Switch, "exact", noting(exact, module.Switch.exact))
     law, wrong = (wanted_of(switch, switched(X, 2, 0.8, 0.25, tau, JUNK)) for tau in (1, 2))
-    assert_law(counted(loose, law, 6000), list(law.values()), wrong=list(wrong.values()))
+    assert_law(counted(loose, law, sized(2500, full=12_000)), list(law.values()), wrong=list(wrong.values()))
     assert exact
     plain, doubtful = (counted(one, law, 300, seed=4)[-1] for one in (switch, loose))
     assert abs(plain - doubtful) < 60

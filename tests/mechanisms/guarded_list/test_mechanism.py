@@ -32,7 +32,7 @@ def chances(mechanism, scores):
     return {outcome: float(p) for outcome, p in law(mechanism, scores).chances.items()}
 
 
-def counted(mechanism, scores, index, seed, draws=8000):
+def counted(mechanism, scores, index, seed, draws=3000):
     drawn = mechanism.release_many(scores, draws=draws, rng=sl.testing.seeded(seed))
     way = ["one-shot" if one else "canonical" for one in drawn.chosen[:, 0]]
     return np.bincount([index[tuple(row), how] for row, how in zip(drawn.indices.tolist(), way, strict=True)],

@@ -15,7 +15,7 @@ from shortlist.mechanisms import JointTopK
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
 from shortlist.sampling import proportional_draw as shares
 from shortlist.sampling import sequence_draw
-from tests.helpers.support import assert_law, sized
+from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present
 
 
@@ -154,6 +154,8 @@ def test_bad_questions_are_refused_before_data_is_touched():
         JointTopK(k=1, epsilon=1.0).quality(Scores([1, 2])._as_counted())
 
 
+@full_size
+@pytest.mark.traced
 @pytest.mark.parametrize(("x", "k", "epsilon", "monotone"), [
     ([30, 22, 22, 17, 9, 4, 0], 2, 0.1, True),
     ([3.5, -1.25, 3.1, 0.0, 0.125, 1e-300], 2, 2.0, False),

@@ -15,7 +15,7 @@ from shortlist.mechanisms import KeySet
 from shortlist.mechanisms.keys.sampler import GeometricKeys, named_keys
 from shortlist.sampling.entropy import Seeded
 from shortlist.testing import seeded
-from tests.helpers.support import SIGNIFICANCE, assert_law, p_value, sized
+from tests.helpers.support import SIGNIFICANCE, assert_law, full_size, p_value, sized
 from tests.helpers.typed import present
 
 COUNTS = [40, 12, 9, 9, 6, 3, 1]
@@ -33,6 +33,7 @@ def scores():
     return sl.Scores(NAMES, monotone=True, public=False)
 
 
+@full_size
 @some
 def test_labels_are_named_with_their_chances(mechanism):
     draws = sized(20_000, full=400_000)
@@ -43,6 +44,8 @@ def test_labels_are_named_with_their_chances(mechanism):
         assert_law([n, draws - n], [chance, 1 - chance], wrong=[other, 1 - other])
 
 
+@full_size
+@pytest.mark.traced
 @some
 def test_sums_follow_their_law(mechanism):
     draws = sized(40_000, full=400_000)
@@ -68,9 +71,10 @@ def test_sums_follow_their_law(mechanism):
     assert p_value(counted, [shifted[key] / total for key in keys]) < SIGNIFICANCE
 
 
+@full_size
 @some
 def test_single_releases_follow_the_law_of_many(mechanism):
-    source, draws = seeded(3), sized(1500, full=20_000)
+    source, draws = seeded(3), sized(500, full=20_000)
     named = np.zeros(len(COUNTS), int)
     for _ in range(draws):
         release = mechanism.release(scores(), rng=source)
@@ -84,6 +88,7 @@ def test_single_releases_follow_the_law_of_many(mechanism):
         assert_law([n, draws - n], [chance, 1 - chance])
 
 
+@full_size
 def test_labels_of_one_score_are_alike():
     mechanism = KeySet(most=3, epsilon=1.0, delta=0.05)
     column = np.array([12, 9]), np.array([5, 300])
@@ -109,6 +114,7 @@ def test_labels_far_below_the_bar_cost_nothing():
     assert Counting.used < 2_000
 
 
+@full_size
 def test_a_rare_label_is_named_as_rarely_as_it_should():
     """Below the bar by three deviations, with skips at a high level."""
     mechanism, many = KeySet(most=3, epsilon=1.0, delta=1e-3), 10**6
@@ -217,6 +223,7 @@ def test_every_budget_pays_itself():
             assert mechanism.guarantee == mechanism.charge == budget
 
 
+@full_size
 def test_values_near_the_bar_are_too_high_by_what_is_said():
     """sigma phi(a) / Phi(-a) above the truth, a = (reach - x) / sigma."""
     mechanism = KeySet(most=16, epsilon=1.0, delta=1e-3)

@@ -14,7 +14,7 @@ from shortlist.exact.truncated_geometric import Geometric
 from shortlist.mechanisms import CanonicalTopK, LimitedDomainTopK, MeasuredSet, NamesChoice
 from shortlist.mechanisms.measured.mechanism import _balanced
 from shortlist.testing import seeded
-from tests.helpers.support import assert_law, sized
+from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import present
 
 COUNTS = [900, 500, 400, 30, 22, 18, 9, 3]
@@ -79,6 +79,7 @@ def test_the_split_that_makes_bar_and_error_least():
     assert float(_balanced(1, 1e-6)) < 1 / 3
 
 
+@full_size
 def test_values_follow_their_law():
     mechanism = MeasuredSet(k=2, budget=ApproxDP(1.0, 1e-6))
     draws = sized(20_000, full=200_000)

@@ -15,7 +15,7 @@ from shortlist.mechanisms.ordered_canonical.certified import law, losses
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
 from shortlist.sampling import sequence_race
 from shortlist.sampling.uniforms import WordStream
-from tests.helpers.support import assert_law
+from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind
 
 
@@ -62,12 +62,13 @@ noises = pytest.mark.parametrize("noise", ["exponential", "gumbel"])
 cases = pytest.mark.parametrize(("x", "k", "epsilon", "monotone"), CASES)
 
 
+@full_size
 @noises
 @cases
 def test_draws_follow_the_law(x, k, epsilon, monotone, noise):
     scores, mechanism = Scores(x, monotone=monotone), OrderedCanonicalTopK(k=k, epsilon=epsilon, noise=noise)
     exact = chances(mechanism, scores)
-    rows = mechanism.release_many(scores, draws=8000, rng=sl.testing.seeded(1))
+    rows = mechanism.release_many(scores, draws=sized(2500, full=20_000), rng=sl.testing.seeded(1))
     index = {s: i for i, s in enumerate(exact)}
     counts = np.bincount([index[tuple(row)] for row in rows.tolist()], minlength=len(index))
     wrong = chances(OrderedCanonicalTopK(k=k, epsilon=2 * epsilon, noise=noise), scores)
@@ -92,6 +93,7 @@ def test_utility_is_that_of_the_enumeration(x, k, epsilon, monotone, noise):
     np.testing.assert_allclose(mechanism.inclusion_probabilities(scores), released, atol=1e-10)
 
 
+@full_size
 @noises
 def test_wide_cells_change_nothing(noise, monkeypatch):
     x = [30, 22, 21, 17, 9, 4, 0]
@@ -100,7 +102,7 @@ def test_wide_cells_change_nothing(noise, monkeypatch):
     monkeypatch.setattr(sequence_classes, "FEW_PAIRS", 0)
     np.testing.assert_allclose(mechanism.inclusion_probabilities(scores), before, atol=1e-12)
     exact = chances(mechanism, scores)
-    rows = mechanism.release_many(scores, draws=8000, rng=sl.testing.seeded(2))
+    rows = mechanism.release_many(scores, draws=sized(4000, full=20_000), rng=sl.testing.seeded(2))
     index = {s: i for i, s in enumerate(exact)}
     counts = np.bincount([index[tuple(row)] for row in rows.tolist()], minlength=len(index))
     wrong = chances(OrderedCanonicalTopK(k=2, epsilon=0.14, noise=noise), scores)
