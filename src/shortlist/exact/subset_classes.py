@@ -54,8 +54,8 @@ class Cells:
     def __len__(self) -> int:
         return len(self.row)
 
-    def where(self, chosen: Mask) -> Cells:
-        return Cells(self.row[chosen], self.first[chosen], self.last[chosen], self.lower[chosen], self.upper[chosen])
+    def where(self, mask: Mask) -> Cells:
+        return Cells(self.row[mask], self.first[mask], self.last[mask], self.lower[mask], self.upper[mask])
 
 
 COLUMNS = attrgetter(*Cells.__slots__)

@@ -76,8 +76,8 @@ def subset(size: int, count: int, stream: WordStream) -> Indices:
         first = np.append(True, values[1:] > values[:-1])
         values, when = values[first], when[first]
         if len(values) >= count:
-            chosen: Indices = values[when <= np.partition(when, count - 1)[count - 1]]
-            return chosen
+            members: Indices = values[when <= np.partition(when, count - 1)[count - 1]]
+            return members
 
 
 def shuffled(count: int, stream: WordStream) -> list[int]:
