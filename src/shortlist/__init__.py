@@ -97,9 +97,9 @@ def __getattr__(name: str) -> object:
             import_module(module)
         if name in _ROOMS:
             return import_module(f"shortlist.{name}")
-        found: object = getattr(import_module(_ON_DEMAND[name]), name)
-    globals()[name] = found
-    return found
+        value: object = getattr(import_module(_ON_DEMAND[name]), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

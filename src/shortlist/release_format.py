@@ -190,9 +190,9 @@ def _check_agreement(fields: Mapping[str, Any]) -> None:
         raise Damaged("evidence does not have a law for each item")
 
 
-def _check_keys(content: Mapping[str, Any], needed: Collection[str], possible: Collection[str]) -> None:
-    missing = [name for name in needed if name not in content]
+def _check_keys(content: Mapping[str, Any], required: Collection[str], possible: Collection[str]) -> None:
+    missing = [name for name in required if name not in content]
     if missing:
         raise Damaged(f"{missing[0]} is missing")
-    if not set(content) <= {*needed, *possible}:
+    if not set(content) <= {*required, *possible}:
         raise Damaged("it holds something that this version does not know; a newer shortlist may know it")

@@ -81,8 +81,8 @@ def _polars(columns: Columns, types: Types) -> Any:
 def _pandas(columns: Columns, types: Types) -> Any:
     import pandas as pd
 
-    made = {name: pd.Series(cells, dtype=_pandas_type(types.get(name))) for name, cells in columns.items()}
-    return pd.DataFrame(made)
+    series = {name: pd.Series(cells, dtype=_pandas_type(types.get(name))) for name, cells in columns.items()}
+    return pd.DataFrame(series)
 
 
 def _pandas_type(word: str | None) -> Any:

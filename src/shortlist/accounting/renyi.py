@@ -99,9 +99,9 @@ def renyi_profile(renyi: Renyi) -> Profile:
             return np.full(x.shape, renyi_delta(renyi, float(x.flat[0]), coarse)[0])
         if not x.size:
             return x
-        found = np.ones(x.size)
+        delta = np.ones(x.size)
         for block in np.array_split(np.arange(x.size), x.size // 512 + 1):
-            found[block] = np.exp((fixed - rates * x.flat[block][:, None]).min(axis=1, initial=0.0))
-        return found.reshape(x.shape) * (1 + 4 * ULP)
+            delta[block] = np.exp((fixed - rates * x.flat[block][:, None]).min(axis=1, initial=0.0))
+        return delta.reshape(x.shape) * (1 + 4 * ULP)
 
     return half

@@ -59,10 +59,10 @@ def plain_budget(budget: Paid) -> Paid:
 
 def checked_pure(mechanism: str, epsilon: float | None, budget: Guarantee | None) -> PureDP:
     """A pure budget, or the reason why no other is possible."""
-    paid = checked_budget(epsilon, budget)
-    if not isinstance(paid, PureDP):
+    budget = checked_budget(epsilon, budget)
+    if not isinstance(budget, PureDP):
         raise TypeError(f"{mechanism} keeps pure budgets only (a gap has no bounded range); write epsilon=1.0")
-    return paid
+    return budget
 
 
 def checked_k(k: object) -> int:

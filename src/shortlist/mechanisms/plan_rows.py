@@ -109,9 +109,9 @@ def unlisted(
     return Planned(label, method, ordered, rounds, currencies, "unknown", goals, law, qualities, one_pair, race)
 
 
-def as_goals(found: Quality) -> dict[Goal, float]:
+def as_goals(quality: Quality) -> dict[Goal, float]:
     """How far towards each goal."""
-    return {"top": found.top, "great": found.great, "good": found.good, "recall": found.recall}
+    return {"top": quality.top, "great": quality.great, "good": quality.good, "recall": quality.recall}
 
 
 def recall_of(mechanism: Any, scores: Scores) -> float:

@@ -69,9 +69,9 @@ def plot_against_truth(
     ax.bar(range(len(best)), counts, color=[ACCENT if rank < k else "#cbd5e1" for rank in range(len(best))], width=0.8)
     height, lines = max(counts), len(releases)
     for line, (name, release) in enumerate(releases.items(), 1):
-        chosen = {str(item) for item in release.items or []}
-        rows = [rank for rank, item in enumerate(best) if item in chosen]
-        beyond = len(chosen) - len(rows)
+        names = {str(item) for item in release.items or []}
+        rows = [rank for rank, item in enumerate(best) if item in names]
+        beyond = len(names) - len(rows)
         level = -0.09 * height * line
         colours = [ACCENT if rank < k else "#b91c1c" for rank in rows]
         ax.scatter(rows, [level] * len(rows), s=42, color=colours, clip_on=False)

@@ -67,8 +67,8 @@ def _lead(release: Release) -> str:
         order = "The list is in order, best first. "
     else:
         order = "This is a set, sorted by name: its order says nothing. "
-    paid, unit = page_safe(in_short(release.guarantee)), page_safe(release.unit)
-    return f"{order}It was drawn with differential privacy, {paid}, for every single {unit}."
+    price, unit = page_safe(in_short(release.guarantee)), page_safe(release.unit)
+    return f"{order}It was drawn with differential privacy, {price}, for every single {unit}."
 
 
 def _warning() -> str:
@@ -116,9 +116,9 @@ def _promise(release: Release) -> str:
 
 
 def _bar(words: str, chance: float, kind: str) -> str:
-    shown = percent(chance)
+    text = percent(chance)
     return (
-        f'<div class="row {kind}"><span>{words}</span><b>{shown}</b>'
+        f'<div class="row {kind}"><span>{words}</span><b>{text}</b>'
         f'<div class="bar"><i style="width:{100 * chance:.1f}%"></i></div></div>'
     )
 
@@ -159,7 +159,7 @@ def _facts(facts: list[tuple[str, str]]) -> str:
 
 
 def _made(release: Release) -> str:
-    moved = {"add-remove": "one is added or removed, with all their rows", "replace": "one is exchanged for another"}
+    changes = {"add-remove": "one is added or removed, with all their rows", "replace": "one is exchanged for another"}
     why = release.why.removeprefix("auto: ")
     why = f"Chosen by public facts alone: {why}" if release.why.startswith("auto: ") else why
     facts = [
@@ -168,7 +168,7 @@ def _made(release: Release) -> str:
         ("Guarantee", f"<code>{page_safe(str(release.guarantee))}</code>"),
         (
             "Protects",
-            f"every {page_safe(release.unit)}: {moved.get(release.neighbours, page_safe(release.neighbours))}",
+            f"every {page_safe(release.unit)}: {changes.get(release.neighbours, page_safe(release.neighbours))}",
         ),
         ("Randomness", "the operating system’s secure source" if release.secure else "seeded: a test, not private"),
         ("Sampling", "exact: the law of the mechanism, without rounding errors"),

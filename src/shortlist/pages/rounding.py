@@ -33,8 +33,8 @@ def chance_text(value: float) -> str:
     >>> chance_text(0.99), chance_text(0.98999), chance_text(1.0)
     ('0.9900', '0.9899', '0.9999')
     """
-    kept = Decimal(repr(min(value, ALMOST))).quantize(Decimal("0.0001"), ROUND_FLOOR)
-    return f"{kept:.4f}"
+    floor = Decimal(repr(min(value, ALMOST))).quantize(Decimal("0.0001"), ROUND_FLOOR)
+    return f"{floor:.4f}"
 
 
 def _digits(value: float, way: str, digits: int = 3) -> str:

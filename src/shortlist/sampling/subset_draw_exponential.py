@@ -68,8 +68,8 @@ class Arrival:
 
 def first_arrival(envelope: Envelope, deadline: Lazy, stream: WordStream) -> tuple[int, int] | None:
     """The class (i, j) whose subset arrives first, or None if none arrives before the deadline."""
-    found = first_proposal(envelope, deadline, stream)
-    return None if found is None else (found.i, found.j)
+    proposal = first_proposal(envelope, deadline, stream)
+    return None if proposal is None else (proposal.i, proposal.j)
 
 
 def first_proposal(envelope: Proposals[Found], deadline: Lazy, stream: WordStream) -> Found | None:

@@ -167,16 +167,16 @@ class Envelope:
 def prepare(classes: Classes, exact_loss: Loss, *, start: int = 0, width: float = WIDTH) -> Envelope:
     """The envelope of all classes with j >= start, beside a top set of mass 1."""
     cells, left_out = relevant(classes, outside=0.0, width=width, start=start)
-    kept = _enveloped(classes, cells, exact_loss, heaviest=max(float(cells.upper.max(initial=0.0)), 0.0))
+    envelope = _enveloped(classes, cells, exact_loss, heaviest=max(float(cells.upper.max(initial=0.0)), 0.0))
     if left_out == -math.inf:
-        return kept
+        return envelope
 
     @cache
     def rest() -> Envelope:
         return _rest(classes, cells, exact_loss, start)
 
-    residual = math.floor(SPARE * math.exp(left_out + kept.shift * math.log(2.0))) + 1
-    return replace(kept, total=kept.total + residual, residual=residual, rest=rest)
+    residual = math.floor(SPARE * math.exp(left_out + envelope.shift * math.log(2.0))) + 1
+    return replace(envelope, total=envelope.total + residual, residual=residual, rest=rest)
 
 
 def _rest(classes: Classes, cells: Cells, exact_loss: Loss, start: int) -> Envelope:

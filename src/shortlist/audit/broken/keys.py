@@ -36,8 +36,8 @@ def person(t: int, j: int, shift: float, sigma: float, bar: float, *, more: floa
     @cache
     def law(x: Point) -> Law:
         there = x[0] == 1
-        named = (arb(bar - shift) / (arb(sigma) * arb(2).sqrt())).erfc() / 2
-        silent = (1 - named) ** j if there else arb(1)
+        chance = (arb(bar - shift) / (arb(sigma) * arb(2).sqrt())).erfc() / 2
+        silent = (1 - chance) ** j if there else arb(1)
         centre = arb(mu) if there else arb(0)
 
         def above(cell: int) -> arb:
@@ -73,8 +73,8 @@ def always_shorter(counts: Point) -> Law:
     total = sum(weights.values(), start=arb(0))
     if counts[0] == 0:
         return Law({None: arb(1)})
-    named = {counts[0] + x: weight / total for x, weight in weights.items() if counts[0] + x > reach}
-    return Law({None: 1 - sum(named.values(), start=arb(0)), **named})
+    chances = {counts[0] + x: weight / total for x, weight in weights.items() if counts[0] + x > reach}
+    return Law({None: 1 - sum(chances.values(), start=arb(0)), **chances})
 
 
 def number_told(counts: Point) -> Law:
