@@ -193,7 +193,7 @@ class Mechanism(ABC):
     @final
     def _booked(self, asked: Scores, ledger: Ledger | None, purpose: str) -> Reservation | None:
         """Refuse a question that does not fit, then book its charge: by public facts alone, so before rows are read."""
-        if not (asked.numbered or self.exchangeable):
+        if not (self.exchangeable or asked.numbered):
             raise ValueError(
                 f"{self.name} asks its candidates one after another, in an order that must be public; candidates "
                 "counted from a table have none. Choose a mechanism that treats them alike, as top_k does"
@@ -207,14 +207,14 @@ class Mechanism(ABC):
     def _drawn(self, asked: Scores, source: Source, reservation: Reservation | None) -> Release:
         """One exact draw from a question that was accepted, and paid for where there is a ledger."""
         guarantee, charge = self._terms(asked)
-        outcome = self._draw(asked, source)
+        outcome, ordered = self._draw(asked, source), self.ordered
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
         release = Release(
             items=_named(asked, outcome),
             # places in a private list, or by rank, must not even break ties
             indices=outcome.indices if asked.numbered and asked.public else None,
-            ordered=self.ordered,
+            ordered=ordered,
             guarantee=guarantee,
             charge=charge,
             mechanism=self.name,
@@ -228,7 +228,7 @@ class Mechanism(ABC):
             item_columns=asked.columns,
             extras=outcome.extras,
         )
-        return release if self.ordered else release.as_set()
+        return release if ordered else release.as_set()
 
 
 class Budgeted(Mechanism, Generic[Paid]):
