@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
@@ -110,7 +111,7 @@ def checked_values(values: object, *, may_be_empty: bool = False) -> Values:
     if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
         raise TypeError(f"scores must be a list, an array, a series or a mapping, not a {type(values).__name__}")
     flat = "scores must be one-dimensional: one number per candidate"
-    array = attempt(lambda: np.asarray(values), ValueError, flat)
+    array = attempt(partial(np.asarray, values), ValueError, flat)
     if array.ndim != 1:
         raise ValueError(f"scores must be one-dimensional, one number per candidate, not {array.ndim}-dimensional")
     if array.size == 0:

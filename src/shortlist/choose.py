@@ -162,7 +162,7 @@ def top_k(
             "values": values, "gaps": gaps, "limit": limit}  # fmt: skip
     weighed = asked._capped is not None
     mechanism, why, keeps_order = mechanism_for(k, public=asked.public, most=asked.most, weighed=weighed, **plan)
-    least = check_least(at_least, checked_flag("values", values) and method != "gumbel-values")
+    least = check_least(at_least, bool(values) and method != "gumbel-values")
     release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
     release = explained(release, why if method == "auto" else "", keeps_order)
     return release if least is None else left_out(release, least)

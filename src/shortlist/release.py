@@ -187,14 +187,20 @@ class Release:
         if self.items is None:
             return replace(self, ordered=False)
         order, extras = by_label(self.items, self.indices, SECURE), self.extras
-        both: dict[str, Any] = {name: getattr(extras, name) for name in ("values", "margins")}
-        numbers: dict[str, Any] = {name: found and [found[i] for i in order] for name, found in both.items()}
+        values, margins = extras.values, extras.margins
         return replace(
             self,
             items=list(map(self.items.__getitem__, order)),
             indices=None if self.indices is None else list(map(self.indices.__getitem__, order)),
             ordered=False,
-            extras=replace(extras, **numbers, gaps=None, answers=None, evidence=None),
+            extras=replace(
+                extras,
+                values=values and [values[i] for i in order],
+                margins=margins and [margins[i] for i in order],
+                gaps=None,
+                answers=None,
+                evidence=None,
+            ),
         )
 
     def columns(self) -> dict[str, list[Any]]:

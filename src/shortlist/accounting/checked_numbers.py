@@ -31,16 +31,17 @@ def number(name: str, value: object, *, least: float = 0.0, above: bool = False,
     raise ValueError(f"{name} must be a number {room}: write {name}={example:g}, for example")
 
 
-def count(name: str, value: object) -> int:
-    """`value` as a whole number of at least 1; a ValueError names the argument otherwise."""
+def count(name: str, value: object, most: int = 2**53) -> int:
+    """`value` as a whole number from 1 to `most`; a ValueError names the argument otherwise."""
     if not isinstance(value, bool):
         try:
             whole = operator.index(value)  # type: ignore[arg-type]
         except TypeError:
             whole = 0
-        if 1 <= whole <= 2**53:
+        if 1 <= whole <= most:
             return whole
-    raise ValueError(f"{name} must be a whole number from 1 to 2^53: write {name}=10, for example")
+    last = "2^53" if most == 2**53 else most
+    raise ValueError(f"{name} must be a whole number from 1 to {last}: write {name}=10, for example")
 
 
 def flag(name: str, value: object) -> bool:

@@ -28,6 +28,8 @@ from shortlist.exact.partial_reals import ball
 if TYPE_CHECKING:
     from flint import arb
 
+MOST, LARGEST_MOST = 64, 4096
+"""How many labels of a person count if nobody says, and the most that may be said."""
 UNIT = 1 << 20
 """Weighted columns are whole numbers of 1/UNIT."""
 WEIGHTED_GRID = Fraction(1, 16)
@@ -220,13 +222,14 @@ def gaussian_rate(epsilon: float, delta: float) -> float:
 def certified_rate(epsilon: Fraction, delta: float) -> Fraction:
     """mu rounded down, with the profile at epsilon certainly at most delta."""
     mu = Fraction(gaussian_rate(float(epsilon), delta) * (1 - 1e-9))
-    while not _within(partial(_plain_balls, epsilon, mu), delta):
+    while not keeps(epsilon, delta, mu):
         mu *= Fraction(10**9 - 1, 10**9)
     return mu
 
 
-def _plain_balls(epsilon: Fraction, mu: Fraction) -> tuple[arb, ...]:
-    return (_profile_ball(ball(epsilon), ball(mu)),)
+def keeps(epsilon: Fraction, delta: float, mu: Fraction) -> bool:
+    """Whether Gaussian noise of deviation 1 on what moves by mu is certainly (epsilon, delta)-DP."""
+    return _within(lambda: (_profile_ball(ball(epsilon), ball(mu)),), delta)
 
 
 def gaussian_profile(x: Floats, mu: Floats) -> Floats:

@@ -180,6 +180,13 @@ def ball(value: Fraction) -> arb:
     return arb(fmpq(value.numerator, value.denominator))
 
 
+def around(low: float, high: float) -> arb:
+    """A ball around all numbers between two floats."""
+    from flint import arb
+
+    return arb(low).union(arb(high))
+
+
 def narrowing(real: Real) -> Iterator[tuple[arb, arb]]:
     """Ever narrower (lower, upper) bounds on a real."""
     from flint import ctx

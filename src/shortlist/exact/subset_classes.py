@@ -86,14 +86,6 @@ def log_sum(logs: Floats) -> float:
     return largest + float(np.log(np.exp(logs - largest).sum()))
 
 
-def rows(classes: Classes, first: Indices | None = None, end: Indices | None = None) -> Cells:
-    """One cell per row, from `first` (by default 0) to before `end` (by default all): as the guard needs it."""
-    start = np.zeros(len(classes.i), np.int64) if first is None else first
-    last = (np.full(len(classes.i), len(classes.fall)) if end is None else end) - 1
-    row = np.flatnonzero(start <= last)
-    return bounded(classes, row, start[row], last[row])
-
-
 def cover(
     classes: Classes, start: Cells, *, outside: float, width: float, lenient: bool = False
 ) -> tuple[Cells, Cells]:
@@ -131,9 +123,9 @@ def settle(classes: Classes, cells: Cells, *, outside: float, tolerance: float) 
     while True:
         gap = np.exp(active.upper - total) - np.exp(active.lower - total)
         rough = (gap > share) & (classes.fall[active.last] > classes.fall[active.first])
-        parts.append(active.where(~rough))
         if not rough.any():
-            return join(parts)
+            return join([*parts, active])
+        parts.append(active.where(~rough))
         active = quartered(classes, active.where(rough))
 
 

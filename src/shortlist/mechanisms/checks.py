@@ -118,7 +118,7 @@ def check_known_candidates(scores: Scores, k: int) -> None:
         )
     if k > scores._size:
         raise ValueError(f"k={k} is more than the {scores._size} candidates; choose a smaller k")
-    if scores.numbered and not _at_least(scores._numbers, k):
+    if scores._values is not None and not _at_least(scores._values, k):
         raise ValueError(f"k={k} is more than the candidates that may be chosen (those above -inf)")
 
 

@@ -193,7 +193,7 @@ class Mechanism(ABC):
     @final
     def _booked(self, scores: Scores, ledger: Ledger | None, purpose: str) -> Reservation | None:
         """Refuse a question that does not fit, then book its charge: by public facts alone, so before rows are read."""
-        if not (scores.numbered or self.exchangeable):
+        if not (self.exchangeable or scores.numbered):
             raise ValueError(
                 f"{self.name} asks its candidates one after another, in an order that must be public; candidates "
                 "counted from a table have none. Choose a mechanism that treats them alike, as top_k does"
@@ -207,14 +207,14 @@ class Mechanism(ABC):
     def _drawn(self, scores: Scores, source: Source, reservation: Reservation | None) -> Release:
         """One exact draw from a question that was accepted, and paid for where there is a ledger."""
         guarantee, charge = self._terms(scores)
-        outcome = self._draw(scores, source)
+        outcome, ordered = self._draw(scores, source), self.ordered
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
         release = Release(
             items=_named(scores, outcome),
             # places in a private list, or by rank, must not even break ties
             indices=outcome.indices if scores.numbered and scores.public else None,
-            ordered=self.ordered,
+            ordered=ordered,
             guarantee=guarantee,
             charge=charge,
             mechanism=self.name,
@@ -228,7 +228,7 @@ class Mechanism(ABC):
             item_columns=scores.columns,
             extras=outcome.extras,
         )
-        return release if self.ordered else release.as_set()
+        return release if ordered else release.as_set()
 
 
 class Budgeted(Mechanism, Generic[Paid]):

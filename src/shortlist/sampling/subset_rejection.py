@@ -194,10 +194,11 @@ def _rest(classes: Classes, cells: Cells, exact_loss: Loss, start: int) -> Envel
 def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest: float) -> Envelope:
     """Integer weights for cells whose mass is at most e^heaviest."""
     halvings = max(math.ceil(heaviest / math.log(2.0) + MARGIN), LIGHTEST)
-    bits = 60 - len(cells).bit_length()
+    count = len(cells)
+    bits = 60 - count.bit_length()
     share = np.exp(cells.upper - halvings * math.log(2.0))
     cumulative = np.cumsum(np.floor(share * (2.0**bits * (1.0 + MARGIN))).astype(np.int64) + 1)
-    total = int(cumulative[-1]) if len(cells) else 0
+    total = int(cumulative[-1]) if count else 0
     return Envelope(classes, cells, exact_loss, bits - halvings, cumulative, total)
 
 

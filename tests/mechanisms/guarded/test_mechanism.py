@@ -118,7 +118,7 @@ def test_a_word_of_zeros_is_refined():
         low, high, bits = 0.0, 1e-19, 64
 
     zero: Any = Zero()
-    assert module.GuardArrival(guard, zero).low == 0.0
+    assert module.LateArrival(guard, guard.a, zero).low == 0.0
 
 
 def test_the_weight_of_the_junk_is_bracketed():

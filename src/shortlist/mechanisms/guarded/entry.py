@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
-from shortlist.exact.noise_distributions import Noise
 from shortlist.mechanisms.entry import Audited, Compared, Entry, Fact, Method, Request
 from shortlist.mechanisms.guarded.budgets import nearly_one_shot_of
-from shortlist.mechanisms.guarded.mechanism import GuardedTopK, share_of
+from shortlist.mechanisms.guarded.mechanism import GuardedTopK, OneShot, share_of
 from shortlist.mechanisms.plan_rows import EVERY, Goal, Planned, as_goals, listed, reached
 from shortlist.privacy import ApproxDP, BoundedRange
 from shortlist.scores import Scores
@@ -17,8 +15,9 @@ from shortlist.scores import Scores
 class Sought(GuardedTopK):
     """The same with one-shot calibrated from a table, to one part in a thousand and never too well: for searches."""
 
-    def _one_shot(self, k: int, d: int) -> tuple[Noise, Fraction]:
-        return nearly_one_shot_of(self.guarantee, k, share_of(k, d))
+    def _one_shot(self, scores: Scores, k: int, d: int) -> OneShot:
+        noise, e = nearly_one_shot_of(self.guarantee, k, share_of(k, d))
+        return OneShot(noise, scores.range_sensitivity / e)
 
 
 def _rows(k: int) -> Sequence[Planned]:

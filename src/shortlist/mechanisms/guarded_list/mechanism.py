@@ -32,10 +32,10 @@ from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, desc
 from shortlist.mechanisms.guarded_list.law import Utility
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.late_arrival import LateArrival
 from shortlist.sampling.race import race
 from shortlist.sampling.race_batch import race_many
 from shortlist.sampling.sequence_race import SequenceRace, envelope_of
+from shortlist.sampling.subset_draw_exponential import LateArrival
 from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
 from shortlist._reading import checked_flag
+from shortlist.accounting.checked_numbers import count
 from shortlist.exact.gaussian_noise import GAUSSIAN
-from shortlist.exact.key_bars import HIGHEST_BAR, Cap, KeyBar, pair_bar, thinned_bar
+from shortlist.exact.key_bars import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, thinned_bar
 from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin
 from shortlist.exact.truncated_geometric import PublicCoin, public_coin
 from shortlist.extras import Extras
@@ -32,9 +33,6 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.uniforms import WordStream, shuffled
 from shortlist.scores import Scores, ScoreWords
 
-MOST = 64
-"""How many labels of a person count if nobody says."""
-LARGEST_MOST = 4096
 FEW = 2
 """Up to so many labels a person, geometric noise has the lower bar."""
 
@@ -97,7 +95,7 @@ class KeySet(Budgeted[DeltaBudget]):
             raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
         weighted = self.most is None if self.weighted is None else checked_flag("weighted", self.weighted)
         object.__setattr__(self, "weighted", weighted)
-        object.__setattr__(self, "most", checked_most(MOST if self.most is None else self.most))
+        object.__setattr__(self, "most", count("most", MOST if self.most is None else self.most, LARGEST_MOST))
         object.__setattr__(self, "values", checked_flag("values", self.values))
         object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
         if self.k is not None:
@@ -333,14 +331,3 @@ def near_the_bar(below: float) -> str:
         f"near the bar: a name whose value is below {below:.4g} is often seen only because its noise was high; such "
         "values are too high on average"
     )
-
-
-def checked_most(most: object) -> int:
-    """How many labels of a person count."""
-    try:
-        found = checked_k(most)
-    except (TypeError, ValueError):
-        found = 0
-    if not 1 <= found <= LARGEST_MOST:
-        raise ValueError(f"most must be a whole number from 1 to {LARGEST_MOST}: write most=10, for example")
-    return found

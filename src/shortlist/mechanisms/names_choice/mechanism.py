@@ -12,9 +12,10 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist._reading import checked_flag
+from shortlist.accounting.checked_numbers import count
+from shortlist.exact.key_bars import LARGEST_MOST
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.keys.mechanism import checked_most
 from shortlist.mechanisms.names_choice.branches import Branch, Parts, branches, limits
 from shortlist.mechanisms.names_choice.sampler import Choice
 from shortlist.mechanisms.unknown_domain import (
@@ -88,7 +89,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
         if self.limit is not None:
             object.__setattr__(self, "limit", checked_limit(self.limit, self.k))
         if self.most is not None:
-            object.__setattr__(self, "most", checked_most(self.most))
+            object.__setattr__(self, "most", count("most", self.most, LARGEST_MOST))
         object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
         Parts.of(self.guarantee)
         keys = self.most is not None and self.limit is None

@@ -53,7 +53,7 @@ class GaussianMax:
 
     def _scale(self, scores: Scores) -> Fraction:
         """sigma, exactly; the number of candidates that may be chosen is public."""
-        return scores.range_sensitivity / Fraction(gaussian_rate(self.guarantee, scores._choosable))
+        return scores.range_sensitivity / Fraction(winner_rate(self.guarantee, scores._choosable))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         scale = self._scale(scores)
@@ -98,6 +98,6 @@ def gaussian_max(budget: Guarantee, work: Work) -> GaussianMax:
 
 
 @lru_cache
-def gaussian_rate(budget: ApproxDP, m: int) -> float:
+def winner_rate(budget: ApproxDP, m: int) -> float:
     """r = R / sigma, rounded down: D_a <= a r^2/2 + ln(m) / (a-1) (Cor 9 of the paper) is what is converted here."""
     return calibrate(lambda r: ZCDP(r * r / 2), ApproxDP(budget.epsilon, part_of(budget.delta, Fraction(1, m))))
