@@ -146,11 +146,14 @@ class Mechanism(ABC):
         return asked
 
     @final
-    def _reserve(self, ledger: Ledger | None, charge: Guarantee, purpose: str, unit: str) -> Reservation | None:
+    def _reserve(
+        self, ledger: Ledger | None, charge: Guarantee, purpose: str, unit: str, source: str = ""
+    ) -> Reservation | None:
         """Book the charge, before anything is looked at."""
         if ledger is None:
             return None
-        return ledger.reserve(charge, refundable=self.refundable, purpose=purpose, mechanism=repr(self), unit=unit)
+        words = {"purpose": purpose, "mechanism": repr(self), "unit": unit, "source": source}
+        return ledger.reserve(charge, refundable=self.refundable, **words)
 
     @final
     def release(
@@ -201,7 +204,8 @@ class Mechanism(ABC):
         self._check(asked)
         if ledger is None:
             return None
-        return self._reserve(ledger, self._terms(asked)[1], purpose, f"{asked.unit} ({asked.neighbours})")
+        unit = f"{asked.unit} ({asked.neighbours})"
+        return self._reserve(ledger, self._terms(asked)[1], purpose, unit, asked._source)
 
     @final
     def _drawn(self, asked: Scores, source: Source, reservation: Reservation | None) -> Release:
