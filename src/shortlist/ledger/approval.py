@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from shortlist.ledger.file import LedgerEntry, State, append, read
+from shortlist.ledger.file import MOST_ENTRIES, LedgerEntry, State, append, read
 from shortlist.ledger.filter import ZERO
 from shortlist.ledger.turn import damaged
 from shortlist.ledger.words import user_name
@@ -82,7 +82,8 @@ def approve(db: sqlite3.Connection, path: str, before: State, request: object) -
 
 
 def _approvable(db: sqlite3.Connection, path: str, request: object) -> LedgerEntry:
-    rows = read(db, path, "WHERE number = ?", request) if type(request) is int else []
+    known = type(request) is int and 1 <= request <= MOST_ENTRIES
+    rows = read(db, path, "WHERE number = ?", request) if known else []
     if not rows or rows[0].kind != "request":
         raise ValueError("request must be the number of an entry that asks for approval: see `shortlist ledger show`")
     if approved(db, rows[0].number):

@@ -52,7 +52,7 @@ class Standing:
 
     @classmethod
     def of_state(cls, terms: Terms, here: State) -> Self:
-        """How a ledger with these terms stands."""
+        """How a ledger with such `terms` stands `here`."""
         budget, left = terms.budget, largest_pure(terms, here)
         if isinstance(budget, ZCDP):
             booked = up(here.total.curve or Fraction(0))

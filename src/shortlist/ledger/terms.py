@@ -62,7 +62,8 @@ class Terms:
 
         Rule (a) needs no delta for conversion (Theorem 910), so the first charge of an `ApproxDP` ledger may have a
         delta above the share that is kept for charges. From then on rule (b) is closed, and all of delta is for the
-        charges' own. No later charge may choose so: the choice must not follow from an output (Proposition 912).
+        charges' own (Theorem 912). No later charge may choose so: the choice must not follow from an output
+        (Proposition 911).
         """
         share = self.limits.delta
         chosen = before.delta > share or (first and cost.delta > share)

@@ -117,8 +117,9 @@ class Question:
 
     def in_words(self, source: object) -> str:
         """Which table and columns are read, for the record: a file by its name, another table by its kind."""
-        named = isinstance(source, str | os.PathLike)
-        table = os.path.basename(os.fspath(source)) if named else f"a {type(source).__module__.split('.')[0]} table"
+        table = f"a {type(source).__module__.partition('.')[0]} table"
+        if isinstance(source, str | os.PathLike):
+            table = os.path.basename(os.fspath(source))
         value = [] if self.value is None else [f"value {self.value}"]
         most = [] if self.most is None else [f"at most {self.most} items each"]
         columns = [f"user {self.user}", *(f"item {item}" for item in self.items), *value, *most]
