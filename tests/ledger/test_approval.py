@@ -136,7 +136,7 @@ def test_a_chain_that_goes_around_the_approval_is_refused_by_verify(ledger, user
         if forgery == "used twice":
             ask(ledger, epsilon=0.5)
         ask(ledger, epsilon=0.25 if forgery == "other words" else 0.5)
-    with pytest.raises(LedgerError, match="was not approved|approves no request of another"):
+    with pytest.raises(LedgerError, match=r"was not approved|approves no request of another"):
         Ledger(ledger.path).verify()
 
 

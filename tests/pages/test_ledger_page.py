@@ -9,7 +9,10 @@ import pytest
 
 import shortlist as sl
 from shortlist import ApproxDP, Ledger, PureDP
+from shortlist._files import sweep
 from shortlist.privacy import ZCDP, LedgerError
+from tests.helpers.storm import Storm, interrupt
+from tests.helpers.support import full_size, sized
 from tests.helpers.terminal import called
 from tests.ledger.test_file import edit
 
@@ -94,3 +97,25 @@ def test_the_command_writes_both(ledger, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert "<h1>Fourth quarter</h1>" in (tmp_path / "page.html").read_text()
     assert (tmp_path / "page.csv").exists()
+
+
+@full_size
+def test_a_report_that_is_interrupted_leaves_whole_files_or_none(ledger, tmp_path):
+    for name in ("page", "spare"):
+        (tmp_path / name).mkdir()
+
+    def clean():
+        for one in (tmp_path / "page").iterdir():
+            one.unlink()
+
+    storm = Storm(lambda: ledger.report(tmp_path / "page" / "q4.html"), ["pages/ledger_page.py", "_files.py"], clean)
+    for place in storm.places[:: sized(3, full=1)]:
+        with pytest.raises(KeyboardInterrupt):
+            storm.strike(place, interrupt)
+        sweep()
+        there = {one.name: one.read_text(encoding="utf-8") for one in (tmp_path / "page").iterdir()}
+        assert set(there) <= {"q4.html", "q4.csv"}
+        assert there.get("q4.html", "</html>").rstrip().endswith("</html>")
+        assert there.get("q4.csv", "\n").endswith("\n")
+    assert len(storm.places) > 50
+    assert ledger.verify() == 3

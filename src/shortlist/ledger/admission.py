@@ -64,7 +64,7 @@ def _about_delta(terms: Terms, before: State, cost: Amounts) -> str:
     if isinstance(terms.budget, ApproxDP) and limits.delta < terms.budget.delta:
         words += (
             f", for of {number_text(terms.budget.delta)} the share {terms.split:g} is kept for adding up many small "
-            "charges since the first one was booked (a ledger made with split=0 keeps none)"
+            "charges (a ledger made with split=0 keeps none)"
         )
     return words
 

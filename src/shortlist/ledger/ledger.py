@@ -233,6 +233,7 @@ class Ledger:
         waiting: list[int] = []
 
         def work(db: Connection, before: State) -> State:
+            waiting.clear()  # a try that found the file locked did not happen
             amounts, total = admitted(self.terms, before, cost)
             request = request_for(db, self.path, said) if self.terms.approval else None
             if self.terms.approval and (request is None or not approved(db, request)):

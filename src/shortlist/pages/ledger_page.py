@@ -142,7 +142,10 @@ def _releases(ledger: Ledger, entries: list[LedgerEntry]) -> str:
     head = ("entry", "when (UTC)", "who asked", "what for", "table and columns", "how", "cost")
     if not rows:
         return "<h2>Every release</h2><p>None so far.</p>"
-    note = '<p class="note">All columns are in the table beside this page (.csv); exact fractions by <code>shortlist ledger export --exact</code>.</p>'
+    note = (
+        '<p class="note">All columns are in the table beside this page (.csv); exact fractions by '
+        "<code>shortlist ledger export --exact</code>.</p>"
+    )
     return f'<h2>Every release</h2>{more}<div class="scroll">{table(head, rows, "stack")}</div>{note}'
 
 
