@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from shortlist.ledger.filter import ZERO, cost_of
 from shortlist.ledger.shares import share_of
 from shortlist.ledger.terms import Terms
 from shortlist.privacy import ZCDP, BoundedRange
+from tests.helpers.typed import present
 
 TERMS = {
     "pure": (PureDP(3.0), None, None),
@@ -68,7 +70,7 @@ def test_so_of_ledgers_that_are_partly_spent(seed):
     rng = np.random.default_rng(seed)
     terms = Terms.of(*list(TERMS.values())[seed % len(TERMS)])
     here = start(terms)
-    limit = float(terms.limits.epsilon or terms.limits.curve)
+    limit = float(present(terms.limits.epsilon or terms.limits.curve))
     for _ in range(int(rng.integers(1, 5))):
         spent = [PureDP, BoundedRange][int(rng.integers(2))](limit * float(rng.uniform(0.001, 0.1)))
         here = charged(terms, here, spent)
@@ -89,7 +91,7 @@ def test_the_rule_is_the_one_that_admits_more():
     few, many = share_of(terms, start(terms), 13, 0.0), share_of(terms, start(terms), 104, 0.0)
     assert few == PureDP(math.nextafter(3 / 13, 0.0) if Fraction(3 / 13) * 13 > 3 else 3 / 13)
     assert isinstance(many, ZCDP)
-    assert cost_of(PureDP(3 / 104), None).curve < Fraction(many.rho), "what rule (a) would admit fits into it"
+    assert present(cost_of(PureDP(3 / 104), None).curve) < Fraction(many.rho), "what rule (a) would admit fits into it"
     only = Terms.of(ApproxDP(3.0, 1e-6), 0.0, None)
     assert isinstance(share_of(only, start(only), 104, 0.0), PureDP), "rule (b) has no delta to convert with"
 
@@ -118,7 +120,8 @@ def test_releases_that_spend_a_share_each_are_all_admitted(tmp_path, budget, ord
 
 def test_nothing_is_divided_of_nothing_and_among_nobody(tmp_path):
     ledger = Ledger(tmp_path / "budget.db", budget=PureDP(1.0))
-    for wrong in (0, -1, 1.5, "13", True):
+    wrongs: tuple[Any, ...] = (0, -1, 1.5, "13", True)
+    for wrong in wrongs:
         with pytest.raises(ValueError, match="releases must be a whole number"):
             ledger.plan(wrong)
     ledger.charge(PureDP(1.0))

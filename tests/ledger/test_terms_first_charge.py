@@ -10,6 +10,7 @@ from shortlist import ApproxDP, BudgetExceeded, Ledger, PureDP
 from shortlist.ledger.filter import ZERO, Amounts, cost_of, fits
 from shortlist.ledger.terms import Terms
 from shortlist.privacy import ZCDP, BoundedRange, ExPost, LedgerError
+from tests.helpers.typed import present
 from tests.ledger.test_filter import MENUS, approx, gaussian, pure, ranged, worst
 
 BUDGET = ApproxDP(1.0, 0.05)
@@ -62,7 +63,7 @@ def by_any(terms):
 
 def the_menu(terms):
     """Some rounds that show which way it goes, and then a reveal, or all that is left of rho."""
-    rest = float(terms.limits.curve - 4 * cost_of(BoundedRange(0.4), None).curve) * 0.999
+    rest = float(terms.limits.curve - 4 * present(cost_of(BoundedRange(0.4), None).curve)) * 0.999
     return [ranged(0.4, 0.7), gaussian(rest), approx(0.0, 0.05), approx(0.0, 0.025)]
 
 

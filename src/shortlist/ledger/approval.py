@@ -77,7 +77,7 @@ def approve(db: sqlite3.Connection, path: str, before: State, request: object) -
     """
     asked = _approvable(db, path, request)
     texts: dict[str, Any] = {name: getattr(asked, name) for name in WORDS if name != "refundable"}
-    noted = {"kind": "approval", "refundable": "", "refund_of": None, "request": asked.number}
+    noted: dict[str, Any] = {"kind": "approval", "refundable": "", "refund_of": None, "request": asked.number}
     return append(db, before, ZERO, before.total, **texts, **noted)
 
 

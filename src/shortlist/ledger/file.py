@@ -259,23 +259,14 @@ def _entry(row: tuple[Any, ...], path: str) -> LedgerEntry:
     raise damaged(path, f"entry {number if isinstance(number, int) else '?'} is not what a ledger writes")
 
 
-def append(
-    db: sqlite3.Connection,
-    before: State,
-    amounts: Amounts,
-    total: Amounts,
-    *,
-    source: str = "",
-    request: int | None = None,
-    **said: Any,
-) -> State:
+def append(db: sqlite3.Connection, before: State, amounts: Amounts, total: Amounts, **said: Any) -> State:
     """Write the entry after `before`, by whoever runs this, and return where the ledger then stands."""
     upgrade(db)
     texts: dict[str, Any] = dict(zip(_NAMES[10:16], (*amounts.as_text(), *total.as_text()), strict=True))
-    facts: dict[str, Any] = {"who": user_name(), "source": source, "request": request}
-    entry = LedgerEntry(number=before.number + 1, time=now(), version=version(), **said, **texts, **facts)
+    facts: dict[str, Any] = {"source": "", **said, "who": user_name()}
+    entry = LedgerEntry(number=before.number + 1, time=now(), version=version(), **texts, **facts)
     head = entry.chained(before.head)
     marks = ", ".join("?" * len(_NAMES))
     db.execute(f"INSERT INTO entries VALUES ({marks})", (*entry.columns()[:-1], head))
-    db.execute("INSERT INTO facts VALUES (?, ?, ?, ?)", (entry.number, entry.who, source, request))
+    db.execute("INSERT INTO facts VALUES (?, ?, ?, ?)", (entry.number, *(getattr(entry, name) for name in _FACTS)))
     return State(entry.number, head, total, before.charges + (entry.kind == "charge"))

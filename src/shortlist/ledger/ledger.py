@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 from sqlite3 import Connection
-from typing import Self
+from typing import Any, Self
 
 from shortlist.accounting.checked_numbers import count, number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
@@ -229,7 +229,7 @@ class Ledger:
         currencies, cost = checked_currencies(refundable), priced(self.terms, guarantee)
         for name, text in (texts | {"source": source}).items():
             check_text(name, text)
-        said = {**texts, "refundable": " ".join(currencies), "source": source}
+        said: dict[str, Any] = {**texts, "refundable": " ".join(currencies), "source": source, "refund_of": None}
         waiting: list[int] = []
 
         def work(db: Connection, before: State) -> State:
@@ -238,11 +238,10 @@ class Ledger:
             request = request_for(db, self.path, said) if self.terms.approval else None
             if self.terms.approval and (request is None or not approved(db, request)):
                 waiting.append(before.number + 1 if request is None else request)
-                return before if request else file.append(db, before, ZERO, before.total, kind="request", **words)
-            self._tried = file.append(db, before, amounts, total, kind="charge", request=request, **words)
+                return before if request else file.append(db, before, ZERO, before.total, kind="request", **said)
+            self._tried = file.append(db, before, amounts, total, kind="charge", request=request, **said)
             return self._tried
 
-        words = said | {"refund_of": None}
         after = self._book.write(work)
         if waiting:
             raise ApprovalNeeded(self.path, waiting[-1])
@@ -328,6 +327,7 @@ class Ledger:
     def _give_back(self, reservation: Reservation, kept: Guarantee) -> None:
         """Book the refund of a reservation, once: by what the file says of it, not by what memory does."""
         spent, said = kept_of(kept, self.terms.order).where(self.terms.limits), repr(kept)
+        texts = ("purpose", "mechanism", "unit")
         check_text("guarantee", said)
 
         def work(db: Connection, before: State) -> State:
@@ -335,10 +335,9 @@ class Ledger:
             back = refund_of(charge.amounts, spent, charge.refundable.split())
             if not (back.epsilon or back.curve):
                 return before
-            texts = {"purpose": charge.purpose, "mechanism": charge.mechanism, "unit": charge.unit}
-            noted = {"source": charge.source or "", "kind": "refund", "guarantee": said, "refundable": ""}
-            total = (before.total - back).where(self.terms.limits)
-            return file.append(db, before, back, total, **texts, **noted, refund_of=charge.number)
+            noted: dict[str, Any] = {name: getattr(charge, name) or "" for name in (*texts, "source")}
+            noted |= {"kind": "refund", "guarantee": said, "refundable": "", "refund_of": charge.number}
+            return file.append(db, before, back, (before.total - back).where(self.terms.limits), **noted)
 
         self._book.write(work)
 
