@@ -306,8 +306,9 @@ class Release:
         return self.lines(self.texts())
 
     def lines(self, columns: dict[str, list[str]]) -> str:
-        """A table of these texts (`columns`), and one line: guarantee, mechanism, unit of privacy."""
-        return "\n".join([text_table(columns), "", self.line(), *map(terminal_safe, self.notes)])
+        """A table of these texts (`columns`), one line (guarantee, mechanism, unit of privacy), notes, the balance."""
+        below = [*self.notes, *([self.receipt.balance] if self.receipt and self.receipt.balance else [])]
+        return "\n".join([text_table(columns), "", self.line(), *map(terminal_safe, below)])
 
     def __repr__(self) -> str:
         return f"<Release of {len(self._named)}: {self.line()}>"

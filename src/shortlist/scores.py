@@ -77,7 +77,7 @@ class Scores:
 
     __slots__ = (
         "_capped", "_columns", "_frame", "_from_table", "_labels", "_largest", "_monotone", "_most", "_names",
-        "_neighbours", "_public", "_range", "_sensitivity", "_size", "_unit", "_values",
+        "_neighbours", "_public", "_range", "_sensitivity", "_size", "_source", "_unit", "_values",
     )  # fmt: skip
 
     def __init__(
@@ -105,6 +105,7 @@ class Scores:
         self._names: Names | None = None
         self._columns: tuple[str, ...] = ()
         self._most: int | None = None
+        self._source = ""
         self._capped: WeighedNames | None = None
         self._sensitivity = sensitivity
         self._monotone = checked_flag("monotone", monotone)
@@ -262,16 +263,18 @@ class Scores:
         columns: tuple[str, ...],
         most: int | None = None,
         weights: WeighedNames | None = None,
+        source: str = "",
     ) -> Self:
         """Scores counted from people's rows under add/remove; in steps of `grid`, a power of two, if they are sums.
 
-        With `most`, each is how many people kept that candidate; `weights` are its capped weights, where they are made.
+        With `most`, each is how many people kept that candidate; `weights` are its capped weights, where they are made;
+        `source` says which table and columns, for a ledger.
         """
         scores = cls([0], sensitivity=sensitivity, monotone=monotone, public=public, unit=unit)
         scores._values, scores._size = None, int(names.sizes.sum())
         scores._names = names if grid is None else OnGrid(names, grid)
         scores._frame, scores._columns, scores._from_table = frame, columns, True
-        scores._most, scores._capped = most, weights
+        scores._most, scores._capped, scores._source = most, weights, source
         return scores
 
     def as_public(self) -> Self:

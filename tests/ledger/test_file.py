@@ -258,7 +258,7 @@ def test_a_file_that_may_not_grow_says_the_disk_is_full(ledger, monkeypatch):
     def no_room(db, path):
         db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}")
 
-    monkeypatch.setattr("shortlist.ledger.ledger.check_schema", no_room)
+    monkeypatch.setattr("shortlist.ledger.book.check_schema", no_room)
     with suppress(LedgerError):
         for _ in range(20):
             ledger.charge(PureDP(0.001), purpose="y" * 1500)

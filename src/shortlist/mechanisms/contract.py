@@ -146,11 +146,14 @@ class Mechanism(ABC):
         return scores
 
     @final
-    def _reserve(self, ledger: Ledger | None, charge: Guarantee, purpose: str, unit: str) -> Reservation | None:
+    def _reserve(
+        self, ledger: Ledger | None, charge: Guarantee, purpose: str, unit: str, source: str = ""
+    ) -> Reservation | None:
         """Book the charge, before anything is looked at."""
         if ledger is None:
             return None
-        return ledger.reserve(charge, refundable=self.refundable, purpose=purpose, mechanism=repr(self), unit=unit)
+        words = {"purpose": purpose, "mechanism": repr(self), "unit": unit, "source": source}
+        return ledger.reserve(charge, refundable=self.refundable, **words)
 
     @final
     def release(
@@ -201,7 +204,8 @@ class Mechanism(ABC):
         self._check(scores)
         if ledger is None:
             return None
-        return self._reserve(ledger, self._terms(scores)[1], purpose, f"{scores.unit} ({scores.neighbours})")
+        unit = f"{scores.unit} ({scores.neighbours})"
+        return self._reserve(ledger, self._terms(scores)[1], purpose, unit, scores._source)
 
     @final
     def _drawn(self, scores: Scores, source: Source, reservation: Reservation | None) -> Release:

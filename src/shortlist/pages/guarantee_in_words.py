@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from shortlist.privacy import ApproxDP, Guarantee, PureDP
+from shortlist.accounting.guarantees import ApproxDP, Guarantee, PureDP
 
 SUSPICIONS = (0.01, 0.1, 0.5)
 """What an attacker thought before: the chance that one person is in the data."""

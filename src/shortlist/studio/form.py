@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from shortlist.choose import mechanism_for
-from shortlist.ledger.filter import Balance
+from shortlist.ledger.admission import price_text, priced, spent_of
 from shortlist.mechanisms import Mechanism
-from shortlist.pages.release_page import spent_share
-from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP
+from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP, Standing
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
 from shortlist.tables.file_sources import rows_of_file
 from shortlist.tables.files import check_public
@@ -115,35 +114,26 @@ class Offer:
     def room(self) -> tuple[Standing, Standing]:
         """How the ledger stands and how it would; refused, as the ledger would, if there is no room."""
         ledger = Ledger(self.question.ledger)
-        spent, left = ledger.spent, ledger.remaining
-        return Standing.of(spent, left), Standing.of(*ledger.if_charged(self.mechanism.charge))
+        return ledger.standing, ledger.standing_if(self.mechanism.charge)
 
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What is left of a budget, in words, and the share of it that is gone."""
-
-    left: str
-    share: float | None
-
-    @classmethod
-    def of(cls, spent: Balance, left: Balance) -> Standing:
-        return cls(str(left), spent_share(spent, left))
+    def price(self) -> str:
+        """What is booked for it, in words."""
+        terms = Ledger(self.question.ledger).terms
+        return price_text(spent_of(terms, priced(terms, self.mechanism.charge).where(terms.limits)))
 
 
 def ledger_facts(path: Path, name: str) -> dict[str, Any] | None:
     """How a ledger stands, or None if the file is none."""
     try:
         ledger = Ledger(path)
-        spent, left, entries = ledger.spent, ledger.remaining, ledger.entries(last=5)
+        standing, entries = ledger.standing, ledger.entries(last=5)
     except Exception:  # any file may be called .db
         return None
     return {
         "name": name,
         "budget": str(ledger.budget),
-        "spent": str(spent),
-        "left": str(left),
-        "share": spent_share(spent, left),
+        "standing": str(standing),
+        "share": standing.share,
         "entries": [
             {"number": one.number, "time": one.time[:16].replace("T", " "), "guarantee": one.guarantee,
              "purpose": one.purpose, "kind": one.kind}

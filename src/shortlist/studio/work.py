@@ -15,14 +15,14 @@ from shortlist._text import csv_table
 from shortlist.choose import explained
 from shortlist.pages.release_page import release_page
 from shortlist.paid_release import Booked
-from shortlist.privacy import BudgetExceeded, Ledger, LedgerError
+from shortlist.privacy import ApprovalNeeded, BudgetExceeded, Ledger, LedgerError
 from shortlist.release import Release
 from shortlist.studio.folder import Folder
 from shortlist.studio.form import Form, Offer
 from shortlist.tables.count import counted, uncounted
 from shortlist.tables.question import Question as Columns
 
-SAID = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded)
+SAID = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded, ApprovalNeeded)
 """Errors of ours, whose one sentence shows nothing of the table."""
 
 PATIENCE = 900.0

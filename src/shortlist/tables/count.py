@@ -114,7 +114,7 @@ def counted(
     lines = checked_flag("multiline", multiline)
     asked = question.capped(candidates is not None)
     engine = _engine(source, asked, candidates, memory, lines, progress)
-    return _scored(engine, asked, candidates, unit)
+    return _scored(engine, asked, candidates, unit, source)
 
 
 def uncounted(
@@ -133,7 +133,7 @@ def uncounted(
     _check(question, candidates, unit)
     number = check_file(path, question, candidates, memory, multiline)
     asked = question.capped(candidates is not None)
-    return _scored(Uncounted(number or 0, asked.weighted), asked, candidates, unit)
+    return _scored(Uncounted(number or 0, asked.weighted), asked, candidates, unit, path)
 
 
 def _check(question: Question, candidates: object, unit: str) -> None:
@@ -143,7 +143,7 @@ def _check(question: Question, candidates: object, unit: str) -> None:
         raise ValueError('unit must be a word, for example unit="user"')
 
 
-def _scored(engine: Engine, question: Question, candidates: object, unit: str) -> Scores:
+def _scored(engine: Engine, question: Question, candidates: object, unit: str, source: object) -> Scores:
     clip, cap = question.clip, question.cap
     return Scores._held(
         Held.of(engine),
@@ -156,6 +156,7 @@ def _scored(engine: Engine, question: Question, candidates: object, unit: str) -
         columns=question.items if len(question.items) > 1 else (),
         most=question.most,
         weights=Weights(engine, cap.most) if cap is not None and engine.weighted else None,
+        source=question.in_words(source),
     )
 
 

@@ -48,7 +48,7 @@
     if (!one) return;
     const meter = element("div", { class: "meter", role: "img", "aria-label": `${share(one.share)} of the budget is spent` }, element("i"));
     meter.firstChild.style.width = `${100 * (one.share ?? 0)}%`;
-    box.append(meter, element("p", { class: "note" }, `${one.budget}. Left: ${one.left}.`));
+    box.append(meter, element("p", { class: "note" }, sentence(one.standing)));
     if (one.entries.length) {
       const rows = one.entries.map((entry) => element("tr", {}, element("td", {}, String(entry.number)), element("td", {}, entry.time), element("td", {}, entry.guarantee), element("td", {}, entry.purpose || entry.kind)));
       box.append(element("table", { class: "entries", id: "entries" }, element("tbody", {}, ...rows)));
@@ -109,7 +109,7 @@
     before.style.width = `${100 * (plan.share_before ?? 0)}%`;
     now.style.width = `${100 * ((plan.share_after ?? 0) - (plan.share_before ?? 0))}%`;
     $("plan-meter").setAttribute("aria-label", `${share(plan.share_before)} is spent, ${share(plan.share_after)} after this`);
-    $("plan-left").textContent = `Left in ${plan.ledger}: ${plan.left}. After this: ${plan.left_after}.`;
+    $("plan-left").textContent = `${plan.ledger}: ${plan.standing}. After this: ${plan.standing_after}.`;
     $("agree-text").textContent = `I spend ${plan.price} from ${plan.ledger}, for good.`;
     $("agree").checked = false;
     $("release").disabled = true;
@@ -133,7 +133,7 @@
     const list = element(job.ordered ? "ol" : "ul", { class: "list", role: "list" });
     job.items.forEach((item, place) => list.append(element("li", {}, job.ordered ? element("span", { class: "rank" }, String(place + 1)) : element("span", { class: "dot" }), element("bdi", { class: "name" }, item))));
     const rows = element("dl", { class: "facts" });
-    facts(rows, [["Guarantee", job.guarantee], ["Mechanism", job.mechanism], ["Booked", `${job.ledger}, entry ${job.entry}`], ["Left", job.left], ["Head", job.head]]);
+    facts(rows, [["Guarantee", job.guarantee], ["Mechanism", job.mechanism], ["Booked", `${job.ledger}, entry ${job.entry}`], ["Then", job.standing], ["Head", job.head]]);
     const links = [["report.html", "Report"], ["list.csv", "List as CSV"], ["repeat.py", "Code that repeats it"]].map(([kind, title]) => element("a", { class: kind === "report.html" ? "button" : "button quiet", href: `download/${job.job}/${kind}`, download: "" }, title));
     const notes = job.notes.map((note) => element("p", { class: "note" }, note));
     const order = job.ordered ? "In order, best first." : "A set, sorted by name: its order says nothing.";
