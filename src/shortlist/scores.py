@@ -77,7 +77,7 @@ class Scores:
 
     __slots__ = (
         "_capped", "_columns", "_frame", "_from_table", "_labels", "_largest", "_monotone", "_most", "_names",
-        "_neighbours", "_public", "_range", "_sensitivity", "_size", "_unit", "_values",
+        "_neighbours", "_public", "_range", "_sensitivity", "_size", "_turned", "_unit", "_values",
     )  # fmt: skip
 
     def __init__(
@@ -121,6 +121,7 @@ class Scores:
             raise ValueError('unit must be a word, for example unit="user"')
         self._unit = unit
         self._from_table = False
+        self._turned = False  # whether they are negated, for the smallest
 
     @property
     def values(self) -> Values:

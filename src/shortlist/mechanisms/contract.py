@@ -23,6 +23,7 @@ from shortlist.privacy import Guarantee, Ledger, LedgerError
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords, as_scores
+from shortlist.smallest import NOTE, turned_back
 
 Described = TypeVar("Described", bound=type)
 Paid = TypeVar("Paid", bound=Guarantee)
@@ -217,16 +218,16 @@ class Mechanism(ABC):
             ordered=self.ordered,
             guarantee=guarantee,
             charge=charge,
-            mechanism=self.name,
+            mechanism=f"{self.name}, on negated scores" if asked._turned else self.name,
             why="named by the caller",
             unit=asked.unit,
             neighbours=asked.neighbours,
             secure=source.secure,
             frame=asked.frame,
-            notes=outcome.notes,
+            notes=(NOTE, *outcome.notes) if asked._turned else outcome.notes,
             receipt=None if reservation is None else reservation.receipt(),
             item_columns=asked.columns,
-            extras=outcome.extras,
+            extras=turned_back(outcome.extras) if asked._turned else outcome.extras,
         )
         return release if self.ordered else release.as_set()
 

@@ -13,6 +13,7 @@ from shortlist._files import write_text
 from shortlist._text import page_safe, terminal_safe
 from shortlist._version import version
 from shortlist.pages.guarantee_in_words import Odds, in_full, in_short, odds, percent
+from shortlist.pages.summary import first_of
 from shortlist.pages.theme import page, table
 from shortlist.privacy import ApproxDP
 
@@ -64,7 +65,7 @@ def _lead(release: Release) -> str:
     if len(release.items or ()) <= 1:
         order = ""
     elif release.ordered:
-        order = "The list is in order, best first. "
+        order = f"The list is in order, {first_of(release)} first. "
     else:
         order = "This is a set, sorted by name: its order says nothing. "
     paid, unit = page_safe(in_short(release.guarantee)), page_safe(release.unit)

@@ -112,7 +112,7 @@ class Work:
 
         scores = counted(str(asked.table), columns, asked.listed(), unit=asked.unit, progress=tell)
         job.state = "drawing"
-        job.release = explained(paid.release(scores), job.plan.why, asked.ordered)
+        job.release = explained(paid.release(scores), job.plan.why, asked.ordered, asked.k)
         job.state = "done"
 
     def download(self, job: PaidJob, kind: str) -> tuple[str, str, bytes] | None:
