@@ -61,8 +61,7 @@ class Release:
         The columns that make an item, where there are several: each is then a tuple.
     extras
         What only some mechanisms release, also to be read by name: `values`, `margins`, `soft_max`, `gaps`, `p_value`,
-        `answers`, `largest`, `asked`, `used`, `stopped`, `k`, `kept` and `evidence`, each None where it is not released
-        (`Extras`).
+        `answers`, `largest`, `asked`, `used`, `stopped`, `k`, `kept`, `evidence`; None where not released (`Extras`).
 
     Examples
     --------
@@ -112,7 +111,6 @@ class Release:
 
     @property
     def _named(self) -> list[Hashable]:
-        """The items there are."""
         return self.items or []
 
     def __len__(self) -> int:
@@ -127,7 +125,7 @@ class Release:
 
     @property
     def summary(self) -> str:
-        """What came out, what it can give away, what it cost and what is left, in a few sentences."""
+        """What came out, what it can give away and what is left, in a few sentences."""
         return in_words(self)
 
     @property
@@ -175,7 +173,7 @@ class Release:
             raise AttributeError("these gaps are no estimates of scores: there is nothing to refine")
         if self.largest is not False:
             return evidence.refine(gaps, measurements, variance)
-        negated = [-one for one in checked_measurements(measurements, len(gaps))]  # of which gaps are the leads
+        negated = (-one for one in checked_measurements(measurements, len(gaps)))  # of which gaps are the leads
         return [-one for one in evidence.refine(gaps, negated, variance)]
 
     def lower_bound(self, confidence: float) -> list[LowerBound]:
