@@ -58,7 +58,7 @@ def test_two_versions_of_somebodys_data_are_told_apart_where_people_are_replaced
 def test_odds_take_an_epsilon_or_a_guarantee():
     assert odds(1.0) == odds(PureDP(1.0))
     assert str(odds(1)).startswith("50% becomes at most 73.2%: ")
-    assert odds(0.0).in_short == "50% becomes at most 50%"
-    for wrong in (-1.0, "1", None, float("nan"), True):
-        with pytest.raises(ValueError, match="epsilon must be a number at least 0"):
+    assert odds(ApproxDP(0.0, 0.0)).in_short == "50% becomes at most 50%"
+    for wrong in (-1.0, 0.0, "1", None, float("nan"), True):
+        with pytest.raises(ValueError, match="epsilon must be a number greater than 0"):
             odds(wrong)  # type: ignore[arg-type]

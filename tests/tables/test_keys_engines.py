@@ -1,4 +1,4 @@
-"""`sl.keys` in every engine: a person's cap is that person's alone, and nothing but what was released comes to Python."""
+"""`sl.keys` in every engine: a person's cap is that person's alone, and only what was released comes to Python."""
 
 from typing import Any
 

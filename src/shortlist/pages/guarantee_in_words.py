@@ -59,7 +59,7 @@ def odds(guarantee: Guarantee | float) -> Odds:
     Raises
     ------
     ValueError
-        for what is neither a guarantee nor a number of at least 0.
+        for what is neither a guarantee nor a number above 0.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def odds(guarantee: Guarantee | float) -> Odds:
     0.731
     """
     if not isinstance(guarantee, Guarantee):
-        guarantee = PureDP(number("epsilon", guarantee))
+        guarantee = PureDP(number("epsilon", guarantee, above=True))
     pure, right = guarantee.epsilon_at(0.0), chance_to_be_right(guarantee)
     after = () if math.isinf(pure) else tuple((before, _posterior(before, pure)) for before in SUSPICIONS)
     return Odds(right, after, tuple((alarm, _up(1.0 - guarantee.tradeoff(alarm))) for alarm in ALARMS))
