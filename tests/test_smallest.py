@@ -1,6 +1,8 @@
 """`largest=False`: the smallest of a public list, exactly as private, with values of the scores themselves."""
 
+import copy
 import json
+import pickle
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -271,3 +273,17 @@ def test_measured_sets_measure_the_scores_and_not_their_negatives():
     release = sl.top_k([10_000, 2_000, 500], 2, budget=ZCDP(1.0), values=True, largest=False, rng=seeded(3))
     assert release.indices == [2, 1]
     assert [round(value, -3) for value in present(release.values)] in ([0.0, 2000.0], [1000.0, 2000.0])
+
+
+def test_scores_that_were_pickled_before_there_were_caps_are_taken():
+    """A pickle of an older version knows neither a cap nor whether scores are negated."""
+    scores = pickle.loads(pickle.dumps(Scores(GOODS, monotone=True, public=True)))
+    state = scores.__reduce_ex__(2)[2]
+    for name in ("_capped", "_most", "_turned"):
+        state[1].pop(name)
+    old = object.__new__(Scores)
+    old.__setstate__(state)
+    assert (old.most, repr(old)) == (None, repr(scores))
+    assert sl.top_k(old, 2, epsilon=1.0).items == ["ash", "fir"]
+    assert sl.select(old, epsilon=1.0, largest=False).item == "elm"
+    assert copy.copy(old)._turned is False

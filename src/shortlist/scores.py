@@ -20,7 +20,6 @@ from shortlist._table_names import Names, OnGrid, WeighedNames
 Neighbours = Literal["add-remove", "replace"]
 Number = int | float | Fraction | Decimal
 
-
 HIDDEN = (
     "these scores were counted from people's rows, and {} would show them; release from them with top_k or select. If "
     "they are public or made up, say so: scores.as_public()"
@@ -149,6 +148,11 @@ class Scores:
         if self._from_table:
             raise TypeError(HIDDEN.format("a copy or pickle, which holds all of them,"))
         return super().__reduce_ex__(protocol)
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        younger = {"_capped": None, "_most": None, "_turned": False}  # than some pickles
+        for name, value in {**younger, **state[1]}.items():
+            setattr(self, name, value)
 
     @property
     def sensitivity(self) -> Number | tuple[Number, Number]:
@@ -293,8 +297,7 @@ class Scores:
     def __repr__(self) -> str:
         count = f"{self._size} candidate{'s' * (self._size != 1)}" if self._public else "candidates from data"
         capped = [] if self._most is None else [f"most={self._most}"]
-        moved = [f"sensitivity={self._sensitivity}", *(["monotone"] * self._monotone), self._neighbours]
-        parts = [count, *capped, *moved]
+        parts = [count, *capped, f"sensitivity={self._sensitivity}", *["monotone"] * self._monotone, self._neighbours]
         return f"Scores({', '.join(parts)}{', public' if self._public else ''})"
 
 
