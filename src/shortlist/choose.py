@@ -9,8 +9,9 @@ import sys
 import warnings
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from shortlist._imports import late
 from shortlist._reading import checked_flag
 from shortlist.accounting.checked_numbers import number
 from shortlist.mechanisms import Mechanism
@@ -18,12 +19,16 @@ from shortlist.mechanisms.checks import check_ledger, checked_budget, checked_k,
 from shortlist.mechanisms.entries import METHODS
 from shortlist.mechanisms.entry import Method, Request
 from shortlist.mechanisms.unknown_domain import checked_delta_budget, checked_limit
-from shortlist.paid_release import TABLE_WORDS, Booked, Table, TableWords
+from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords, as_scores
 from shortlist.smallest import smallest_first
+from shortlist.table_words import TABLE_WORDS, TableWords
+
+if TYPE_CHECKING:
+    from shortlist.table_release import Table
 
 LARGE_DELTA = 1e-3
 
@@ -171,7 +176,7 @@ def top_k(
     >>> sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True).items
     ['ada', 'bob']
     """
-    table = Table.of(scores, question) if TABLE_WORDS & question.keys() else None
+    table = _table(scores, question) if TABLE_WORDS & question.keys() else None
     asked = as_scores(scores, **cast(ScoreWords, question)) if table is None else table.uncounted()
     plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method, "ordered": ordered,
             "values": values, "gaps": gaps, "limit": limit, "largest": largest}  # fmt: skip
@@ -189,6 +194,12 @@ def top_k(
         release = mechanism.release(found, rng=source) if paid is None else paid.release(found, source)
     release = explained(release, why if method == "auto" else "", keeps_order, k)
     return release if least is None else left_out(release, least)
+
+
+def _table(rows: object, question: TableWords) -> Table:
+    """A table and what is asked of it; what counts tables is loaded when there is one."""
+    found: Table = late("shortlist.table_release", "Table").of(rows, question)
+    return found
 
 
 def turned(scores: Scores, largest: bool) -> Scores:

@@ -9,8 +9,8 @@ import pytest
 import shortlist as sl
 from shortlist import mechanisms
 from shortlist.mechanisms import CanonicalTopK, OneshotTopK, SparseVector
-from shortlist.paid_release import TABLE_WORDS, TableWords
 from shortlist.scores import Scores, ScoreWords
+from shortlist.table_words import TABLE_WORDS, TableWords
 
 KINDS = [getattr(mechanisms, name) for name in mechanisms.__all__]
 METHODS = {

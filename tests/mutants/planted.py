@@ -383,7 +383,7 @@ _EDGES = [
              "        found = turned(table.counted(), largest)\n",
              "        found = turned(table.counted(), largest)\n"
              "        paid = None if ledger is None else Booked.of(mechanism, asked, ledger, purpose)\n",
-             "test_paid_release.py", "a table is read before its release is paid for"),
+             "test_table_release.py", "a table is read before its release is paid for"),
 ]  # fmt: skip
 
 MUTANTS = [*_NOISE, *_LAWS, *_MECHANISMS, *_PRIVACY, *_TABLES, *_PLANNING, *_AUDIT, *_REPORT, *_REST, *_EDGES]

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist import ApproxDP, PureDP
-from shortlist.paid_release import TABLE_WORDS
+from shortlist import ApproxDP, PureDP, table_release
+from shortlist.table_words import TABLE_WORDS
 from shortlist.testing import seeded
 from tests.helpers.typed import present
 
@@ -44,7 +44,8 @@ def test_a_table_is_counted_and_released_in_one_call(kind, words, tmp_path):
     counting = {name: words[name] for name in words if name in TABLE_WORDS | {"unit"}}
     asking = {name: words[name] for name in words if name not in counting}
     apart = sl.top_k(sl.count(rows, **ASK, **counting), 2, epsilon=1.0, rng=seeded(1), **asking)
-    for more in ({}, {"ledger": ledger, "purpose": "trees"}):
+    paid: list[dict[str, Any]] = [{}, {"ledger": ledger, "purpose": "trees"}]
+    for more in paid:
         at_once = sl.top_k(rows, 2, epsilon=1.0, rng=seeded(1), **ASK, **words, **more)
         assert at_once.items == apart.items
         assert at_once.values == apart.values
@@ -64,7 +65,7 @@ def test_names_from_the_data_and_one_winner():
 def test_the_charge_is_on_the_disk_before_a_row_is_read(tmp_path, monkeypatch):
     ledger = sl.Ledger(tmp_path / "l.db", budget=PureDP(1.5))
     seen = []
-    tables, paid = (sys.modules[f"shortlist.{name}"] for name in ("tables.count", "paid_release"))
+    tables = sys.modules["shortlist.tables.count"]
     plain: Any = vars(tables)["counted"]
 
     def counting(rows, *given, **words):
@@ -72,13 +73,16 @@ def test_the_charge_is_on_the_disk_before_a_row_is_read(tmp_path, monkeypatch):
         return plain(rows, *given, **words)
 
     monkeypatch.setattr(tables, "counted", counting)
-    monkeypatch.setattr(paid, "counted", counting)
+    monkeypatch.setattr(table_release, "counted", counting)
     sl.top_k(ROWS, 2, epsilon=1.0, ledger=ledger, **ASK)
     assert seen == [(0, 0.0), (len(ROWS), 1.0)]
     with pytest.raises(sl.BudgetExceeded):
         sl.top_k(ROWS, 2, epsilon=1.0, ledger=ledger, **ASK)
     assert [rows for rows, _ in seen] == [0, len(ROWS), 0]
-    for wrong in ({"user": "nobody"}, {"item": "nothing"}, {"candidates": []}, {"most": 0}, {"method": "keys"}):
+    refused: list[dict[str, Any]] = [
+        {"user": "nobody"}, {"item": "nothing"}, {"candidates": []}, {"most": 0}, {"method": "keys"},
+    ]  # fmt: skip
+    for wrong in refused:
         with pytest.raises((TypeError, ValueError)):
             sl.top_k(ROWS, 2, epsilon=0.1, ledger=ledger, **{**ASK, **wrong})
     assert ledger.spent.epsilon == 1.0
@@ -104,5 +108,5 @@ def test_what_does_not_go_together_is_refused_in_words(tmp_path):
     with pytest.raises(TypeError, match="source must be"):
         sl.top_k([1, 2], 1, epsilon=1.0, user="who", item="what")
     with pytest.raises(TypeError, match="ledger must be a Ledger"):
-        sl.top_k(ROWS, 2, epsilon=1.0, ledger="l.db", **ASK)
+        sl.top_k(ROWS, 2, epsilon=1.0, ledger="l.db", **ASK)  # type: ignore[arg-type]
     assert ledger.spent.epsilon == 0
