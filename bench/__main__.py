@@ -13,6 +13,7 @@ import numpy as np
 from bench import (
     audit,
     canonical,
+    caps,
     gaps,
     guarded,
     ledger,
@@ -42,6 +43,7 @@ TABLES = {
     **pages.TABLES,
     **plan.TABLES,
     **tables.TABLES,
+    **caps.TABLES,
     **unknown.TABLES,
     **audit.TABLES,
     **walk.TABLES,

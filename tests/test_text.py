@@ -45,7 +45,7 @@ def test_what_is_shown_steers_nothing(label):
     axes = release.plot()
     assert is_calm("".join([*(part.get_text() for part in axes.texts), axes.get_xlabel()]))
     plt.close(axes.figure)
-    assert len(str(release).splitlines()) == 7  # head, rule, two items, nothing, guarantee, note
+    assert len(str(release).splitlines()) == 8  # head, rule, two items, nothing, summary, guarantee, note
 
 
 @pytest.mark.parametrize("label", HOSTILE)

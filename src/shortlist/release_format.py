@@ -117,6 +117,8 @@ EXTRAS: dict[str, Codec] = {
     "kept": one_of("a cost", {ExPost: GUARANTEES[ExPost]}),
     "answers": listed(ANSWER),
     "evidence": EVIDENCE,
+    "largest": FLAG,
+    "asked": WHOLE,
 }
 """What only some mechanisms release."""
 

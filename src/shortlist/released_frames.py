@@ -7,7 +7,7 @@ that is active when it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from shortlist._reading import FRAMES, Engine, Frame
@@ -64,6 +64,17 @@ def released_frame(columns: Columns, frame: Frame) -> Any:
     return MAKERS[frame.engine](
         {name: uniform[name] if name in types else list(map(str, uniform[name])) for name in uniform}, types
     )
+
+
+def item_columns(items: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
+    """The parts of each item under the names of their columns, which are none of ours."""
+    columns: dict[str, list[Any]] = {}
+    for n, column in enumerate(names):
+        name = column
+        while name in (*NUMBERS, *columns):
+            name = f"item {name}"
+        columns[name] = [item[n] for item in items]
+    return columns
 
 
 def _uniform(columns: Columns, types: Types) -> Columns:

@@ -382,6 +382,18 @@ _EDGES = [
              "mechanisms/pate/test_mechanism.py", "a forked child has a whole budget of its own"),
     _planted("ledger/terms.py", "        fresh._check_limits(limits)\n", "",
              "ledger/test_file_refusals.py ledger/test_file.py", "an edited limit admits more than the budget"),
+    _planted("smallest.py", "[0.0 - value for value in extras.values]", "list(extras.values)",
+             "test_smallest.py", "the values beside the smallest are negated counts"),
+    _planted("smallest.py", "        return self._names.names([last - int(position) for position in positions])",
+             "        return self._names.names(positions)", "test_smallest.py",
+             "the largest are named where the smallest were drawn"),
+    _planted("choose.py", "        _check_smallest(request, chosen, unlisted)\n", "        pass\n",
+             "test_smallest.py", "the smallest of names from the data: one person's own"),
+    _planted("choose.py", "        paid = None if ledger is None else Booked.of(mechanism, asked, ledger, purpose)\n"
+             "        found = turned(table.counted(), largest)\n",
+             "        found = turned(table.counted(), largest)\n"
+             "        paid = None if ledger is None else Booked.of(mechanism, asked, ledger, purpose)\n",
+             "test_table_release.py", "a table is read before its release is paid for"),
 ]  # fmt: skip
 
 MUTANTS = [*_NOISE, *_LAWS, *_MECHANISMS, *_PRIVACY, *_TABLES, *_PLANNING, *_AUDIT, *_REPORT, *_REST, *_EDGES]

@@ -23,6 +23,7 @@ from shortlist.privacy import Guarantee, Ledger, LedgerError
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords, as_scores
+from shortlist.smallest import NOTE, turned_back
 
 Described = TypeVar("Described", bound=type)
 Paid = TypeVar("Paid", bound=Guarantee)
@@ -221,16 +222,16 @@ class Mechanism(ABC):
             ordered=ordered,
             guarantee=guarantee,
             charge=charge,
-            mechanism=self.name,
+            mechanism=f"{self.name}, on negated scores" if scores._turned else self.name,
             why="named by the caller",
             unit=scores.unit,
             neighbours=scores.neighbours,
             secure=source.secure,
             frame=scores.frame,
-            notes=outcome.notes,
+            notes=(NOTE, *outcome.notes) if scores._turned else outcome.notes,
             receipt=None if reservation is None else reservation.receipt(),
             item_columns=scores.columns,
-            extras=outcome.extras,
+            extras=turned_back(outcome.extras) if scores._turned else outcome.extras,
         )
         return release if ordered else release.as_set()
 

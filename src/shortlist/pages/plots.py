@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from shortlist._text import terminal_safe
+from shortlist.pages.summary import first_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +52,7 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
         ax.text(0.05, row, _shown(item), color=INK, fontsize=11, va="center_baseline", **AS_TEXT)
     ax.set(xlim=(-0.05, 1), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    kind = "in order, best first" if release.ordered else "a set: the order says nothing"
+    kind = f"in order, {first_of(release)} first" if release.ordered else "a set: the order says nothing"
     ax.set_title(f"{len(rows)} selected, {kind}", loc="left", color=INK, fontsize=12)
     promise = terminal_safe(f"{release.guarantee} for one {release.unit}, {release.mechanism}")
     ax.set_xlabel(_short(promise, 160), loc="left", color=SOFT, fontsize=9, **AS_TEXT)

@@ -15,6 +15,7 @@ from shortlist._version import version
 from shortlist.accounting.guarantees import ApproxDP
 from shortlist.pages.guarantee_in_words import in_full, in_short, odds
 from shortlist.pages.odds_box import facts, meter, odds_box
+from shortlist.pages.summary import first_of
 from shortlist.pages.theme import page
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _lead(release: Release) -> str:
     if len(release.items or ()) <= 1:
         order = ""
     elif release.ordered:
-        order = "The list is in order, best first. "
+        order = f"The list is in order, {first_of(release)} first. "
     else:
         order = "This is a set, sorted by name: its order says nothing. "
     price, unit = page_safe(in_short(release.guarantee)), page_safe(release.unit)

@@ -172,7 +172,8 @@ class MeasuredTopK(Budgeted[PureDP]):
         ]
         values = best_linear(measurements, gaps, self._ratio(scores))
         margins = [refined_margin(self.k, scale, selection, self.noise)] * self.k
-        return Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (BIAS,))
+        bias = BIAS.replace("large", "low").replace("too high", "too low") if scores._turned else BIAS
+        return Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (bias,))
 
     def _ratio(self, scores: Scores) -> float:
         """The variance of the noise that selects, in units of that which measures."""
