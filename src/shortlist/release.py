@@ -215,8 +215,7 @@ class Release:
         gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
         if not self.item_columns:
             return {**ranks, "item": list(self._named), **values, **gaps}
-        columns = item_columns(self._named, self.item_columns)
-        return {**ranks, **columns, **values, **gaps}
+        return {**ranks, **item_columns(self._named, self.item_columns), **values, **gaps}
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from."""
