@@ -59,7 +59,12 @@ def zcdp(rho: float, delta: float) -> Curves:
     """D_a <= a rho at every order a after a common thinning of mass delta, as the Gaussian mechanism has."""
     law = thinned(delta, gaussian(rho))
     why_not = "a zCDP bound leaves rare losses of any size"
-    found = _by_renyi(lambda orders: orders * rho, law, delta, rho, why_not)
+
+    def curve(orders: Floats) -> Floats:
+        with np.errstate(over="ignore"):  # beyond all floats is infinite, and infinite is right
+            return orders * rho
+
+    found = _by_renyi(curve, law, delta, rho, why_not)
     return found if rho else replace(found, pairs=(law,), pure=0.0)
 
 

@@ -1,7 +1,7 @@
 """The k largest of noisy sums that reach a bar: how many are named, and how many of the right ones (Theorem 830).
 
-Every label has a whole sum with its noise, v_j in steps of a grid, and those with v_j at least the bar are ranked, equal
-ones in an order that is drawn. With U_j uniform v_j + U_j ranks in the same way, and is at least s + 1 - u, u in
+Every label has a whole sum with its noise, v_j in steps of a grid, and those with v_j at least the bar are ranked,
+equal ones in an order that is drawn. With U_j uniform v_j + U_j ranks in the same way, and is at least s + 1 - u, u in
 [0, 1], with probability
 
     q_j(s, u) = P[v_j > s] + u P[v_j = s].
@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -231,7 +232,7 @@ def _cut(start: int, stop: int, width: int) -> Iterator[tuple[int, int]]:
     """An interval in parts that are not wider."""
     parts = -(-(stop - start) // width)
     ends = [start + (stop - start) * n // parts for n in range(parts + 1)]
-    return zip(ends[:-1], ends[1:], strict=True)
+    return pairwise(ends)
 
 
 def _block(start: int, stop: int, ahead: float, slope: float, few: float) -> _Nodes:
@@ -252,7 +253,7 @@ def _block(start: int, stop: int, ahead: float, slope: float, few: float) -> _No
 
 @lru_cache(256)
 def _summing(count: int) -> tuple[Floats, Floats]:
-    """Chebyshev points among steps 0 .. count - 1, and weights by which a polynomial through them is summed over all."""
+    """Chebyshev points among steps 0 .. count - 1, and weights that sum the polynomial through them over all steps."""
     half = (count - 1) / 2
     x = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
     moments = np.polynomial.chebyshev.chebvander(np.arange(count) / half - 1, NODES - 1).sum(axis=0)
@@ -293,7 +294,7 @@ def _one_more(chances: Floats, q: Floats) -> None:
 def _crowd(q: Floats, size: int) -> Floats:
     """P[r of these labels are ahead], r < size, for labels of slight chances.
 
-    The generating function prod (1 + q (w - 1)) is e to sum_p (-1)^(p+1) (sum q^p) (w - 1)^p / p; from p = POWERS + 1 on
+    The generating function prod (1 + q (w - 1)) is e to sum_p (-1)^(p+1) (sum q^p) (w - 1)^p / p; beyond p = POWERS
     the terms are below sum q (2 SLIGHT)^POWERS, 1e-12 of how many are ahead.
     """
     found = np.zeros((size, q.shape[1]))

@@ -44,8 +44,8 @@ def histogram_noise(budget: Budget, most: int, sensitivity: Fraction) -> Rounded
     if isinstance(budget, ZCDP):
         return RoundedNoise(GAUSSIAN, sensitivity * root_above(most / (2 * Fraction(budget.rho))))
     narrow = [RoundedNoise(LAPLACE, most * sensitivity / Fraction(budget.epsilon))] if budget.epsilon else []
-    if budget.delta:
-        narrow.append(RoundedNoise(GAUSSIAN, sensitivity * root_above(Fraction(most)) / gaussian_rate(budget)))
+    if budget.delta and (rate := gaussian_rate(budget)):
+        narrow.append(RoundedNoise(GAUSSIAN, sensitivity * root_above(Fraction(most)) / rate))
     return min(narrow, key=lambda one: one.deviation)
 
 
@@ -59,7 +59,10 @@ def root_above(square: Fraction) -> Fraction:
 
 @lru_cache
 def gaussian_rate(budget: ApproxDP) -> Fraction:
-    """mu, rounded down: Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) is certainly at most delta."""
+    """mu, rounded down: Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) is certainly at most delta.
+
+    0 where balls cannot tell, which is at an epsilon beyond 2^200; Laplace noise is far narrower there.
+    """
     low, high = 0.0, 1.0
     while _fits(budget, high):
         low, high = high, 2 * high

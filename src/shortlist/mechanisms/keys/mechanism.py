@@ -160,8 +160,16 @@ class KeySet(Budgeted[DeltaBudget]):
             return (GaussianKeys(self._bar, self._cap.unit),)
         return tuple(map(GeometricKeys, self._coin.noises()))
 
+    @property
+    def fits_tables(self) -> bool:
+        """Whether the bar is so low that some table could reach it: public."""
+        try:
+            return self.bar <= HIGHEST_BAR
+        except ValueError:  # it was not even searched for
+            return False
+
     def _check(self, scores: Scores) -> None:
-        if self.bar > HIGHEST_BAR:
+        if not self.fits_tables:
             raise ValueError(
                 "the budget is too small for any table: write a larger epsilon (or rho), or a larger delta"
             )
@@ -284,7 +292,7 @@ class KeySet(Budgeted[DeltaBudget]):
         return float(self.inclusion_probabilities(scores, **question).sum())
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the names are a true top k], ties counting as equal (by people, where weights came with counts): to 1e-9."""
+        """P[the names are a true top k], ties counting as equal; by people, where weights came with counts: to 1e-9."""
         return self._ranked(scores, question).top
 
     def expected_recall(self, scores: object, *, top: int | None = None, **question: Unpack[ScoreWords]) -> float:

@@ -14,6 +14,7 @@ from shortlist._arrays import Floats
 from shortlist._reading import checked_flag
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
+from shortlist.mechanisms.entry import MANY_NAMES
 from shortlist.mechanisms.keys.column import by_score
 from shortlist.mechanisms.keys.mechanism import checked_most
 from shortlist.mechanisms.names_choice.branches import Branch, Parts, branches, limits
@@ -29,6 +30,12 @@ from shortlist.mechanisms.unknown_domain import (
 from shortlist.privacy import Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords
+
+MANY_WORDS = (
+    f"for more than {MANY_NAMES} names a key set has the lower bar, and it needs rows whose people are capped: "
+    "sl.count the rows themselves, or ask sl.keys"
+)
+"""Of plain counts: public facts alone."""
 
 
 @described
@@ -140,6 +147,8 @@ class NamesChoice(Budgeted[DeltaBudget]):
         if names < self.k:
             same = "that bar is the same for every k" if chosen.kind == "keys" else "a smaller k lowers that bar"
             notes.append(f"fewer than {self.k} names reached the bar: {same}, a larger budget lowers it")
+        if self.k > MANY_NAMES and self.most is None and self.limit is None:
+            notes.append(MANY_WORDS)
         return notes
 
     def choice_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:

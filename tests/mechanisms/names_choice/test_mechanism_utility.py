@@ -17,19 +17,22 @@ def public():
     rows = []
     for who in range(400):
         number = int(rng.integers(1, 10))
-        weights = 1 / np.arange(1, 31) if number > 3 else 1 / np.arange(31, 1, -1)
+        weights = np.arange(1.0, 31) ** (-0.3 if number > 2 else 0.3)
         rows += [(who, f"thing {i:02}") for i in rng.choice(30, number, replace=False, p=weights / weights.sum())]
     return sl.count(pd.DataFrame(rows, columns=["who", "what"]), user="who", item="what").as_public()
 
 
-@pytest.mark.parametrize(("k", "epsilon", "in_order"), [(4, 2.0, False), (8, 1.0, False), (6, 1.5, True)])
+@pytest.mark.parametrize(("k", "epsilon", "in_order"), [(10, 0.8, False), (8, 1.0, False), (6, 1.5, True)])
 def test_draws_have_the_exact_success_and_recall(public, k, epsilon, in_order):
-    mechanism, draws = NamesChoice(k=k, epsilon=epsilon, delta=1e-4, most=64, in_order=in_order), sized(4000, full=90_000)
+    mechanism, draws = (
+        NamesChoice(k=k, epsilon=epsilon, delta=1e-4, most=64, in_order=in_order),
+        sized(4000, full=90_000),
+    )
     drawn = mechanism.release_many(public, draws=draws, rng=sl.testing.seeded(4))
     right = np.flatnonzero(public.values >= np.sort(public.values)[-k])
     hits = np.isin(drawn.indices, right).sum(axis=1)
     chances = mechanism.choice_probabilities(public)
-    assert 0.05 < chances[-1] < 0.999  # a key set is taken, and not always
+    assert 0.05 < chances[-1] < 0.99  # a key set is taken, and not always
     top = mechanism.success_probability(public)
     seen = int((hits == k).sum())
     assert_law([seen, draws - seen], [top, 1 - top], wrong=[top + 0.06, 0.94 - top])
