@@ -9,6 +9,7 @@ import numpy as np
 
 from shortlist._arrays import Indices, Mask, Values
 from shortlist.exact.key_bars import Cap
+from shortlist.mechanisms.keys.recount import Recounted
 from shortlist.scores import Scores
 
 
@@ -62,3 +63,12 @@ def there_and_right(asked: Scores, cap: Cap, k: int) -> tuple[Values, Mask]:
     kth = np.sort(people)[-k] if k <= len(people) else 0
     there = sums > 0
     return sums[there], (people >= max(kth, 1))[there]
+
+
+def people_of(scores: Scores, places: list[int]) -> tuple[list[int], int]:
+    """(how many people hold each of these, of how many of them one person counts at most)."""
+    held = scores._capped
+    assert held is not None
+    if isinstance(held, Recounted):
+        return held.people(places)
+    return held.counts(places), len(places) if scores.most is None else min(len(places), scores.most)

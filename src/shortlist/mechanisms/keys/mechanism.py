@@ -23,8 +23,7 @@ from shortlist.exact.truncated_geometric import PublicCoin, public_coin
 from shortlist.extras import Extras
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.keys.column import Column, sums_of, there_and_right
-from shortlist.mechanisms.keys.recount import Recounted
+from shortlist.mechanisms.keys.column import Column, people_of, sums_of, there_and_right
 from shortlist.mechanisms.keys.sampler import GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, named_keys
 from shortlist.mechanisms.unknown_domain import DeltaBudget, check_column, checked_delta_budget
 from shortlist.privacy import ZCDP, Guarantee
@@ -215,7 +214,7 @@ class KeySet(Budgeted[DeltaBudget]):
 
     def _measured(self, scores: Scores, places: list[int], source: Source) -> Outcome:
         """How many people hold each name, with fresh noise for as many of the names as one person may count for."""
-        people, cap = _people(scores, places)
+        people, cap = people_of(scores, places)
         deviation = self._measured_deviation(cap)
         counts = add_whole_noise(np.array(people, np.int64), scale=deviation, noise=GAUSSIAN, source=source).tolist()
         drawn = shuffled(len(places), WordStream(source))
@@ -321,15 +320,6 @@ class KeySet(Budgeted[DeltaBudget]):
         sides = [(share, ranked_keys(sums, right, self.k, noise)) for share, noise in self._sides() if share]
         names, found, top = (sum(share * getattr(one, what) for share, one in sides) for what in Ranked.__slots__)
         return Ranked(names, found, top)
-
-
-def _people(scores: Scores, places: list[int]) -> tuple[list[int], int]:
-    """(how many people hold each of these, of how many of them one person counts at most)."""
-    held = scores._capped
-    assert held is not None
-    if isinstance(held, Recounted):
-        return held.people(places)
-    return held.counts(places), len(places) if scores.most is None else min(len(places), scores.most)
 
 
 def near_the_bar(below: float) -> str:
