@@ -19,6 +19,7 @@ from bench import (
     ledger,
     lists,
     looser,
+    names,
     order,
     pages,
     peers,
@@ -45,6 +46,7 @@ TABLES = {
     **tables.TABLES,
     **caps.TABLES,
     **unknown.TABLES,
+    **names.TABLES,
     **audit.TABLES,
     **walk.TABLES,
 }
@@ -74,8 +76,16 @@ def put(name: str, text: str) -> None:
     page.write_text(f"{page.read_text().rstrip()}\n\n{block}\n")
 
 
-def main(names: list[str]) -> None:
-    for name in names or TABLES:
+def _chosen(wanted: list[str]) -> list[str]:
+    """The tables of these names, and those that are about the same (`names-worst` for `names`); all if none is said."""
+    found = [name for word in wanted for name in TABLES if name == word or name.startswith(f"{word}-")]
+    if unknown_words := [word for word in wanted if word not in TABLES]:
+        raise SystemExit(f"{', '.join(unknown_words)}: no such table; write one of {', '.join(TABLES)}")
+    return list(dict.fromkeys(found)) or list(TABLES)
+
+
+def main(wanted: list[str]) -> None:
+    for name in _chosen(wanted):
         title = f"{TABLES[name].__doc__} ({machine()})"
         print(f"\n{title}\n", flush=True)
         lines = []

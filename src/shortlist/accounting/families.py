@@ -38,7 +38,7 @@ def approx(epsilon: float, delta: float) -> Curves:
     """
     chance = np.array(1 / (1 + math.exp(-epsilon)))
 
-    def renyi(orders: Floats) -> Floats:
+    def divergences(orders: Floats) -> Floats:
         tight = two_point_renyi(chance, np.array(epsilon), np.array(-epsilon), orders)
         return np.minimum(np.minimum(tight, orders * rho * (1 + 1e-15)), epsilon)
 
@@ -59,7 +59,12 @@ def zcdp(rho: float, delta: float) -> Curves:
     """D_a <= a rho at every order a after a common thinning of mass delta, as the Gaussian mechanism has."""
     law = thinned(delta, gaussian(rho))
     why_not = "a zCDP bound leaves rare losses of any size"
-    curves = _by_renyi(lambda orders: orders * rho, law, delta, rho, why_not)
+
+    def divergences(orders: Floats) -> Floats:
+        with np.errstate(over="ignore"):  # beyond all floats is infinite, and infinite is right
+            return orders * rho
+
+    curves = _by_renyi(divergences, law, delta, rho, why_not)
     return curves if rho else replace(curves, pairs=(law,), pure=0.0)
 
 
@@ -102,7 +107,7 @@ def thinned_rounds(epsilon: float, rounds: int, delta: float) -> Curves:
     """Adaptive rounds of epsilon-bounded range after one common thinning: delta beside the curves of the rounds."""
     pure = up(Fraction(epsilon) * rounds)
 
-    def renyi(orders: Floats) -> Floats:
+    def divergences(orders: Floats) -> Floats:
         return rounds * bounded_range.range_renyi(epsilon, orders) * (1 + 1e-15)
 
     by_renyi = renyi_profile(renyi)

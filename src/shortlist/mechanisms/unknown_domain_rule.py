@@ -100,4 +100,4 @@ def why_a_list(request: Request) -> str:
         return "one name without a public list: limited-domain top-k, which stops at its bar"
     if request.ordered:
         return "an order without a public list: limited-domain top-k, which stops at its bar"
-    return "a list, because so many sets cannot be weighed"
+    return "a list, because so many sets cannot be weighed; rows that are counted here have a lower bar (sl.count)"

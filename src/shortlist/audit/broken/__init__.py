@@ -9,15 +9,15 @@ from flint import ctx
 
 from shortlist.audit import audit
 from shortlist.audit.black_box import target_of
-from shortlist.audit.broken import accounting, guarded, keys, names, selection, sets, thresholds
+from shortlist.audit.broken import accounting, caps, guarded, keys, names, selection, sets, thresholds
 from shortlist.audit.broken.entry import Broken
 from shortlist.audit.enumeration import prove
 from shortlist.certified.curves import PRECISION
 from shortlist.certified.law import Law, Point
 
 CATALOGUE: tuple[Broken, ...] = (
-    *thresholds.ENTRIES, *selection.ENTRIES, *sets.ENTRIES, *guarded.ENTRIES, *keys.ENTRIES, *names.ENTRIES,
-    *accounting.ENTRIES,
+    *thresholds.ENTRIES, *selection.ENTRIES, *sets.ENTRIES, *guarded.ENTRIES, *caps.ENTRIES, *keys.ENTRIES,
+    *names.ENTRIES, *accounting.ENTRIES,
 )  # fmt: skip
 CONFIDENCE = 0.999_999
 

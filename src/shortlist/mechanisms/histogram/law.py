@@ -43,8 +43,8 @@ def histogram_noise(budget: Budget, most: int, sensitivity: Fraction) -> Rounded
     if isinstance(budget, ZCDP):
         return RoundedNoise(GAUSSIAN, sensitivity * root_above(most / (2 * Fraction(budget.rho))))
     narrow = [RoundedNoise(LAPLACE, most * sensitivity / Fraction(budget.epsilon))] if budget.epsilon else []
-    if budget.delta:
-        narrow.append(RoundedNoise(GAUSSIAN, sensitivity * root_above(Fraction(most)) / _rate(budget)))
+    if budget.delta and (rate := _rate(budget)):
+        narrow.append(RoundedNoise(GAUSSIAN, sensitivity * root_above(Fraction(most)) / rate))
     return min(narrow, key=lambda one: one.deviation)
 
 
@@ -58,7 +58,10 @@ def root_above(square: Fraction) -> Fraction:
 
 @lru_cache
 def _rate(budget: ApproxDP) -> Fraction:
-    """mu, rounded down: Gaussian noise of deviation 1 on what moves by mu is certainly within the budget."""
+    """mu, rounded down: Gaussian noise of deviation 1 on what moves by mu is certainly within the budget.
+
+    0 where balls cannot tell, which is at an epsilon beyond 2^200; Laplace noise is far narrower there.
+    """
 
     def too_much(mu: float) -> bool:
         return not keeps(Fraction(budget.epsilon), budget.delta, Fraction(mu))
