@@ -1,4 +1,4 @@
-"""The smallest scores as the largest of negated ones: `largest=False` of top_k and select (Proposition 860)."""
+"""The smallest scores as the largest of negated ones: `largest=False` of top_k and select (Proposition 214)."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ class Ledger:
     def plan(self, releases: int, *, delta: float = 0.0) -> PureDP | ApproxDP | ZCDP:
         """What each of so many equal releases may spend, all of them together all that is left: a `budget=` for each.
 
-        It is rounded down, so that they are all admitted, and one more, or a hair more each, is not (Theorem 914). It
+        It is rounded down, so that they are all admitted, and one more, or a hair more each, is not (Theorem 219). It
         is an epsilon by rule (a), or a rho where rule (b) admits more. Nothing is booked: others may take the room.
 
         Parameters

@@ -13,7 +13,7 @@ from shortlist.pages.rounding import number_text
 
 
 def share_of(terms: Terms, here: State, releases: int, delta: float) -> PureDP | ApproxDP | ZCDP:
-    """A guarantee of which so many charges are admitted where a ledger stands, and no more (Theorem 914).
+    """A guarantee of which so many charges are admitted where a ledger stands, and no more (Theorem 219).
 
     By rule (a) each may have epsilon e = (what is left of epsilon) / n, by rule (b) each rho r = (what is left of rho)
     / n. It is r where n charges of e, and more than e, would be admitted by rule (b) too: then every e-DP release fits

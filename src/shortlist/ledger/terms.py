@@ -60,10 +60,10 @@ class Terms:
     def limits_for(self, before: Amounts, cost: Amounts, *, first: bool) -> Amounts:
         """The limits that a charge of this cost is held against, after these sums; `first` if none was made before.
 
-        Rule (a) needs no delta for conversion (Theorem 910), so the first charge of an `ApproxDP` ledger may have a
+        Rule (a) needs no delta for conversion (Theorem 215), so the first charge of an `ApproxDP` ledger may have a
         delta above the share that is kept for charges. From then on rule (b) is closed, and all of delta is for the
-        charges' own (Theorem 912). No later charge may choose so: the choice must not follow from an output
-        (Proposition 911).
+        charges' own (Theorem 217). No later charge may choose so: the choice must not follow from an output
+        (Proposition 216).
         """
         share = self.limits.delta
         chosen = before.delta > share or (first and cost.delta > share)

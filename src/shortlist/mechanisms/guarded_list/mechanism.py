@@ -2,7 +2,7 @@
 
 Below a critical epsilon the crowd of junk lists outweighs the right one. As for sets, a guard takes part in the race,
 whose score is the weight of the junk and whose noise is heavier. If a list wins, it is ordered canonical top-k at the
-full epsilon; if the guard wins, one-shot top-k follows with what is left and all of delta (Theorem 802), and its order
+full epsilon; if the guard wins, one-shot top-k follows with what is left and all of delta (Theorem 213), and its order
 is released too.
 """
 
