@@ -160,8 +160,8 @@ class _Ranking:
 
     def _means(self, scores: Values, steps: Indices) -> Floats:
         """How many of these reach each step, on average."""
-        parts = [self.noise.reaches(scores, part).sum(axis=0) for part in np.array_split(steps, len(steps) // 64 + 1)]
-        return np.concatenate(parts)
+        parts = np.array_split(steps.astype(np.float64), len(steps) // 64 + 1)
+        return np.concatenate([self.noise.reaches(scores, part).sum(axis=0) for part in parts])
 
     def _width(self) -> int:
         """How many steps a block may have."""
