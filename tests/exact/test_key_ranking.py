@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,10 @@ from tests.helpers.support import assert_law, sized
 
 STAIRS = {-2: Fraction(1, 16), -1: Fraction(3, 16), 0: Fraction(5, 16), 1: Fraction(5, 16), 2: Fraction(2, 16)}
 """A law of whole noise that nothing was written for."""
+
+
+MUST = 2
+"""A right label that must be there; 1 is one that may, 0 a wrong one."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +56,13 @@ def enumerated(scores, right, k, bar):
         above = [i for i, s in enumerate(sums) if s > last]
         tied = [i for i, s in enumerate(sums) if s == last]
         places = min(k, len(heard)) - len(above)
-        ours = sum(right[i] for i in tied)
-        found += chance * (sum(right[i] for i in above) + Fraction(places * ours, len(tied)))
-        if len(heard) >= k and all(right[i] for i in above):
-            ways = Fraction(1)
-            for n in range(places):
-                ways *= Fraction(max(ours - n, 0), len(tied) - n)
-            top += chance * ways
+        ours = sum(right[i] > 0 for i in tied)
+        found += chance * (sum(right[i] > 0 for i in above) + Fraction(places * ours, len(tied)))
+        missing = any(right[i] == MUST for i in range(len(sums)) if sums[i] < last)
+        if len(heard) >= k and all(right[i] for i in above) and not missing:
+            needed = sum(right[i] == MUST for i in tied)
+            if needed <= places:
+                top += chance * Fraction(comb(ours - needed, places - needed), comb(len(tied), places))
     return float(names), float(found), float(top)
 
 
@@ -65,14 +70,15 @@ def enumerated(scores, right, k, bar):
 @pytest.mark.parametrize(
     ("scores", "right"),
     [
-        ((5, 4, 4, 2, 1), (1, 1, 0, 0, 0)),
+        ((5, 4, 4, 2, 1), (2, 1, 1, 0, 0)),
         ((3, 3, 3, 3, 3), (1, 1, 1, 0, 0)),
-        ((6, 5, 3, 2, 1), (0, 1, 0, 1, 1)),  # right by another order
-        ((9, 8, 7, 1, 1), (1, 1, 1, 0, 0)),
+        ((6, 5, 3, 2, 1), (0, 1, 0, 2, 1)),  # right by another order
+        ((9, 8, 7, 1, 1), (2, 2, 1, 0, 0)),
     ],
 )
 def test_it_is_the_law_of_all_outcomes(scores, right, k):
-    found = ranked_keys(np.array(scores), np.array(right, bool), k, Stairs())
+    marks = np.array(right)
+    found = ranked_keys(np.array(scores), marks > 0, marks == MUST, k, Stairs())
     assert (found.names, found.right, found.top) == pytest.approx(enumerated(scores, right, k, 3), abs=1e-12)
 
 
@@ -105,20 +111,20 @@ def test_few_points_say_what_every_step_says(epsilon, k):
     rng = np.random.default_rng(k)
     scores = np.concatenate([rng.integers(20 * UNIT, 60 * UNIT, 60), rng.integers(UNIT, 12 * UNIT, 400)])
     scores = np.append(scores, [40 * UNIT] * 5)
-    right = np.zeros(len(scores), bool)
-    right[np.argsort(-scores)[: k + 2]] = True
-    found, slow = (ranked_keys(scores, right, k, one) for one in (noise, EveryStep(noise)))
+    right, must = np.zeros((2, len(scores)), bool)
+    right[np.argsort(-scores)[: k + 2]] = must[np.argsort(-scores)[: k - 1]] = True
+    found, slow = (ranked_keys(scores, right, must, k, one) for one in (noise, EveryStep(noise)))
     assert (found.names, found.right, found.top) == pytest.approx((slow.names, slow.right, slow.top), abs=1e-10)
     assert 0 < found.right < k
 
 
 def test_nobody_and_everybody():
     noise = Stairs()
-    none = ranked_keys(np.array([], np.int64), np.array([], bool), 2, noise)
+    none = ranked_keys(np.array([], np.int64), *np.zeros((2, 0), bool), 2, noise)
     assert (none.names, none.right, none.top) == (0.0, 0.0, 0.0)
-    far_below = ranked_keys(np.array([1, 1]), np.array([True, True]), 1, Stairs(step=30))
+    far_below = ranked_keys(np.array([1, 1]), *np.array([[True, True], [False, False]]), 1, Stairs(step=30))
     assert (far_below.names, far_below.right, far_below.top) == (0.0, 0.0, 0.0)
-    high = ranked_keys(np.array([100, 90, 80, 7]), np.array([True, True, True, False]), 3, noise)
+    high = ranked_keys(np.array([100, 90, 80, 7]), *np.array([[True, True, True, False]] * 2), 3, noise)
     assert (high.names, high.right, high.top) == pytest.approx((3, 3, 1), abs=1e-12)
 
 
@@ -127,13 +133,13 @@ def test_many_equal_labels_are_alike():
     mechanism = KeySet(most=3, epsilon=30.0, delta=1e-6, k=20)
     noise: Any = mechanism._noises()[0]
     right = np.arange(10_000) < 500
-    found = ranked_keys(np.full(10_000, 200), right, 20, noise)
+    found = ranked_keys(np.full(10_000, 200), right, right & False, 20, noise)
     assert found.right == pytest.approx(20 * 500 / 10_000, abs=1e-8)
     assert found.names == pytest.approx(20, abs=1e-9)
 
 
 SOME = [
-    KeySet(most=1, epsilon=1.0, delta=0.01, k=3),
+    KeySet(most=1, epsilon=1.0, delta=0.01, k=4),  # the fourth and the fifth are tied
     KeySet(most=3, epsilon=2.0, delta=0.05, k=3, values=False),
     KeySet(most=2, budget=ZCDP(0.2, 0.05), k=2),
 ]
@@ -144,7 +150,9 @@ def test_draws_have_the_expected_success_and_recall(mechanism):
     counts, draws = np.array([19, 17, 15, 14, 14, 9, 6, 2, 1]), sized(12_000, full=300_000)
     rows = mechanism.release_many(counts, monotone=True, draws=draws, rng=seeded(5)).indices
     right = np.isin(rows, np.flatnonzero(counts >= np.sort(counts)[-mechanism.k]))
-    chance, seen = mechanism.success_probability(counts, monotone=True), int((right.sum(axis=1) == mechanism.k).sum())
+    above = np.flatnonzero(counts > np.sort(counts)[-mechanism.k])
+    whole = (right.sum(axis=1) == mechanism.k) & (np.isin(rows, above).sum(axis=1) == len(above))
+    chance, seen = mechanism.success_probability(counts, monotone=True), int(whole.sum())
     assert_law([seen, draws - seen], [chance, 1 - chance], wrong=[chance + 0.05, 0.95 - chance])
     spread = right.sum(axis=1).std() / mechanism.k / draws**0.5
     recall = mechanism.expected_recall(counts, monotone=True)

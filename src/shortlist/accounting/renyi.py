@@ -30,9 +30,10 @@ FINE = np.arange(33.0)
 def log_delta(divergence: Floats, less: Floats, epsilon: Floats | float) -> Floats:
     """ln delta for D_a <= divergence at the orders 1 + less; rounded up."""
     order = 1 + less
-    terms = less * (divergence - epsilon)
     shape = -np.log(less) - order * np.log1p(1 / less)
-    return terms + shape + 4 * ULP * (1 + less * (divergence + np.abs(epsilon)) + np.abs(shape))
+    with np.errstate(over="ignore", invalid="ignore"):  # beyond floats it is infinite or nothing, and no order to take
+        terms = less * (divergence - epsilon)
+        return terms + shape + 4 * ULP * (1 + less * (divergence + np.abs(epsilon)) + np.abs(shape))
 
 
 def epsilon_from(divergence: Floats, less: Floats, delta: float) -> Floats:

@@ -68,19 +68,24 @@ class SteppedNoise(Protocol):
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """What is expected of the k largest: `names`, how many there are; `right`, how many of them are right ones; and
-    `top`, the chance that there are k and all are right."""
+    `top`, the chance that there are k, all are right, and none is missing that must be there."""
 
     names: float
     right: float
     top: float
 
 
-def ranked_keys(scores: Values, right: Mask, k: int, noise: SteppedNoise) -> Ranked:
-    """Of labels with these scores (above 0), of which some are right: to 1e-9."""
-    heard = noise.places(scores) + noise.far >= noise.step
+def ranked_keys(scores: Values, right: Mask, must: Mask, k: int, noise: SteppedNoise) -> Ranked:
+    """Of labels with these scores, of which some are right, and of those some must be there: to 1e-9.
+
+    Labels that score 0 are absent.
+    """
+    heard = (scores > 0) & (noise.places(scores) + noise.far >= noise.step)
     order = np.argsort(-scores[heard], kind="stable")
-    ranking = _Ranking(scores[heard][order], right[heard][order], k, noise)
-    return ranking.found()
+    silent = bool(must[~heard].any())
+    ranking = _Ranking(scores[heard][order], right[heard][order], must[heard][order], k, noise)
+    found = ranking.found()
+    return Ranked(found.names, found.right, 0.0) if silent else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +98,8 @@ class _Nodes:
 
 
 class _Ranking:
-    def __init__(self, scores: Values, right: Mask, k: int, noise: SteppedNoise) -> None:
-        self.scores, self.right, self.k, self.noise = scores, right, k, noise
+    def __init__(self, scores: Values, right: Mask, must: Mask, k: int, noise: SteppedNoise) -> None:
+        self.scores, self.right, self.must, self.k, self.noise = scores, right, must, k, noise
         self.ours = scores[right]
         self.slope = max(1.0, math.sqrt(k) / 2)
         self.many = k + math.sqrt(2 * CERTAIN * k) + 2 * CERTAIN
@@ -160,8 +165,8 @@ class _Ranking:
 
     def _means(self, scores: Values, steps: Indices) -> Floats:
         """How many of these reach each step, on average."""
-        parts = [self.noise.reaches(scores, part).sum(axis=0) for part in np.array_split(steps, len(steps) // 64 + 1)]
-        return np.concatenate(parts)
+        parts = np.array_split(steps.astype(np.float64), len(steps) // 64 + 1)
+        return np.concatenate([self.noise.reaches(scores, part).sum(axis=0) for part in parts])
 
     def _width(self) -> int:
         """How many steps a block may have."""
@@ -184,15 +189,35 @@ class _Ranking:
             without_one += t * everyone
             _one_more(everyone, q)
         others = ahead[~ours]
-        top = 0.0
-        if not (~self.right[:surely]).any():
-            none = np.exp(np.log1p(-np.minimum(others, 1 - 1e-16)).sum(axis=0))
-            top = float((without_one[k - 1] * none) @ nodes.weight)
+        top = float(self._all_right(near, ahead, tied) @ nodes.weight)
         slight = others.max(axis=1, initial=0.0) <= SLIGHT
         for q in others[~slight]:
             _one_more(without_one, q)
         counted = _fewer(without_one, _crowd(others[slight], k))
         return float(counted @ nodes.weight), top
+
+    def _all_right(self, near: slice, ahead: Floats, tied: Floats) -> Floats:
+        """The density at each node that a right label is the k-th, all before it are right, and none is missing."""
+        before, after = slice(0, near.start), slice(near.stop, None)
+        if not self.right[before].all() or self.must[after].any():
+            return np.zeros(ahead.shape[1])
+        must, right = self.must[near], self.right[near]
+        everyone, without_one = np.ones(ahead.shape[1]), np.zeros(ahead.shape[1])
+        for q, t in zip(ahead[must], tied[must], strict=True):
+            everyone, without_one = everyone * q, without_one * q + t * everyone
+        more = self.k - int(self.must.sum()) - int((~self.must[before]).sum())  # of those that are right, and equal
+        if more < 0:
+            return np.zeros(ahead.shape[1])
+        equal, without_equal = np.zeros((2, more + 1, ahead.shape[1]))
+        equal[0] = 1.0
+        for q, t in zip(ahead[right & ~must], tied[right & ~must], strict=True):
+            _one_more(without_equal, q)
+            without_equal += t * equal
+            _one_more(equal, q)
+        last = without_one * equal[more] + (everyone * without_equal[more - 1] if more else 0.0)
+        none = np.exp(np.log1p(-np.minimum(ahead[~right], 1 - 1e-16)).sum(axis=0))
+        found: Floats = last * none
+        return found
 
     def _near(self, nodes: _Nodes) -> tuple[slice, int]:
         """(labels that may be ahead of some node and not of all, how many before them are ahead of all)."""

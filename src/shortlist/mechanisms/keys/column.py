@@ -54,15 +54,15 @@ def sums_of(asked: Scores, cap: Cap) -> Values:
     return found
 
 
-def there_and_right(asked: Scores, cap: Cap, k: int) -> tuple[Values, Mask]:
-    """(the sums of the labels that are there, which of them are in a true top k): public scores.
+def sums_and_right(asked: Scores, cap: Cap, k: int) -> tuple[Values, Mask, Mask]:
+    """(the sum of every label, which may be in a true top k, which must be): public scores.
 
-    Right is whoever is held by as many people as the k-th; where there are no people beside the sums, by the sums.
+    Whoever is held by as many people as the k-th may, by more must; where there are no people beside the sums, by the
+    sums.
     """
     sums, people = sums_of(asked, cap), asked.values
     kth = np.sort(people)[-k] if k <= len(people) else 0
-    there = sums > 0
-    return sums[there], (people >= max(kth, 1))[there]
+    return sums, people >= max(kth, 1), people > kth
 
 
 def people_of(scores: Scores, places: list[int]) -> tuple[list[int], int]:

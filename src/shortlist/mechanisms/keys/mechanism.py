@@ -24,7 +24,7 @@ from shortlist.exact.truncated_geometric import PublicCoin, public_coin
 from shortlist.extras import Extras
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.keys.column import Column, people_of, sums_of, there_and_right
+from shortlist.mechanisms.keys.column import Column, people_of, sums_and_right, sums_of
 from shortlist.mechanisms.keys.sampler import GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, named_keys
 from shortlist.mechanisms.unknown_domain import DeltaBudget, check_column, checked_delta_budget
 from shortlist.privacy import ZCDP, Guarantee
@@ -314,8 +314,8 @@ class KeySet(Budgeted[DeltaBudget]):
         """Of the k largest (Theorem 830)."""
         if self.k is None:
             raise ValueError("a true top k needs a k: write k=10, for example")
-        sums, right = there_and_right(self._studied(scores, question), self._cap, self.k)
-        sides = [(share, ranked_keys(sums, right, self.k, noise)) for share, noise in self._sides() if share]
+        known = sums_and_right(self._studied(scores, question), self._cap, self.k)
+        sides = [(share, ranked_keys(*known, self.k, noise)) for share, noise in self._sides() if share]
         names, found, top = (sum(share * getattr(one, what) for share, one in sides) for what in Ranked.__slots__)
         return Ranked(names, found, top)
 
