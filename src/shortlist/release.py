@@ -303,9 +303,8 @@ class Release:
         return self.lines(self.texts())
 
     def lines(self, columns: dict[str, list[str]]) -> str:
-        """A table of these texts (`columns`), a summary, one line (guarantee, mechanism, unit), notes, the balance."""
-        below = [*self.notes, *([self.receipt.balance] if self.receipt and self.receipt.balance else [])]
-        return "\n".join([text_table(columns), "", self.summary, self.line(), *map(terminal_safe, below)])
+        """A table of these texts (`columns`), a summary, and one line: guarantee, mechanism, unit of privacy."""
+        return "\n".join([text_table(columns), "", self.summary, self.line(), *map(terminal_safe, self.notes)])
 
     def __repr__(self) -> str:
         return f"<Release of {len(self._named)}: {self.line()}>"

@@ -42,9 +42,14 @@ def test_the_line_of_the_product_page_works_as_written(folder, tmp_path):
     assert run("ledger", "init", book, "--epsilon", "3", "--delta", "1e-6").returncode == 0
     done = run(*asked("ratings.parquet", *KNOWN, "--ledger", book, "--plot", tmp_path / "top.png"), cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
-    balance = "booked: epsilon 1 of 3 at delta 1e-6, 1 release; a charge of up to epsilon 2 would still be admitted"
-    line = "PureDP(epsilon=1.0) for one user (add-remove) by guarded top-2"
-    assert done.stdout == f"item\n----\nant\nbee\n\n{line}\n{balance}\n"
+    table, _, told = done.stdout.partition("\n\n")
+    assert table == "item\n----\nant\nbee"
+    summary, line = told.splitlines()
+    assert summary.startswith(
+        "2 of 2 asked for. One user: the odds of guessing whether they are in the data go from 50% to"
+    )
+    assert "go from 50% to at most 73.2%, at epsilon 1.0. Entry 1 of budget.db; booked: epsilon 1 of 3 at delta 1e-6" in summary
+    assert line == "PureDP(epsilon=1.0) for one user (add-remove) by guarded top-2"
     assert (tmp_path / "top.png").read_bytes().startswith(b"\x89PNG")
     (entry,) = Ledger(book).entries()
     assert (entry.purpose, entry.unit) == ("top 2 of ratings.parquet", "user (add-remove)")

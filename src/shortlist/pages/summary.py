@@ -53,4 +53,6 @@ def _price(guarantee: Guarantee) -> str:
 
 def _left(release: Release) -> list[str]:
     receipt = release.receipt
-    return [] if receipt is None else [f"Entry {receipt.entry} of {receipt.ledger}; left: {receipt.remaining}."]
+    if receipt is None:
+        return []
+    return [f"Entry {receipt.entry} of {receipt.ledger}; {receipt.balance or f'left: {receipt.remaining}'}."]
