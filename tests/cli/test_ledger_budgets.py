@@ -8,6 +8,7 @@ import pytest
 
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP
 from tests.helpers.terminal import called
+from tests.helpers.typed import of_kind
 
 
 @pytest.fixture
@@ -48,8 +49,9 @@ def test_the_delta_of_the_budget_may_be_that_of_the_first_release(home):
 
 def test_a_plan_is_a_line_that_can_be_pasted(home):
     told = json.loads(called("ledger", "plan", "q4.db", "--releases", "13", "--json").stdout)
-    assert told["each"] == {"kind": "PureDP", "epsilon": Ledger("q4.db").plan(13).epsilon, "delta": 0.0}
-    assert told["options"] == f"--epsilon {Ledger('q4.db').plan(13).epsilon!r}"
+    share = of_kind(PureDP, Ledger("q4.db").plan(13))
+    assert told["each"] == {"kind": "PureDP", "epsilon": share.epsilon, "delta": 0.0}
+    assert told["options"] == f"--epsilon {share.epsilon!r}"
     said = called("ledger", "plan", "q4.db", "--releases", "13").stdout
     for words in ("each of 13 releases may spend epsilon 0.2307, by rule (a)", told["options"],
                   "a guess of 50% becomes", f"one that leads by {told['lead']} people",

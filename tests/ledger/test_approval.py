@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import shutil
+from typing import Any
 
 import pytest
 
@@ -108,8 +109,9 @@ def test_it_is_fixed_when_the_ledger_is_made(tmp_path, ledger):
     plain = Ledger(tmp_path / "plain.db", budget=PureDP(1.0))
     with pytest.raises(ValueError, match="approval was fixed as False"):
         Ledger(plain.path, approval=True)
+    wrong: Any = "yes"
     with pytest.raises(TypeError, match="approval must be True or False"):
-        Ledger(tmp_path / "new.db", budget=PureDP(1.0), approval="yes")
+        Ledger(tmp_path / "new.db", budget=PureDP(1.0), approval=wrong)
     with pytest.raises(ValueError, match="request must be"):
         plain.approve(1)
 

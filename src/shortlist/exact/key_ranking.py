@@ -1,4 +1,4 @@
-"""The k largest of noisy sums that reach a bar: how many are named, and how many of the right ones (Theorem 830).
+"""The k largest of noisy sums that reach a bar: how many are named, and how many of the right ones (Theorem 220).
 
 Every label has a whole sum with its noise, v_j in steps of a grid, and those with v_j at least the bar are ranked,
 equal ones in an order that is drawn. With U_j uniform v_j + U_j ranks in the same way, and is at least s + 1 - u, u in

@@ -108,7 +108,7 @@ class Fact:
 
 
 def histogram_from(most: int, *, pure: bool, values: bool = False) -> int:
-    """The least k for which a noisy histogram answers, where each person counts for so many items (Algorithm 832).
+    """The least k for which a noisy histogram answers, where each person counts for so many items (Algorithm 222).
 
     With values k >= m; for an order k >= sqrt(2) m under a pure budget and k >= 8 m / 3 under others.
     """

@@ -311,7 +311,7 @@ class KeySet(Budgeted[DeltaBudget]):
         return tuple(zip((1 - less, less), noises, strict=False))
 
     def _ranked(self, scores: object, question: ScoreWords) -> Ranked:
-        """Of the k largest (Theorem 830)."""
+        """Of the k largest (Theorem 220)."""
         if self.k is None:
             raise ValueError("a true top k needs a k: write k=10, for example")
         known = sums_and_right(self._studied(scores, question), self._cap, self.k)
