@@ -214,5 +214,3 @@ def show(release: Release) -> None:
     console.print(Text(release.line(), style="bold"))
     for note in (*release.notes, release.why):
         console.print(Text(terminal_safe(note), style="dim"))
-    if release.receipt is not None:
-        console.print(Text(terminal_safe(release.receipt.balance)))
