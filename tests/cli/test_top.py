@@ -48,7 +48,7 @@ def test_the_line_of_the_product_page_works_as_written(folder, tmp_path):
     assert summary.startswith(
         "2 of 2 asked for. One user: the odds of guessing whether they are in the data go from 50% to"
     )
-    assert "go from 50% to at most 73.2%, at epsilon 1.0. Entry 1 of budget.db; booked: epsilon 1 of 3 at delta 1e-6" in summary
+    assert "go from 50% to at most 73.2%, at epsilon 1.0. Entry 1 of budget.db; booked: epsilon 1 of 3" in summary
     assert line == "PureDP(epsilon=1.0) for one user (add-remove) by guarded top-2"
     assert (tmp_path / "top.png").read_bytes().startswith(b"\x89PNG")
     (entry,) = Ledger(book).entries()
