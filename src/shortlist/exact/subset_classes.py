@@ -119,7 +119,8 @@ def settle(classes: Classes, cells: Cells, *, outside: float, tolerance: float) 
     """The same cells, cut until their bounds are within about `tolerance` of the total mass, or no cut can help."""
     total = float(np.logaddexp(outside, log_sum(cells.lower)))
     share = tolerance / max(4 * len(cells), 1)
-    parts, active = [], cells
+    parts: list[Cells] = []
+    active = cells
     while True:
         gap = np.exp(active.upper - total) - np.exp(active.lower - total)
         rough = (gap > share) & (classes.fall[active.last] > classes.fall[active.first])
