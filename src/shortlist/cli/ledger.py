@@ -7,7 +7,6 @@ import math
 import os
 import sys
 from dataclasses import asdict
-from fractions import Fraction
 from typing import Annotated, Any
 
 import typer
@@ -94,7 +93,7 @@ def plan(
     rule = "rule (b), which adds up rhos" if name == "rho" else "rule (a), which adds up epsilons"
     if name == "rho" and isinstance(ledger.budget, ZCDP):
         rule = "the sum of rhos"
-    elif name == "epsilon" and Fraction(value) * releases > Fraction(ledger.remaining.epsilon or 0.0):
+    elif ledger.terms.order is not None and value * releases > (ledger.remaining.epsilon or 0.0) * (1 + 1e-12):
         rule = "rule (b), which adds up divergences"
     typer.echo(
         f"each of {releases:,} releases may spend {each_text}, by {rule}: {options}\n"
