@@ -93,6 +93,8 @@ def plan(
     rule = "rule (b), which adds up rhos" if name == "rho" else "rule (a), which adds up epsilons"
     if name == "rho" and isinstance(ledger.budget, ZCDP):
         rule = "the sum of rhos"
+    elif ledger.terms.order is not None and value * releases > (ledger.remaining.epsilon or 0.0) * (1 + 1e-12):
+        rule = "rule (b), which adds up divergences"
     typer.echo(
         f"each of {releases:,} releases may spend {each_text}, by {rule}: {options}\n"
         f"what that buys: among {CANDIDATES:,} public candidates one that leads by {lead:,} people is named with "
