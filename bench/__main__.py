@@ -13,6 +13,7 @@ import numpy as np
 from bench import (
     audit,
     canonical,
+    draws,
     gaps,
     guarded,
     ledger,
@@ -34,6 +35,7 @@ TABLES = {
     **race.TABLES,
     **canonical.TABLES,
     **guarded.TABLES,
+    **draws.TABLES,
     **looser.TABLES,
     **offset.TABLES,
     **order.TABLES,
