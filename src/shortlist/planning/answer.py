@@ -66,7 +66,8 @@ class Plan:
     rows
         The table, best first.
     bound
-        No pure budget below this epsilon reaches the target (Theorem 128); None where that is not proved.
+        No pure budget below this epsilon reaches the target (Theorem 128, 166, Proposition 168); None where that is not
+        proved: other goals, and scores that are no counts.
     collapse
         Below this epsilon canonical top-k returns junk (Definition 124), not the guarded default. None for k = 1.
     most

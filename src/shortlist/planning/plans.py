@@ -14,7 +14,7 @@ import numpy as np
 
 from shortlist.accounting.checked_numbers import flag, number
 from shortlist.exact.collapse import collapse_point
-from shortlist.exact.lower_bound import least_epsilon
+from shortlist.exact.lower_bound import least_epsilon, least_epsilon_for_recall
 from shortlist.mechanisms.canonical.mechanism import default_gamma
 from shortlist.mechanisms.checks import check_studied, checked_k
 from shortlist.mechanisms.histogram.mechanism import checked_cap
@@ -31,6 +31,8 @@ LEAST = 1e-9
 """An epsilon below this gives nothing away, and picks nothing."""
 LEAST_DELTA = 1e-100
 """A delta below this changes no plan but for the worse: nothing is left of it when it is shared."""
+BOUNDS = {"top": least_epsilon, "recall": least_epsilon_for_recall}
+"""No pure budget below reaches the target: for these goals that is proved."""
 WIDTH = 1e-3
 """Epsilons in a plan are rounded up by at most a thousandth."""
 
@@ -112,7 +114,7 @@ def plan(
     counts, listed = _are_counts(asked), flag("ordered", ordered)
     entrants = [one for place in domains for one in contestants(size, place, listed, cap)  # type: ignore[arg-type]
                 if (asked.public if place == "known" else counts) and aim in one.goals]  # fmt: skip
-    bound = least_epsilon(asked.values, size, wanted) if counts and wanted is not None and aim == "top" else None
+    bound = BOUNDS[aim](asked.values, size, wanted) if counts and wanted is not None and aim in BOUNDS else None
     trail = Trail(bound)
     rows = [row for one in entrants for row in _rows(one, asked, aim, wanted, spent, room, currencies, trail)]
     if not rows:
