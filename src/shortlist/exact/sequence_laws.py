@@ -72,7 +72,8 @@ class SequenceLaw:
         k = self.found.steps.k
         ranks = (self._about_k(), *ranks_within(self.found.steps.scores, k))
         top, great, good = (within(self.found, self.chances, *pair) for pair in ranks)
-        return Quality(top=top, great=great, good=good, recall=float(self.number_correct() @ np.arange(k + 1)) / k)
+        recall = min(float(self.number_correct() @ np.arange(k + 1)) / k, 1.0)
+        return Quality(top=top, great=great, good=good, recall=recall)
 
     def number_correct(self) -> Floats:
         """P[c of the items score at least the k-th largest], c = 0..k."""
