@@ -119,12 +119,13 @@ def test_few_points_say_what_every_step_says(epsilon, k):
 
 
 def test_nobody_and_everybody():
-    noise = Stairs()
-    none = ranked_keys(np.array([], np.int64), *np.zeros((2, 0), bool), 2, noise)
+    noise, nothing = Stairs(), np.zeros(0, bool)
+    none = ranked_keys(np.array([], np.int64), nothing, nothing, 2, noise)
     assert (none.names, none.right, none.top) == (0.0, 0.0, 0.0)
-    far_below = ranked_keys(np.array([1, 1]), *np.array([[True, True], [False, False]]), 1, Stairs(step=30))
+    far_below = ranked_keys(np.array([1, 1]), np.array([True, True]), np.array([False, False]), 1, Stairs(step=30))
     assert (far_below.names, far_below.right, far_below.top) == (0.0, 0.0, 0.0)
-    high = ranked_keys(np.array([100, 90, 80, 7]), *np.array([[True, True, True, False]] * 2), 3, noise)
+    best = np.array([True, True, True, False])
+    high = ranked_keys(np.array([100, 90, 80, 7]), best, best, 3, noise)
     assert (high.names, high.right, high.top) == pytest.approx((3, 3, 1), abs=1e-12)
 
 

@@ -1,6 +1,7 @@
 """Plans and comparisons where each person counts for a few items: histograms and key sets beside selection."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from shortlist.privacy import PureDP
 from tests.helpers.terminal import called
 
 COUNTS = [300, 240, 200, 150, 90, 40, 12, 3]
-WORDS = {"k": 3, "scores": COUNTS, "monotone": True, "epsilon": 0.2, "delta": 1e-4, "most": 2}
+WORDS: dict[str, Any] = {"k": 3, "scores": COUNTS, "monotone": True, "epsilon": 0.2, "delta": 1e-4, "most": 2}
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ def approx(epsilon: float, delta: float) -> Curves:
     """
     chance = np.array(1 / (1 + math.exp(-epsilon)))
 
-    def divergences(orders: Floats) -> Floats:
+    def renyi(orders: Floats) -> Floats:
         tight = two_point_renyi(chance, np.array(epsilon), np.array(-epsilon), orders)
         return np.minimum(np.minimum(tight, orders * rho * (1 + 1e-15)), epsilon)
 
@@ -107,7 +107,7 @@ def thinned_rounds(epsilon: float, rounds: int, delta: float) -> Curves:
     """Adaptive rounds of epsilon-bounded range after one common thinning: delta beside the curves of the rounds."""
     pure = up(Fraction(epsilon) * rounds)
 
-    def divergences(orders: Floats) -> Floats:
+    def renyi(orders: Floats) -> Floats:
         return rounds * bounded_range.range_renyi(epsilon, orders) * (1 + 1e-15)
 
     by_renyi = renyi_profile(renyi)

@@ -6,9 +6,10 @@ count, nor at how many labels there are.
 
 from __future__ import annotations
 
+from shortlist.exact.key_bars import MOST
 from shortlist.mechanisms.canonical_limited.mechanism import CanonicalLimitedDomain
 from shortlist.mechanisms.entry import FEW_NAMES, MANY_NAMES, Request
-from shortlist.mechanisms.keys.mechanism import MOST, KeySet
+from shortlist.mechanisms.keys.mechanism import KeySet
 from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
 from shortlist.mechanisms.names_choice.branches import limits
 from shortlist.mechanisms.names_choice.mechanism import NamesChoice

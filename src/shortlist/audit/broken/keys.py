@@ -83,8 +83,9 @@ def geometric_law(counts: Point, epsilon: int, reach: int) -> Law:
     total = sum(weights.values(), start=arb(0))
 
     def sums(count: int) -> dict[int | None, arb]:
-        named = {count + x: weight / total for x, weight in weights.items() if count and count + x > reach}
-        return {None: 1 - sum(named.values(), start=arb(0)), **named}
+        sure: dict[int | None, arb] = {}
+        sure |= {count + x: weight / total for x, weight in weights.items() if count and count + x > reach}
+        return {None: 1 - sum(sure.values(), start=arb(0)), **sure}
 
     first, second = (sums(int(count)) for count in counts)
     return Law({(a, b): p * q for a, p in first.items() for b, q in second.items()})
