@@ -187,7 +187,7 @@ def test_an_exceeded_budget_is_exit_code_3_and_writes_nothing(folder, tmp_path):
         cwd=folder,
     )
     assert (done.returncode, done.stdout) == (3, "")
-    assert "asked epsilon 1.0; spent epsilon 0.0; left epsilon 0.5" in done.stderr
+    assert "asked epsilon 1; booked: epsilon 0 of 0.5, 0 releases; a charge of up to epsilon 0.5" in done.stderr
     assert not (tmp_path / "list.csv").exists()
     assert not Ledger(tmp_path / "budget.db").entries()
 

@@ -16,7 +16,7 @@ from shortlist.exact.key_ranking import ranked_keys
 from shortlist.mechanisms import KeySet
 from shortlist.mechanisms.keys.sampler import GaussianKeys
 from shortlist.testing import seeded
-from tests.helpers.support import assert_law, sized
+from tests.helpers.support import assert_law, full_size, sized
 
 STAIRS = {-2: Fraction(1, 16), -1: Fraction(3, 16), 0: Fraction(5, 16), 1: Fraction(5, 16), 2: Fraction(2, 16)}
 """A law of whole noise that nothing was written for."""
@@ -146,6 +146,7 @@ SOME = [
 ]
 
 
+@full_size
 @pytest.mark.parametrize("mechanism", SOME, ids=repr)
 def test_draws_have_the_expected_success_and_recall(mechanism):
     counts, draws = np.array([19, 17, 15, 14, 14, 9, 6, 2, 1]), sized(12_000, full=300_000)

@@ -105,7 +105,7 @@ def test_a_receipt_says_how_the_ledger_stood_and_its_json_too(tmp_path):
     assert present(again.receipt).balance == str(ledger)
     alone = sl.select([9, 1], epsilon=1.0).to_json()
     with pytest.raises(ValueError, match="there is no receipt"):
-        sl.Release.from_json(alone.replace('"extras": {', '"extras": {"balance": "x"'))
+        sl.Release.from_json(alone.replace('"extras": {', '"extras": {"balance": "x", '))
 
 
 def test_json_has_the_numbers_and_the_words():

@@ -287,9 +287,9 @@ _REPORT = [
     _planted("pages/guarantee_in_words.py", "tenths = min(1000, math.ceil(Fraction(chance) * 1000))",
              "tenths = min(1000, math.floor(Fraction(chance) * 1000))",
              "pages/test_release_page.py ../src/shortlist/pages/guarantee_in_words.py", "a chance that is rounded down"),
-    _planted("pages/guarantee_in_words.py", "right = _up((1.0 + apart) / 2) if apart else 0.5", "right = _up(0.5 + apart / 4)",
+    _planted("pages/guarantee_in_words.py", "return _up((1.0 + apart) / 2) if apart else 0.5", "return _up(0.5 + apart / 4)",
              "pages/test_release_page.py ../src/shortlist/pages/guarantee_in_words.py", "half of what an attacker may learn"),
-    _planted("studio/work.py", 'order = ", ordered=True" if asked.ordered else ""', 'order = ""',
+    _planted("studio/work.py", 'order = (", ordered=True" if asked.ordered else "")', 'order = ""',
              "studio/test_work.py", "the code to repeat asks another question"),
     _planted("studio/work.py", "offer = self._waiting.pop(word, None)", "offer = self._waiting.get(word, None)",
              "studio/test_server.py", "a confirmation can be used twice: paid twice without a look"),
@@ -390,8 +390,8 @@ _EDGES = [
     _planted("choose.py", "        _check_smallest(request, chosen, unlisted)\n", "        pass\n",
              "test_smallest.py", "the smallest of names from the data: one person's own"),
     _planted("choose.py", "        paid = None if ledger is None else Booked.of(mechanism, asked, ledger, purpose)\n"
-             "        found = turned(table.counted(), largest)\n",
-             "        found = turned(table.counted(), largest)\n"
+             "        counted = turned(table.counted(), largest)\n",
+             "        counted = turned(table.counted(), largest)\n"
              "        paid = None if ledger is None else Booked.of(mechanism, asked, ledger, purpose)\n",
              "test_table_release.py", "a table is read before its release is paid for"),
 ]  # fmt: skip

@@ -20,7 +20,7 @@ def test_what_came_out_what_it_costs_and_what_is_left(tmp_path):
     said = release(epsilon=1.0, ledger=ledger, unit="voter").summary
     assert said.startswith(
         "2 of 2 asked for. One voter: the odds of guessing whether they are in the data go from 50% to at most 73.2%, "
-        "at epsilon 1.0. Entry 1 of q4.db; left: "
+        "at epsilon 1.0. Entry 1 of q4.db; booked: epsilon 1 of 3, 1 release; a charge of up to epsilon 2 would"
     )
     assert "2 of 2 asked for, the smallest. One" in release(epsilon=1.0, largest=False).summary
 

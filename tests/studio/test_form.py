@@ -31,7 +31,7 @@ def test_every_name_that_enough_people_hold_comes_with_counts_and_margins(studio
     status, plan = studio.ask("plan", {**QUESTION, **EVERY, "most": most})
     assert status == 200, plan
     assert (plan["k"], plan["candidates"], plan["expected"]) == (None, None, None)
-    assert plan["price"] == "ε = 2, δ = 1e-06"
+    assert plan["price"] == "epsilon 2 and delta 1e-6"
     job = studio.release(**EVERY, most=most)
     assert job["state"] == "done", job
     assert len(job["items"]) == len(job["values"]) == len(job["margins"]) > 2

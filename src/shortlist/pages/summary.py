@@ -22,7 +22,7 @@ def in_words(release: Release) -> str:
     """From released and public facts alone.
 
     >>> import shortlist as sl
-    >>> sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True).summary[-47:]
+    >>> sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True).summary[-45:]
     'go from 50% to at most 73.2%, at epsilon 1.0.'
     """
     return terminal_safe(" ".join([_came(release), _gives_away(release), *_left(release)]))

@@ -6,7 +6,7 @@ import pytest
 
 import shortlist as sl
 from shortlist.mechanisms import KeySet, NamesChoice
-from tests.helpers.support import assert_law, sized
+from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import present
 
 
@@ -22,6 +22,7 @@ def public():
     return sl.count(pd.DataFrame(rows, columns=["who", "what"]), user="who", item="what").as_public()
 
 
+@full_size
 @pytest.mark.parametrize(("k", "epsilon", "in_order"), [(10, 0.8, False), (8, 1.0, False), (6, 1.5, True)])
 def test_draws_have_the_exact_success_and_recall(public, k, epsilon, in_order):
     mechanism, draws = (

@@ -31,6 +31,10 @@ class RoundedNoise:
         return float(self.scale) * (math.sqrt(2.0) if self.noise is LAPLACE else 1.0)
 
 
+FAR = 2.0**40
+"""Laplace noise is far narrower than Gaussian noise from this epsilon on, whatever the cap."""
+
+
 @lru_cache
 def histogram_noise(budget: Budget, most: int, sensitivity: Fraction) -> RoundedNoise:
     """For scores of which one person moves `most` at most, each by the sensitivity at most.
@@ -43,8 +47,8 @@ def histogram_noise(budget: Budget, most: int, sensitivity: Fraction) -> Rounded
     if isinstance(budget, ZCDP):
         return RoundedNoise(GAUSSIAN, sensitivity * root_above(most / (2 * Fraction(budget.rho))))
     narrow = [RoundedNoise(LAPLACE, most * sensitivity / Fraction(budget.epsilon))] if budget.epsilon else []
-    if budget.delta and (rate := _rate(budget)):
-        narrow.append(RoundedNoise(GAUSSIAN, sensitivity * root_above(Fraction(most)) / rate))
+    if budget.delta and budget.epsilon < FAR:
+        narrow.append(RoundedNoise(GAUSSIAN, sensitivity * root_above(Fraction(most)) / _rate(budget)))
     return min(narrow, key=lambda one: one.deviation)
 
 
@@ -58,10 +62,7 @@ def root_above(square: Fraction) -> Fraction:
 
 @lru_cache
 def _rate(budget: ApproxDP) -> Fraction:
-    """mu, rounded down: Gaussian noise of deviation 1 on what moves by mu is certainly within the budget.
-
-    0 where balls cannot tell, which is at an epsilon beyond 2^200; Laplace noise is far narrower there.
-    """
+    """mu, rounded down: Gaussian noise of deviation 1 on what moves by mu is certainly within the budget."""
 
     def too_much(mu: float) -> bool:
         return not keeps(Fraction(budget.epsilon), budget.delta, Fraction(mu))
