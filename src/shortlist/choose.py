@@ -180,10 +180,10 @@ def top_k(
     asked = as_scores(scores, **cast(ScoreWords, question)) if table is None else table.uncounted()
     plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method, "ordered": ordered,
             "values": values, "gaps": gaps, "limit": limit, "largest": largest}  # fmt: skip
-    weighed = asked._capped is not None
-    mechanism, why, keeps_order = mechanism_for(k, public=asked.public, most=asked.most, weighed=weighed, **plan)
-    least = check_least(at_least, checked_flag("values", values) and method != "gumbel-values")
-    asked = turned(asked, largest)
+    most, weighed = asked._most, asked._capped is not None
+    mechanism, why, keeps_order = mechanism_for(k, public=asked.public, most=most, weighed=weighed, **plan)
+    least = check_least(at_least, bool(values) and method != "gumbel-values")
+    asked = asked if largest else turned(asked, largest)
     if table is None:
         release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
     else:

@@ -197,15 +197,17 @@ class Release:
         if self.items is None:
             return replace(self, ordered=False)
         order, extras = by_label(self.items, self.indices, SECURE), self.extras
-        columns: dict[str, Any] = {name: getattr(extras, name) for name in ("values", "margins")}
-        sorted_columns: dict[str, Any] = {name: one and [one[i] for i in order] for name, one in columns.items()}
+        values, margins = extras.values, extras.margins
         return replace(
             self,
             items=list(map(self.items.__getitem__, order)),
             indices=None if self.indices is None else list(map(self.indices.__getitem__, order)),
             ordered=False,
-            extras=replace(extras, **sorted_columns, gaps=None, answers=None, evidence=None),
-        )
+            extras=replace(
+                extras, values=values and [values[i] for i in order], margins=margins and [margins[i] for i in order],
+                gaps=None, answers=None, evidence=None,
+            ),
+        )  # fmt: skip
 
     def columns(self) -> dict[str, list[Any]]:
         """The released table, column by column."""
@@ -213,9 +215,8 @@ class Release:
         values = {} if self.values is None else {"value": list(self.values)}
         values |= {} if self.margins is None else {"margin": [margin.half_width for margin in self.margins]}
         gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
-        if not self.item_columns:
-            return {**ranks, "item": list(self._named), **values, **gaps}
-        return {**ranks, **item_columns(self._named, self.item_columns), **values, **gaps}
+        items = item_columns(self._named, self.item_columns) if self.item_columns else {"item": list(self._named)}
+        return {**ranks, **items, **values, **gaps}
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from."""
