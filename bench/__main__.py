@@ -13,11 +13,15 @@ import numpy as np
 from bench import (
     audit,
     canonical,
+    caps,
+    draws,
     gaps,
     guarded,
     ledger,
     lists,
     looser,
+    names,
+    offset,
     order,
     pages,
     peers,
@@ -33,7 +37,9 @@ TABLES = {
     **race.TABLES,
     **canonical.TABLES,
     **guarded.TABLES,
+    **draws.TABLES,
     **looser.TABLES,
+    **offset.TABLES,
     **order.TABLES,
     **lists.TABLES,
     **gaps.TABLES,
@@ -42,7 +48,9 @@ TABLES = {
     **pages.TABLES,
     **plan.TABLES,
     **tables.TABLES,
+    **caps.TABLES,
     **unknown.TABLES,
+    **names.TABLES,
     **audit.TABLES,
     **walk.TABLES,
 }
@@ -72,8 +80,16 @@ def put(name: str, text: str) -> None:
     page.write_text(f"{page.read_text().rstrip()}\n\n{block}\n")
 
 
-def main(names: list[str]) -> None:
-    for name in names or TABLES:
+def _chosen(wanted: list[str]) -> list[str]:
+    """The tables of these names, and those that are about the same (`names-worst` for `names`); all if none is said."""
+    found = [name for word in wanted for name in TABLES if name == word or name.startswith(f"{word}-")]
+    if unknown_words := [word for word in wanted if word not in TABLES]:
+        raise SystemExit(f"{', '.join(unknown_words)}: no such table; write one of {', '.join(TABLES)}")
+    return list(dict.fromkeys(found)) or list(TABLES)
+
+
+def main(wanted: list[str]) -> None:
+    for name in _chosen(wanted):
         title = f"{TABLES[name].__doc__} ({machine()})"
         print(f"\n{title}\n", flush=True)
         lines = []

@@ -152,10 +152,11 @@ def peers_table():
 TABLES = {"tables": tables_table, "tables-memory": memory_table, "tables-peers": peers_table}
 
 
-if __name__ == "__main__":
+def measured(job) -> None:
+    """Do the job, and print how long it took and how much memory."""
     began = perf_counter()
     tracemalloc.start()
-    JOBS[sys.argv[1]]()
+    job()
     print(
         json.dumps(
             {
@@ -165,3 +166,7 @@ if __name__ == "__main__":
             }
         )
     )
+
+
+if __name__ == "__main__":
+    measured(JOBS[sys.argv[1]])

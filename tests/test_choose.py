@@ -81,7 +81,9 @@ def test_the_rule_follows_the_budget(scores):
         assert release.mechanism == "guarded top-2"
         assert release.guarantee == budget
         assert not release.ordered
-        assert sl.top_k(scores, k=2, budget=budget, ordered=True).mechanism == "one-shot top-2 with gumbel noise"
+    few = "one-shot top-2 with {} noise".format
+    assert sl.top_k(scores, k=2, budget=ZCDP(0.5), ordered=True).mechanism == few("gumbel")
+    assert sl.top_k(scores, k=2, budget=ApproxDP(1.0, 1e-6), ordered=True).mechanism == few("exponential")
     assert sl.top_k(scores, k=2, epsilon=1.0).mechanism == "guarded top-2"
     assert sl.top_k(scores, k=2, epsilon=1.0, ordered=True).mechanism == "one-shot top-2 with exponential noise"
 

@@ -9,7 +9,7 @@ import pytest
 import shortlist as sl
 from shortlist import Release
 from shortlist.extras import NOTHING_ELSE, Extra, Extras
-from shortlist.mechanisms import HybridTopK, LargeGap, MeasuredTopK, SparseVector
+from shortlist.mechanisms import HybridTopK, LargeGap, MeasuredTopK, NoisyMax, SparseVector
 from shortlist.testing import seeded
 from tests.helpers.typed import present
 
@@ -39,8 +39,9 @@ def test_extras_are_read_by_name(kind):
 
 
 def test_whatever_a_mechanism_does_not_release_is_none():
-    plain = sl.select(COUNTS, epsilon=1.0, monotone=True)
+    plain = NoisyMax(epsilon=1.0).release(COUNTS, monotone=True)
     assert plain.extras is NOTHING_ELSE
+    assert sl.select(COUNTS, epsilon=1.0, monotone=True).extras == Extras(asked=1)
     assert [getattr(plain, name) for name in NAMES] == [None] * len(NAMES)
     with pytest.raises(AttributeError, match="ask for them, as with gaps=True"):
         plain.gap  # noqa: B018

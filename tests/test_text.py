@@ -45,7 +45,7 @@ def test_what_is_shown_steers_nothing(label):
     axes = release.plot()
     assert is_calm("".join([*(part.get_text() for part in axes.texts), axes.get_xlabel()]))
     plt.close(axes.figure)
-    assert len(str(release).splitlines()) == 7  # head, rule, two items, nothing, guarantee, note
+    assert len(str(release).splitlines()) == 8  # head, rule, two items, nothing, summary, guarantee, note
 
 
 @pytest.mark.parametrize("label", HOSTILE)
@@ -112,6 +112,6 @@ def test_a_ledger_is_exported_safely(tmp_path):
     done = called("ledger", "export", tmp_path / "book.db")
     (row,) = csv.DictReader(io.StringIO(done.stdout))
     assert row["purpose"] == "'=1+1 [31m"
-    assert row["epsilon"] == "1/2"
+    assert row["epsilon"] == "0.5"
     told = json.loads(called("ledger", "export", tmp_path / "book.db", "--json").stdout)
     assert told["entries"][0]["purpose"] == "=1+1\x1b[31m"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shortlist.choose import select, top_k
     from shortlist.example import example
     from shortlist.from_data import keys
+    from shortlist.pages.guarantee_in_words import odds
     from shortlist.planning import compare, epsilon_for, plan
     from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP
     from shortlist.release import Release
@@ -41,6 +42,7 @@ __all__ = [
     "epsilon_for",
     "example",
     "keys",
+    "odds",
     "plan",
     "select",
     "testing",
@@ -61,6 +63,7 @@ _ON_DEMAND = {
     "epsilon_for": "shortlist.planning",
     "example": "shortlist.example",
     "keys": "shortlist.from_data",
+    "odds": "shortlist.pages.guarantee_in_words",
     "plan": "shortlist.planning",
     "select": "shortlist.choose",
     "top_k": "shortlist.choose",
@@ -97,9 +100,9 @@ def __getattr__(name: str) -> object:
             import_module(module)
         if name in _ROOMS:
             return import_module(f"shortlist.{name}")
-        found: object = getattr(import_module(_ON_DEMAND[name]), name)
-    globals()[name] = found
-    return found
+        value: object = getattr(import_module(_ON_DEMAND[name]), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -121,12 +121,12 @@ NUMBER = Codec(
 """A number that stays whole if it is."""
 
 
-def word(*known: str) -> Codec:
+def word(*words: str) -> Codec:
     """One of these words."""
 
     def read(value: Any) -> Any:
-        if value not in known:
-            raise Damaged(f"one of {', '.join(known)} is wanted")
+        if value not in words:
+            raise Damaged(f"one of {', '.join(words)} is wanted")
         return value
 
     return Codec(str, read)
@@ -253,7 +253,7 @@ def record(kind: type, fields: dict[str, Codec], own: dict[str, str] | None = No
 def one_of(what: str, kinds: dict[type, dict[str, Codec]]) -> Codec:
     """One of several records, told by its `kind`."""
     records = {kind: record(kind, fields) for kind, fields in kinds.items()}
-    named = {kind.__name__: codec for kind, codec in records.items()}
+    codecs = {kind.__name__: codec for kind, codec in records.items()}
 
     def write(value: Any) -> dict[str, Any]:
         if type(value) not in records:
@@ -262,8 +262,8 @@ def one_of(what: str, kinds: dict[type, dict[str, Codec]]) -> Codec:
 
     def read(value: Any) -> Any:
         kind = value.get("kind") if isinstance(value, dict) else None
-        if not isinstance(kind, str) or kind not in named:
+        if not isinstance(kind, str) or kind not in codecs:
             raise Damaged(f"{what} of a known kind is wanted")
-        return named[kind].read({name: part for name, part in value.items() if name != "kind"})
+        return codecs[kind].read({name: part for name, part in value.items() if name != "kind"})
 
     return Codec(write, read)

@@ -14,8 +14,8 @@ from shortlist._signals import COMMAND
 def main() -> None:
     """Run the command and end the process.
 
-    It ends with 0, 1 for bad input, 2 for bad usage, 3 for an exceeded budget, or 128 + a signal that stopped it (130
-    for Ctrl-C).
+    It ends with 0, 1 for bad input, 2 for bad usage, 3 for an exceeded budget, 4 while a release waits for
+    somebody's approval, or 128 + a signal that stopped it (130 for Ctrl-C).
     """
     COMMAND.install()
     from shortlist.cli.app import load, work

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
@@ -78,7 +79,7 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | N
     raise TypeError(NOT_NUMBERS)
 
 
-def attempt(action: Callable[[], Result], fails: type[Exception] | tuple[type[Exception], ...], told: str) -> Result:
+def attempt(action: Callable[[], Result], fails: type[Exception] | tuple[type[Exception], ...], message: str) -> Result:
     """What the action gives; or an error like those in which it fails, in our words and without theirs.
 
     It is raised outside of `except`, for `from None` hides the other one and keeps it as `__context__`.
@@ -87,7 +88,7 @@ def attempt(action: Callable[[], Result], fails: type[Exception] | tuple[type[Ex
         return action()
     except fails as error:
         kind = ValueError if isinstance(error, ValueError) else TypeError
-    raise kind(told)
+    raise kind(message)
 
 
 def _as_chunked(values: Any) -> Any:
@@ -110,7 +111,7 @@ def checked_values(values: object, *, may_be_empty: bool = False) -> Values:
     if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
         raise TypeError(f"scores must be a list, an array, a series or a mapping, not a {type(values).__name__}")
     flat = "scores must be one-dimensional: one number per candidate"
-    array = attempt(lambda: np.asarray(values), ValueError, flat)
+    array = attempt(partial(np.asarray, values), ValueError, flat)
     if array.ndim != 1:
         raise ValueError(f"scores must be one-dimensional, one number per candidate, not {array.ndim}-dimensional")
     if array.size == 0:
@@ -136,12 +137,12 @@ def checked_values(values: object, *, may_be_empty: bool = False) -> Values:
     return array
 
 
-def _checked_floats(array: Values, given: object) -> Values:
+def _checked_floats(array: Values, scores: object) -> Values:
     if array.dtype.itemsize > 8:
         raise TypeError("scores must be floats of at most 64 bits; convert them with .astype(float)")
-    if not isinstance(given, np.ndarray) and any(
+    if not isinstance(scores, np.ndarray) and any(
         isinstance(value, int | np.integer) and abs(int(value)) > 2**53
-        for value in given  # type: ignore[attr-defined]
+        for value in scores  # type: ignore[attr-defined]
     ):
         raise ValueError("integers above 2^53 and floats do not mix exactly; give all scores as integers")
     top = array.max()

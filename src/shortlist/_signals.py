@@ -118,17 +118,17 @@ class Command:
                 self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._again)
             signal.setitimer(signal.ITIMER_REAL, AGAIN)
 
-    def _lost(self, found: Any) -> None:
+    def _lost(self, event: Any) -> None:
         """Python cannot raise in a finalizer, and would print a traceback."""
-        if not isinstance(found.exc_value, Stopped):
-            self._unraisable(found)
+        if not isinstance(event.exc_value, Stopped):
+            self._unraisable(event)
 
     def _tell(self) -> None:
         self.clean()
         self.phase = "telling"
-        said = "nothing was booked" if self.more is None else self.more()
+        state = "nothing was booked" if self.more is None else self.more()
         self.phase = "ending"
-        _write(f"shortlist: stopped; {said}\n")
+        _write(f"shortlist: stopped; {state}\n")
 
 
 def _nothing() -> None:

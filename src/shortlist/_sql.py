@@ -29,5 +29,5 @@ def bytewise(words: str) -> str:
 def unnested(cells: Iterable[object], kind: str, column: str) -> str:
     """A column of values: one text that holds them all as JSON, so that any character may be in them."""
     listed = literal(json.dumps([as_text(cell) for cell in cells]))
-    found = f"CAST(unnest(from_json({listed}, '[\"VARCHAR\"]')) AS {kind})"
-    return f"{bytewise(found) if kind == 'VARCHAR' else found} AS {quoted(column)}"
+    expression = f"CAST(unnest(from_json({listed}, '[\"VARCHAR\"]')) AS {kind})"
+    return f"{bytewise(expression) if kind == 'VARCHAR' else expression} AS {quoted(column)}"

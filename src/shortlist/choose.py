@@ -9,19 +9,26 @@ import sys
 import warnings
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from shortlist._imports import late
 from shortlist._reading import checked_flag
 from shortlist.accounting.checked_numbers import number
 from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.checks import checked_budget, checked_k
+from shortlist.mechanisms.checks import check_ledger, checked_budget, checked_k, checked_source
 from shortlist.mechanisms.entries import METHODS
 from shortlist.mechanisms.entry import Method, Request
 from shortlist.mechanisms.unknown_domain import checked_delta_budget, checked_limit
+from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
-from shortlist.scores import ScoreWords, as_scores
+from shortlist.scores import Scores, ScoreWords, as_scores
+from shortlist.smallest import smallest_first
+from shortlist.table_words import TABLE_WORDS, TableWords
+
+if TYPE_CHECKING:
+    from shortlist.table_release import Table
 
 LARGE_DELTA = 1e-3
 
@@ -33,28 +40,33 @@ def select(
     delta: float | None = None,
     budget: Guarantee | None = None,
     method: str = "auto",
+    largest: bool = True,
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
-    **question: Unpack[ScoreWords],
+    **question: Unpack[TableWords],
 ) -> Release:
     """Release one winner.
 
     Parameters
     ----------
     scores
-        `Scores`, or plain values with `sensitivity=` and `monotone=` (and the other words of `Scores`).
+        `Scores`; or plain values with `sensitivity=` and `monotone=` (and the other words of `Scores`); or a table with
+        `user=` and `item=` (and the other words of `count`).
     epsilon, delta, budget
         What it may cost: `epsilon=1.0` is short for `budget=PureDP(1.0)`, and with `delta=1e-6` for
         `budget=ApproxDP(1.0, 1e-6)`. Candidates that come from the data need a delta.
     method
         A mechanism by name, or `"auto"`.
+    largest
+        False for the candidate with the smallest score, of a public list.
     rng
         None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
     ledger, purpose
-        Where the charge is booked, durably, before the scores are looked at; and what for.
+        Where the charge is booked, durably, before the scores are looked at, or a row of a table; and what for.
     **question
-        The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on.
+        The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on; those of
+        `count`, for a table: `user`, `item`, `candidates`, `most` and so on.
 
     Returns
     -------
@@ -82,6 +94,7 @@ def select(
         budget=budget,
         method=method,
         ordered=True,
+        largest=largest,
         rng=rng,
         ledger=ledger,
         purpose=purpose,
@@ -102,17 +115,19 @@ def top_k(
     gaps: bool = False,
     limit: int | None = None,
     at_least: float | None = None,
+    largest: bool = True,
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
-    **question: Unpack[ScoreWords],
+    **question: Unpack[TableWords],
 ) -> Release:
     """Release the k best candidates: as a set, or best first with `ordered=True`.
 
     Parameters
     ----------
     scores
-        `Scores`, or plain values with `sensitivity=` and `monotone=` (and the other words of `Scores`).
+        `Scores`; or plain values with `sensitivity=` and `monotone=` (and the other words of `Scores`); or a table with
+        `user=` and `item=` (and the other words of `count`).
     k
         How many; None lets the gaps decide (`StableTopK`), and needs a delta.
     epsilon, delta, budget
@@ -132,12 +147,16 @@ def top_k(
         For candidates that come from the data: how many rows may be looked at, a public number.
     at_least
         With `values`: leave out items whose noisy value is below it. It looks at released values alone.
+    largest
+        False for the k smallest scores, the smallest first where they come in order; the candidates must be public.
+        Everything else is as for the largest: `values` and `margins` are of the scores themselves, `gaps` are leads.
     rng
         None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
     ledger, purpose
-        Where the charge is booked, durably, before the scores are looked at; and what for.
+        Where the charge is booked, durably, before the scores are looked at, or a row of a table; and what for.
     **question
-        The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on.
+        The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on; those of
+        `count`, for a table: `user`, `item`, `candidates`, `most` and so on.
 
     Returns
     -------
@@ -157,15 +176,35 @@ def top_k(
     >>> sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True).items
     ['ada', 'bob']
     """
-    asked = as_scores(scores, **question)
+    table = _table(scores, question) if TABLE_WORDS & question.keys() else None
+    asked = as_scores(scores, **cast(ScoreWords, question)) if table is None else table.uncounted()
     plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method, "ordered": ordered,
-            "values": values, "gaps": gaps, "limit": limit}  # fmt: skip
-    weighed = asked._capped is not None
-    mechanism, why, keeps_order = mechanism_for(k, public=asked.public, most=asked.most, weighed=weighed, **plan)
-    least = check_least(at_least, checked_flag("values", values) and method != "gumbel-values")
-    release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
-    release = explained(release, why if method == "auto" else "", keeps_order)
+            "values": values, "gaps": gaps, "limit": limit, "largest": largest}  # fmt: skip
+    most, weighed = asked._most, asked._capped is not None
+    mechanism, why, keeps_order = mechanism_for(k, public=asked.public, most=most, weighed=weighed, **plan)
+    least = check_least(at_least, bool(values) and method != "gumbel-values")
+    asked = asked if largest else turned(asked, largest)
+    if table is None:
+        release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
+    else:
+        source = checked_source(rng)
+        check_ledger(ledger)
+        paid = None if ledger is None else Booked.of(mechanism, asked, ledger, purpose)
+        counted = turned(table.counted(), largest)
+        release = mechanism.release(counted, rng=source) if paid is None else paid.release(counted, source)
+    release = explained(release, why if method == "auto" else "", keeps_order, k)
     return release if least is None else left_out(release, least)
+
+
+def _table(rows: object, question: TableWords) -> Table:
+    """A table and what is asked of it; what counts tables is loaded when there is one."""
+    found: Table = late("shortlist.table_release", "Table").of(rows, question)
+    return found
+
+
+def turned(scores: Scores, largest: bool) -> Scores:
+    """The scores as they are, or negated where the smallest are wanted."""
+    return scores if largest else smallest_first(scores)
 
 
 def check_least(at_least: object, has_values: bool) -> float | None:
@@ -192,11 +231,12 @@ def left_out(release: Release, at_least: float) -> Release:
     )
 
 
-def explained(release: Release, why: str, keeps_order: bool) -> Release:
+def explained(release: Release, why: str, keeps_order: bool, k: int | None) -> Release:
     """The release as it was planned: as a set unless its order was asked for, with the reason if the rule chose."""
     if release.ordered and not keeps_order:
         release = release.as_set()
-    return replace(release, why=f"auto: {why}") if why else release
+    words = f"auto: {why}" if why else release.why
+    return replace(release, why=words, extras=replace(release.extras, asked=None if k is None else int(k)))
 
 
 def mechanism_for(
@@ -213,12 +253,13 @@ def mechanism_for(
     limit: int | None = None,
     most: int | None = None,
     weighed: bool = False,
+    largest: bool = True,
 ) -> tuple[Mechanism, str, bool]:
     """(the mechanism that `top_k` takes, why, whether its order is released): from public facts alone.
 
     So what it will charge is known before there are scores; `public` is whether the candidates come from a public list,
     `most` how many of them one person counts for, where that is capped, and `weighed` whether rows are counted without
-    such a list, which makes capped weights too.
+    such a list, which makes capped weights too. For the smallest (`largest=False`) the mechanism gets negated scores.
     """
     wanted = None if k is None else checked_k(k)
     paid = checked_budget(epsilon, budget) if delta is None else checked_delta_budget(epsilon, delta, budget)
@@ -230,6 +271,8 @@ def mechanism_for(
     named = None if method == "auto" else METHODS[method]
     chosen, why = by_rule(request) if named is None else (named, "")
     unlisted = not request.listed if chosen.domain == "either" else chosen.domain == "unknown"
+    if not checked_flag("largest", largest):
+        _check_smallest(request, chosen, unlisted)
     (_check_unlisted if unlisted else _check_listed)(request, named)
     return chosen.build(request), why, ordered or values or chosen.gaps
 
@@ -239,6 +282,21 @@ def by_rule(request: Request) -> tuple[Method, str]:
     """(the method whose own public rule holds, why): the same for the same public facts, so it is remembered."""
     method = next(method for method in METHODS.values() if method.when(request))
     return method, method.reason(request)
+
+
+def _check_smallest(request: Request, chosen: Method, unlisted: bool) -> None:
+    """Whether the smallest are defined, and the mechanism takes negated scores."""
+    if not request.public:
+        raise ValueError(
+            "largest=False needs a public list of candidates: of names that come from the data the smallest count "
+            "would be one person's own. Give candidates=, or public=True if the labels are public"
+        )
+    if request.k is None:
+        raise ValueError("largest=False needs a fixed k: write k=10")
+    if unlisted or chosen.largest_only:
+        raise ValueError(
+            f'method={chosen.name!r} is about the largest scores alone; with largest=False write method="auto"'
+        )
 
 
 def _check_unlisted(request: Request, named: Method | None) -> None:

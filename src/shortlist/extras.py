@@ -25,6 +25,10 @@ class Extras:
         How far each value may be from the number it stands for, where it stands for one.
     answers
         The answers "above" of a sparse vector.
+    largest
+        False where the smallest were asked for. Values are the scores themselves, and gaps are leads, all the same.
+    asked
+        How many items were asked for, in one call of `top_k` or `select`.
     used, stopped, k
         Which way a mechanism with several went, whether a threshold or a limit ended the list, how many items it chose.
     kept
@@ -40,6 +44,8 @@ class Extras:
     gaps: list[float] | None = None
     p_value: float | None = None
     answers: list[Answer] | None = None
+    largest: bool | None = None
+    asked: int | None = None
     used: str | None = None
     stopped: bool | None = None
     k: int | None = None

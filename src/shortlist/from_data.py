@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -148,13 +147,7 @@ class KeyRequest:
     def booked(self, rows: object, ledger: Ledger, purpose: str) -> Booked:
         """Check what can be checked without a row, then book."""
         ledger.check(self.mechanism.charge)
-        return Booked.of(self.mechanism, self._without_rows(rows), ledger, purpose)
-
-    def _without_rows(self, rows: object) -> Scores:
-        """What is public of the count: names and types of the columns are checked, and no row is read."""
-        if isinstance(rows, str | os.PathLike):
-            return uncounted(os.fspath(rows), self.question, None, **self.reading)
-        return counted(_emptied(rows), self.question, None, **self.reading)
+        return Booked.of(self.mechanism, uncounted(rows, self.question, None, **self.reading), ledger, purpose)
 
     def released(self, rows: object, source: Source, paid: Booked | None, progress: Progress | None = None) -> Release:
         """Count, draw, and say why."""
@@ -177,12 +170,3 @@ class KeyRequest:
             return [people[name] for name in names]
 
         return scores._with("_capped", Recounted(weights, again))
-
-
-def _emptied(rows: Any) -> Any:
-    """The same table without its rows."""
-    for way in ("limit", "head"):
-        cut: Callable[[int], Any] | None = getattr(rows, way, None)
-        if callable(cut):
-            return cut(0)
-    return rows.slice(0, 0) if callable(getattr(rows, "slice", None)) else rows

@@ -87,8 +87,8 @@ def by_label(items: Sequence[Hashable], indices: Sequence[int] | None, source: S
         if set(map(type, items)) <= {int} and list(items) == list(indices):  # candidates without names
             return start
     else:
-        drawn = shuffled(len(items), WordStream(source))
-        start = sorted(drawn, key=_texts(items, drawn))
+        shuffle = shuffled(len(items), WordStream(source))
+        start = sorted(shuffle, key=_texts(items, shuffle))
     try:
         return sorted(start, key=items.__getitem__)  # type: ignore[arg-type]
     except Exception:  # a label's own comparison may raise anything

@@ -1,4 +1,4 @@
-"""A release from a file that is paid for first: the charge is on the disk before a row of the table is read."""
+"""A release from a table that is paid for first: the charge is on the disk before a row of the table is read."""
 
 from __future__ import annotations
 

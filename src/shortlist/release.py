@@ -12,14 +12,15 @@ from shortlist._old_pickles import REFUSED, refuse_old_pickles
 from shortlist._reading import Frame, installed_frame
 from shortlist._text import html_table, terminal_safe, text_table
 from shortlist.accounting.finer_guarantees import ExPost
-from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps
+from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps, checked_measurements
 from shortlist.exact.margins import Margin
 from shortlist.extras import NOTHING_ELSE, Extra, Extras
 from shortlist.labels import PLAIN, by_label, plain_label, typed
 from shortlist.pages.plots import plot_release
 from shortlist.pages.release_page import write_release
+from shortlist.pages.summary import in_words
 from shortlist.release_format import read, written
-from shortlist.released_frames import NUMBERS, released_frame
+from shortlist.released_frames import item_columns, released_frame
 from shortlist.sampling.entropy import SECURE
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Release:
         The columns that make an item, where there are several: each is then a tuple.
     extras
         What only some mechanisms release, also to be read by name: `values`, `margins`, `soft_max`, `gaps`, `p_value`,
-        `answers`, `used`, `stopped`, `k`, `kept` and `evidence`, each None where it was not released (`Extras`).
+        `answers`, `largest`, `asked`, `used`, `stopped`, `k`, `kept`, `evidence`; None where not released (`Extras`).
 
     Examples
     --------
@@ -92,6 +93,8 @@ class Release:
     gaps = Extra[list[float]]()
     p_value = Extra[float]()
     answers = Extra[list[Answer]]()
+    largest = Extra[bool]()
+    asked = Extra[int]()
     used = Extra[str]()
     stopped = Extra[bool]()
     k = Extra[int]()
@@ -108,7 +111,6 @@ class Release:
 
     @property
     def _named(self) -> list[Hashable]:
-        """The items there are."""
         return self.items or []
 
     def __len__(self) -> int:
@@ -120,6 +122,11 @@ class Release:
 
     def __contains__(self, label: object) -> bool:
         return label in self._named
+
+    @property
+    def summary(self) -> str:
+        """What came out, what it can give away and what is left, in a few sentences."""
+        return in_words(self)
 
     @property
     def item(self) -> Hashable:
@@ -164,7 +171,10 @@ class Release:
         gaps, evidence = self._with_gaps("refine"), self.evidence
         if evidence is None:
             raise AttributeError("these gaps are no estimates of scores: there is nothing to refine")
-        return evidence.refine(gaps, measurements, variance)
+        if self.largest is not False:
+            return evidence.refine(gaps, measurements, variance)
+        negated = (-one for one in checked_measurements(measurements, len(gaps)))  # of which gaps are the leads
+        return [-one for one in evidence.refine(gaps, negated, variance)]
 
     def lower_bound(self, confidence: float) -> list[LowerBound]:
         """A lower bound of that `confidence` on each item's score, from its gap to the threshold; read its caveat."""
@@ -187,15 +197,17 @@ class Release:
         if self.items is None:
             return replace(self, ordered=False)
         order, extras = by_label(self.items, self.indices, SECURE), self.extras
-        both: dict[str, Any] = {name: getattr(extras, name) for name in ("values", "margins")}
-        numbers: dict[str, Any] = {name: found and [found[i] for i in order] for name, found in both.items()}
+        values, margins = extras.values, extras.margins
         return replace(
             self,
             items=list(map(self.items.__getitem__, order)),
             indices=None if self.indices is None else list(map(self.indices.__getitem__, order)),
             ordered=False,
-            extras=replace(extras, **numbers, gaps=None, answers=None, evidence=None),
-        )
+            extras=replace(
+                extras, values=values and [values[i] for i in order], margins=margins and [margins[i] for i in order],
+                gaps=None, answers=None, evidence=None,
+            ),
+        )  # fmt: skip
 
     def columns(self) -> dict[str, list[Any]]:
         """The released table, column by column."""
@@ -203,16 +215,8 @@ class Release:
         values = {} if self.values is None else {"value": list(self.values)}
         values |= {} if self.margins is None else {"margin": [margin.half_width for margin in self.margins]}
         gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
-        if not self.item_columns:
-            return {**ranks, "item": list(self._named), **values, **gaps}
-        parts: Any = self._named
-        columns: dict[str, list[Any]] = {}
-        for n, column in enumerate(self.item_columns):
-            name = column
-            while name in (*NUMBERS, *columns):
-                name = f"item {name}"
-            columns[name] = [item[n] for item in parts]
-        return {**ranks, **columns, **values, **gaps}
+        items = item_columns(self._named, self.item_columns) if self.item_columns else {"item": list(self._named)}
+        return {**ranks, **items, **values, **gaps}
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from."""
@@ -300,8 +304,8 @@ class Release:
         return self.lines(self.texts())
 
     def lines(self, columns: dict[str, list[str]]) -> str:
-        """A table of these texts (`columns`), and one line: guarantee, mechanism, unit of privacy."""
-        return "\n".join([text_table(columns), "", self.line(), *map(terminal_safe, self.notes)])
+        """A table of these texts (`columns`), a summary, and one line: guarantee, mechanism, unit of privacy."""
+        return "\n".join([text_table(columns), "", self.summary, self.line(), *map(terminal_safe, self.notes)])
 
     def __repr__(self) -> str:
         return f"<Release of {len(self._named)}: {self.line()}>"
@@ -330,7 +334,7 @@ class Release:
                 raise ValueError(REFUSED)
 
     def _repr_html_(self) -> str:
-        return html_table(self.texts(), [self.line(), *self.notes])
+        return html_table(self.texts(), [self.summary, self.line(), *self.notes])
 
 
 def _refuse_change(release: Release, name: str, value: object = None) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from shortlist._codecs import (
@@ -116,6 +117,8 @@ EXTRAS: dict[str, Codec] = {
     "kept": one_of("a cost", {ExPost: GUARANTEES[ExPost]}),
     "answers": listed(ANSWER),
     "evidence": EVIDENCE,
+    "largest": FLAG,
+    "asked": WHOLE,
 }
 """What only some mechanisms release."""
 
@@ -132,6 +135,9 @@ def written(release: object) -> str:
     content |= {name: codec.write(getattr(release, name)) for name, codec in COMMON.items()}
     content |= _present(release, NUMBERS)
     content["extras"] = _present(release, EXTRAS)
+    receipt: Receipt | None = getattr(release, "receipt", None)
+    if receipt is not None and receipt.balance:
+        content["extras"]["balance"] = receipt.balance
     return json.dumps(content, allow_nan=False)
 
 
@@ -167,13 +173,22 @@ def _fields(content: Any) -> dict[str, Any]:
     _check_keys(content, ["format", "version", "extras", *COMMON], NUMBERS)
     if not isinstance(content["extras"], dict):
         raise Damaged("extras: an object is wanted")
-    _check_keys(content["extras"], (), EXTRAS)
+    _check_keys(content["extras"], (), (*EXTRAS, "balance"))
     fields = {name: field(name, codec, content[name]) for name, codec in COMMON.items()}
     for table, part in ((NUMBERS, content), (EXTRAS, content["extras"])):
         fields |= {name: field(name, codec, part[name]) for name, codec in table.items() if name in part}
+    if "balance" in content["extras"]:
+        fields["receipt"] = _with_balance(fields["receipt"], content["extras"]["balance"])
     _check_agreement(fields)
     extras = Extras(**{name: fields.pop(name) for name in [*NUMBERS, *EXTRAS] if name in fields})
     return fields | {"extras": extras}
+
+
+def _with_balance(receipt: Receipt | None, balance: Any) -> Receipt:
+    """A receipt with how the ledger stood in words, which version 1 has under `extras`: there new names may come."""
+    if receipt is None:
+        raise Damaged("balance: there is no receipt that it belongs to")
+    return replace(receipt, balance=field("balance", TEXT, balance))
 
 
 def _check_agreement(fields: Mapping[str, Any]) -> None:
@@ -190,9 +205,9 @@ def _check_agreement(fields: Mapping[str, Any]) -> None:
         raise Damaged("evidence does not have a law for each item")
 
 
-def _check_keys(content: Mapping[str, Any], needed: Collection[str], possible: Collection[str]) -> None:
-    missing = [name for name in needed if name not in content]
+def _check_keys(content: Mapping[str, Any], required: Collection[str], possible: Collection[str]) -> None:
+    missing = [name for name in required if name not in content]
     if missing:
         raise Damaged(f"{missing[0]} is missing")
-    if not set(content) <= {*needed, *possible}:
+    if not set(content) <= {*required, *possible}:
         raise Damaged("it holds something that this version does not know; a newer shortlist may know it")

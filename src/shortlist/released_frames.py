@@ -7,7 +7,7 @@ that is active when it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from shortlist._reading import FRAMES, Engine, Frame
@@ -66,6 +66,17 @@ def released_frame(columns: Columns, frame: Frame) -> Any:
     )
 
 
+def item_columns(items: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
+    """The parts of each item under the names of their columns, which are none of ours."""
+    columns: dict[str, list[Any]] = {}
+    for n, column in enumerate(names):
+        name = column
+        while name in (*NUMBERS, *columns):
+            name = f"item {name}"
+        columns[name] = [item[n] for item in items]
+    return columns
+
+
 def _uniform(columns: Columns, types: Types) -> Columns:
     """A column has one type: labels of several become text."""
     mixed = [name for name in columns if name not in types and len(set(map(type, columns[name]))) > 1]
@@ -81,8 +92,8 @@ def _polars(columns: Columns, types: Types) -> Any:
 def _pandas(columns: Columns, types: Types) -> Any:
     import pandas as pd
 
-    made = {name: pd.Series(cells, dtype=_pandas_type(types.get(name))) for name, cells in columns.items()}
-    return pd.DataFrame(made)
+    series = {name: pd.Series(cells, dtype=_pandas_type(types.get(name))) for name, cells in columns.items()}
+    return pd.DataFrame(series)
 
 
 def _pandas_type(word: str | None) -> Any:

@@ -20,7 +20,6 @@ from shortlist._table_names import Names, OnGrid, WeighedNames
 Neighbours = Literal["add-remove", "replace"]
 Number = int | float | Fraction | Decimal
 
-
 HIDDEN = (
     "these scores were counted from people's rows, and {} would show them; release from them with top_k or select. If "
     "they are public or made up, say so: scores.as_public()"
@@ -77,7 +76,7 @@ class Scores:
 
     __slots__ = (
         "_capped", "_columns", "_frame", "_from_table", "_labels", "_largest", "_monotone", "_most", "_names",
-        "_neighbours", "_public", "_range", "_sensitivity", "_size", "_unit", "_values",
+        "_neighbours", "_public", "_range", "_sensitivity", "_size", "_source", "_turned", "_unit", "_values",
     )  # fmt: skip
 
     def __init__(
@@ -105,6 +104,7 @@ class Scores:
         self._names: Names | None = None
         self._columns: tuple[str, ...] = ()
         self._most: int | None = None
+        self._source = ""
         self._capped: WeighedNames | None = None
         self._sensitivity = sensitivity
         self._monotone = checked_flag("monotone", monotone)
@@ -121,6 +121,7 @@ class Scores:
             raise ValueError('unit must be a word, for example unit="user"')
         self._unit = unit
         self._from_table = False
+        self._turned = False  # whether they are negated, for the smallest
 
     @property
     def values(self) -> Values:
@@ -262,16 +263,18 @@ class Scores:
         columns: tuple[str, ...],
         most: int | None = None,
         weights: WeighedNames | None = None,
+        source: str = "",
     ) -> Self:
         """Scores counted from people's rows under add/remove; in steps of `grid`, a power of two, if they are sums.
 
-        With `most`, each is how many people kept that candidate; `weights` are its capped weights, where they are made.
+        With `most`, each is how many people kept that candidate; `weights` are its capped weights, where they are made;
+        `source` says which table and columns, for a ledger.
         """
         scores = cls([0], sensitivity=sensitivity, monotone=monotone, public=public, unit=unit)
         scores._values, scores._size = None, int(names.sizes.sum())
         scores._names = names if grid is None else OnGrid(names, grid)
         scores._frame, scores._columns, scores._from_table = frame, columns, True
-        scores._most, scores._capped = most, weights
+        scores._most, scores._capped, scores._source = most, weights, source
         return scores
 
     def as_public(self) -> Self:
@@ -292,8 +295,7 @@ class Scores:
     def __repr__(self) -> str:
         count = f"{self._size} candidate{'s' * (self._size != 1)}" if self._public else "candidates from data"
         capped = [] if self._most is None else [f"most={self._most}"]
-        moved = [f"sensitivity={self._sensitivity}", *(["monotone"] * self._monotone), self._neighbours]
-        parts = [count, *capped, *moved]
+        parts = [count, *capped, f"sensitivity={self._sensitivity}", *["monotone"] * self._monotone, self._neighbours]
         return f"Scores({', '.join(parts)}{', public' if self._public else ''})"
 
 

@@ -255,10 +255,13 @@ def test_a_wrong_calibration_of_sparse_vector_is_refuted(part, monkeypatch):
 
 
 @full_size
-@pytest.mark.parametrize(("part", "factor"), [("_rate", 2), ("_one_shot_scale", Fraction(1, 2))])
-def test_a_wrong_calibration_of_guarded_sets_is_refuted(part, factor, monkeypatch):
+@pytest.mark.parametrize(
+    ("part", "wrong"),
+    [("_rate", lambda rate: 2 * rate), ("_one_shot", lambda after: replace(after, scale=after.scale / 2))],
+)
+def test_a_wrong_calibration_of_guarded_sets_is_refuted(part, wrong, monkeypatch):
     mechanism, plain = GuardedTopK(k=3, epsilon=1.0), getattr(GuardedTopK, part)
-    monkeypatch.setattr(GuardedTopK, part, lambda *words: plain(*words) * factor)
+    monkeypatch.setattr(GuardedTopK, part, lambda *words: wrong(plain(*words)))
     assert not prove_mechanism(mechanism, d=6, top=1, monotone=sized(True, full=False)).holds
 
 

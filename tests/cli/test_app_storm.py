@@ -1,4 +1,4 @@
-"""One interrupt per run, at every line of the count, the paid release and the whole `top` command, in this process."""
+"""One interrupt per run, at every line of the count, the paid release and all of `top` and `keys`, in this process."""
 
 import os
 import re
@@ -7,7 +7,7 @@ import signal
 import polars as pl
 import pytest
 
-from shortlist import Ledger, PureDP
+from shortlist import ApproxDP, Ledger, PureDP
 from shortlist._files import sweep
 from shortlist.cli import app as cli
 from shortlist.mechanisms import NoisyMax
@@ -83,14 +83,20 @@ TOP = ["top", "rows.csv", "-k", "2", "--user", "user", "--item", "item", "--cand
        "--ledger", "budget.db", "--out", "list.csv", "--report", "top.html"]  # fmt: skip
 
 
-def run(capfd, monkeypatch):
-    monkeypatch.setattr("sys.argv", ["shortlist", *TOP])
+TOP_LIST = r"item\r\n[abc]\r\n[abc]\r\n"
+KEYS = ["keys", "rows.csv", "--user", "user", "--item", "item", "--most", "1", "--epsilon", "40", "--delta", "1e-6",
+        "--ledger", "budget.db", "--out", "list.csv", "--report", "top.html"]  # fmt: skip
+KEYS_LIST = r"rank,item,value,margin\r\n(\d,[ab],[\d.]+,[\d.]+\r\n)*"
+
+
+def run(capfd, monkeypatch, words=TOP):
+    monkeypatch.setattr("sys.argv", ["shortlist", *words])
     with pytest.raises(SystemExit) as end:
         cli.main()
     return end.value.code, capfd.readouterr().err
 
 
-def check_stopped(home, kind, code, said, book, before):
+def check_stopped(home, kind, code, said, book, before, listed=TOP_LIST):
     """True words, whole files, no draft; a command whose work was done may have ended well."""
     entries = [entry.number for entry in book.entries() if entry.number > before]
     assert len(entries) <= 1
@@ -102,21 +108,21 @@ def check_stopped(home, kind, code, said, book, before):
     files = set(os.listdir(home / "home"))
     assert files <= {"rows.csv", "known.txt", "budget.db", "list.csv", "top.html"}
     if "list.csv" in files:
-        assert re.fullmatch(r"item\r\n[abc]\r\n[abc]\r\n", (home / "home" / "list.csv").read_bytes().decode())
+        assert re.fullmatch(listed, (home / "home" / "list.csv").read_bytes().decode())
         assert entries
     if "top.html" in files:
         assert (home / "home" / "top.html").read_text().rstrip().endswith("</html>")
     assert not list((home / "spill").glob("*/*"))
 
 
-def storm_of_top(home, capfd, monkeypatch, files, chosen, most=10**9, stride=1):
-    book = Ledger("budget.db", budget=PureDP(1e6))
+def storm_of_top(home, capfd, monkeypatch, files, chosen, most=10**9, stride=1, words=TOP, listed=TOP_LIST):
+    book = Ledger("budget.db", budget=PureDP(1e6) if words is TOP else ApproxDP(1e6, 0.1))
 
     def clean():
         for name in ("list.csv", "top.html"):
             (home / "home" / name).unlink(missing_ok=True)
 
-    storm = Storm(lambda: run(capfd, monkeypatch), files, before=clean)
+    storm = Storm(lambda: run(capfd, monkeypatch, words), files, before=clean)
     places = list(filter(chosen, storm.places))
     ends, missed = [], 0
     for turn, place in enumerate(places[:: max(stride, -(-len(places) // most))]):
@@ -127,12 +133,12 @@ def storm_of_top(home, capfd, monkeypatch, files, chosen, most=10**9, stride=1):
         except MissedError:  # what is remembered is not worked out again
             missed += 1
             continue
-        check_stopped(home, kind, code, said, book, before)
+        check_stopped(home, kind, code, said, book, before, listed)
         ends.append(code)
     assert {130, 143} <= set(ends)
     assert missed <= len(ends) // 50
     clean()
-    assert run(capfd, monkeypatch) == (0, "")
+    assert run(capfd, monkeypatch, words) == (0, "")
     return ends
 
 
@@ -144,6 +150,16 @@ def test_the_command_is_stopped_at_any_of_its_lines(home, capfd, monkeypatch):
         home, capfd, monkeypatch, files, lambda place: place[0] == "line" and place[2] in own, stride=STRIDE
     )
     assert len(ends) > 30 // STRIDE
+
+
+@full_size
+def test_keys_are_stopped_at_any_of_their_lines(home, capfd, monkeypatch):
+    """Names from the data: of the command, and of all that is done for it between the charge and the list."""
+    ends = storm_of_top(
+        home, capfd, monkeypatch, ["cli/keys.py", "from_data.py"], lambda place: place[0] == "line", stride=STRIDE,
+        words=KEYS, listed=KEYS_LIST,
+    )  # fmt: skip
+    assert len(ends) > 20 // STRIDE
 
 
 MOST = 400

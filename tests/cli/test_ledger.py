@@ -35,7 +35,8 @@ def test_init_show_and_verify_in_real_processes(path):
     assert "weekly chart" in shown.stdout
     assert "[red]" in shown.stdout
     assert "\x1b" not in shown.stdout
-    assert "epsilon 2.5 or rho" in shown.stdout
+    assert "epsilon 0.5 of 3 at delta 1e-6, 1 release" in " ".join(shown.stdout.split())
+    assert "a charge of up to epsilon 2.5 would still be admitted" in " ".join(shown.stdout.split())
     checked = run("ledger", "verify", path)
     assert checked.stdout == f"all 1 entries follow from one another; head {Ledger(path).head}\n"
 
@@ -79,8 +80,10 @@ def test_export_is_csv_with_exact_numbers(path, capsys, monkeypatch):
     ledger.charge(PureDP(0.1), purpose='a "quoted", purpose')
     (row,) = csv.DictReader(io.StringIO(called(capsys, monkeypatch, "export", path)[1]))
     assert row["purpose"] == 'a "quoted", purpose'
-    assert row["epsilon"] == "3602879701896397/36028797018963968"
+    assert row["epsilon"] == "0.1"
     assert row["hash"] == ledger.head
+    (exact,) = csv.DictReader(io.StringIO(called(capsys, monkeypatch, "export", path, "--exact")[1]))
+    assert exact["epsilon"] == "3602879701896397/36028797018963968"
 
 
 @pytest.mark.parametrize(
@@ -122,7 +125,7 @@ def test_an_exceeded_budget_is_exit_code_3(path, capsys, monkeypatch):
     monkeypatch.setattr("shortlist.cli.ledger._show", overspend)
     code, _, err = called(capsys, monkeypatch, "show", path)
     assert code == 3
-    assert "asked epsilon 0.5; spent epsilon 0.0; left epsilon 0.25" in err
+    assert "asked epsilon 0.5; booked: epsilon 0 of 0.25, 0 releases; a charge of up to epsilon 0.25 would" in err
 
 
 def test_a_ledger_without_room_is_asked_before_the_table_is_opened(path, tmp_path):

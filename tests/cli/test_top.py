@@ -42,7 +42,14 @@ def test_the_line_of_the_product_page_works_as_written(folder, tmp_path):
     assert run("ledger", "init", book, "--epsilon", "3", "--delta", "1e-6").returncode == 0
     done = run(*asked("ratings.parquet", *KNOWN, "--ledger", book, "--plot", tmp_path / "top.png"), cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == ("item\n----\nant\nbee\n\nPureDP(epsilon=1.0) for one user (add-remove) by guarded top-2\n")
+    table, _, told = done.stdout.partition("\n\n")
+    assert table == "item\n----\nant\nbee"
+    summary, line = told.splitlines()
+    assert summary.startswith(
+        "2 of 2 asked for. One user: the odds of guessing whether they are in the data go from 50% to"
+    )
+    assert "go from 50% to at most 73.2%, at epsilon 1.0. Entry 1 of budget.db; booked: epsilon 1 of 3" in summary
+    assert line == "PureDP(epsilon=1.0) for one user (add-remove) by guarded top-2"
     assert (tmp_path / "top.png").read_bytes().startswith(b"\x89PNG")
     (entry,) = Ledger(book).entries()
     assert (entry.purpose, entry.unit) == ("top 2 of ratings.parquet", "user (add-remove)")
@@ -180,7 +187,7 @@ def test_an_exceeded_budget_is_exit_code_3_and_writes_nothing(folder, tmp_path):
         cwd=folder,
     )
     assert (done.returncode, done.stdout) == (3, "")
-    assert "asked epsilon 1.0; spent epsilon 0.0; left epsilon 0.5" in done.stderr
+    assert "asked epsilon 1; booked: epsilon 0 of 0.5, 0 releases; a charge of up to epsilon 0.5" in done.stderr
     assert not (tmp_path / "list.csv").exists()
     assert not Ledger(tmp_path / "budget.db").entries()
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist.exact.lower_bound import least_epsilon, least_failure, most_recall
+from shortlist.exact.lower_bound import least_epsilon, least_epsilon_for_recall, least_failure, most_recall
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
 from shortlist.exact.ranked_subsets import ranked
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
@@ -133,3 +133,17 @@ def test_with_a_delta_the_recursion_is_attained_by_two_candidates(epsilon, delta
     if delta == 0:
         found = least_failure(epsilon, np.full(40, math.log(2)), np.arange(40.0))
         assert found == pytest.approx(1 - np.array(f), abs=1e-11)
+
+
+@pytest.mark.parametrize(("x", "k"), [([40, 33, 20, 11, 8, 7, 1], 3), (list(range(0, 60, 3)), 8)])
+@pytest.mark.parametrize("recall", [0.6, 0.9, 0.99])
+def test_no_epsilon_below_the_bound_reaches_a_recall(x, k, recall):
+    least = least_epsilon_for_recall(np.array(x), k, recall)
+    assert most_recall(np.array(x), k, least * 0.999) < recall <= most_recall(np.array(x), k, least * 1.001)
+    for mechanism in (CanonicalTopK(k=k, epsilon=least), OneshotTopK(k=k, epsilon=least, noise="exponential")):
+        assert mechanism.quality(x, monotone=True).recall <= recall
+
+
+def test_a_recall_that_chance_has_or_that_ties_give_has_no_bound():
+    assert least_epsilon_for_recall(np.arange(20, 0, -1), 10, 0.3) == 0.0
+    assert least_epsilon_for_recall(np.array([5, 3, 3, 1]), 2, 0.99) == 0.0

@@ -9,7 +9,7 @@ from flint import arb, ctx
 
 from shortlist.exact.binomials import ULPS, log_choose, log_run, one_log_choose
 from shortlist.exact.class_bounds import others, relevant, sifted
-from shortlist.exact.subset_classes import Classes, cover, join, log_sum, quartered, rows, settle
+from shortlist.exact.subset_classes import Classes, bounded, cover, join, log_sum, quartered, settle
 
 
 def exact_log(number):
@@ -47,6 +47,13 @@ def test_sums_along_a_row_are_bracketed():
         exact = exact_log(math.comb(i + last + 1, i + 1) - math.comb(i + first, i + 1))
         assert arb(low) <= exact <= arb(high)
         assert high - low < 1e-6
+
+
+def rows(classes, first=0):
+    """One cell per row, from `first` on."""
+    start = np.broadcast_to(first, len(classes.i))
+    row = np.flatnonzero(start < len(classes.fall))
+    return bounded(classes, row, start[row], np.full(len(row), len(classes.fall) - 1))
 
 
 @pytest.mark.parametrize(("d", "k"), [(2, 1), (7, 3), (9, 1), (9, 8), (12, 6)])

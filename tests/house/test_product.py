@@ -1,14 +1,16 @@
 """The contract with users: every snippet runs as written, in order."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.helpers.typed import present
 from tests.house.test_docs import blocks
 
-CONTRACT = Path(__file__).with_name("product.md")
-SHARED = Path(__file__).parents[3] / "shared" / "PRODUCT.md"
+CONTRACT, SECOND = (Path(__file__).with_name(name) for name in ("product.md", "product2.md"))
+SHARED, SHARED_SECOND = (Path(__file__).parents[3] / "shared" / name for name in ("PRODUCT.md", "PRODUCT2.md"))
 
 
 def test_every_snippet_of_the_contract_runs_and_keeps_its_promises(tmp_path, monkeypatch):
@@ -35,3 +37,63 @@ def test_the_contract_is_the_shared_one():
     if not SHARED.exists():
         pytest.skip("the shared papers are not beside the repository")
     assert blocks(CONTRACT, "python") == blocks(SHARED, "python")
+
+
+def run_second(part, tmp_path, monkeypatch):
+    """A part of the second page, after what comes before every part: the names it leaves, and what was drawn in it."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for source in (blocks(CONTRACT, "python")[0], blocks(SECOND, "python")[0]):
+        exec(compile(source, SECOND.name, "exec"), names)
+    drawn: list[Any] = []
+    for name in ("top_k", "keys", "odds"):
+        monkeypatch.setattr(names["sl"], name, kept(getattr(names["sl"], name), drawn))
+    exec(compile(part, SECOND.name, "exec"), names)
+    return names, drawn
+
+
+def kept(function, drawn):
+    """The same function, whose answers are kept."""
+
+    def called(*given, **words):
+        drawn.append(function(*given, **words))
+        return drawn[-1]
+
+    return called
+
+
+def test_releases_explain_themselves(tmp_path, monkeypatch, capsys):
+    names, (release, odds) = run_second(blocks(SECOND, "python")[1], tmp_path, monkeypatch)
+    shown = capsys.readouterr().out
+    assert names["release"] is release
+    assert len(release) == 5
+    assert "film 001" in release
+    assert re.match(r"5 of 5 asked for\. One user.* odds .*at epsilon 1\.0\.$", release.summary)
+    assert all(word in shown for word in (release.summary, "value", "margin", "film 001"))
+    assert names["sl"].Release.load("top5.json") == release
+    assert str(odds).startswith("50% becomes at most 73.2%")
+    assert release.margins[0].error < release.margins[0].half_width
+
+
+def test_names_come_from_the_data(tmp_path, monkeypatch):
+    names, drawn = run_second(blocks(SECOND, "python")[2], tmp_path, monkeypatch)
+    every, top, histogram, smallest, booked = drawn
+    films = set(names["films"])
+    assert len(every) > 10
+    assert set(every) <= films
+    assert len(every.values) == len(every.margins) == len(every)
+    assert 0 < len(top) <= 20
+    assert len(top.values) == len(top.margins) == len(top)
+    assert len(histogram) == 100
+    assert "noisy histogram" in histogram.mechanism
+    assert (len(smallest), smallest.largest) == (3, False)
+    assert present(booked.receipt).entry == 1
+    assert names["ledger"].spent.epsilon == 0.5
+    assert set(booked) <= films
+
+
+def test_the_second_part_of_the_contract_is_the_shared_one():
+    if not SHARED_SECOND.exists():
+        pytest.skip("the shared papers are not beside the repository")
+    ours, theirs = blocks(SECOND, "python"), blocks(SHARED_SECOND, "python")
+    assert ours == theirs[: len(ours)]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import shortlist as sl
-from shortlist import ZCDP, Ledger, PureDP, mechanisms
+from shortlist import ZCDP, ApproxDP, Ledger, PureDP, mechanisms
 from shortlist._reading import Frame
 from shortlist.extras import Extras
 from shortlist.mechanisms import Mechanism, SparseVector
@@ -64,6 +64,21 @@ def test_releases_from_capped_counts_hold_nothing_private(engine, tmp_path):
         check_release(mechanism.release(listed, rng=seeded(5)))
     unlisted = sl.count(table, user="user", item="item", most=6)
     check_release(sl.top_k(unlisted, 2, epsilon=1.0, delta=1e-6, rng=seeded(5)))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_keys_of_every_engine_hold_nothing_private(engine, tmp_path):
+    """Two names are released at most: the others stay below the bar that `at_least` adds, or are no secret any more."""
+    table = source(engine, ROWS, tmp_path)
+    book = Ledger(tmp_path / "book.db", budget=ApproxDP(100.0, 1e-2))
+    asked: list[dict[str, Any]] = [{}, {"most": 2}, {"most": 6}, {"values": False}, {"most": 6, "at_least": 4000}]
+    for words in asked:
+        release = sl.keys(table, user="user", item="item", epsilon=1.0, delta=1e-6, ledger=book, rng=seeded(5), **words)
+        check_release(release)
+    assert set(release) == {"tea", "milk"}
+    check_release(sl.top_k(table, 2, user="user", item="item", epsilon=1.0, delta=1e-6, ledger=book, rng=seeded(5)))
+    known: Any = {"candidates": CANDIDATES, "largest": False, "values": True}
+    check_release(sl.top_k(table, 1, user="user", item="item", epsilon=1.0, rng=seeded(5), **known))
 
 
 @pytest.mark.parametrize("kind", ["mapping", "numpy", "pandas", "arrow"])

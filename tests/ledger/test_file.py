@@ -181,7 +181,7 @@ def test_what_is_no_ledger_is_said_so(tmp_path, kind):
     else:
         Ledger(path, budget=PureDP(1.0))
         with closing(sqlite3.connect(path)) as db:
-            db.execute("PRAGMA user_version = 2")
+            db.execute("PRAGMA user_version = 3")
     before = path.stat().st_size if kind != "link" else None
     with pytest.raises(LedgerError, match=r"not a ledger|is not a file|newer version|is not there") as said:
         Ledger(path, budget=PureDP(1.0))
@@ -258,7 +258,7 @@ def test_a_file_that_may_not_grow_says_the_disk_is_full(ledger, monkeypatch):
     def no_room(db, path):
         db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}")
 
-    monkeypatch.setattr("shortlist.ledger.ledger.check_schema", no_room)
+    monkeypatch.setattr("shortlist.ledger.book.check_schema", no_room)
     with suppress(LedgerError):
         for _ in range(20):
             ledger.charge(PureDP(0.001), purpose="y" * 1500)

@@ -31,7 +31,8 @@ def golden(tmp_path):
 def rechained(path, change):
     """Edit the rows and write all hashes anew, as somebody would who knows how."""
     with closing(sqlite3.connect(path)) as db:
-        rows = [dict(zip(file._NAMES, row, strict=True)) for row in db.execute(f"{file._ROWS} ORDER BY number")]
+        found = db.execute(f"SELECT {', '.join(file._NAMES)} FROM entries ORDER BY number").fetchall()
+        rows = [dict(zip(file._NAMES, row, strict=True)) for row in found]
         ((content,),) = db.execute("SELECT content FROM terms").fetchall()
     change(rows)
     head = file.digest(content)
@@ -175,13 +176,27 @@ def test_edited_terms_are_found_by_the_first_entry(golden):
 # The database
 
 
-@pytest.mark.parametrize("version", [0, -5, 2, 2**31 - 1, -(2**31)])
-def test_versions_are_checked_exactly(golden, version):
+@pytest.mark.parametrize("version", [0, -5, 3, 2**31 - 1, -(2**31)])
+@pytest.mark.parametrize("upgraded", [False, True])
+def test_versions_are_checked_exactly(golden, version, upgraded):
     path = golden()
+    if upgraded:
+        Ledger(path).charge(PureDP(0.01))
     with closing(sqlite3.connect(path)) as db:
         db.execute(f"PRAGMA user_version = {version}")
-    with pytest.raises(LedgerError, match="newer version" if version > 1 else "version number"):
+    with pytest.raises(LedgerError, match="newer version" if version > 2 else "version number"):
         Ledger(path)
+
+
+def test_a_number_of_the_other_version_is_found_by_the_tables(golden):
+    old, new = golden("pure.db"), golden("zcdp.db")
+    Ledger(new).charge(PureDP(0.01))
+    for path, wrong in ((old, 2), (new, 1)):
+        with closing(sqlite3.connect(path)) as db:
+            assert db.execute("PRAGMA user_version").fetchone() == (3 - wrong,)
+            db.execute(f"PRAGMA user_version = {wrong}")
+        with pytest.raises(LedgerError, match="its tables are not as they were made"):
+            Ledger(path)
 
 
 @pytest.mark.parametrize(

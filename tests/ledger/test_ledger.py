@@ -154,8 +154,9 @@ def test_what_is_left_can_be_asked_for_to_the_last_bit(path):
     with pytest.raises(BudgetExceeded) as refused:
         ledger.charge(PureDP(0.1))
     assert refused.value.remaining == ledger.remaining
-    assert f"left epsilon {ledger.remaining.epsilon!r}" in str(refused.value)
-    ledger.charge(PureDP(present(ledger.remaining.epsilon)))
+    assert "a charge of up to epsilon 0.09999 would still be admitted" in str(refused.value)
+    assert ledger.standing.left == ledger.remaining.epsilon
+    ledger.charge(PureDP(ledger.standing.left))
     assert str(ledger.remaining) == "epsilon 0.0"
     with pytest.raises(BudgetExceeded):
         ledger.charge(PureDP(5e-324))
@@ -164,7 +165,8 @@ def test_what_is_left_can_be_asked_for_to_the_last_bit(path):
 def test_the_refusal_names_what_was_asked_spent_and_left(path):
     ledger = Ledger(path, budget=PureDP(1.0))
     ledger.charge(PureDP(0.75))
-    with pytest.raises(BudgetExceeded, match=r"asked epsilon 0\.5; spent epsilon 0\.75; left epsilon 0\.25") as refused:
+    words = r"asked epsilon 0\.5; booked: epsilon 0\.75 of 1, 1 release; a charge of up to epsilon 0\.25 would still"
+    with pytest.raises(BudgetExceeded, match=words) as refused:
         ledger.charge(PureDP(0.5))
     assert str(pickle.loads(pickle.dumps(refused.value))) == str(refused.value)
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import shortlist as sl
-from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK, StableTopK
+from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK, NamesChoice, StableTopK
 from shortlist.mechanisms.limited_domain.entry import rates
 from shortlist.planning.limited_domain_search import least_epsilon_of_a_list
 from shortlist.planning.shapes import shaped
@@ -14,6 +14,7 @@ BUILT = {
     "canonical-limited-domain": CanonicalLimitedDomain,
     "limited-domain": LimitedDomainTopK,
     "stable": StableTopK,
+    "names-choice": NamesChoice,
 }
 
 

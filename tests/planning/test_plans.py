@@ -11,7 +11,14 @@ import shortlist as sl
 from shortlist.audit.prove import law_of
 from shortlist.certified.law import Law
 from shortlist.exact.collapse import collapse_point
-from shortlist.mechanisms import CanonicalLimitedDomain, CanonicalTopK, LimitedDomainTopK, OneshotTopK, StableTopK
+from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
+    CanonicalTopK,
+    LimitedDomainTopK,
+    NamesChoice,
+    OneshotTopK,
+    StableTopK,
+)
 from shortlist.mechanisms.entries import METHODS
 from shortlist.mechanisms.limited_domain.law import BarredRace
 from shortlist.planning.search import least_epsilon_reaching
@@ -101,6 +108,7 @@ def test_a_plan_without_a_public_list_holds_for_the_mechanisms():
             "canonical-limited-domain": lambda paid: CanonicalLimitedDomain(k=4, budget=paid),
             "limited-domain": lambda paid: LimitedDomainTopK(k=4, budget=paid),
             "stable": lambda paid: StableTopK(k=4, budget=paid),
+            "names-choice": lambda paid: NamesChoice(k=4, budget=paid),
         }[one.method](paid)
         drawn = built.release_many(values, draws=1500, rng=sl.testing.seeded(3), monotone=True)
         sets: Any = getattr(drawn, "indices", drawn)
@@ -146,7 +154,7 @@ def test_private_scores_are_refused():
 
 
 def test_a_target_that_nobody_reaches_says_so():
-    flat = sl.plan(k=3, scores=np.full(1200, 5), monotone=True, domain="unknown")
+    flat = sl.plan(k=3, scores=np.full(1200, 1), monotone=True, domain="unknown")
     assert math.isinf(flat.best.epsilon)
     assert "recall" in flat.why
     assert "none" in str(flat)

@@ -4,7 +4,7 @@ import math
 import warnings
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import shortlist as sl
@@ -70,6 +70,7 @@ asked = {
 
 
 @settings(max_examples=6, deadline=None, derandomize=True)
+@example({"k": 5, "users": 6, "shape": "zipf:1e308", "epsilon": 4.4, "delta": 0.25, "budget": "pure", "goal": "recall"})
 @given(st.fixed_dictionaries(asked))
 def test_any_plan_on_public_names_answers_or_refuses_in_words(facts):
     check(**facts)

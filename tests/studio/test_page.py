@@ -41,7 +41,7 @@ def test_the_whole_story(look, studio):
     assert page.inner_text("#plan-title") == "3 of 8 candidates"
     assert page.inner_text("#right") == "73.2%"
     assert "guarded top-3" in page.inner_text("#plan-facts")
-    assert "After this: epsilon 2.0" in page.inner_text("#plan-left")
+    assert "After this: booked: epsilon 1 of 3" in page.inner_text("#plan-left")
     assert page.is_disabled("#release")
     page.check("#agree")
     page.click("#release")
@@ -49,7 +49,7 @@ def test_the_whole_story(look, studio):
     assert page.locator(".result .list li").count() == 3
     assert "year.db, entry 1" in page.inner_text(".result")
     assert "PureDP(epsilon=1.0)" in page.inner_text("#entries")
-    assert "Left: epsilon 2.0" in page.inner_text("#ledger-facts")
+    assert "Booked: epsilon 1 of 3" in page.inner_text("#ledger-facts")
     names = set()
     for link in page.locator(".downloads a").all():
         with page.expect_download() as started:
@@ -111,7 +111,7 @@ def test_a_ledger_is_made_in_the_page(look, studio):
     page.click("#make-ledger")
     page.wait_for_function("() => document.getElementById('ledger').value === 'own.db'")
     plan(page)
-    assert "Left in own.db: epsilon 3.0" in page.inner_text("#plan-left")
+    assert "own.db: booked: epsilon 0 of 3" in page.inner_text("#plan-left")
 
 
 def test_labels_that_try_to_be_html_stay_text(look, studio):

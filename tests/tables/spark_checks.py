@@ -85,6 +85,7 @@ def check(spark, folder, thorough):
         return
     engines_agree(rows, plain)
     caps_agree(rows, plain)
+    keys_agree(cells, rows, plain, folder)
     types_agree(spark, folder)
     kinds_are_checked(spark)
     broken_text_is_refused(spark)
@@ -135,6 +136,29 @@ def caps_agree(rows, plain):
         shuffled = rows.repartition(7, "item").where("user <> 3")
         less = sl.count(shuffled, user="user", item="item", most=2)
         assert found(less) == counts_kept(kept_by(plain.filter(pl.col("user") != 3), most=2))
+
+
+def keys_agree(cells, rows, plain, folder):
+    """The same salt and the same draw name the same, however rows are partitioned; nothing but classes of counts and
+    names that were released reaches the driver; booked before a row is read."""
+    book = sl.Ledger(folder / "keys.db", budget=sl.ApproxDP(1e3, 1e-1))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(caps, "fresh_salt", lambda: SALT)
+        for asked in ({"most": 1}, {"most": 2, "weighted": True}, {}):
+            question: dict[str, Any] = {"user": "user", "item": "item", "epsilon": 8.0, "delta": 1e-2, **asked}
+            here = sl.keys(plain, **question, rng=sl.testing.seeded(3))
+            cells.seen = 0
+            there = sl.keys(rows, **question, rng=sl.testing.seeded(3), ledger=book, purpose="keys")
+            assert len(there) > 0
+            assert (there.items, there.values, there.margins) == (here.items, here.values, here.margins)
+            assert present(there.receipt).purpose == "keys"
+            scores = sl.count(plain, user="user", item="item", most=asked.get("most"))
+            classes = [len(present(names).sizes) for names in (scores._names, scores._capped)]
+            assert cells.seen <= 2 * sum(classes) + 3 * len(there)
+            parted = sl.keys(rows.repartition(5, "item"), **question, rng=sl.testing.seeded(3))
+            assert parted.items == here.items
+    few = rows.where("user = 3")
+    assert sl.keys(few, user="user", item="item", epsilon=1.0, delta=1e-9, rng=sl.testing.seeded(3)).items == []
 
 
 def types_agree(spark, folder):
@@ -214,6 +238,7 @@ def releases_hold_nothing_private(spark, folder):
     rows = spark.read.parquet(str(folder / "taint.parquet"))
     listed = sl.count(rows, user="user", item="item", candidates=taint.CANDIDATES)
     unlisted = sl.count(rows, user="user", item="item")
+    taint.check_release(sl.keys(rows, user="user", item="item", epsilon=1.0, delta=1e-6, rng=sl.testing.seeded(5)))
     for mechanisms, scores in ((PUBLIC, listed), (UNKNOWN, unlisted)):
         for mechanism in [*mechanisms.values()][:: sized(4, full=1)]:  # the other engines try them all
             taint.check_release(mechanism.release(scores, rng=sl.testing.seeded(5)))

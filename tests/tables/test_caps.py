@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import shortlist as sl
+from shortlist.exact.key_bars import LARGEST_MOST, weight
 from shortlist.tables import caps, frame_caps, sql
 from shortlist.tables.errors import TableError
 from tests.helpers.typed import present
@@ -315,12 +316,12 @@ def test_a_backend_without_a_hash_refuses_a_cap_and_makes_no_weights(monkeypatch
 
 
 def test_weights_are_whole_and_their_squares_add_up_to_one_at_most():
-    for t in range(1, caps.LARGEST_CAP + 1):
-        assert caps.weight(t) == math.isqrt(2**40 // t)
-        assert t * caps.weight(t) ** 2 <= 2**40
+    for t in range(1, LARGEST_MOST + 1):
+        assert weight(t) == math.isqrt(2**40 // t) == np.floor(np.sqrt(np.floor(2.0**40 / t)))
+        assert t * weight(t) ** 2 <= 2**40
     told = duckdb.execute("SELECT t, floor(sqrt(floor(1099511627776.0::DOUBLE / t))) FROM range(1, 4097) AS counted(t)")
-    assert all(math.isqrt(2**40 // t) == weight for t, weight in told.fetchall())
-    assert [caps.weight(t) for t in (1, 2, 3, 4, 5, 64)] == [1048576, 741455, 605395, 524288, 468937, 131072]
+    assert all(weight(t) == found for t, found in told.fetchall())
+    assert [weight(t) for t in (1, 2, 3, 4, 5, 64)] == [1048576, 741455, 605395, 524288, 468937, 131072]
 
 
 @pytest.mark.parametrize("engine", ["parquet", "polars", "pandas", "pyarrow", "duckdb", "ibis"])

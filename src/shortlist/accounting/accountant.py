@@ -47,8 +47,8 @@ def rho_total(charges: Charges) -> float:
 
 def thinning_total(charges: Charges) -> float:
     """1 - prod (1 - delta): the mass of the joint thinning, rounded up."""
-    kept = sum(times * math.log1p(-curves.delta) for curves, times in charges)
-    return min(sum_up([(curves.delta, times) for curves, times in charges]), -math.expm1(kept) * (1 + 1e-14), 1.0)
+    log_rest = sum(times * math.log1p(-curves.delta) for curves, times in charges)
+    return min(sum_up([(curves.delta, times) for curves, times in charges]), -math.expm1(log_rest) * (1 + 1e-14), 1.0)
 
 
 def renyi_total(charges: Charges) -> Renyi:
@@ -70,8 +70,8 @@ def delta_upper(charges: Charges, epsilon: float) -> float:
     if epsilon >= pure_total(charges):
         return thinning
     by_renyi, order = renyi_delta(renyi_total(charges), epsilon)
-    found = min(1.0, thinning + by_renyi)
-    return max(min(found, *(curve(epsilon) for curve in _upper_curves(charges, order, found))), LEAST)
+    delta = min(1.0, thinning + by_renyi)
+    return max(min(delta, *(curve(epsilon) for curve in _upper_curves(charges, order, delta))), LEAST)
 
 
 @np.errstate(all="ignore")
@@ -85,16 +85,16 @@ def delta_lower(charges: Charges, epsilon: float) -> float:
 def epsilon_upper(charges: Charges, delta: float) -> float:
     """The least epsilon that any route proves at `delta`, rounded up; infinite if none proves any."""
     thinning = thinning_total(charges)
-    found = pure_total(charges) if thinning <= delta else math.inf
+    epsilon = pure_total(charges) if thinning <= delta else math.inf
     if delta == 0:
-        return found
+        return epsilon
     order = 2.0
     if delta > thinning:
         by_renyi, order = renyi_epsilon(renyi_total(charges), delta - thinning)
-        found = min(found, by_renyi)
+        epsilon = min(epsilon, by_renyi)
     for curve in _upper_curves(charges, order, delta):
-        found = _last_above(curve, delta, found)
-    return found
+        epsilon = _last_above(curve, delta, epsilon)
+    return epsilon
 
 
 @np.errstate(all="ignore")
@@ -105,8 +105,8 @@ def epsilon_lower(charges: Charges, delta: float, ceiling: float) -> float:
     """
     if delta == 0:
         return ceiling if math.isfinite(ceiling) else 0.0
-    left = delta - thinning_total(charges)
-    order = renyi_epsilon(renyi_total(charges), left)[1] if left > 0 else 2.0
+    rest = delta - thinning_total(charges)
+    order = renyi_epsilon(renyi_total(charges), rest)[1] if rest > 0 else 2.0
     return _last_above(_lower_curve(charges, order, delta), delta, ceiling, inside=True)
 
 
@@ -120,8 +120,8 @@ def tradeoff_lower(charges: Charges, alpha: float) -> float:
     small = max(alpha / 4, 1e-9)
     curves = [
         curve
-        for wanted in {small, max((1 - alpha) / 4, 1e-9), 0.05}
-        for curve in _upper_curves(charges, renyi_epsilon(renyi_total(charges), wanted)[1], wanted)
+        for target in {small, max((1 - alpha) / 4, 1e-9), 0.05}
+        for curve in _upper_curves(charges, renyi_epsilon(renyi_total(charges), target)[1], target)
     ]
     pure, thinning = pure_total(charges), thinning_total(charges)
 
@@ -146,13 +146,13 @@ def plans(charges: Charges) -> list[list[Pair]]:
     joint = [charge for charge in charges if charge[0].joint]
     if not joint:
         return [apart]
-    found = [[*apart, _together(joint)]]
+    covers = [[*apart, _together(joint)]]
     in_blocks = [(charge, charge[0].blocks) for charge in joint if charge[0].blocks is not None]
     if in_blocks:
-        chosen, blocks = max(in_blocks, key=lambda item: item[0][1] * item[0][0].pure ** 2)
-        others = [pair for charge in joint if charge is not chosen for pair in _pairs_of(charge)]
-        found.append([*apart, *others, blocks(chosen[1])])
-    return found
+        largest, blocks = max(in_blocks, key=lambda item: item[0][1] * item[0][0].pure ** 2)
+        others = [pair for charge in joint if charge is not largest for pair in _pairs_of(charge)]
+        covers.append([*apart, *others, blocks(largest[1])])
+    return covers
 
 
 def _pairs_of(charge: tuple[Curves, int]) -> list[Pair]:
@@ -209,8 +209,8 @@ def _last_above(curve: Callable[[float], float], delta: float, ceiling: float, *
 
     low, high = (0.0, excess(0.0)), (1.0, excess(1.0))
     if low[1] <= 0:
-        tried = (share * ceiling for share in SHARES) if inside and math.isfinite(ceiling) else ()
-        return next((x for x in tried if excess(x) > 0), 0.0)
+        points = (share * ceiling for share in SHARES) if inside and math.isfinite(ceiling) else ()
+        return next((x for x in points if excess(x) > 0), 0.0)
     while high[1] > 0:
         if high[0] >= min(ceiling, 1e6):
             return high[0] if inside else ceiling

@@ -20,27 +20,28 @@ def number(name: str, value: object, *, least: float = 0.0, above: bool = False,
     """
     if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
         try:
-            found = float(value)
+            as_float = float(value)
         except OverflowError:  # a whole number beyond all floats
-            found = math.inf
-        if (found > least if above else found >= least) and found < below:
-            return found
+            as_float = math.inf
+        if (as_float > least if above else as_float >= least) and as_float < below:
+            return as_float
     bound = "greater than" if above else "at least"
     room = f"{bound} {least:g}" + (f" and less than {below:g}" if below < math.inf else " and finite")
     example = 1e-6 if below == 1 else least + 1.0
     raise ValueError(f"{name} must be a number {room}: write {name}={example:g}, for example")
 
 
-def count(name: str, value: object) -> int:
-    """`value` as a whole number of at least 1; a ValueError names the argument otherwise."""
+def count(name: str, value: object, most: int = 2**53) -> int:
+    """`value` as a whole number from 1 to `most`; a ValueError names the argument otherwise."""
     if not isinstance(value, bool):
         try:
-            found = operator.index(value)  # type: ignore[arg-type]
+            whole = operator.index(value)  # type: ignore[arg-type]
         except TypeError:
-            found = 0
-        if 1 <= found <= 2**53:
-            return found
-    raise ValueError(f"{name} must be a whole number from 1 to 2^53: write {name}=10, for example")
+            whole = 0
+        if 1 <= whole <= most:
+            return whole
+    last = "2^53" if most == 2**53 else most
+    raise ValueError(f"{name} must be a whole number from 1 to {last}: write {name}=10, for example")
 
 
 def flag(name: str, value: object) -> bool:
@@ -55,13 +56,13 @@ def orders_with_costs(orders: object, epsilons: object) -> tuple[tuple[float, ..
     places, costs = _several(orders), _several(epsilons)
     if not places or len(places) != len(costs):
         raise ValueError("orders and epsilons must be equally many: write RenyiDP(orders=[2, 8], epsilons=[0.1, 0.3])")
-    found = sorted(
+    pairs = sorted(
         (number("orders", order, least=1.0, above=True), number("epsilons", cost))
         for order, cost in zip(places, costs, strict=True)
     )
-    if len({order for order, _ in found}) < len(found):
+    if len({order for order, _ in pairs}) < len(pairs):
         raise ValueError("orders must differ from one another: write each order once, with its least epsilon")
-    return tuple(order for order, _ in found), tuple(cost for _, cost in found)
+    return tuple(order for order, _ in pairs), tuple(cost for _, cost in pairs)
 
 
 def _several(value: object) -> tuple[object, ...]:

@@ -110,8 +110,8 @@ def reach(pair: Pair, small: float) -> float:
     floor = float(pair.profile(np.array([1e9]))[0])
     right = pair.profile(x) - floor <= small
     left = pair.profile(-x) + np.expm1(-x) <= max(small, 1e-14)
-    found = float(x[int(np.argmax(right & left))]) if (right & left).any() else float(x[-1])
-    return max(pair.bound, 1e-9) if pair.bound < PARTS * found else found
+    far = float(x[int(np.argmax(right & left))]) if (right & left).any() else float(x[-1])
+    return max(pair.bound, 1e-9) if pair.bound < PARTS * far else far
 
 
 def connect(pair: Pair, far: float, step: float, nodes: int) -> Atoms:
@@ -204,10 +204,10 @@ def convolve(pairs: Sequence[Pair], tilt: float, small: float, *, from_below: bo
     length = 2 ** math.ceil(math.log2(2 * half / step))
     nodes = max(NODES // len(pairs), 2048)
     laws = [connect(pair, far, step, nodes) for pair, far in zip(pairs, fars, strict=True)]
-    found = _transform(laws, min(tilt, 0.05 / step), step, length)
+    mixture = _transform(laws, min(tilt, 0.05 / step), step, length)
     if not from_below:
-        return found
-    return replace(found, shift=_shift(pairs, laws, step, small), small=small)
+        return mixture
+    return replace(mixture, shift=_shift(pairs, laws, step, small), small=small)
 
 
 def _moments(law: Atoms, tilt: float, step: float) -> tuple[float, float]:

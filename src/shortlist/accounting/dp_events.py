@@ -27,10 +27,10 @@ def dp_event(guarantee: Guarantee) -> Any:
         events: Any = import_module("dp_accounting.dp_event")
     except ImportError as missing:
         raise ImportError("to_dp_event needs dp-accounting: pip install dp-accounting") from missing
-    composed = []
+    parts = []
     for part, times in guarantee.charges:
-        found = part.as_zcdp()
-        if found is None or found.delta:
+        zcdp = part.as_zcdp()
+        if zcdp is None or zcdp.delta:
             raise ValueError(f"dp-accounting has no event for {part}: {part.why_not() or 'its delta cannot be said'}")
-        composed.append(events.SelfComposedDpEvent(events.ZCDpEvent(rho=found.rho), times))
-    return events.ComposedDpEvent(composed)
+        parts.append(events.SelfComposedDpEvent(events.ZCDpEvent(rho=zcdp.rho), times))
+    return events.ComposedDpEvent(parts)

@@ -59,8 +59,13 @@ def zcdp(rho: float, delta: float) -> Curves:
     """D_a <= a rho at every order a after a common thinning of mass delta, as the Gaussian mechanism has."""
     law = thinned(delta, gaussian(rho))
     why_not = "a zCDP bound leaves rare losses of any size"
-    found = _by_renyi(lambda orders: orders * rho, law, delta, rho, why_not)
-    return found if rho else replace(found, pairs=(law,), pure=0.0)
+
+    def divergences(orders: Floats) -> Floats:
+        with np.errstate(over="ignore"):  # beyond all floats is infinite, and infinite is right
+            return orders * rho
+
+    curves = _by_renyi(divergences, law, delta, rho, why_not)
+    return curves if rho else replace(curves, pairs=(law,), pure=0.0)
 
 
 def renyi(orders: tuple[float, ...], epsilons: tuple[float, ...]) -> Curves:
@@ -69,9 +74,9 @@ def renyi(orders: tuple[float, ...], epsilons: tuple[float, ...]) -> Curves:
     places = np.array([1.0, *orders])
     heights = np.array([0.0, *((np.array(orders) - 1) * falling)])
 
-    def curve(asked: Floats) -> Floats:
-        inside = np.interp(asked, places, heights) / (asked - 1) * (1 + 1e-15)
-        return np.where(asked <= places[-1], inside, math.inf)
+    def curve(at: Floats) -> Floats:
+        inside = np.interp(at, places, heights) / (at - 1) * (1 + 1e-15)
+        return np.where(at <= places[-1], inside, math.inf)
 
     rho = float((falling / np.array(orders)).min()) * (1 - 1e-15)
     why_not = f"Renyi divergence up to order {orders[-1]:g} says nothing of higher orders"
@@ -109,10 +114,10 @@ def thinned_rounds(epsilon: float, rounds: int, delta: float) -> Curves:
     in_blocks = bounded_range.blocks(epsilon, rounds) if epsilon < bounded_range.WIDEST else None
 
     def half(x: Floats) -> Floats:
-        found = by_renyi(x)
+        rest = by_renyi(x)
         if in_blocks is not None and in_blocks.times == 1:
-            found = np.minimum(found, in_blocks.profile(x))
-        return np.where(x >= pure, delta, np.minimum((delta + found) * (1 + 64 * ULP), 1.0))
+            rest = np.minimum(rest, in_blocks.profile(x))
+        return np.where(x >= pure, delta, np.minimum((delta + rest) * (1 + 64 * ULP), 1.0))
 
     law = thinned(delta, gaussian(0.0))
     rho = up(Fraction(range_rho(epsilon)) * rounds)

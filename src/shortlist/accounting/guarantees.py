@@ -152,8 +152,8 @@ class PureDP(Guarantee):
 
     def excess(self, guarantee: Guarantee) -> float:
         """ln(its epsilon / this one): `guarantee` fits if not positive; infinite if it is not pure."""
-        found = guarantee.as_pure()
-        return math.inf if found is None else _log_ratio(found.epsilon, self.epsilon)
+        pure = guarantee.as_pure()
+        return math.inf if pure is None else _log_ratio(pure.epsilon, self.epsilon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +220,8 @@ class ZCDP(Guarantee):
 
     def excess(self, guarantee: Guarantee) -> float:
         """ln(its rho / this one): `guarantee` fits if not positive; infinite if not zCDP with this delta."""
-        found = guarantee.as_zcdp()
-        return math.inf if found is None or found.delta > self.delta else _log_ratio(found.rho, self.rho)
+        zcdp = guarantee.as_zcdp()
+        return math.inf if zcdp is None or zcdp.delta > self.delta else _log_ratio(zcdp.rho, self.rho)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,11 +301,11 @@ def _compose(charges: Iterable[tuple[Guarantee, int]]) -> Guarantee:
     return first._sum(whole) if len({type(part) for part, _ in parts}) == 1 else whole
 
 
-def _log_ratio(needed: float, budget: float) -> float:
-    """ln(needed / budget), exactly zero or below only if needed <= budget."""
-    if needed <= budget:
-        return math.log(needed / budget) if needed else -math.inf
-    return max(math.log(needed / budget), 5e-324) if budget else math.inf
+def _log_ratio(cost: float, budget: float) -> float:
+    """ln(cost / budget), exactly zero or below only if cost <= budget."""
+    if cost <= budget:
+        return math.log(cost / budget) if cost else -math.inf
+    return max(math.log(cost / budget), 5e-324) if budget else math.inf
 
 
 def stored(frozen: Guarantee, **fields: object) -> None:

@@ -40,13 +40,13 @@ def _behind(mu: float, k: int, x: Floats) -> Floats:
     with IMPORTS:
         from scipy.special import gammainc
 
-    found = np.zeros(x.shape)
+    delta = np.zeros(x.shape)
     inside = x < k * mu
     rate = (k * mu - x[inside]) / -math.expm1(-mu) * (1 + 4 * ULP)
     last = k + _width(k)
     total = _poisson_sum(np.arange(k + 1, last + 1), rate, -np.expm1(-mu * np.arange(1.0, last - k + 1)))
-    found[inside] = np.minimum(total + gammainc(last + 1, rate) * (1 + 1e-9), 1.0)
-    return found
+    delta[inside] = np.minimum(total + gammainc(last + 1, rate) * (1 + 1e-9), 1.0)
+    return delta
 
 
 def _width(k: int) -> int:
@@ -60,13 +60,13 @@ def _poisson_sum(counts: Indices, rate: Floats, weights: Floats) -> Floats:
         from scipy.special import gammaln
 
     rows = np.maximum(rate.reshape(-1), 1e-300)
-    found = np.empty(rows.size)
+    sums = np.empty(rows.size)
     shape = gammaln(counts + 1.0)
     for block in np.array_split(np.arange(rows.size), max(1, rows.size * counts.size // 2**20)):
         column = rows[block][:, None]
-        found[block] = np.exp(counts * np.log(column) - column - shape) @ weights
+        sums[block] = np.exp(counts * np.log(column) - column - shape) @ weights
     size = 1 + rows + counts[-1] * np.abs(np.log(rows)) + shape[-1]
-    rounded: Floats = found * (1 + 4 * ULP * size) + 5e-324
+    rounded: Floats = sums * (1 + 4 * ULP * size) + 5e-324
     return rounded.reshape(rate.shape)
 
 

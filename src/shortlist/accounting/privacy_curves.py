@@ -70,11 +70,11 @@ def whole(right: Profile, left: Profile) -> Profile:
 
     def profile(x: Floats) -> Floats:
         ahead = x >= 0
-        found = np.empty(x.shape)
-        found[ahead] = right(x[ahead])
+        delta = np.empty(x.shape)
+        delta[ahead] = right(x[ahead])
         below = x[~ahead]
-        found[~ahead] = -np.expm1(below) + np.exp(below) * left(-below)
-        return found
+        delta[~ahead] = -np.expm1(below) + np.exp(below) * left(-below)
+        return delta
 
     return profile
 

@@ -30,9 +30,10 @@ FINE = np.arange(33.0)
 def log_delta(divergence: Floats, less: Floats, epsilon: Floats | float) -> Floats:
     """ln delta for D_a <= divergence at the orders 1 + less; rounded up."""
     order = 1 + less
-    terms = less * (divergence - epsilon)
     shape = -np.log(less) - order * np.log1p(1 / less)
-    return terms + shape + 4 * ULP * (1 + less * (divergence + np.abs(epsilon)) + np.abs(shape))
+    with np.errstate(over="ignore", invalid="ignore"):  # beyond floats it is infinite or nothing, and no order to take
+        terms = less * (divergence - epsilon)
+        return terms + shape + 4 * ULP * (1 + less * (divergence + np.abs(epsilon)) + np.abs(shape))
 
 
 def epsilon_from(divergence: Floats, less: Floats, delta: float) -> Floats:
@@ -99,9 +100,9 @@ def renyi_profile(renyi: Renyi) -> Profile:
             return np.full(x.shape, renyi_delta(renyi, float(x.flat[0]), coarse)[0])
         if not x.size:
             return x
-        found = np.ones(x.size)
+        delta = np.ones(x.size)
         for block in np.array_split(np.arange(x.size), x.size // 512 + 1):
-            found[block] = np.exp((fixed - rates * x.flat[block][:, None]).min(axis=1, initial=0.0))
-        return found.reshape(x.shape) * (1 + 4 * ULP)
+            delta[block] = np.exp((fixed - rates * x.flat[block][:, None]).min(axis=1, initial=0.0))
+        return delta.reshape(x.shape) * (1 + 4 * ULP)
 
     return half

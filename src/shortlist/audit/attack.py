@@ -89,22 +89,24 @@ def attack(
             "seed needs a function that draws from an argument rng: write f(scores, rng), or leave seed out"
         )
     size = default_size(subject) if d is None else count("d", d)
-    tried = list(pairs) if pairs is not None else list(_few(default_pairs(subject, size, monotone=monotone), trials))
-    if not tried:
+    neighbours = (
+        list(pairs) if pairs is not None else list(_few(default_pairs(subject, size, monotone=monotone), trials))
+    )
+    if not neighbours:
         raise ValueError("pairs must not be empty: give at least one pair of neighbours")
     delta = float(getattr(promised, "delta", 0.0))
-    words = (target.name, target.code, promised, trials, sure, size, monotone, seed, fingerprint(tried))
+    words = (target.name, target.code, promised, trials, sure, size, monotone, seed, fingerprint(neighbours))
     notes = Notebook(resume, repr(words))
     started = time.perf_counter()
     with JobRunner(target, workers, progress) as runner:
-        search = _Search(runner, tried, trials, delta, seed)
+        search = _Search(runner, neighbours, trials, delta, seed)
         if "event" not in notes.state:
             place = search.worst()
             notes.keep(place=place, event=search.event(place).as_json(), done={})
         place, event = notes.state["place"], Event.from_json(notes.state["event"])
         tested = max(trials - round((SEARCH + LEARN) * trials), 1)
         testing = time.perf_counter()
-        counts = _test(runner, tried[place], event, tested, seed, notes)
+        counts = _test(runner, neighbours[place], event, tested, seed, notes)
         seconds = time.perf_counter() - testing
     bound, violated = _judged(event, counts, tested, delta, sure, promised)
     return Found(
@@ -116,7 +118,7 @@ def attack(
         trials=trials,
         tested=tested,
         counts=counts,
-        pair=tried[place],
+        pair=neighbours[place],
         event=event,
         name=target.name,
         seconds=time.perf_counter() - started,
@@ -148,15 +150,15 @@ class _Search:
 
     def worst(self) -> int:
         """Look at all pairs a little, keep the worst quarter, look longer, and so on; longest at the last few."""
-        left, rounds = list(range(len(self._pairs))), _rounds(len(self._pairs))
+        places, rounds = list(range(len(self._pairs))), _rounds(len(self._pairs))
         for turn in range(rounds):
             share = (2 if turn == rounds - 1 else 1) / (rounds + 1)
-            draws = max(GLANCE, round(share * SEARCH * self._trials / len(left)))
-            looks = self._samples(left, draws, f"search {turn}", "choosing neighbours")
+            draws = max(GLANCE, round(share * SEARCH * self._trials / len(places)))
+            looks = self._samples(places, draws, f"search {turn}", "choosing neighbours")
             z = BEYOND_DELTA if self._delta else CAUTION
-            bounds = {place: learn(*looks[place], delta=self._delta, trials=draws, z=z)[1] for place in left}
-            left = sorted(left, key=lambda place: -bounds[place])[: max(1, len(left) // 4)]
-        return left[0]
+            bounds = {place: learn(*looks[place], delta=self._delta, trials=draws, z=z)[1] for place in places}
+            places = sorted(places, key=lambda place: -bounds[place])[: max(1, len(places) // 4)]
+        return places[0]
 
     def event(self, place: int) -> Event:
         draws = max(GLANCE, round(LEARN * self._trials))
@@ -190,21 +192,21 @@ def _test(
     runner: JobRunner, pair: tuple[Any, Any], event: Event, tested: int, seed: int | None, notes: Notebook
 ) -> tuple[int, int]:
     """How often the event happens on either input."""
-    done: dict[str, int] = notes.state["done"]
+    tallies: dict[str, int] = notes.state["done"]
     jobs, names = [], []
     for n, size in enumerate(batches(tested, runner.target.batch)):
         for side in (0, 1):
-            if f"{side} {n}" not in done:
+            if f"{side} {n}" not in tallies:
                 jobs.append(Job(pair[side], size, seed_of(seed, "test", side, n), event))
                 names.append(f"{side} {n}")
-    noted = time.monotonic()
+    last_note = time.monotonic()
     for place, hits in runner.run(jobs, "testing the event"):
-        done[names[place]] = hits
-        if time.monotonic() - noted > 1.0:
-            notes.keep(done=done)
-            noted = time.monotonic()
-    notes.keep(done=done)
-    zero, one = (sum(hits for name, hits in done.items() if name.startswith(side)) for side in ("0 ", "1 "))
+        tallies[names[place]] = hits
+        if time.monotonic() - last_note > 1.0:
+            notes.keep(done=tallies)
+            last_note = time.monotonic()
+    notes.keep(done=tallies)
+    zero, one = (sum(hits for name, hits in tallies.items() if name.startswith(side)) for side in ("0 ", "1 "))
     return zero, one
 
 
@@ -218,6 +220,6 @@ def _judged(
     bound = math.nextafter(math.log((low - delta) / high), -math.inf) if low > delta else 0.0
     if isinstance(claim, PureDP | ApproxDP):
         return max(bound, 0.0), bound > claim.epsilon
-    tried = [max(bound, 0.0) * share / 20 for share in range(21)]
-    violated = any(low > math.exp(epsilon) * high + claim.delta_at(epsilon) for epsilon in tried)
+    epsilons = [max(bound, 0.0) * share / 20 for share in range(21)]
+    violated = any(low > math.exp(epsilon) * high + claim.delta_at(epsilon) for epsilon in epsilons)
     return max(bound, 0.0), violated

@@ -113,11 +113,11 @@ def _where(mechanism: Mechanism, method: str) -> int:
 def _labelled(sample: Draws, scores: Scores, ordered: bool) -> Draws:
     """The same with a number for each label in place of its position, which is nobody's business and may differ."""
     numbers = np.array([*map(label_number, scores._named(range(scores._size))), -1])
-    named = numbers[sample.indices]
+    labels = numbers[sample.indices]
     if not ordered:
-        named = np.sort(np.where(named < 0, LAST, named), axis=1)
-        named[named == LAST] = -1
-    return replace(sample, indices=named)
+        labels = np.sort(np.where(labels < 0, LAST, labels), axis=1)
+        labels[labels == LAST] = -1
+    return replace(sample, indices=labels)
 
 
 def _function(function: Callable[..., Any]) -> Target:
@@ -157,10 +157,10 @@ def default_pairs(subject: object, d: int, *, monotone: bool = False) -> Iterato
     box = neighbours(d, 2, monotone=monotone, everywhere=not getattr(subject, "exchangeable", True))
     seen = set()
     for x, y in chain(_special(d, monotone), box if d <= 4 else ()):
-        moved = tuple(value + level for value in x), tuple(value + level for value in y)
-        if x != y and moved not in seen:
-            seen.add(moved)
-            yield moved
+        pair = tuple(value + level for value in x), tuple(value + level for value in y)
+        if x != y and pair not in seen:
+            seen.add(pair)
+            yield pair
 
 
 def _histograms(d: int) -> Iterator[tuple[Point, Point]]:

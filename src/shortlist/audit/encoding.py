@@ -138,8 +138,8 @@ def _release(release: Release, reals: list[float]) -> Any:
     """All that a release shows about the scores."""
     names = release.items if release.indices is None else release.indices
     who = None if names is None else tuple(names) if release.ordered else tuple(sorted(names, key=repr))
-    shown = (release.values, release.gaps, release.answers, release.soft_max, release.p_value)
-    return (who, release.k, release.used, release.stopped, *(_token(part, reals) for part in shown))
+    parts = (release.values, release.gaps, release.answers, release.soft_max, release.p_value)
+    return (who, release.k, release.used, release.stopped, *(_token(part, reals) for part in parts))
 
 
 def label_number(label: Any) -> int:

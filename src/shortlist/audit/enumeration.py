@@ -30,8 +30,8 @@ ORDERS = (1.5, 2.0, 4.0, 16.0, 64.0, 1.125)
 def moves(d: int, *ways: Way, step: int = 1) -> list[tuple[int, ...]]:
     """How one person may move d scores of sensitivity `step`: all up, all down, or each any way."""
     steps: dict[Way, tuple[int, ...]] = {"add": (0, step), "remove": (0, -step), "replace": (-step, 0, step)}
-    found = dict.fromkeys(move for way in ways for move in product(steps[way], repeat=d))
-    return [move for move in found if any(move)]
+    all_moves = dict.fromkeys(move for way in ways for move in product(steps[way], repeat=d))
+    return [move for move in all_moves if any(move)]
 
 
 def neighbours(
@@ -118,14 +118,14 @@ def prove(
         pure one where log ratios have no bound.
     """
     tally = _Tally(claim, epsilons)
-    known = cache(lambda x: _bounds(law) if isinstance(law := law_of(x), Law) else law)
+    bounds_at = cache(lambda x: _bounds(law) if isinstance(law := law_of(x), Law) else law)
     seen: set[Hashable] = set()
     for x, y in pairs:
         tally.pairs += 1
         kind = (x, y) if alike is None else alike(x, y)
         if kind not in seen:
             seen.add(kind)
-            tally.add(x, y, known(x), known(y))
+            tally.add(x, y, bounds_at(x), bounds_at(y))
     return tally.proof()
 
 
@@ -212,11 +212,11 @@ class _Tally:
             self._note(f"log ratios spread over {spread:.6f} on {x} and {y}, more than {self.window:g}")
 
     def _compare_costs(self, x: Point, y: Point, here: _Bounds, most: Floats) -> None:
-        allowed: Floats | float = self.pure if here.costs is None else np.minimum(here.costs, self.pure)
-        over = np.where(np.isinf(allowed), -np.inf, most - np.where(np.isinf(allowed), 0.0, allowed))
+        limits: Floats | float = self.pure if here.costs is None else np.minimum(here.costs, self.pure)
+        over = np.where(np.isinf(limits), -np.inf, most - np.where(np.isinf(limits), 0.0, limits))
         at = int(np.argmax(over))
         if over[at] > TOLERANCE * (1 + min(most[at], 1e3)):
-            limit = float(np.broadcast_to(allowed, most.shape)[at])
+            limit = float(np.broadcast_to(limits, most.shape)[at])
             self._note(f"outcome {here.outcomes[at]} has log ratio {most[at]:.6f} on {x} and {y}, more than {limit:g}")
 
     def _compare_divergences(self, x: Point, y: Point, one: Any, two: Any) -> None:
@@ -249,16 +249,16 @@ class _Tally:
 @lru_cache
 def _deltas(claim: Guarantee, epsilons: tuple[float, ...] | None) -> list[tuple[float, float]]:
     """(epsilon, delta) to compare with; those of a composition take longer than the laws of a small box."""
-    tried = [*epsilons_of(claim), LARGEST] if epsilons is None else epsilons
-    return [(epsilon, claim.delta_at(epsilon)) for epsilon in tried]
+    points = [*epsilons_of(claim), LARGEST] if epsilons is None else epsilons
+    return [(epsilon, claim.delta_at(epsilon)) for epsilon in points]
 
 
 def epsilons_of(claim: Guarantee) -> list[float]:
     """Where the claim's delta is compared: at its own epsilon, where little is left of delta, and from 0 to there."""
     lost = accountant.thinning_total(claim.curves())
     ends = [claim.epsilon_at(lost + tail) for tail in (0.0, lost, *TAILS) if lost + tail < 1]
-    tried = [share * end for end in ends if end < math.inf for share in (1.0, 0.5, 0.25)]
-    return list(dict.fromkeys((getattr(claim, "epsilon", 0.0), 0.0, *tried)))
+    points = [share * end for end in ends if end < math.inf for share in (1.0, 0.5, 0.25)]
+    return list(dict.fromkeys((getattr(claim, "epsilon", 0.0), 0.0, *points)))
 
 
 def _aligned(one: _Bounds, two: _Bounds) -> tuple[_Bounds, _Bounds]:

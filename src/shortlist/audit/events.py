@@ -71,11 +71,11 @@ def learn(one: Sample, two: Sample, *, delta: float, trials: int, z: float = 3.3
     if width:
         (grow, one), (against, two) = _halves(one), _halves(two)
         trees, samples = _grown(grow, against, width), [one, two]
-    counted = [_cells(trees, sample, width) for sample in samples]
+    tallies = [_cells(trees, sample, width) for sample in samples]
     sizes = [len(sample) for sample in samples]
     best, event = -math.inf, Event(trees, frozenset(), 0, width)
     for likely in (0, 1):
-        cells, bound = _cut(counted[likely], counted[1 - likely], sizes[likely], sizes[1 - likely], delta, trials, z)
+        cells, bound = _cut(tallies[likely], tallies[1 - likely], sizes[likely], sizes[1 - likely], delta, trials, z)
         if bound > best:
             best, event = bound, Event(trees, cells, likely, width)
     return event, best

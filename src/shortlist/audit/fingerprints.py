@@ -23,18 +23,18 @@ def fingerprint(thing: object) -> str:
 
 
 def _parts(thing: object, seen: set[int]) -> Iterator[bytes]:
-    held = _held(thing)
-    if held is None:
+    contents = _held(thing)
+    if contents is None:
         yield _pickled(thing)
         if callable(thing) and isinstance(type(thing).__call__, FunctionType):
             yield from _parts(type(thing).__call__, seen)
         return
-    yield f"{type(thing).__name__} {len(held)}".encode()
+    yield f"{type(thing).__name__} {len(contents)}".encode()
     if isinstance(thing, FunctionType):
         if id(thing) in seen:
             return  # it closes over itself
         seen.add(id(thing))
-    for one in held:
+    for one in contents:
         yield from _parts(one, seen)
 
 

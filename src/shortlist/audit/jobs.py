@@ -90,9 +90,9 @@ class JobRunner:
         from concurrent.futures import FIRST_COMPLETED, wait
 
         waiting: dict[Future[Any], int] = {}
-        left = iter(enumerate(jobs))
+        rest = iter(enumerate(jobs))
         while True:
-            while len(waiting) < 2 * self.workers and (one := next(left, None)) is not None:
+            while len(waiting) < 2 * self.workers and (one := next(rest, None)) is not None:
                 waiting[self._pool.submit(_work, one[1])] = one[0]
             if not waiting:
                 return

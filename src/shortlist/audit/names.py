@@ -47,8 +47,7 @@ def function_in(place: str) -> Callable[..., object]:
         spec.loader.exec_module(module)
     except Exception as error:
         raise ValueError(f"{path} cannot be loaded ({type(error).__name__}: {error}); try it with python") from None
-    function = getattr(module, name, None)
+    function: object = getattr(module, name, None)
     if not callable(function):
         raise ValueError(f"there is no function {name!r} in that file")
-    found: Callable[..., object] = function
-    return found
+    return function

@@ -112,19 +112,20 @@ def prove_pate(
 
 def _remembered(law: Callable[[Point], AnyLaw], shift: bool, relabel: bool) -> Callable[[Point], AnyLaw]:
     """Each law once per shift, and per order of the scores where outcomes are (sorted set, rest)."""
-    known: dict[Point, AnyLaw] = {}
+    laws: dict[Point, AnyLaw] = {}
 
     def law_at(x: Point) -> AnyLaw:
-        moved = tuple(value - max(x) for value in x) if shift else x
-        order = sorted(range(len(x)), key=lambda i: moved[i]) if relabel else list(range(len(x)))
-        key = tuple(moved[i] for i in order)
-        if key not in known:
-            known[key] = law(key)
-        plain = known[key]
+        point = tuple(value - max(x) for value in x) if shift else x
+        order = sorted(range(len(x)), key=lambda i: point[i]) if relabel else list(range(len(x)))
+        key = tuple(point[i] for i in order)
+        if key not in laws:
+            laws[key] = law(key)
+        plain = laws[key]
         if not (relabel and isinstance(plain, Law)):
             return plain
         renamed = {
-            (tuple(sorted(order[i] for i in chosen)), rest): chance for (chosen, rest), chance in plain.chances.items()
+            (tuple(sorted(order[i] for i in members)), rest): chance
+            for (members, rest), chance in plain.chances.items()
         }
         return Law(dict(sorted(renamed.items())))
 

@@ -173,7 +173,7 @@ def density(noise: Pieces, scale: fmpq, at: fmpq) -> Curve:
 
 def _placed(noise: Pieces, scale: fmpq, at: fmpq, *, derivative: bool) -> Curve:
     knots, polys = noise
-    moved = []
+    curve = []
     for poly in polys:
         one: Poly = {}
         for rate, coefficient in poly.items():
@@ -182,5 +182,5 @@ def _placed(noise: Pieces, scale: fmpq, at: fmpq, *, derivative: bool) -> Curve:
                 continue
             factor = coefficient * power(-steep * at)
             one[steep] = -factor * arb(steep) if derivative else factor
-        moved.append(one)
-    return Curve(tuple(at + scale * knot for knot in knots), tuple(moved))
+        curve.append(one)
+    return Curve(tuple(at + scale * knot for knot in knots), tuple(curve))

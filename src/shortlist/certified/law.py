@@ -63,8 +63,8 @@ def rounded(value: arb, way: int) -> float:
 
 def noise_name(noise: Any) -> str:
     """A noise by its name, whether it was given by that or as an object."""
-    found: str = noise if isinstance(noise, str) else noise.name
-    return found
+    name: str = noise if isinstance(noise, str) else noise.name
+    return name
 
 
 def gap_grid(k: int, scale: Fraction) -> list[tuple[float, ...]]:

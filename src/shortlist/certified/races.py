@@ -49,10 +49,10 @@ def set_law(x: Sequence[Number], k: int, noise: str | Pieces, scale: Number) -> 
         return law
     race = _race(noise, wide, s)
     law = {}
-    for chosen in combinations(range(len(s)), k):
-        losers = [i for i in range(len(s)) if i not in chosen]
-        law[chosen] = sum(
-            (race([best], [j for j in losers if j != best], list(chosen)) for best in losers), start=arb(0)
+    for members in combinations(range(len(s)), k):
+        losers = [i for i in range(len(s)) if i not in members]
+        law[members] = sum(
+            (race([best], [j for j in losers if j != best], list(members)) for best in losers), start=arb(0)
         )
     return law
 
@@ -118,17 +118,17 @@ def guarded_choice(exponents: Sequence[Number], guard: arb, share: Fraction) -> 
 
 def _left_out(chance: list[arb]) -> list[tuple[arb, arb_poly]]:
     """(p_i, prod_{j != i} (1 - p_j s)) for every i; equal chances share their product."""
-    known: dict[str, arb_poly] = {}
+    products: dict[str, arb_poly] = {}
     result = []
     for i, p in enumerate(chance):
         key = p.str(50)
-        if key not in known:
+        if key not in products:
             rest = arb_poly([1])
             for j, other in enumerate(chance):
                 if j != i:
                     rest *= arb_poly([1, -other])
-            known[key] = rest
-        result.append((p, known[key]))
+            products[key] = rest
+        result.append((p, products[key]))
     return result
 
 
@@ -142,12 +142,12 @@ def _placed(x: Sequence[Number]) -> list[fmpq]:
 
 def _plackett_luce(order: Sequence[int], s: list[fmpq], scale: fmpq) -> arb:
     weights = [power((value - max(s)) / scale) for value in s]
-    left, chance = sum(weights, start=arb(0)), arb(1)
+    rest, chance = sum(weights, start=arb(0)), arb(1)
     gone: set[int] = set()
     for i in order:
-        chance *= weights[i] / left
+        chance *= weights[i] / rest
         gone.add(i)
-        left = sum((w for j, w in enumerate(weights) if j not in gone), start=arb(0))
+        rest = sum((w for j, w in enumerate(weights) if j not in gone), start=arb(0))
     return chance
 
 

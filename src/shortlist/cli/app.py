@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from shortlist._files import sweep
 from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe
-from shortlist.privacy import BudgetExceeded, LedgerError
+from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError
 
 
 class Place(NamedTuple):
@@ -113,6 +113,8 @@ def work() -> int:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BudgetExceeded as error:
         return _fail(error, 3)
+    except ApprovalNeeded as error:
+        return _fail(error, 4)
     except MemoryError:
         return _fail(MemoryError("there was not enough memory; give --memory 512MB, for example"), 1)
     except (LedgerError, ValueError, TypeError, OSError, RuntimeError) as error:

@@ -1,8 +1,9 @@
-"""`shortlist ledger`: make a ledger, look at it, check it, export it."""
+"""`shortlist ledger`: make a ledger, look at it, divide it, check it, report it, export it, approve what waits."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from dataclasses import asdict
@@ -11,10 +12,19 @@ from typing import Annotated, Any
 import typer
 
 from shortlist._text import csv_table, terminal_safe
+from shortlist.accounting.tight_zcdp import largest_range
+from shortlist.cli.output import check_writable
 from shortlist.ledger.file import LedgerEntry
+from shortlist.ledger.words import user_name
+from shortlist.pages.guarantee_in_words import odds, percent
+from shortlist.pages.ledger_page import ledger_columns
+from shortlist.pages.rounding import number_text
 from shortlist.privacy import ZCDP, ApproxDP, Ledger, LedgerError, PureDP
 
 app = typer.Typer(no_args_is_help=True, help="A privacy budget in a file that nobody can overdraw.")
+
+CANDIDATES, SURE = 1000, 0.99
+"""For the sentence that says what a share buys."""
 
 Path = Annotated[str, typer.Argument(help="The ledger's file.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
@@ -27,9 +37,13 @@ def init(
     delta: Annotated[float | None, typer.Option(help="Budget: delta, beside epsilon or rho.")] = None,
     rho: Annotated[float | None, typer.Option(help="Budget: rho, for zCDP.")] = None,
     split: Annotated[
-        float | None, typer.Option(help="The share of delta kept for conversion; 0.5 if left out.")
+        float | None,
+        typer.Option(help="The share of delta kept for adding up many small charges; 0.5 if left out, 0 for none."),
     ] = None,
     order: Annotated[float | None, typer.Option(help="Add up Renyi divergences of this order, not rhos.")] = None,
+    approval: Annotated[
+        bool, typer.Option("--approval", help="Each release waits until another user has approved it.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Make a ledger. Its budget is fixed for good."""
@@ -44,7 +58,7 @@ def init(
         budget = ApproxDP(epsilon, delta)
     else:
         budget = PureDP(epsilon)  # type: ignore[arg-type]
-    _show(Ledger(path, budget=budget, split=split, order=order), 0, as_json)
+    _show(Ledger(path, budget=budget, split=split, order=order, approval=approval), 0, as_json)
 
 
 @app.command()
@@ -53,8 +67,77 @@ def show(
     rows: Annotated[int, typer.Option(min=0, help="How many of the newest entries.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """What was spent, what is left, and the newest entries."""
+    """What is booked, what would still be admitted, and the newest entries."""
     _show(Ledger(path), rows, as_json)
+
+
+@app.command()
+def plan(
+    path: Path,
+    releases: Annotated[int, typer.Option(min=1, help="How many equal releases are to come.", show_default=False)],
+    delta: Annotated[float, typer.Option(help="What each needs of its own: for names from the data.")] = 0.0,
+    as_json: Json = False,
+) -> None:
+    """What each of so many equal releases may spend, and what that buys. Nothing is booked."""
+    ledger = Ledger(path)
+    share = ledger.plan(releases, delta=delta)
+    name, value = ("rho", share.rho) if isinstance(share, ZCDP) else ("epsilon", share.epsilon)
+    options = f"--{name} {value!r}" + (f" --delta {delta!r}" if delta else "")
+    right, lead = odds(share).right, _lead(share)
+    if as_json:
+        each = {"kind": type(share).__name__, name: value, "delta": delta}
+        facts = {"releases": releases, "each": each, "options": options, "right": right, "lead": lead}
+        typer.echo(json.dumps({**facts, "standing": ledger.standing.as_json()}))
+        return
+    each_text = f"{name} {number_text(value, up=False)}" + (f" and delta {number_text(delta)}" if delta else "")
+    rule = "rule (b), which adds up rhos" if name == "rho" else "rule (a), which adds up epsilons"
+    if name == "rho" and isinstance(ledger.budget, ZCDP):
+        rule = "the sum of rhos"
+    elif ledger.terms.order is not None and value * releases > (ledger.remaining.epsilon or 0.0) * (1 + 1e-12):
+        rule = "rule (b), which adds up divergences"
+    typer.echo(
+        f"each of {releases:,} releases may spend {each_text}, by {rule}: {options}\n"
+        f"what that buys: among {CANDIDATES:,} public candidates one that leads by {lead:,} people is named with "
+        f"probability {SURE} or more\n"
+        f"what one of them can give away: a guess of 50% becomes at most {percent(right)}; all of them together keep "
+        f"the budget, {ledger.budget}\n{terminal_safe(str(ledger))}"
+    )
+
+
+def _lead(share: PureDP | ApproxDP | ZCDP) -> int:
+    """By how many people an item must lead all others to be the one winner, nearly surely.
+
+    By the exponential mechanism each other one wins with at most e^(-scale lead) of its chance (Theorem 52).
+    """
+    scale = largest_range(share.rho) if isinstance(share, ZCDP) else share.epsilon
+    return math.ceil(math.log((CANDIDATES - 1) / (1 - SURE)) / scale)
+
+
+@app.command()
+def report(
+    path: Path,
+    out: Annotated[str, typer.Option(help="The page (.html); its table goes beside it (.csv).", show_default=False)],
+    title: Annotated[str, typer.Option(help="Its heading.")] = "",
+) -> None:
+    """A page for whoever answers for the budget: every release, who asked, what for, what is left."""
+    check_writable("--out", out, (".html",), [path])
+    Ledger(path).report(out, title=title)
+    typer.echo(f"written: {terminal_safe(out)}, and its table beside it")
+
+
+@app.command()
+def approve(
+    path: Path,
+    request: Annotated[int, typer.Argument(help="The number of the entry that asks.", show_default=False)],
+    as_json: Json = False,
+) -> None:
+    """Approve a release that another user asked for."""
+    ledger = Ledger(path)
+    ledger.approve(request)
+    if as_json:
+        typer.echo(json.dumps({"approved": request, "by": user_name(), "head": ledger.head}))
+    else:
+        typer.echo(f"entry {request} is approved by {terminal_safe(user_name())}; whoever asked may ask the same again")
 
 
 @app.command()
@@ -73,51 +156,84 @@ def verify(
 
 
 @app.command()
-def export(path: Path, as_json: Json = False) -> None:
-    """All entries, with exact numbers: CSV, or one JSON object."""
+def export(
+    path: Path,
+    exact: Annotated[bool, typer.Option("--exact", help="Fractions as they are in the file, not decimals.")] = False,
+    as_json: Json = False,
+) -> None:
+    """All entries: CSV, or one JSON object. Numbers are decimals, rounded up."""
     ledger = Ledger(path)
     entries = ledger.entries()
+    if exact:
+        columns = {name: [getattr(entry, name) for entry in entries] for name in LedgerEntry.__dataclass_fields__}
+    else:
+        columns = _columns(ledger, entries)
     if as_json:
-        typer.echo(json.dumps({**_facts(ledger), "entries": [asdict(entry) for entry in entries]}))
-        return
-    columns = {name: [getattr(entry, name) for entry in entries] for name in LedgerEntry.__dataclass_fields__}
-    sys.stdout.write(csv_table(columns))
+        typer.echo(json.dumps({**_facts(ledger), "entries": _rows(columns)}))
+    else:
+        sys.stdout.write(csv_table(columns))
+
+
+def _columns(ledger: Ledger, entries: list[LedgerEntry]) -> dict[str, list[Any]]:
+    return ledger_columns(entries, rho=ledger.terms.order is None)
+
+
+def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _facts(ledger: Ledger) -> dict[str, Any]:
     terms = ledger.terms.as_json()
-    spent, remaining = asdict(ledger.spent), asdict(ledger.remaining)
-    return {"path": ledger.path, **terms, "spent": spent, "remaining": remaining, "head": ledger.head}
+    del terms["limits"]  # fractions of many digits
+    spent, remaining, standing = asdict(ledger.spent), asdict(ledger.remaining), ledger.standing.as_json()
+    numbers = {"spent": spent, "remaining": remaining, "standing": standing}
+    return {"path": ledger.path, **terms, **numbers, "head": ledger.head}
 
 
 def _show(ledger: Ledger, rows: int, as_json: bool) -> None:
     entries = ledger.entries(last=rows)
     if as_json:
-        typer.echo(json.dumps({**_facts(ledger), "entries": [asdict(entry) for entry in entries]}))
+        typer.echo(json.dumps({**_facts(ledger), "entries": _rows(_columns(ledger, entries))}))
         return
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
+    console, standing = Console(), ledger.standing
     facts = Table(show_header=False, show_edge=False, pad_edge=False, box=None)
     for name, value in (
         ("ledger", ledger.path),
         ("budget", str(ledger.terms)),
-        ("spent", str(ledger.spent)),
-        ("left", str(ledger.remaining)),
+        ("booked", f"{standing.so_far}, {standing.times}"),
+        ("left", standing.admits),
+        *_kept_delta(ledger, standing.releases),
         ("head", ledger.head),
     ):
         facts.add_row(Text(name, style="bold"), Text(terminal_safe(value), overflow="fold"))
     console.print(facts)
     if entries:
         table = Table(show_edge=False, pad_edge=False)
-        for column in ("entry", "time (UTC)", "what", "guarantee", "mechanism", "purpose"):
+        for column in ("entry", "time (UTC)", "who", "what", "guarantee", "mechanism", "purpose"):
             table.add_column(column, justify="right" if column == "entry" else "left", overflow="fold")
         for entry in entries:
             what = entry.kind if entry.refund_of is None else f"refund of {entry.refund_of}"
+            what += "" if entry.request is None else f" of request {entry.request}"
             minute, mechanism = entry.time[:16].replace("T", " "), entry.mechanism.partition("(")[0]
-            cells = (str(entry.number), minute, what, entry.guarantee, mechanism, entry.purpose)
+            cells = (str(entry.number), minute, entry.who or "", what, entry.guarantee, mechanism, entry.purpose)
             table.add_row(*(Text(terminal_safe(cell)) for cell in cells))
         console.print()
         console.print(table)
+
+
+def _kept_delta(ledger: Ledger, releases: int) -> list[tuple[str, str]]:
+    """What is said of a delta of which a share is kept: nothing is set aside in silence."""
+    budget, left = ledger.budget, ledger.remaining.delta
+    if not isinstance(budget, ApproxDP) or not ledger.terms.split:
+        return []
+    whole = number_text(budget.delta)
+    if ledger.spent.delta > ledger.terms.limits.delta:
+        return [("delta", f"{number_text(left, up=False)} of {whole} is left for the charges' own")]
+    kept = f"the share {ledger.terms.split:g} of {whole} is kept for adding up many small charges"
+    if not releases and ledger.terms.limits.delta:
+        return [("delta", f"the first charge may have all of {whole}; if it has less, {kept} (--split 0: none)")]
+    return [("delta", f"{number_text(left, up=False)} is left for the charges' own; {kept}")]

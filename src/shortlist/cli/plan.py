@@ -32,6 +32,7 @@ def plan(
     budget: Annotated[list[str] | None, typer.Option(help="pure, zcdp or approx; all if left out.")] = None,
     domain: Annotated[list[str] | None, typer.Option(help="known or unknown candidates; both if left out.")] = None,
     ordered: Annotated[bool, typer.Option("--ordered", help="Only what releases the order too.")] = False,
+    most: Annotated[int | None, typer.Option(help="Each person counts for at most so many items.")] = None,
     picture: Annotated[Path | None, typer.Option("--plot", help="Draw the table into this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
 ) -> None:
@@ -42,7 +43,7 @@ def plan(
     answer = planned(
         k=k, target=target, goal=goal, epsilon=epsilon, items=items, users=users, shape=shape, delta=delta,
         budget=budget or ("pure", "zcdp", "approx"), domain=domain or ("known", "unknown"), ordered=ordered,
-        **question,
+        most=most, **question,
     )  # fmt: skip
     if picture is not None:
         _draw(answer, picture)

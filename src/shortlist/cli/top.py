@@ -12,7 +12,7 @@ import typer
 
 from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe
-from shortlist.choose import explained, mechanism_for
+from shortlist.choose import explained, mechanism_for, turned
 from shortlist.cli.output import check_writable, write_picture, write_table
 from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Ledger
@@ -40,6 +40,9 @@ def top(
     rho: Annotated[float | None, typer.Option(help="What it may cost, in zCDP.")] = None,
     method: Annotated[str, typer.Option(help="A mechanism by name.")] = "auto",
     ordered: Annotated[bool, typer.Option("--ordered", help="Release the order too.")] = False,
+    smallest: Annotated[
+        bool, typer.Option("--smallest", help="The items with the fewest users; needs --candidates.")
+    ] = False,
     values: Annotated[bool, typer.Option("--values", help="Release noisy values too.")] = False,
     gaps: Annotated[bool, typer.Option("--gaps", help="Release the lead of each item over the next too.")] = False,
     value: Annotated[str | None, typer.Option(help="Score by the sum of this column, within --clip.")] = None,
@@ -85,7 +88,7 @@ def top(
         check_writable("--report", report, (".html",), kept)
     reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
     plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps, "most": most}
-    plan["limit"] = limit
+    plan |= {"limit": limit, "largest": not smallest}
     plan["weighed"] = candidates is None and value is None  # rows are counted, so weights are made
     mechanism, why, keeps_order = mechanism_for(k, public=candidates is not None, **plan)
     if candidates is not None:
@@ -95,20 +98,20 @@ def top(
         book = Ledger(ledger)
         COMMAND.more = whether_booked(book)
         book.check(mechanism.charge)  # before the header is looked at
-        accepted = uncounted(source, question, candidates, **reading)
+        accepted = turned(uncounted(source, question, candidates, **reading), not smallest)
         COMMAND.check()
         paid = Booked.of(mechanism, accepted, book, noted)
     COMMAND.check()
     try:
         with bar() as progress:
-            scores = counted(source, question, candidates, progress=progress, **reading)
+            scores = turned(counted(source, question, candidates, progress=progress, **reading), not smallest)
         release = mechanism.release(scores) if paid is None else paid.release(scores)
     except Exception:
         COMMAND.check()  # a signal has a line of its own
         if paid is not None:
             typer.echo("shortlist: the ledger was charged before a row was read; the charge stays", err=True)
         raise
-    release = explained(release, why if method == "auto" else "", keeps_order)
+    release = explained(release, why if method == "auto" else "", keeps_order, k)
     deliver(release, out, plot, report, purpose, as_json)
 
 
@@ -207,6 +210,7 @@ def show(release: Release) -> None:
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)
     console.print()
+    console.print(Text(release.summary))
     console.print(Text(release.line(), style="bold"))
     for note in (*release.notes, release.why):
         console.print(Text(terminal_safe(note), style="dim"))

@@ -81,9 +81,9 @@ def correct_in(correct: Crowd, others: Crowd, block: Block, k: int, noise: Noise
 def _laws_around(tilted: Tilted, crowd: Crowd, centre: Floats, refinement: int) -> tuple[Floats, Floats]:
     """The tilted coefficients of prod q and of prod q sum f/q, M of them around each row's centre."""
     around = circle(tilted, crowd.weights, refinement, whole_law=True)
-    seen = spectrum(tilted, crowd.weights, crowd.sure - centre, around.angles)
-    law = np.fft.irfft(seen.product.conj(), around.size)
-    density = np.fft.irfft((seen.product * seen.densities).conj(), around.size)
+    transform = spectrum(tilted, crowd.weights, crowd.sure - centre, around.angles)
+    law = np.fft.irfft(transform.product.conj(), around.size)
+    density = np.fft.irfft((transform.product * transform.densities).conj(), around.size)
     return np.fft.fftshift(law, axes=1), np.fft.fftshift(density, axes=1)
 
 
@@ -96,10 +96,10 @@ def included_in(crowd: Crowd, block: Block, k: int, noise: Noise, refinement: in
     for rows in _rows(block, crowd):
         tilted = tilt(crowd, noise, block.nodes[rows], k + 0.5)
         around = circle(tilted, crowd.weights, refinement, whole_law=False)
-        seen = spectrum(tilted, crowd.weights, crowd.sure - k, around.angles)
+        transform = spectrum(tilted, crowd.weights, crowd.sure - k, around.angles)
         factor = around.shares * (block.weights[rows] * np.exp(tilted.log_scale(crowd, k)))[:, None]
-        at_sites += with_one_above(tilted, seen, around.angles, factor).sum(axis=0)
-        mass += float((seen.product * seen.densities * factor).real.sum())
+        at_sites += with_one_above(tilted, transform, around.angles, factor).sum(axis=0)
+        mass += float((transform.product * transform.densities * factor).real.sum())
     return at_sites, mass
 
 
@@ -110,9 +110,9 @@ def coefficients(crowd: Crowd, block: Block, number: int, noise: Noise, refineme
     for rows in _rows(block, crowd):
         tilted = tilt(crowd, noise, block.nodes[rows], min(max(number, 0.5), most - 0.5))
         around = circle(tilted, crowd.weights, refinement, whole_law=False)
-        seen = spectrum(tilted, crowd.weights, crowd.sure - number, around.angles)
-        terms = seen.product * around.shares * np.exp(tilted.log_scale(crowd, number))[:, None]
-        result[:, rows] = terms.real.sum(axis=1), (terms * seen.densities).real.sum(axis=1)
+        transform = spectrum(tilted, crowd.weights, crowd.sure - number, around.angles)
+        terms = transform.product * around.shares * np.exp(tilted.log_scale(crowd, number))[:, None]
+        result[:, rows] = terms.real.sum(axis=1), (terms * transform.densities).real.sum(axis=1)
     return result[0], result[1]
 
 

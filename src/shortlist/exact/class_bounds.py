@@ -58,8 +58,8 @@ def relevant(
     Classes with j < start are not there at all. No cell straddles a cut. `outside` is as for `cover`.
     """
     cells, left_out = sifted(classes, outside=outside, width=width, start=start, cuts=cuts)
-    kept, dropped = cover(classes, cells, outside=outside, width=width, lenient=True)
-    return kept, float(np.logaddexp(left_out, log_sum(dropped.upper)))
+    cells, rest = cover(classes, cells, outside=outside, width=width, lenient=True)
+    return cells, float(np.logaddexp(left_out, log_sum(rest.upper)))
 
 
 def sifted(

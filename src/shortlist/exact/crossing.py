@@ -53,8 +53,8 @@ def within_ratio(share: float) -> Middle[float]:
 
 def halvings(count: int) -> Middle[float]:
     """Halves so many times."""
-    left = iter(range(count))
-    return lambda low, high: (low + high) / 2 if next(left, None) is not None else None
+    turns = iter(range(count))
+    return lambda low, high: (low + high) / 2 if next(turns, None) is not None else None
 
 
 def crossing(

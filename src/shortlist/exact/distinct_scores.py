@@ -48,11 +48,11 @@ def items_of(s: Floats, reference_rank: int) -> Items:
     Differences are exact where they are small, so that nothing is lost near the reference.
     """
     eligible = s > -np.inf
-    chosen = s[eligible]
-    rank = min(reference_rank, chosen.size)
-    reference = np.partition(chosen, chosen.size - rank)[chosen.size - rank]
+    scores = s[eligible]
+    rank = min(reference_rank, scores.size)
+    reference = np.partition(scores, scores.size - rank)[scores.size - rank]
     with np.errstate(over="ignore"):
-        relative = np.clip(chosen - reference, -_FAR, _FAR)
+        relative = np.clip(scores - reference, -_FAR, _FAR)
     values, place, counts = np.unique(relative, return_inverse=True, return_counts=True)
     return Items(values, counts.astype(np.float64), eligible, place)
 

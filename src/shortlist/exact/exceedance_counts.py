@@ -121,13 +121,13 @@ def _power_sums(tilted: Tilted, weights: Floats, angles: Floats) -> tuple[Comple
     return logs @ powers, inverses @ powers
 
 
-def with_one_above(tilted: Tilted, seen: Spectrum, angles: Floats, factor: Floats) -> Floats:
+def with_one_above(tilted: Tilted, transform: Spectrum, angles: Floats, factor: Floats) -> Floats:
     """Per row and site, [w^m] prod q (p w / q)(sum f/q - f/q): one item of the site above, another item at the level.
 
     ``factor`` (rows x angles) is whatever multiplies the terms of the Fourier sum.
     """
-    second = seen.product * factor * np.exp(1j * angles)
-    first = second * seen.densities
+    second = transform.product * factor * np.exp(1j * angles)
+    first = second * transform.densities
     result = np.zeros_like(tilted.rest)
 
     def put(sites: Indices, once: Floats, twice: Floats) -> None:
@@ -135,12 +135,12 @@ def with_one_above(tilted: Tilted, seen: Spectrum, angles: Floats, factor: Float
         result[:, sites] = part.chance * (once - part.density * twice)
 
     put(
-        seen.near,
-        _real_sum(first, seen.real, seen.imaginary),
-        _real_sum(second, seen.real**2 - seen.imaginary**2, 2.0 * seen.real * seen.imaginary),
+        transform.near,
+        _real_sum(first, transform.real, transform.imaginary),
+        _real_sum(second, transform.real**2 - transform.imaginary**2, 2.0 * transform.real * transform.imaginary),
     )
     forth, back = np.exp(1j * angles), np.exp(-1j * angles)
-    for sites, turn, direction in ((seen.below, np.ones_like(forth), forth), (seen.above, back, back)):
+    for sites, turn, direction in ((transform.below, np.ones_like(forth), forth), (transform.above, back, back)):
         powers = np.vander(1.0 - direction, _TERMS, increasing=True)
         once = ((first * turn) @ powers).real
         twice = ((second * turn**2) @ powers).real * np.arange(1, _TERMS + 1)

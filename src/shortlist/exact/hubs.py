@@ -53,26 +53,26 @@ def hubs(x: Indices, k: int) -> tuple[Floats, Floats]:
 def _tried(above: bytes, beyond: bytes) -> tuple[Floats, Floats]:
     """Around each of the best of a coarse grid, a finer one."""
     members, outsiders = (np.frombuffer(part, np.uint64) for part in (above, beyond))
-    found: dict[int, float] = {}
+    paths: dict[int, float] = {}
 
     def look(distance: int) -> None:
         reached = _reached(members, outsiders, distance)
         first = int(np.argmax(reached > 0))
-        needed = int((members[first:] - outsiders[reached[first:] - 1]).max())  # the least T that reaches as far
-        if needed not in found:
-            found[needed] = log_paths(reached[first:])
+        least = int((members[first:] - outsiders[reached[first:] - 1]).max())  # the least T that reaches as far
+        if least not in paths:
+            paths[least] = log_paths(reached[first:])
 
     gap, widest = int(members[-1] - outsiders[0]), int(members[0] - outsiders[-1])
     for distance in _between(gap, widest, DISTANCES):
         look(distance)
     for target in TARGETS * 2:
-        known = sorted(found)
-        at = max(range(len(known)), key=lambda place: (found[known[place]] - target) / known[place])
-        for distance in _between(known[max(at - 1, 0)], known[min(at + 1, len(known) - 1)], FINER):
+        grid = sorted(paths)
+        at = max(range(len(grid)), key=lambda place: (paths[grid[place]] - target) / grid[place])
+        for distance in _between(grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)], FINER):
             look(distance)
-    distances = sorted(found)
+    distances = sorted(paths)
     steps = np.array([math.nextafter(float(one), math.inf) if one > 2**53 else float(one) for one in distances])
-    return np.array([found[one] for one in distances]), steps
+    return np.array([paths[one] for one in distances]), steps
 
 
 def _between(low: int, high: int, count: int) -> list[int]:

@@ -28,6 +28,8 @@ from shortlist.exact.partial_reals import ball
 if TYPE_CHECKING:
     from flint import arb
 
+MOST, LARGEST_MOST = 64, 4096
+"""How many labels of a person count if nobody says, and the most that may be said."""
 UNIT = 1 << 20
 """Weighted columns are whole numbers of 1/UNIT."""
 WEIGHTED_GRID = Fraction(1, 16)
@@ -122,9 +124,9 @@ def pair_bar(epsilon: float, delta: float, cap: Cap, measures: bool = False) -> 
         share = MEASURED if measures else Fraction(0)
         sigma = raised * Fraction(math.sqrt(cap.squares / (1.0 - float(share))) / mu)
         measured = raised * Fraction(1 / (mu * math.sqrt(float(share)))) if measures else None
-        found = _first_bar(sigma, measured, epsilon, delta, cap)
+        step = _first_bar(sigma, measured, epsilon, delta, cap)
         for more in range(8):
-            bar = KeyBar(sigma, cap.grid, found + more, measured)
+            bar = KeyBar(sigma, cap.grid, step + more, measured)
             if (failed := worst_pair(bar, epsilon, delta, cap)) is None:
                 return bar
             if failed[1] == 0:  # no bar helps where no label is new
@@ -220,13 +222,14 @@ def gaussian_rate(epsilon: float, delta: float) -> float:
 def certified_rate(epsilon: Fraction, delta: float) -> Fraction:
     """mu rounded down, with the profile at epsilon certainly at most delta."""
     mu = Fraction(gaussian_rate(float(epsilon), delta) * (1 - 1e-9))
-    while not _within(partial(_plain_balls, epsilon, mu), delta):
+    while not keeps(epsilon, delta, mu):
         mu *= Fraction(10**9 - 1, 10**9)
     return mu
 
 
-def _plain_balls(epsilon: Fraction, mu: Fraction) -> tuple[arb, ...]:
-    return (_profile_ball(ball(epsilon), ball(mu)),)
+def keeps(epsilon: Fraction, delta: float, mu: Fraction) -> bool:
+    """Whether Gaussian noise of deviation 1 on what moves by mu is certainly (epsilon, delta)-DP."""
+    return _within(lambda: (_profile_ball(ball(epsilon), ball(mu)),), delta)
 
 
 def gaussian_profile(x: Floats, mu: Floats) -> Floats:
@@ -236,10 +239,10 @@ def gaussian_profile(x: Floats, mu: Floats) -> Floats:
 
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = x + log_ndtr(-mu / 2 - x / mu) - log_ndtr(mu / 2 - x / mu)
-        moved = ndtr(mu / 2 - x / mu) * -np.expm1(np.minimum(ratio, 0.0))
-        moved = np.where(mu < SLIGHT, _slight_profile(x, mu), moved)
+        profile = ndtr(mu / 2 - x / mu) * -np.expm1(np.minimum(ratio, 0.0))
+        profile = np.where(mu < SLIGHT, _slight_profile(x, mu), profile)
     still = -np.expm1(np.minimum(x, 0.0))
-    result: Floats = np.where(mu > 0, np.where(np.isnan(moved), still, moved), still)
+    result: Floats = np.where(mu > 0, np.where(np.isnan(profile), still, profile), still)
     return result
 
 
@@ -275,8 +278,8 @@ def losses(bar: KeyBar, epsilon: float, cap: Cap) -> Iterator[tuple[int, Floats]
 
 def worst_pair(bar: KeyBar, epsilon: float, delta: float, cap: Cap) -> tuple[int, int] | None:
     """None if every loss is certainly at most delta; otherwise a (t, j) of which that is not certain."""
-    for t, found in losses(bar, epsilon, cap):
-        for j in np.flatnonzero(~(found <= NEAR * delta)).tolist():
+    for t, loss in losses(bar, epsilon, cap):
+        for j in np.flatnonzero(~(loss <= NEAR * delta)).tolist():
             if not _within(partial(_loss_balls, bar, epsilon, cap, t, j), delta):
                 return t, j
     return None
@@ -323,9 +326,9 @@ def _within(terms: Callable[[], tuple[arb, ...]], delta: float) -> bool:
 
     for precision in PRECISIONS:
         with ctx.workprec(precision):
-            found = terms()
-            if all(one <= arb(delta) for one in found):
+            balls = terms()
+            if all(one <= arb(delta) for one in balls):
                 return True
-            if any(one > arb(delta) for one in found):
+            if any(one > arb(delta) for one in balls):
                 return False
     return False

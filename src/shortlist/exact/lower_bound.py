@@ -14,6 +14,7 @@ of all these bounds is taken. It speaks of pure epsilon-DP, add-remove neighbour
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -97,18 +98,56 @@ def most_recall(counts: Values, k: int, epsilon: float) -> float:
     wrong as the sum of 1 - f_r over w = 1, 2, .. with f_0 = P[fewer than w of a random part of the window are wrong]. 1
     if a tie crosses rank k.
     """
-    x = np.sort(counts.astype(np.int64))[::-1]
-    if x[k - 1] == x[k]:
-        return 1.0
-    wrong = 0.0
-    for a in _ends(k, RECALL_ENDS).tolist():
-        for c in _ends(len(x) - k, RECALL_ENDS).tolist():
+    return 1.0 - RecallWindows.of(counts, k).wrong(epsilon) / k
+
+
+def least_epsilon_for_recall(counts: Values, k: int, recall: float) -> float:
+    """An epsilon up to which no epsilon-DP mechanism has that expected recall; rounded down by a part in 10,000.
+
+    Counts and k as for `least_epsilon`. 0 if a tie crosses rank k, where nothing is proved.
+    """
+    windows = RecallWindows.of(counts, k)
+
+    def possible(epsilon: float) -> bool:
+        return windows.wrong(epsilon) <= k * (1.0 - recall)
+
+    low, high = SMALLEST, 2.0 * SMALLEST
+    if possible(low):
+        return 0.0
+    while not possible(high):
+        low, high = high, 16.0 * high
+    return narrowed(possible, low, high, within_ratio(1e-4))[0]
+
+
+@dataclass(frozen=True, slots=True)
+class RecallWindows:
+    """What does not depend on epsilon: for each window, -ln P[fewer than w wrong], w = 1, 2, .., and its persons."""
+
+    log_sets: Floats
+    steps: Floats
+    starts: Indices
+    """Where each window begins."""
+
+    @classmethod
+    def of(cls, counts: Values, k: int) -> RecallWindows:
+        """All windows, thinned out; none if a tie crosses rank k."""
+        x = np.sort(counts.astype(np.int64))[::-1]
+        logs, steps = [np.zeros(0)], [np.zeros(0)]
+        pairs = [(a, c) for a in _ends(k, RECALL_ENDS).tolist() for c in _ends(len(x) - k, RECALL_ENDS).tolist()]
+        for a, c in pairs if x[k - 1] > x[k] else ():
             v = np.arange(min(a, c))
             chances = np.exp(log_choose(v, a - v) + log_choose(v, c - v) - log_choose(np.array([a]), np.array([c])))
             fewer = np.minimum(np.cumsum(chances) * (1.0 + 1e-9), 1.0)  # P[fewer than w wrong], w = 1, 2, ..
-            steps = np.full(len(v), float(_apart(x[k - a], x[k + c - 1])))
-            wrong = max(wrong, float(least_failure(epsilon, -np.log(fewer), steps).sum()))
-    return 1.0 - wrong / k
+            logs.append(-np.log(fewer))
+            steps.append(np.full(len(v), float(_apart(x[k - a], x[k + c - 1]))))
+        starts = np.cumsum([0] + [len(one) for one in logs[1:-1]]) if len(logs) > 1 else np.zeros(0)
+        return cls(np.concatenate(logs), np.concatenate(steps), starts.astype(np.int64))
+
+    def wrong(self, epsilon: float) -> float:
+        """At least so many of the k are expected to be wrong."""
+        if not len(self.starts):
+            return 0.0
+        return float(np.add.reduceat(least_failure(epsilon, self.log_sets, self.steps), self.starts).max())
 
 
 def _look_alikes(x: Indices, k: int) -> tuple[Floats, Floats]:

@@ -54,8 +54,8 @@ class Levels:
         """ln of the mass of the nested families, by level and head, if the sets of bracket t lose loss[t] inside."""
         with np.errstate(divide="ignore"):
             steps = np.append(-loss[:-1] + np.log(-np.expm1(loss[:-1] - loss[1:])), -loss[-1])
-        weighed: Floats = self.counts + steps[:, None] - self.of.head_losses()
-        return weighed
+        masses: Floats = self.counts + steps[:, None] - self.of.head_losses()
+        return masses
 
     def between(self, counts: Floats) -> Floats:
         """ln of how many sets reach each level and not the one before, from ln of how many reach it."""
@@ -80,12 +80,12 @@ def covered(
     there are `most` levels. With `fewest` only sets with fewer members among the first k ranks count, and the top k
     does not: what is close is then the mass of these sets.
     """
-    found = _levels(of, _first(of), fewest)
+    brackets = _levels(of, _first(of), fewest)
     while True:
-        rough = _rough(found, width) if tolerance is None else _unsettled(found, tolerance)
-        if not rough.any() or len(found.levels) >= most:
-            return found
-        found = _levels(of, np.append(found.levels, _middles(found, rough)), fewest, found)
+        rough = _rough(brackets, width) if tolerance is None else _unsettled(brackets, tolerance)
+        if not rough.any() or len(brackets.levels) >= most:
+            return brackets
+        brackets = _levels(of, np.append(brackets.levels, _middles(brackets, rough)), fewest, brackets)
 
 
 def _first(of: OffsetRanking) -> Values:
@@ -123,33 +123,33 @@ def _levels(of: OffsetRanking, levels: Values, fewest: int | None, known: Levels
     return Levels(of, levels, counts, rows.error, np.minimum(near, far), far, outside)
 
 
-def _masses(found: Levels) -> tuple[Floats, float]:
+def _masses(brackets: Levels) -> tuple[Floats, float]:
     """(ln of about the largest mass of each bracket, ln of about the total with the top k)."""
-    sums = log_sums(found.counts - found.of.head_losses(), axis=1)
-    mass = found.between(sums[:, None])[:, 0] - found.near
-    return mass, float(np.logaddexp(found.outside, log_sums(mass - (found.far - found.near) / 2, axis=0)))
+    sums = log_sums(brackets.counts - brackets.of.head_losses(), axis=1)
+    mass = brackets.between(sums[:, None])[:, 0] - brackets.near
+    return mass, float(np.logaddexp(brackets.outside, log_sums(mass - (brackets.far - brackets.near) / 2, axis=0)))
 
 
-def _rough(found: Levels, width: float) -> Mask:
-    mass, total = _masses(found)
+def _rough(brackets: Levels, width: float) -> Mask:
+    mass, total = _masses(brackets)
     heavy = mass > total - SLIGHT - math.log(len(mass))
-    rough: Mask = heavy & (found.far - found.near > width)
+    rough: Mask = heavy & (brackets.far - brackets.near > width)
     return rough
 
 
-def _unsettled(found: Levels, tolerance: float) -> Mask:
-    mass, total = _masses(found)
+def _unsettled(brackets: Levels, tolerance: float) -> Mask:
+    mass, total = _masses(brackets)
     if total == -math.inf:
         return np.zeros(len(mass), np.bool_)
-    gap = np.exp(np.minimum(mass - total, 0.0)) * -np.expm1(found.near - found.far)
+    gap = np.exp(np.minimum(mass - total, 0.0)) * -np.expm1(brackets.near - brackets.far)
     unsettled: Mask = gap > tolerance / (4 * len(mass))
     return unsettled
 
 
-def _middles(found: Levels, rough: Mask) -> Values:
+def _middles(brackets: Levels, rough: Mask) -> Values:
     """A level inside each rough bracket, near its middle in loss."""
-    of, at = found.of, np.flatnonzero(rough)
-    levels = _snapped(of, ((found.near[at] + found.far[at]) / 2).tolist())
-    above = of.above(np.maximum(levels, found.levels[at]))
-    middle = np.where(levels > found.levels[at], np.minimum(levels, of.below(found.levels[at - 1])), above)
-    return middle[middle < found.levels[at - 1]]
+    of, at = brackets.of, np.flatnonzero(rough)
+    levels = _snapped(of, ((brackets.near[at] + brackets.far[at]) / 2).tolist())
+    above = of.above(np.maximum(levels, brackets.levels[at]))
+    middle = np.where(levels > brackets.levels[at], np.minimum(levels, of.below(brackets.levels[at - 1])), above)
+    return middle[middle < brackets.levels[at - 1]]

@@ -78,15 +78,15 @@ class OffsetRanking:
         """The largest level below each at which the number of sets can change; it must have one below."""
         place = np.searchsorted(self.depths, -(levels[:, None] + self.heights), side="right")
         there = place < len(self.depths)
-        found = -self.depths[np.minimum(place, len(self.depths) - 1)] - self.heights
-        below: Values = np.where(there, found, self.lowest).max(axis=1)
+        neighbours = -self.depths[np.minimum(place, len(self.depths) - 1)] - self.heights
+        below: Values = np.where(there, neighbours, self.lowest).max(axis=1)
         return below
 
     def above(self, levels: Values) -> Values:
         """The smallest level above each at which the number of sets can change; it must have one above."""
         place = np.searchsorted(self.depths, -(levels[:, None] + self.heights), side="left")
-        found = -self.depths[np.maximum(place - 1, 0)] - self.heights
-        above: Values = np.where(place > 0, found, self.top).min(axis=1)
+        neighbours = -self.depths[np.maximum(place - 1, 0)] - self.heights
+        above: Values = np.where(place > 0, neighbours, self.top).min(axis=1)
         return above
 
     @property
@@ -135,8 +135,8 @@ def offset_ranking(ranking: Ranking, stairs: Stairs) -> OffsetRanking:
     depths, grid = _in_units(distinct, shared, FITS - math.ceil(stairs.heights[0] * shared))
     heights = np.array([int(one * grid) for one in stairs.heights], depths.dtype)
     less = np.repeat(heights, np.diff(stairs.ends, prepend=0))
-    found = OffsetRanking(ranking, stairs, Fraction(1, grid), heights, depths, ends, less, 0)
-    return replace(found, top=found.level_of(np.arange(ranking.k)))
+    draft = OffsetRanking(ranking, stairs, Fraction(1, grid), heights, depths, ends, less, 0)
+    return replace(draft, top=draft.level_of(np.arange(ranking.k)))
 
 
 def _in_units(distinct: Values, shared: int, most: int) -> tuple[Values, int]:

@@ -126,19 +126,19 @@ class Real:
 
     bounds: Callable[[], tuple[arb, arb]]
     """(lower, upper) bounds on it from the bits that are known, at the precision of the moment."""
-    drawn: Sequence[Partial]
+    numbers: Sequence[Partial]
     magnitude: int = 0
     """About so many bits stand before its point."""
 
 
-def formula(expression: Callable[[], arb], drawn: Sequence[Partial]) -> Real:
+def formula(expression: Callable[[], arb], numbers: Sequence[Partial]) -> Real:
     """Any expression, by a ball around it."""
 
     def bounds() -> tuple[arb, arb]:
         value = expression()
         return value.lower(), value.upper()
 
-    return Real(bounds, drawn)
+    return Real(bounds, numbers)
 
 
 def total(offset: Fraction, terms: Sequence[Term]) -> Real:
@@ -180,15 +180,22 @@ def ball(value: Fraction) -> arb:
     return arb(fmpq(value.numerator, value.denominator))
 
 
+def around(low: float, high: float) -> arb:
+    """A ball around all numbers between two floats."""
+    from flint import arb
+
+    return arb(low).union(arb(high))
+
+
 def narrowing(real: Real) -> Iterator[tuple[arb, arb]]:
     """Ever narrower (lower, upper) bounds on a real."""
     from flint import ctx
 
     while True:
-        with ctx.workprec(64 + max((number.bits for number in real.drawn), default=0) + real.magnitude):
+        with ctx.workprec(64 + max((number.bits for number in real.numbers), default=0) + real.magnitude):
             bounds = real.bounds()
         yield bounds
-        for number in real.drawn:
+        for number in real.numbers:
             number.refine()
 
 

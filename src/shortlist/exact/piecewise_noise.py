@@ -143,8 +143,8 @@ def _inverse(pieces: tuple[Piece, ...], log: Floats) -> Floats:
 def _quantile(pieces: tuple[Piece, ...], words: Words, level: Indices | int) -> tuple[Floats, Floats]:
     """The inverse is monotone: take it at both ends of what is known of ln U."""
     log, error = log_uniform(words, level)
-    known = np.where(np.isinf(error), 0.0, error)
-    least, most = _inverse(pieces, np.minimum(log + known, 0.0)), _inverse(pieces, log - known)
+    radius = np.where(np.isinf(error), 0.0, error)
+    least, most = _inverse(pieces, np.minimum(log + radius, 0.0)), _inverse(pieces, log - radius)
     slack = RELATIVE_ERROR * (abs(_floats(pieces)[0]).max() + np.abs(least) + np.abs(most) + 1.0)
     return 0.5 * (least + most), np.where(np.isinf(error), np.inf, 0.5 * (most - least) + slack)
 

@@ -67,8 +67,8 @@ class Ranking:
 
     def loss_of(self, ranks: tuple[int, ...]) -> Fraction:
         """The loss of the subset of these ranks (from 0, increasing), exactly."""
-        held = next((n for n, rank in enumerate(ranks) if n != rank), self.k)
-        return Fraction(0) if held == self.k else self.loss(self.k - 1 - held, ranks[-1])
+        prefix = next((n for n, rank in enumerate(ranks) if n != rank), self.k)
+        return Fraction(0) if prefix == self.k else self.loss(self.k - 1 - prefix, ranks[-1])
 
     @property
     def _anchor(self) -> np.generic:

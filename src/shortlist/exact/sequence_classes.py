@@ -42,18 +42,18 @@ class Ladder:
 
     def whole(self, ranks: Indices) -> Values:
         """The scores of these ranks, exactly."""
-        found = self.scores[ranks]
-        if found.dtype.kind != "f":
-            return found
-        return _whole_floats(found, self.unit)
+        scores = self.scores[ranks]
+        if scores.dtype.kind != "f":
+            return scores
+        return _whole_floats(scores, self.unit)
 
     def reach(self, losses: Values) -> Indices:
         """n_i(t) for every place i, one row for each loss t, exactly; below 0 the right list alone is left."""
         floors = self.whole(np.arange(self.k)) - losses[:, None]
         if self.scores.dtype.kind == "f":
             floors = _floats_above(floors, self.unit)
-        found = len(self.scores) - np.searchsorted(self.rising, floors, side="left")
-        return np.maximum(found, np.arange(1, self.k + 1))
+        counts = len(self.scores) - np.searchsorted(self.rising, floors, side="left")
+        return np.maximum(counts, np.arange(1, self.k + 1))
 
     def log_counts(self, reach: Indices) -> Floats:
         """ln N for each row, to an absolute error of k 2^-48."""
@@ -70,15 +70,15 @@ def ladder(values: Values, k: int, *, gap: bool = False) -> tuple[Ladder, Indice
 
     With `gap` the loss of the right list is minus the least lead that a place has on the next, which is 0 for a tie.
     """
-    chosen = np.arange(len(values)) if values.dtype.kind != "f" else np.flatnonzero(values > -np.inf)
-    whole, unit = _in_units(values[chosen])
+    positions = np.arange(len(values)) if values.dtype.kind != "f" else np.flatnonzero(values > -np.inf)
+    whole, unit = _in_units(values[positions])
     order = np.argsort(-whole, kind="stable")
     falling = whole[order]
     steps = Ladder(falling, np.ascontiguousarray(falling[::-1]), unit, k, 0)
     if gap and len(falling) > 1:
         best = steps.whole(np.arange(min(k + 1, len(falling))))
         steps = replace(steps, first=-int((best[:-1] - best[1:]).min()))
-    return steps, chosen[order]
+    return steps, positions[order]
 
 
 def _in_units(values: Values) -> tuple[Values, Fraction]:
@@ -110,13 +110,13 @@ def _whole_floats(values: Floats, unit: Fraction) -> Values:
 
 def _floats_above(wholes: Values, unit: Fraction) -> Floats:
     """The smallest float that is not below each whole number of units: x >= whole iff x >= that float."""
-    found = np.empty(wholes.size)
+    floats = np.empty(wholes.size)
     for place, whole in enumerate(wholes.ravel().tolist()):
         exact, below = whole * unit.numerator, unit.denominator
         near = rounded(Fraction(exact)) if below == 1 else exact / below
         top, bottom = near.as_integer_ratio() if math.isfinite(near) else (exact, below)
-        found[place] = near if top * below >= exact * bottom else math.nextafter(near, math.inf)
-    return found.reshape(wholes.shape)
+        floats[place] = near if top * below >= exact * bottom else math.nextafter(near, math.inf)
+    return floats.reshape(wholes.shape)
 
 
 def times(whole: Values, rate: Fraction) -> Floats:
@@ -170,33 +170,33 @@ def cells(steps: Ladder, rate: Fraction, *, waste: float = WASTE) -> Cells:
         return _weighed(steps, rate, every, reach, reach)
     start = np.unique(steps.losses_of([steps.first, steps.last]))
     low, before = steps.reach(start), steps.reach(start[1:] - 1)
-    found = _weighed(steps, rate, start, low, np.concatenate([before, low[-1:]]))
+    cover = _weighed(steps, rate, start, low, np.concatenate([before, low[-1:]]))
     while True:
-        top = float(found.upper.max())
-        upper = np.exp(found.upper - top)
-        open_ = ~found.flat & (upper - np.exp(found.lower - top) > waste * float(upper.sum()) / len(found))
+        top = float(cover.upper.max())
+        upper = np.exp(cover.upper - top)
+        open_ = ~cover.flat & (upper - np.exp(cover.lower - top) > waste * float(upper.sum()) / len(cover))
         if not open_.any():
-            return found
-        found = _split(steps, rate, found, np.flatnonzero(open_))
+            return cover
+        cover = _split(steps, rate, cover, np.flatnonzero(open_))
 
 
-def _split(steps: Ladder, rate: Fraction, found: Cells, chosen: Indices) -> Cells:
+def _split(steps: Ladder, rate: Fraction, cover: Cells, which: Indices) -> Cells:
     """The same with each of these cells in two."""
-    cut = middles(steps, found.low, found.high, chosen)
+    cut = middles(steps, cover.low, cover.high, which)
     return _weighed(
         steps,
         rate,
-        np.insert(found.start, chosen + 1, cut),
-        np.insert(found.low, chosen + 1, steps.reach(cut), axis=0),
-        np.insert(found.high, chosen, steps.reach(cut - 1), axis=0),
+        np.insert(cover.start, which + 1, cut),
+        np.insert(cover.low, which + 1, steps.reach(cut), axis=0),
+        np.insert(cover.high, which, steps.reach(cut - 1), axis=0),
     )
 
 
-def middles(steps: Ladder, low: Indices, high: Indices, chosen: Indices) -> Values:
+def middles(steps: Ladder, low: Indices, high: Indices, which: Indices) -> Values:
     """A rung inside each of these cells: it halves the ranks that the place which gains most gains."""
-    low, high = low[chosen], high[chosen]
+    low, high = low[which], high[which]
     place = (high - low).argmax(axis=1)
-    row = np.arange(len(chosen))
+    row = np.arange(len(which))
     rank = (low[row, place] + high[row, place]) // 2
     middle: Values = steps.whole(place) - steps.whole(rank)  # after the start, where that rank is not reached
     return middle

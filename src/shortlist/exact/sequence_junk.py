@@ -41,7 +41,7 @@ class Junk:
 
     steps: Ladder
     rate: Fraction
-    held: int
+    limit: int
     """So many of the k best, or fewer, make a list junk."""
     low: float
     high: float
@@ -51,7 +51,7 @@ class Junk:
     @cached_property
     def finer(self) -> Junk:
         """The same with bounds as close as floats can tell."""
-        return _searched(self.steps, self.rate, self.held, self.start, self.end, 0.0)
+        return _searched(self.steps, self.rate, self.limit, self.start, self.end, 0.0)
 
     def exact(self) -> arb:
         """At the working precision."""
@@ -61,7 +61,7 @@ class Junk:
         for start, end in zip(self.finer.start.tolist(), self.finer.end.tolist(), strict=True):
             losses = rungs(self.steps, start, end - 1)
             for loss, reach in zip(losses.tolist(), self.steps.reach(losses).tolist(), strict=True):
-                count = junk_count(reach, self.held)
+                count = junk_count(reach, self.limit)
                 if count:
                     value = arb(count).log() - ball(self.rate * (loss - self.steps.first))
                     best = value if best is None else best.max(value)
@@ -69,28 +69,28 @@ class Junk:
         return best
 
 
-def junk_count(reach: list[int], held: int) -> int:
+def junk_count(reach: list[int], limit: int) -> int:
     """How many sequences with these reaches hold at most so many of the first k ranks, k the number of places."""
-    k, ways = len(reach), [1] + [0] * held
+    k, ways = len(reach), [1] + [0] * limit
     for i, n in enumerate(reach):
         inside, before = min(n, k), ways
-        ways = [0] * (held + 1)
+        ways = [0] * (limit + 1)
         for c, number in enumerate(before):
             if number:
                 hits = max(inside - c, 0)
                 ways[c] += number * (n - i - hits)
-                if c < held:
+                if c < limit:
                     ways[c + 1] += number * hits
     return sum(ways)
 
 
-def junk_of(steps: Ladder, rate: Fraction, held: int) -> Junk:
+def junk_of(steps: Ladder, rate: Fraction, limit: int) -> Junk:
     """The junk of a ladder, coarsely at first; some list must be junk, which the number of candidates tells."""
     start = np.unique(steps.losses_of([0, steps.last]))
-    return _searched(steps, rate, held, start, np.append(start[1:], start[-1:] + 1), COARSE)
+    return _searched(steps, rate, limit, start, np.append(start[1:], start[-1:] + 1), COARSE)
 
 
-def _searched(steps: Ladder, rate: Fraction, held: int, start: Values, end: Values, tolerance: float) -> Junk:
+def _searched(steps: Ladder, rate: Fraction, limit: int, start: Values, end: Values, tolerance: float) -> Junk:
     """The search in these cells, until the bounds are that close.
 
     A cell that could not reach the best value if all its lists were junk is left out before its junk is counted.
@@ -98,16 +98,16 @@ def _searched(steps: Ladder, rate: Fraction, held: int, start: Values, end: Valu
     best = -np.inf
     while True:
         here, high = times(start - steps.first, rate), steps.reach(end - 1)
-        kept = steps.log_counts(high) - here >= best - 2.0 * _slack(best)
-        start, end, here, high = start[kept], end[kept], here[kept], high[kept]
+        viable = steps.log_counts(high) - here >= best - 2.0 * _slack(best)
+        start, end, here, high = start[viable], end[viable], here[viable], high[viable]
         low = steps.reach(start)
-        values, bounds = _logs(steps, np.concatenate([low, high]), held).reshape(2, -1) - here
+        values, bounds = _logs(steps, np.concatenate([low, high]), limit).reshape(2, -1) - here
         best = max(best, float(values.max()))
-        slack, kept = _slack(best), bounds > best - 2.0 * _slack(best)
-        start, end, low, high, bounds = start[kept], end[kept], low[kept], high[kept], bounds[kept]
+        slack, viable = _slack(best), bounds > best - 2.0 * _slack(best)
+        start, end, low, high, bounds = start[viable], end[viable], low[viable], high[viable], bounds[viable]
         open_ = np.flatnonzero(~(low == high).all(axis=1) & (bounds > best + slack + tolerance))
         if not len(open_):
-            return Junk(steps, rate, held, best - slack, max(float(bounds.max()), best) + slack, start, end)
+            return Junk(steps, rate, limit, best - slack, max(float(bounds.max()), best) + slack, start, end)
         cuts = np.unique(np.concatenate([start, *_cuts(steps, start[open_], end[open_], low[open_], high[open_])]))
         own = end[np.searchsorted(start, cuts, side="right") - 1]
         start, end = cuts, np.minimum(np.append(cuts[1:], own[-1:]), own)
@@ -127,43 +127,43 @@ def _cuts(steps: Ladder, start: Values, end: Values, low: Indices, high: Indices
     return even + [top - steps.whole(begin + gained * j // PARTS) for j in range(PARTS)]
 
 
-def _logs(steps: Ladder, reach: Indices, held: int) -> Floats:
+def _logs(steps: Ladder, reach: Indices, limit: int) -> Floats:
     """ln N_J for each row, to a relative error of SURE / 2 or far less; -inf where there is no junk."""
-    size = max(16, CHUNK // (steps.k * (held + 1)))
-    parts = [_log_share(reach[i : i + size], held) for i in range(0, len(reach), size)]
+    size = max(16, CHUNK // (steps.k * (limit + 1)))
+    parts = [_log_share(reach[i : i + size], limit) for i in range(0, len(reach), size)]
     logs: Floats = steps.log_counts(reach) + np.concatenate([np.zeros(0), *parts])
     return logs
 
 
 @np.errstate(divide="ignore")
-def _log_share(reach: Indices, held: int) -> Floats:
-    """ln P[at most `held` of the k places take one of the k best ranks], place after place; by logarithms if small."""
+def _log_share(reach: Indices, limit: int) -> Floats:
+    """ln P[at most `limit` of the k places take one of the k best ranks], place after place; by logarithms if small."""
     k = reach.shape[1]
-    left = (reach - np.arange(k)).T[:, :, None].astype(np.float64)
-    hits = np.maximum(np.minimum(reach, k).T[:, :, None] - np.arange(held + 1.0), 0.0)
-    miss, hit = np.maximum(left - hits, 0.0) / left, hits / left
-    state = np.zeros((len(reach), held + 1))
+    choices = (reach - np.arange(k)).T[:, :, None].astype(np.float64)
+    hits = np.maximum(np.minimum(reach, k).T[:, :, None] - np.arange(limit + 1.0), 0.0)
+    miss, hit = np.maximum(choices - hits, 0.0) / choices, hits / choices
+    state = np.zeros((len(reach), limit + 1))
     state[:, 0] = 1.0
     for i in range(k):
-        taken = state * hit[i]
+        gain = state * hit[i]
         state *= miss[i]
-        state[:, 1:] += taken[:, :-1]
+        state[:, 1:] += gain[:, :-1]
     share = state.sum(axis=1)
     result: Floats = np.log(share)
     few = np.flatnonzero(share < LEAST)
     if len(few):
-        result[few] = _small_log_share(reach[few], held)
+        result[few] = _small_log_share(reach[few], limit)
     return result
 
 
 @np.errstate(divide="ignore")
-def _small_log_share(reach: Indices, held: int) -> Floats:
+def _small_log_share(reach: Indices, limit: int) -> Floats:
     """The same in logarithms throughout."""
-    state, k, c = np.full((len(reach), held + 1), -np.inf), reach.shape[1], np.arange(held + 1)
+    state, k, c = np.full((len(reach), limit + 1), -np.inf), reach.shape[1], np.arange(limit + 1)
     state[:, 0] = 0.0
     for i, n in enumerate(reach.T):
-        left, hits = (n - i)[:, None], np.maximum(np.minimum(n, k)[:, None] - c, 0)
-        moved = state + np.log(np.maximum(left - hits, 0) / left)
-        moved[:, 1:] = np.logaddexp(moved[:, 1:], (state + np.log(hits / left))[:, :-1])
-        state = moved
+        choices, hits = (n - i)[:, None], np.maximum(np.minimum(n, k)[:, None] - c, 0)
+        after = state + np.log(np.maximum(choices - hits, 0) / choices)
+        after[:, 1:] = np.logaddexp(after[:, 1:], (state + np.log(hits / choices))[:, :-1])
+        state = after
     return np.asarray(np.logaddexp.reduce(state, axis=1))

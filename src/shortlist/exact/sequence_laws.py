@@ -72,7 +72,8 @@ class SequenceLaw:
         k = self.found.steps.k
         ranks = (self._about_k(), *ranks_within(self.found.steps.scores, k))
         top, great, good = (within(self.found, self.chances, *pair) for pair in ranks)
-        return Quality(top=top, great=great, good=good, recall=float(self.number_correct() @ np.arange(k + 1)) / k)
+        recall = min(float(self.number_correct() @ np.arange(k + 1)) / k, 1.0)
+        return Quality(top=top, great=great, good=good, recall=recall)
 
     def number_correct(self) -> Floats:
         """P[c of the items score at least the k-th largest], c = 0..k."""
@@ -93,8 +94,8 @@ class SequenceLaw:
 
 def gumbel_law(steps: Ladder, rate: Fraction) -> SequenceLaw:
     """The law of a sequence that is drawn in proportion to e^(-rate loss)."""
-    found = levels(steps, rate)
-    return SequenceLaw(found, found.chances)
+    support = levels(steps, rate)
+    return SequenceLaw(support, support.chances)
 
 
 def levels(steps: Ladder, rate: Fraction) -> Levels:
@@ -105,21 +106,21 @@ def levels(steps: Ladder, rate: Fraction) -> Levels:
     ValueError
         if there are too many of them.
     """
-    found = cells(steps, rate, waste=0.5)
-    upper = np.exp(found.upper - found.upper.max())
+    cover = cells(steps, rate, waste=0.5)
+    upper = np.exp(cover.upper - cover.upper.max())
     order = np.argsort(upper)
-    spare = RARE * float(np.exp(found.lower - found.upper.max()).sum())
-    kept = np.sort(order[int(np.searchsorted(np.cumsum(upper[order]), spare, side="right")) :])
-    if int((found.high - found.low)[kept].sum()) > MOST_PAIRS:
+    spare = RARE * float(np.exp(cover.lower - cover.upper.max()).sum())
+    likely = np.sort(order[int(np.searchsorted(np.cumsum(upper[order]), spare, side="right")) :])
+    if int((cover.high - cover.low)[likely].sum()) > MOST_PAIRS:
         raise ValueError(
             f"exact utility of a list needs at most {MOST_PAIRS:,} pairs of a place and a candidate that are likely "
             "to meet; ask for fewer items or about scores with more ties"
         )
-    split = [rungs(steps, int(found.start[c]), int(found.end[c]) - 1) for c in kept[~found.flat[kept]]]
-    starts = np.unique(np.concatenate([found.start[kept], *split]))
-    closed = found.end[kept]
+    split = [rungs(steps, int(cover.start[c]), int(cover.end[c]) - 1) for c in likely[~cover.flat[likely]]]
+    starts = np.unique(np.concatenate([cover.start[likely], *split]))
+    closed = cover.end[likely]
     ends = np.minimum(np.append(starts[1:], closed[-1:]), closed[np.searchsorted(closed, starts, side="right")])
-    return _weighed(steps, rate, starts, ends, endless=bool(kept[-1] == len(found) - 1))
+    return _weighed(steps, rate, starts, ends, endless=bool(likely[-1] == len(cover) - 1))
 
 
 def _weighed(steps: Ladder, rate: Fraction, starts: Values, ends: Values, *, endless: bool) -> Levels:
@@ -133,15 +134,15 @@ def _weighed(steps: Ladder, rate: Fraction, starts: Values, ends: Values, *, end
     return Levels(steps, starts, np.concatenate(counts) - depth + log_width, log_width, depth)
 
 
-def right_order(found: Levels, chances: Floats) -> float:
+def right_order(support: Levels, chances: Floats) -> float:
     """P[the scores of the sequence are the k best, in order]: N at loss 0 of the N(t) sequences of each level."""
-    steps = found.steps
+    steps = support.steps
     right = float(steps.log_counts(steps.reach(steps.losses_of([0])))[0])
-    parts = found.parts(chances)
+    parts = support.parts(chances)
     return float(sum(part @ np.exp(np.minimum(right - steps.log_counts(reach), 0.0)) for part, reach in parts))
 
 
-def within(found: Levels, chances: Floats, head: int, last: int) -> float:
+def within(support: Levels, chances: Floats, head: int, last: int) -> float:
     """P[the first `head` ranks are all in the sequence and no rank beyond `last` is], head <= k <= last.
 
     Place i takes one of its n_i ranks that are left, uniformly. After t heads it takes another one with chance
@@ -149,45 +150,45 @@ def within(found: Levels, chances: Floats, head: int, last: int) -> float:
     (min(n_i, last) - min(n_i, head) - i + t) / (n_i - i).
     """
     total, heads = 0.0, np.arange(head + 1)
-    for part, reach in found.parts(chances):
+    for part, reach in support.parts(chances):
         state = np.zeros((len(part), head + 1))
         state[:, 0] = part
         for i, n in enumerate(reach.T):
             inside = np.minimum(n, head)[:, None]
             to_head = np.maximum(inside - heads, 0) / (n - i)[:, None]
             to_other = np.maximum(np.minimum(n, last)[:, None] - inside - i + heads, 0) / (n - i)[:, None]
-            moved = state * to_other
-            moved[:, 1:] += (state * to_head)[:, :-1]
-            state = moved
+            after = state * to_other
+            after[:, 1:] += (state * to_head)[:, :-1]
+            state = after
         total += float(state[:, head].sum())
     return total
 
 
-def number_correct(found: Levels, chances: Floats, correct: int) -> Floats:
+def number_correct(support: Levels, chances: Floats, correct: int) -> Floats:
     """P[c of the k items are among the first `correct` ranks], c = 0..k."""
-    parts = found.parts(chances)
+    parts = support.parts(chances)
     return np.asarray(sum(part @ correct_given_level(reach, correct) for part, reach in parts))
 
 
 def correct_given_level(reach: Indices, correct: int) -> Floats:
     """P[c of the k places take one of the first `correct` ranks], c = 0..k, one row for each level."""
     k = reach.shape[1]
-    state, found = np.zeros((len(reach), k + 1)), np.arange(k + 1)
+    state, counts = np.zeros((len(reach), k + 1)), np.arange(k + 1)
     state[:, 0] = 1.0
     for i, n in enumerate(reach.T):
-        left, hits = (n - i)[:, None], np.maximum(np.minimum(n, correct)[:, None] - found[: i + 2], 0)
+        choices, hits = (n - i)[:, None], np.maximum(np.minimum(n, correct)[:, None] - counts[: i + 2], 0)
         now = state[:, : i + 2]
-        moved = now * (np.maximum(left - hits, 0) / left)
-        moved[:, 1:] += (now * (hits / left))[:, :-1]
-        state[:, : i + 2] = moved
+        after = now * (np.maximum(choices - hits, 0) / choices)
+        after[:, 1:] += (now * (hits / choices))[:, :-1]
+        state[:, : i + 2] = after
     return state
 
 
-def inclusion_of_ranks(found: Levels, chances: Floats) -> Floats:
+def inclusion_of_ranks(support: Levels, chances: Floats) -> Floats:
     """P[rank r is in the sequence] for every rank: it escapes every place i that may take it but for 1 / (n_i - i)."""
-    k = found.steps.k
-    change, places = np.zeros(len(found.steps.scores) + 1), np.arange(k)
-    for part, reach in found.parts(chances):
+    k = support.steps.k
+    change, places = np.zeros(len(support.steps.scores) + 1), np.arange(k)
+    for part, reach in support.parts(chances):
         escape = np.cumprod((1.0 - 1.0 / (reach - places))[:, ::-1], axis=1)[:, ::-1]  # from place i on
         starts = np.concatenate([np.zeros((len(reach), 1), reach.dtype), reach[:, :-1]], axis=1)
         caught = part[:, None] * (1.0 - escape)  # ranks in [n_(i-1), n_i) are first exposed at place i

@@ -18,30 +18,30 @@ BEYOND = math.log(60.0)
 """Integrals end where the product is below e^-60."""
 
 
-def race_chances(found: Levels, v: float = -math.inf, a: float = 1.0) -> Floats:
+def race_chances(support: Levels, v: float = -math.inf, a: float = 1.0) -> Floats:
     """P[the winner is a sequence of this level], for every level; what they lack of 1 is the chance of the guard."""
-    mass = float(np.logaddexp.reduce(found.log_mass))
+    mass = float(np.logaddexp.reduce(support.log_mass))
     nodes, weights = _panels(min(0.0, BEYOND - mass, -v))
-    result = np.zeros(len(found.log_mass))
+    result = np.zeros(len(support.log_mass))
     size = max(1, CHUNK // len(result))
     for start in range(0, len(nodes), size):
-        result += _contribution(found, nodes[start : start + size], weights[start : start + size], v, a)
+        result += _contribution(support, nodes[start : start + size], weights[start : start + size], v, a)
     return result
 
 
 @np.errstate(divide="ignore", over="ignore")
-def _contribution(found: Levels, node: Floats, weight: Floats, v: float, a: float) -> Floats:
+def _contribution(support: Levels, node: Floats, weight: Floats, v: float, a: float) -> Floats:
     """What some nodes ln t of the integral add, with their weights."""
-    log_p = -found.depth
+    log_p = -support.depth
     here = np.log1p(-np.exp(np.minimum(log_p + node[:, None], -1e-300)))  # ln (1 - p_r t)
-    rise = node[:, None] + log_p + found.log_width - here  # ln of t (p_r - p_next) / (1 - p_r t)
+    rise = node[:, None] + log_p + support.log_width - here  # ln of t (p_r - p_next) / (1 - p_r t)
     ratio = np.log1p(np.exp(np.minimum(rise, 700.0)))  # ln of (1 - p_next t) / (1 - p_r t)
     log_ratio = np.where(rise < -30.0, rise, np.log(ratio))
-    log_counts = found.log_mass - log_p - found.log_width
+    log_counts = support.log_mass - log_p - support.log_width
     still_out = -np.exp(np.minimum(log_counts + log_ratio, 700.0)).sum(axis=1)  # ln G(t)
     if v > -math.inf:
         still_out = still_out + np.log(-np.expm1(np.minimum(a * (node + v), 0.0)))
-    both = found.log_mass - 2.0 * here - ratio  # N_r (p_r - p_next) / ((1 - p_r t) (1 - p_next t))
+    both = support.log_mass - 2.0 * here - ratio  # N_r (p_r - p_next) / ((1 - p_r t) (1 - p_next t))
     log_terms = both + (still_out + node + np.log(weight))[:, None]
     return np.asarray(np.exp(np.minimum(log_terms, 700.0)).sum(axis=0))
 

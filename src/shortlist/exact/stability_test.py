@@ -80,8 +80,8 @@ class OptimalTest:
         if gap <= turn:
             return self._rising(gap)
         floor = -ball(self.delta) / ball(self.epsilon).expm1()
-        left = floor + (1 - self._rising(turn) - floor) * (-ball(self.epsilon * (gap - turn))).exp()
-        return arb(1) if left < 0 else 1 - left
+        rest = floor + (1 - self._rising(turn) - floor) * (-ball(self.epsilon * (gap - turn))).exp()
+        return arb(1) if rest < 0 else 1 - rest
 
     def _rising(self, gap: int) -> arb:
         return ball(self.delta) * ball(self.epsilon * gap).expm1() / ball(self.epsilon).expm1()

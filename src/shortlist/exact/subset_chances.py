@@ -107,10 +107,10 @@ def _widened(lower: float, upper: float) -> tuple[float, float]:
 
 def covered(classes: Classes, cuts: tuple[int, ...]) -> tuple[Cells, float]:
     """(all classes that matter as cells with close bounds, the logarithm of a bound on the mass of the others)."""
-    kept, left_out = relevant(classes, outside=0.0, width=0.7, cuts=cuts)
-    if not len(kept):
-        kept, left_out = relevant(classes, outside=-math.inf, width=0.7, cuts=cuts)
-    return settle(classes, kept, outside=0.0, tolerance=CELL_WIDTH), left_out
+    cells, left_out = relevant(classes, outside=0.0, width=0.7, cuts=cuts)
+    if not len(cells):
+        cells, left_out = relevant(classes, outside=-math.inf, width=0.7, cuts=cuts)
+    return settle(classes, cells, outside=0.0, tolerance=CELL_WIDTH), left_out
 
 
 @cache

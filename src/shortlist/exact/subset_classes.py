@@ -54,8 +54,8 @@ class Cells:
     def __len__(self) -> int:
         return len(self.row)
 
-    def where(self, chosen: Mask) -> Cells:
-        return Cells(self.row[chosen], self.first[chosen], self.last[chosen], self.lower[chosen], self.upper[chosen])
+    def where(self, mask: Mask) -> Cells:
+        return Cells(self.row[mask], self.first[mask], self.last[mask], self.lower[mask], self.upper[mask])
 
 
 COLUMNS = attrgetter(*Cells.__slots__)
@@ -86,40 +86,32 @@ def log_sum(logs: Floats) -> float:
     return largest + float(np.log(np.exp(logs - largest).sum()))
 
 
-def rows(classes: Classes, first: Indices | None = None, end: Indices | None = None) -> Cells:
-    """One cell per row, from `first` (by default 0) to before `end` (by default all): as the guard needs it."""
-    start = np.zeros(len(classes.i), np.int64) if first is None else first
-    last = (np.full(len(classes.i), len(classes.fall)) if end is None else end) - 1
-    row = np.flatnonzero(start <= last)
-    return bounded(classes, row, start[row], last[row])
-
-
 def cover(
     classes: Classes, start: Cells, *, outside: float, width: float, lenient: bool = False
 ) -> tuple[Cells, Cells]:
-    """(kept, dropped): `start` cut into cells whose loss varies by at most `width`, and negligible ones.
+    """(cells, rest): `start` cut into cells whose loss varies by at most `width`, and negligible ones.
 
     `outside` is the logarithm of a mass that is there besides, 0 for the top k: it makes more cells negligible. If
     `lenient`, the loss of cells that hold less than e^-SLIGHT of the total between them may vary by more.
     """
-    kept: list[Cells] = []
-    dropped: list[Cells] = []
-    found, active = outside, start
+    cells: list[Cells] = []
+    rest: list[Cells] = []
+    mass, active = outside, start
     while True:
-        total = float(np.logaddexp(found, log_sum(active.lower)))
+        total = float(np.logaddexp(mass, log_sum(active.lower)))
         negligible = active.upper < total - DROPPED_LOG
         finished = classes.fall[active.last] - classes.fall[active.first] <= width
         if lenient:
             finished |= active.upper < total - SLIGHT - math.log(len(active) + 1)
         finished &= ~negligible
         if finished.any():
-            kept.append(active.where(finished))
-            found = float(np.logaddexp(found, log_sum(kept[-1].lower)))
+            cells.append(active.where(finished))
+            mass = float(np.logaddexp(mass, log_sum(cells[-1].lower)))
         if negligible.any():
-            dropped.append(active.where(negligible))
+            rest.append(active.where(negligible))
         rough = ~(negligible | finished)
         if not rough.any():
-            return join(kept), join(dropped)
+            return join(cells), join(rest)
         active = quartered(classes, active.where(rough))
 
 
@@ -127,13 +119,14 @@ def settle(classes: Classes, cells: Cells, *, outside: float, tolerance: float) 
     """The same cells, cut until their bounds are within about `tolerance` of the total mass, or no cut can help."""
     total = float(np.logaddexp(outside, log_sum(cells.lower)))
     share = tolerance / max(4 * len(cells), 1)
-    done, active = [], cells
+    parts: list[Cells] = []
+    active = cells
     while True:
         gap = np.exp(active.upper - total) - np.exp(active.lower - total)
         rough = (gap > share) & (classes.fall[active.last] > classes.fall[active.first])
-        done.append(active.where(~rough))
         if not rough.any():
-            return join(done)
+            return join([*parts, active])
+        parts.append(active.where(~rough))
         active = quartered(classes, active.where(rough))
 
 

@@ -125,16 +125,16 @@ class Geometric:
         inside = tail < first
         with np.errstate(all="ignore"):
             depth = -np.log(total * tail + end) / rate
-            known = np.floor(depth)
+            magnitude = np.floor(depth)
             spread = (slack + FLOAT_ERROR * (1 + np.abs(depth * rate))) / rate
             sure = (np.floor(depth - spread) == np.floor(depth + spread)) & np.isfinite(depth)
             sure &= np.abs(tail - first) > (slack + FLOAT_ERROR) * (tail + first)
             sure |= ~inside & (tail - first > (slack + FLOAT_ERROR) * (tail + first))
-        known = np.where(inside & np.isfinite(known), known, 0.0)
-        found: Indices = np.where(upper, -known, known).astype(np.int64)
+        magnitude = np.where(inside & np.isfinite(magnitude), magnitude, 0.0)
+        values: Indices = np.where(upper, -magnitude, magnitude).astype(np.int64)
         for i in np.flatnonzero(~sure).tolist():
-            found[i] = self.exactly(int(words[i]), 64 + int(level[i]), source)
-        return found
+            values[i] = self.exactly(int(words[i]), 64 + int(level[i]), source)
+        return values
 
     def exactly(self, value: int, bits: int, source: Bits) -> int:
         """X of the survival uniform that begins with these bits: decided in balls, with more bits where needed."""
@@ -176,12 +176,12 @@ class PublicCoin:
             bound = self.chance() * (1 << 64)
             low, high = (math.floor(exactly(end)) for end in (bound.lower(), bound.upper()))
         words = source.words(count)
-        found: Mask = words < np.uint64(min(max(low, 0), WORDS - 1))
+        answers: Mask = words < np.uint64(min(max(low, 0), WORDS - 1))
         for i in np.flatnonzero(
             (words >= np.uint64(max(low, 0))) & (words <= np.uint64(min(high, WORDS - 1)))
         ).tolist():
-            found[i] = self._says_less(Uniform(partial(word, source), int(words[i])))
-        return found
+            answers[i] = self._says_less(Uniform(partial(word, source), int(words[i])))
+        return answers
 
     def _says_less(self, uniform: Uniform) -> bool:
         return is_positive(formula(lambda: self.chance() - uniform.ball(), [uniform]))

@@ -43,10 +43,10 @@ def exponential_offset(limit: int, e: Fraction, delta: Fraction) -> Fraction:
     def fits(step: int) -> bool:
         x = (-ball(e * Fraction(step, GRID))).exp()
         chance = 1 + (arb(limit + 1) * (-x).log1p()).expm1() / ((limit + 1) * x)
-        return bool(limit * x / 2 <= wanted or chance <= wanted)
+        return bool(limit * x / 2 <= bound or chance <= bound)
 
     with ctx.workprec(PRECISION + 2 * limit.bit_length() + 2 * (delta.denominator // delta.numerator).bit_length()):
-        wanted = ball(delta)
+        bound = ball(delta)
         low, high = 0, GRID
         while not fits(high):
             low, high = high, 2 * high

@@ -57,8 +57,8 @@ class Gathering:
     crowd: Crowd
     _size: int
     _sure: slice
-    _kept: Indices
-    _kept_site: Indices
+    _singles: Indices
+    _single_sites: Indices
     _celled: Indices
     _celled_sites: Indices
     _lagrange: Floats
@@ -66,7 +66,7 @@ class Gathering:
     def spread(self, at_sites: Floats, when_sure: float) -> Floats:
         """From a function at the sites to the same function at the values gathered; 0 where they were dropped."""
         result = np.zeros(self._size)
-        result[self._kept] = at_sites[self._kept_site]
+        result[self._singles] = at_sites[self._single_sites]
         result[self._celled] = np.sum(self._lagrange * at_sites[self._celled_sites], axis=1)
         result[self._sure] = when_sure
         return result
@@ -116,23 +116,23 @@ def gather(
     points, lagrange = _lagrange((values[celled] - middle[cell]) / half[cell], order)
     carried = np.add.reduceat(lagrange * weights[celled, None], before, axis=0)
 
-    kept = np.delete(np.arange(values.size), celled)
-    sites = np.concatenate([values[kept], (middle[:, None] + half[:, None] * points).ravel()])
+    singles = np.delete(np.arange(values.size), celled)
+    sites = np.concatenate([values[singles], (middle[:, None] + half[:, None] * points).ravel()])
     in_order = np.argsort(sites, kind="stable")
     place = np.empty_like(in_order)
     place[in_order] = np.arange(sites.size)
     return Gathering(
         Crowd(
             sites[in_order],
-            np.concatenate([weights[kept], carried.ravel()])[in_order],
+            np.concatenate([weights[singles], carried.ravel()])[in_order],
             crowd.sure + float(crowd.weights[high:].sum()),
         ),
         _size=crowd.values.size,
         _sure=slice(high, None),
-        _kept=low + kept,
-        _kept_site=place[: kept.size],
+        _singles=low + singles,
+        _single_sites=place[: singles.size],
         _celled=low + celled,
-        _celled_sites=place[kept.size + cell[:, None] * order + np.arange(order)],
+        _celled_sites=place[singles.size + cell[:, None] * order + np.arange(order)],
         _lagrange=lagrange,
     )
 

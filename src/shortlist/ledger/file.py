@@ -18,9 +18,10 @@ from typing import Any, Literal, Self
 
 from shortlist._version import version
 from shortlist.ledger.filter import CURRENCIES, ZERO, Amounts, fits, is_exact
-from shortlist.ledger.schema import INDEX, now
+from shortlist.ledger.schema import INDEX, now, schema_of, upgrade
 from shortlist.ledger.terms import Terms
 from shortlist.ledger.turn import damaged
+from shortlist.ledger.words import user_name
 
 MOST_ENTRIES = 2**53
 LONGEST_TERMS = 100_000
@@ -29,10 +30,13 @@ LONGEST_TERMS = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerEntry:
-    """One row, as it stands in the file: exact numbers as text, times in UTC, sums after the entry."""
+    """One row, as it stands in the file: exact numbers as text, times in UTC, sums after the entry.
+
+    `who`, `source` and `request` are None in entries that were written before schema 2.
+    """
 
     number: int
-    kind: Literal["charge", "refund"]
+    kind: Literal["charge", "refund", "request", "approval"]
     time: str
     mechanism: str
     guarantee: str
@@ -48,6 +52,9 @@ class LedgerEntry:
     total_curve: str | None
     total_delta: str
     hash: str = ""
+    who: str | None = None
+    source: str | None = None
+    request: int | None = None
 
     @property
     def amounts(self) -> Amounts:
@@ -60,31 +67,39 @@ class LedgerEntry:
         return Amounts.from_text(self.total_epsilon, self.total_curve, self.total_delta)
 
     def chained(self, previous: str) -> str:
-        """SHA-256 over the previous hash and this row without its own."""
-        return digest(previous, *self.columns()[:-1])
+        """SHA-256 over the previous hash and this row without its own; with its facts, where it has them."""
+        facts = () if self.who is None else (self.who, self.source, self.request)
+        return digest(previous, *self.columns()[:-1], *facts)
 
     def columns(self) -> tuple[str | int | None, ...]:
-        """The row, in the order of the table."""
+        """The row of `entries`, in the order of the table."""
         return _columns(self)
 
 
-_NAMES = tuple(field.name for field in fields(LedgerEntry))
+_FACTS = ("who", "source", "request")
+_NAMES = tuple(field.name for field in fields(LedgerEntry) if field.name not in _FACTS)
 _columns = attrgetter(*_NAMES)
-_ROWS = f"SELECT {', '.join(_NAMES)} FROM entries"
+_ROWS = {
+    1: f"SELECT {', '.join(_NAMES)}, NULL, NULL, NULL FROM entries",
+    2: f"SELECT {', '.join((*_NAMES, *_FACTS))} FROM entries LEFT JOIN facts USING (number)",
+}
+"""By schema."""
 
 
 _TEXT, _MAYBE = (str,), (str, NoneType)
 _SHAPES = frozenset(itertools.product((int,), *[_TEXT] * 8, (int, NoneType), *[_MAYBE, _MAYBE, _TEXT] * 2, _TEXT))
+_FACT_SHAPES = ((NoneType, NoneType, NoneType), (str, str, NoneType), (str, str, int))
 """The types that a row may have: SQLite keeps whatever was put there, whatever the column says."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a ledger stands: how many entries, the hash of the last one, the running sums."""
+    """Where a ledger stands: how many entries, the hash of the last one, the running sums, how many charges."""
 
     number: int
     head: str
     total: Amounts
+    charges: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +125,7 @@ class Origin:
     @property
     def start(self) -> State:
         """Before the first entry."""
-        return State(0, self.hash, ZERO.where(self.terms.limits))
+        return State(0, self.hash, ZERO.where(self.terms.limits), 0)
 
 
 def _content(db: sqlite3.Connection, path: str) -> str:
@@ -134,18 +149,30 @@ def state(db: sqlite3.Connection, origin: Origin, path: str) -> State:
     The index must have as many entries as there are, so that damage which hides the last ones is found.
     """
     rows = read(db, path, "ORDER BY number DESC LIMIT 2")
-    ((many,),) = db.execute(f"SELECT count(*) FROM entries INDEXED BY {INDEX}").fetchall()
-    if many != (rows[0].number if rows else 0):
+    ((many, refunds),) = db.execute(f"SELECT count(*), count(refund_of) FROM entries INDEXED BY {INDEX}").fetchall()
+    if many != (rows[0].number if rows else 0) or _has_more_facts(db, many):
         raise damaged(path, "entries are missing")
     if not rows:
         return origin.start
     last, *before = rows
+    charges = _charges(db) if origin.terms.approval else many - refunds
     for first in read(db, path, "WHERE number = 1"):
         check_chained(first, origin.start, path)
-    here = State(before[0].number, before[0].hash, before[0].total) if before else origin.start
+    then = charges - (last.kind == "charge")
+    here = State(before[0].number, before[0].hash, before[0].total, then) if before else origin.start
     check_chained(last, here, path)
     charge = None if last.refund_of is None else next(iter(read(db, path, "WHERE number = ?", last.refund_of)), None)
-    return after(last, here, origin.terms.limits, charge, path)
+    return after(last, here, origin.terms, charge, path)
+
+
+def _has_more_facts(db: sqlite3.Connection, many: int) -> bool:
+    if schema_of(db) == 1:
+        return False
+    return bool(db.execute("SELECT 1 FROM facts WHERE number > ? OR number < 1 LIMIT 1", (many,)).fetchall())
+
+
+def _charges(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT count(*) FROM entries WHERE kind = 'charge'").fetchall()[0][0])
 
 
 def holds(db: sqlite3.Connection, found: State) -> bool:
@@ -159,7 +186,7 @@ def check_chained(entry: LedgerEntry, before: State, path: str) -> None:
         raise damaged(path, f"entry {entry.number} does not follow the entry before it")
 
 
-def after(entry: LedgerEntry, before: State, limits: Amounts, charge: LedgerEntry | None, path: str) -> State:
+def after(entry: LedgerEntry, before: State, terms: Terms, charge: LedgerEntry | None, path: str) -> State:
     """Where the ledger stands after an entry; for a refund, `charge` is what is refunded.
 
     Raises
@@ -167,16 +194,18 @@ def after(entry: LedgerEntry, before: State, limits: Amounts, charge: LedgerEntr
     LedgerError
         if the entry breaks the rule, or its sums are not those of the entry before and its own amounts.
     """
-    amounts = entry.amounts
+    amounts, total, charges = entry.amounts, before.total, before.charges
     if entry.kind == "charge":
-        total = before.total + amounts
-        allowed = fits(limits, total)
-    else:
+        total, charges = before.total + amounts, charges + 1
+        allowed = fits(terms.limits_for(before.total, amounts, first=not before.charges), total)
+    elif entry.kind == "refund":
         total = before.total - amounts
         allowed = charge is not None and _may_come_back(amounts, charge)
+    else:
+        allowed = terms.approval and amounts == ZERO
     if not allowed or total.as_text() != (entry.total_epsilon, entry.total_curve, entry.total_delta):
         raise damaged(path, f"entry {entry.number} breaks the rule, or its sums are wrong")
-    return State(entry.number, entry.hash, total)
+    return State(entry.number, entry.hash, total, charges)
 
 
 def _may_come_back(back: Amounts, charge: LedgerEntry) -> bool:
@@ -195,7 +224,7 @@ def read(db: sqlite3.Connection, path: str, which: str, *parameters: object) -> 
     LedgerError
         if one of them is not what a ledger writes.
     """
-    return [_entry(row, path) for row in db.execute(f"{_ROWS} {which}", parameters).fetchall()]
+    return [_entry(row, path) for row in db.execute(f"{_ROWS[schema_of(db)]} {which}", parameters).fetchall()]
 
 
 def open_charge(db: sqlite3.Connection, path: str, number: int, hash: str) -> LedgerEntry:
@@ -216,23 +245,28 @@ def open_charge(db: sqlite3.Connection, path: str, number: int, hash: str) -> Le
 
 
 def _entry(row: tuple[Any, ...], path: str) -> LedgerEntry:
-    number, kind, refundable, refund_of = row[0], row[1], row[8], row[9]
+    number, kind, refundable, refund_of, request = row[0], row[1], row[8], row[9], row[-1]
     if (
-        tuple(map(type, row)) in _SHAPES
+        tuple(map(type, row[: len(_NAMES)])) in _SHAPES
+        and tuple(map(type, row[len(_NAMES) :])) in _FACT_SHAPES
         and 1 <= number <= MOST_ENTRIES
-        and kind == ("charge" if refund_of is None else "refund")
+        and kind in (("charge", "request", "approval") if refund_of is None else ("refund",))
+        and (request is None or kind in ("charge", "approval"))
         and (not refundable or set(refundable.split()) <= set(CURRENCIES))
         and all(map(is_exact, row[10:16]))
     ):
-        return LedgerEntry(**dict(zip(_NAMES, row, strict=True)))
+        return LedgerEntry(**dict(zip((*_NAMES, *_FACTS), row, strict=True)))
     raise damaged(path, f"entry {number if isinstance(number, int) else '?'} is not what a ledger writes")
 
 
 def append(db: sqlite3.Connection, before: State, amounts: Amounts, total: Amounts, **said: Any) -> State:
-    """Write the entry after `before` and return where the ledger then stands."""
+    """Write the entry after `before`, by whoever runs this, and return where the ledger then stands."""
+    upgrade(db)
     texts: dict[str, Any] = dict(zip(_NAMES[10:16], (*amounts.as_text(), *total.as_text()), strict=True))
-    entry = LedgerEntry(number=before.number + 1, time=now(), version=version(), **said, **texts)
+    facts: dict[str, Any] = {"source": "", **said, "who": user_name()}
+    entry = LedgerEntry(number=before.number + 1, time=now(), version=version(), **texts, **facts)
     head = entry.chained(before.head)
     marks = ", ".join("?" * len(_NAMES))
     db.execute(f"INSERT INTO entries VALUES ({marks})", (*entry.columns()[:-1], head))
-    return State(entry.number, head, total)
+    db.execute("INSERT INTO facts VALUES (?, ?, ?, ?)", (entry.number, *(getattr(entry, name) for name in _FACTS)))
+    return State(entry.number, head, total, before.charges + (entry.kind == "charge"))

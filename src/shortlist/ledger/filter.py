@@ -129,6 +129,8 @@ class BudgetExceeded(Exception):  # noqa: N818 - the name users read
     ----------
     asked, spent, remaining
         `Balance` values: what the charge would have cost, and how the ledger stands.
+    words
+        The same for people: what was asked, how the ledger stands in one number, and what would fit.
 
     Examples
     --------
@@ -144,15 +146,13 @@ class BudgetExceeded(Exception):  # noqa: N818 - the name users read
     >>> folder.cleanup()
     """
 
-    def __init__(self, asked: Balance, spent: Balance, remaining: Balance) -> None:
-        super().__init__(asked, spent, remaining)
-        self.asked, self.spent, self.remaining = asked, spent, remaining
+    def __init__(self, asked: Balance, spent: Balance, remaining: Balance, words: str = "") -> None:
+        super().__init__(asked, spent, remaining, words)
+        self.asked, self.spent, self.remaining, self.words = asked, spent, remaining, words
 
     def __str__(self) -> str:
-        return (
-            f"the budget has no room for this: asked {self.asked}; spent {self.spent}; left {self.remaining}. "
-            "Ask for no more than is left"
-        )
+        words = self.words or f"asked {self.asked}; spent {self.spent}; left {self.remaining}"
+        return f"the budget has no room for this: {words}"
 
 
 def cost_of(guarantee: Guarantee, order: float | None) -> Amounts:

@@ -3,41 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from dataclasses import replace
 from sqlite3 import Connection
-from typing import Self, TypeVar
+from typing import Any, Self
 
-from shortlist.accounting.checked_numbers import number
-from shortlist.accounting.guarantees import Guarantee
+from shortlist.accounting.checked_numbers import count, number
+from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.ledger import file as file
-from shortlist.ledger.file import LedgerEntry, Origin, State
-from shortlist.ledger.filter import (
-    Amounts,
-    Balance,
-    BudgetExceeded,
-    Currency,
-    balance,
-    cost_of,
-    fits,
-    has_form,
-    kept_of,
-    left_of,
-    refund_of,
-)
-from shortlist.ledger.replay import Replay
+from shortlist.ledger.admission import admitted, left_of_terms, priced, spent_of
+from shortlist.ledger.approval import ApprovalNeeded, approve, approved, request_for
+from shortlist.ledger.book import Book
+from shortlist.ledger.file import LedgerEntry, State
+from shortlist.ledger.filter import ZERO, Balance, Currency, kept_of, refund_of
+from shortlist.ledger.replay import verified
 from shortlist.ledger.reservation import Receipt, Reservation
-from shortlist.ledger.schema import check_schema, make
+from shortlist.ledger.schema import make
+from shortlist.ledger.shares import share_of
+from shortlist.ledger.standing import Standing
 from shortlist.ledger.terms import Terms
-from shortlist.ledger.turn import WAIT, LedgerError, damaged, in_transaction
+from shortlist.ledger.turn import WAIT
 from shortlist.ledger.words import check_text, checked_currencies, checked_last, checked_path
+from shortlist.pages.ledger_page import write_ledger
 
 __all__ = ["Ledger", "Receipt", "Reservation"]
-
-Found = TypeVar("Found")
-
-_NEXT = "WHERE number > ? ORDER BY number LIMIT ?"
-BATCH = 5_000
-"""Entries that `verify` reads in one transaction: charges in between need not wait for it."""
 
 
 class Ledger:
@@ -48,7 +37,7 @@ class Ledger:
 
     Admission: the charges' deltas add up to at most the budget's share for them, and (a) their epsilons add up to at
     most epsilon, or (b) their rhos add up to at most the rho that converts to the budget. All sums are exact; the proof
-    is in docs/ledger.md. `Ledger.open` is the same for a file that must be there: one that was lost is then missed.
+    is in docs/ledger.md. `print(ledger)` says how it stands. `Ledger.open` is the same for a file that must be there.
 
     Parameters
     ----------
@@ -57,9 +46,12 @@ class Ledger:
     budget
         `PureDP`, `ZCDP` or `ApproxDP`. Left out, it is read from the file; another one than the file's is refused.
     split
-        For `ApproxDP`: the share of delta kept for conversion; the rest is for the charges' own deltas. Half.
+        For `ApproxDP`: the share of delta kept for rule (b); the rest is for the charges' own deltas. Half, unless the
+        first charge has more than the rest: then rule (a) goes alone, and all of delta is for the charges.
     order
         For `ApproxDP`: let rule (b) add up Renyi divergences of this one order instead of rhos.
+    approval
+        Whether each release waits until somebody with another user name has approved it (docs/ledger.md#approval).
     wait
         How many seconds each call waits, at most, for others that hold the file; an interrupt ends the wait at once.
 
@@ -77,10 +69,12 @@ class Ledger:
     >>> ledger.charge(PureDP(0.5), purpose="weekly chart")
     >>> ledger.spent, ledger.remaining
     (Balance(epsilon=0.5, delta=0.0), Balance(epsilon=2.5, delta=0.0))
+    >>> print(ledger)
+    booked: epsilon 0.5 of 3, 1 release; a charge of up to epsilon 2.5 would still be admitted
     >>> folder.cleanup()
     """
 
-    __slots__ = ("_origin", "_path", "_seen", "_tried", "_wait")
+    __slots__ = ("_book", "_tried")
 
     def __init__(
         self,
@@ -89,14 +83,17 @@ class Ledger:
         budget: Guarantee | None = None,
         split: float | None = None,
         order: float | None = None,
+        approval: bool | None = None,
         wait: float = WAIT,
     ) -> None:
-        self._path, self._wait = checked_path(path), number("wait", wait)
+        place, patience = checked_path(path), number("wait", wait)
         self._tried: State | None = None
-        if budget is not None and not os.path.lexists(self._path):
-            make(self._path, Terms.of(budget, split, order))
-        self._origin, self._seen = in_transaction(self._path, self._first_look, wait=self._wait)
-        self._origin.terms.check_same(budget, split, order)
+        if approval not in (None, False, True):
+            raise TypeError("approval must be True or False")
+        if budget is not None and not os.path.lexists(place):
+            make(place, Terms.of(budget, split, order, bool(approval)))
+        self._book = Book(place, patience)
+        self.terms.check_same(budget, split, order, approval)
 
     @classmethod
     def open(
@@ -128,17 +125,21 @@ class Ledger:
         """Nothing is held open between calls."""
 
     def __repr__(self) -> str:
-        return f"Ledger({self._path!r}, budget={self.budget})"
+        return f"Ledger({self.path!r}, budget={self.budget})"
+
+    def __str__(self) -> str:
+        """How it stands, in one number."""
+        return str(self.standing)
 
     @property
     def path(self) -> str:
         """Where the file is."""
-        return self._path
+        return self._book.path
 
     @property
     def terms(self) -> Terms:
         """Budget, split, order and exact limits, as fixed when the ledger was made."""
-        return self._origin.terms
+        return self._book.origin.terms
 
     @property
     def budget(self) -> Guarantee:
@@ -146,35 +147,66 @@ class Ledger:
         return self.terms.budget
 
     @property
+    def standing(self) -> Standing:
+        """What is booked of the budget, in one number, and the largest pure charge that would be admitted now."""
+        return Standing.of_state(self.terms, self._book.state())
+
+    @property
     def spent(self) -> Balance:
         """The filter's sums, rounded up."""
-        return self._balance(self._state().total)
+        return spent_of(self.terms, self._book.state().total)
 
     @property
     def remaining(self) -> Balance:
         """What each rule still admits, rounded down."""
-        return self._left(self._state().total)
+        return left_of_terms(self.terms, self._book.state().total)
 
     @property
     def head(self) -> str:
         """The hash of the last entry. Whoever has kept it can tell whether entries vanished: `verify(head=...)`."""
-        return self._state().head
+        return self._book.state().head
 
-    def charge(self, guarantee: Guarantee, *, purpose: str = "", mechanism: str = "", unit: str = "") -> None:
+    def plan(self, releases: int, *, delta: float = 0.0) -> PureDP | ApproxDP | ZCDP:
+        """What each of so many equal releases may spend, all of them together all that is left: a `budget=` for each.
+
+        It is rounded down, so that they are all admitted, and one more, or a hair more each, is not (Theorem 219). It
+        is an epsilon by rule (a), or a rho where rule (b) admits more. Nothing is booked: others may take the room.
+
+        Parameters
+        ----------
+        releases
+            How many there are to be.
+        delta
+            What each needs of its own beside that, as releases of names from the data do.
+
+        Raises
+        ------
+        ValueError
+            if nothing is left, or less delta than that.
+        """
+        here = self._book.state()
+        return share_of(self.terms, here, count("releases", releases), number("delta", delta, below=1.0))
+
+    def charge(
+        self, guarantee: Guarantee, *, purpose: str = "", mechanism: str = "", unit: str = "", source: str = ""
+    ) -> None:
         """Book what is going to be released, or was released elsewhere. It is on the disk when this returns.
 
-        `guarantee` is what it costs; `purpose`, `mechanism` and `unit` are words that are noted with it.
+        `guarantee` is what it costs; `purpose`, `mechanism`, `unit` and `source` (which table and columns) are words
+        that are noted with it.
 
         Raises
         ------
         BudgetExceeded
             if there is no room: nothing is booked.
+        ApprovalNeeded
+            if somebody else must approve it first: nothing is booked but the request.
         ValueError
             if a guarantee of this kind cannot be counted against this budget, with the reason.
         LedgerError
             if the file cannot be used.
         """
-        self.reserve(guarantee, purpose=purpose, mechanism=mechanism, unit=unit)
+        self.reserve(guarantee, purpose=purpose, mechanism=mechanism, unit=unit, source=source)
 
     def reserve(
         self,
@@ -184,6 +216,7 @@ class Ledger:
         purpose: str = "",
         mechanism: str = "",
         unit: str = "",
+        source: str = "",
     ) -> Reservation:
         """Book the worst case, part of which may come back when the output shows that it was not used.
 
@@ -193,19 +226,38 @@ class Ledger:
         """
         self._tried = None
         texts = {"purpose": purpose, "mechanism": mechanism, "unit": unit, "guarantee": repr(guarantee)}
-        currencies, cost = checked_currencies(refundable), self._priced(guarantee)
-        for name, text in texts.items():
+        currencies, cost = checked_currencies(refundable), priced(self.terms, guarantee)
+        for name, text in (texts | {"source": source}).items():
             check_text(name, text)
-        said = {**texts, "kind": "charge", "refundable": " ".join(currencies), "refund_of": None}
+        said: dict[str, Any] = {**texts, "refundable": " ".join(currencies), "source": source, "refund_of": None}
+        waiting: list[int] = []
 
-        def work(db: Connection) -> State:
-            before = self._checked_state(db)
-            self._check_room(before.total, cost)
-            self._tried = file.append(db, before, cost, before.total + cost, **said)
+        def work(db: Connection, before: State) -> State:
+            waiting.clear()  # a try that found the file locked did not happen
+            amounts, total = admitted(self.terms, before, cost)
+            request = request_for(db, self.path, said) if self.terms.approval else None
+            if self.terms.approval and (request is None or not approved(db, request)):
+                waiting.append(before.number + 1 if request is None else request)
+                return before if request else file.append(db, before, ZERO, before.total, kind="request", **said)
+            self._tried = file.append(db, before, amounts, total, kind="charge", request=request, **said)
             return self._tried
 
-        self._seen = after = in_transaction(self._path, work, write=True, wait=self._wait)
+        after = self._book.write(work)
+        if waiting:
+            raise ApprovalNeeded(self.path, waiting[-1])
         return Reservation(self, after.number, after.head, purpose)
+
+    def approve(self, request: int) -> None:
+        """Approve the release that was asked for as entry `request`, as somebody else. It is noted in the chain.
+
+        Whoever asked asks the same again, and it is released and charged.
+
+        Raises
+        ------
+        ValueError
+            if there is no such request, it was approved before, or the same user name asked for it.
+        """
+        self._book.write(lambda db, before: approve(db, self.path, before, request))
 
     def booked_since(self, head: str) -> int | None:
         """The number of the entry that the last `charge` or `reserve` of this object booked after `head`, or None.
@@ -213,18 +265,7 @@ class Ledger:
         For whoever was interrupted in a charge and must say whether it counts: keep `head` before it, and ask after
         it. The file decides, not memory. One thread at a time may charge between the two.
         """
-        tried = self._tried
-
-        def work(db: Connection) -> int | None:
-            self._checked_state(db)
-            if tried is None or not file.holds(db, tried):
-                return None
-            rows = db.execute("SELECT number FROM entries WHERE hash = ?", (head,)).fetchall()
-            if not rows and head != self._origin.hash:
-                raise ValueError("head must be one of this ledger: keep ledger.head before the charge")
-            return tried.number if not rows or rows[0][0] < tried.number else None
-
-        return in_transaction(self._path, work, wait=self._wait)
+        return None if self._tried is None else self._book.number_since(head, self._tried)
 
     def if_charged(self, guarantee: Guarantee) -> tuple[Balance, Balance]:
         """(spent, remaining) as they would be after this charge. Nothing is booked, so others may take the room.
@@ -234,13 +275,18 @@ class Ledger:
         BudgetExceeded, ValueError, LedgerError
             as `charge` would.
         """
-        cost, before = self._priced(guarantee), self._state().total
-        self._check_room(before, cost)
-        return self._balance(before + cost), self._left(before + cost)
+        total = admitted(self.terms, self._book.state(), priced(self.terms, guarantee))[1]
+        return spent_of(self.terms, total), left_of_terms(self.terms, total)
+
+    def standing_if(self, guarantee: Guarantee) -> Standing:
+        """The `standing` as it would be after this charge; raises as `if_charged` does."""
+        here = self._book.state()
+        total = admitted(self.terms, here, priced(self.terms, guarantee))[1]
+        return Standing.of_state(self.terms, replace(here, total=total, charges=here.charges + 1))
 
     def check(self, guarantee: Guarantee) -> None:
         """Raise as `charge` would, and book nothing. Others may charge in between: this promises no room."""
-        self._check_room(self._state().total, self._priced(guarantee))
+        self.if_charged(guarantee)
 
     def verify(self, head: str | None = None) -> int:
         """Read every entry again: the chain, the sums, the rule at every step. Returns how many entries there are.
@@ -256,95 +302,48 @@ class Ledger:
         LedgerError
             naming the first entry that is wrong.
         """
-        before = self._state()
-        if self._read(lambda db: db.execute("PRAGMA integrity_check(1)").fetchall()) != [("ok",)]:
-            raise damaged(self._path, "its pages are not in order")
-        walk = Replay(self._origin, self._path)
-        present = head in (None, walk.here.head)
-        while batch := self._read(lambda db: file.read(db, self._path, _NEXT, walk.here.number, BATCH)):
-            walk.take(batch)
-            present = present or any(entry.hash == head for entry in batch)
-        if walk.here.number < before.number:
-            raise damaged(self._path, "entries vanished while it was read")
-        if not present:
-            raise damaged(self._path, "entries after the head you kept have vanished")
-        return walk.here.number
+        return verified(self._book, head)
 
     def entries(self, last: int | None = None) -> list[LedgerEntry]:
         """The entries, oldest first; with `last`, the newest so many of them."""
         most = checked_last(last, file.MOST_ENTRIES)
-        return self._read(lambda db: file.read(db, self._path, "ORDER BY number DESC LIMIT ?", most))[::-1]
+        return self._book.read(lambda db: file.read(db, self.path, "ORDER BY number DESC LIMIT ?", most))[::-1]
+
+    def report(self, path: str | os.PathLike[str], *, title: str = "") -> None:
+        """Write a page for whoever answers for the budget, and its table as CSV beside it (`q4.html`, `q4.csv`).
+
+        Every release, who asked, what for, from which table and columns; what the whole budget can give away, and
+        what is booked of it; what is left; and that the chain was verified. For its owner's eyes alone (mode 0600).
+
+        Parameters
+        ----------
+        path
+            The page, ending in `.html`.
+        title
+            Its heading; the name of the ledger if left out.
+        """
+        write_ledger(self, path, title)
 
     def _give_back(self, reservation: Reservation, kept: Guarantee) -> None:
         """Book the refund of a reservation, once: by what the file says of it, not by what memory does."""
         spent, said = kept_of(kept, self.terms.order).where(self.terms.limits), repr(kept)
+        texts = ("purpose", "mechanism", "unit")
         check_text("guarantee", said)
 
-        def work(db: Connection) -> State:
-            before = self._checked_state(db)
-            charge = file.open_charge(db, self._path, reservation.number, reservation.hash)
+        def work(db: Connection, before: State) -> State:
+            charge = file.open_charge(db, self.path, reservation.number, reservation.hash)
             back = refund_of(charge.amounts, spent, charge.refundable.split())
             if not (back.epsilon or back.curve):
                 return before
-            texts = {"purpose": charge.purpose, "mechanism": charge.mechanism, "unit": charge.unit}
-            total = (before.total - back).where(self.terms.limits)
-            refund = {"kind": "refund", "guarantee": said, "refundable": "", "refund_of": charge.number}
-            return file.append(db, before, back, total, **texts, **refund)
+            noted: dict[str, Any] = {name: getattr(charge, name) or "" for name in (*texts, "source")}
+            noted |= {"kind": "refund", "guarantee": said, "refundable": "", "refund_of": charge.number}
+            return file.append(db, before, back, (before.total - back).where(self.terms.limits), **noted)
 
-        self._seen = in_transaction(self._path, work, write=True, wait=self._wait)
-
-    def _priced(self, guarantee: Guarantee) -> Amounts:
-        """The cost in this ledger's currencies, or the reason why there is none."""
-        terms, cost = self.terms, cost_of(guarantee, self.terms.order)
-        if has_form(terms.limits, cost):
-            return cost.where(terms.limits)
-        if cost.delta and not terms.limits.delta:
-            reason = "it has a delta, and this ledger keeps none for the charges' own"
-        else:
-            reason = guarantee.why_not() or "there is no such form"
-            reason += "; for a budget with a delta, charge its pair at one fixed beforehand: guarantee.as_approx(1e-8)"
-        raise ValueError(f"{guarantee} cannot be counted against {terms}: {reason}")
-
-    def _check_room(self, spent: Amounts, cost: Amounts) -> None:
-        if not fits(self.terms.limits, spent + cost):
-            raise BudgetExceeded(self._balance(cost), self._balance(spent), self._left(spent))
-
-    def _state(self) -> State:
-        return in_transaction(self._path, self._checked_state, wait=self._wait)
-
-    def _read(self, work: Callable[[Connection], Found]) -> Found:
-        """What there is in a file that was checked, in one transaction."""
-
-        def checked(db: Connection) -> Found:
-            self._checked_state(db)
-            return work(db)
-
-        return in_transaction(self._path, checked, wait=self._wait)
-
-    def _first_look(self, db: Connection) -> tuple[Origin, State]:
-        check_schema(db, self._path)
-        origin = Origin.read(db, self._path)
-        return origin, file.state(db, origin, self._path)
-
-    def _checked_state(self, db: Connection) -> State:
-        """Where the file stands, if it is still the one that was opened and has not gone back since."""
-        seen = self._seen
-        check_schema(db, self._path)
-        if not self._origin.is_in(db, self._path):
-            raise LedgerError(f"{self._path} is another ledger than the one that was opened; open it anew")
-        if seen.number and not file.holds(db, seen):
-            raise damaged(self._path, "entries have vanished since it was opened")
-        self._seen = state = file.state(db, self._origin, self._path)
-        return state
+        self._book.write(work)
 
     def _receipt(self, reservation: Reservation) -> Receipt:
         """From memory: the release stands, and must not fail if the file is gone by now."""
-        seen, name = self._seen, os.path.basename(self._path)
-        spent, left = self._balance(seen.total), self._left(seen.total)
-        return Receipt(name, reservation.number, str(self.terms), spent, left, seen.head, reservation.purpose)
-
-    def _balance(self, amounts: Amounts) -> Balance:
-        return balance(amounts, self.terms.order)
-
-    def _left(self, total: Amounts) -> Balance:
-        return balance(left_of(self.terms.limits, total), self.terms.order, left=True)
+        seen, name, terms = self._book.seen, os.path.basename(self.path), self.terms
+        spent, left = spent_of(terms, seen.total), left_of_terms(terms, seen.total)
+        words = str(Standing.of_state(terms, seen))
+        return Receipt(name, reservation.number, str(terms), spent, left, seen.head, reservation.purpose, words)

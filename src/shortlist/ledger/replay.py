@@ -4,18 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shortlist.ledger.file import LedgerEntry, Origin, after, check_chained
+from shortlist.ledger.approval import Approvals
+from shortlist.ledger.book import Book
+from shortlist.ledger.file import LedgerEntry, Origin, after, check_chained, read
+from shortlist.ledger.turn import damaged
+
+_NEXT = "WHERE number > ? ORDER BY number LIMIT ?"
+BATCH = 5_000
+"""Entries that are read in one transaction: charges in between need not wait for it."""
+
+
+def verified(book: Book, head: str | None) -> int:
+    """How many entries there are, if all follow from one another, and from the `head` that was kept, if there is one.
+
+    Raises
+    ------
+    LedgerError
+        naming the first entry that is wrong.
+    """
+    path, before = book.path, book.state()
+    if book.read(lambda db: db.execute("PRAGMA integrity_check(1)").fetchall()) != [("ok",)]:
+        raise damaged(path, "its pages are not in order")
+    walk = Replay(book.origin, path)
+    present = head in (None, walk.here.head)
+    while batch := book.read(lambda db: read(db, path, _NEXT, walk.here.number, BATCH)):
+        walk.take(batch)
+        present = present or any(entry.hash == head for entry in batch)
+    if walk.here.number < before.number:
+        raise damaged(path, "entries vanished while it was read")
+    if not present:
+        raise damaged(path, "entries after the head you kept have vanished")
+    return walk.here.number
 
 
 class Replay:
     """Goes through all entries as if they were written now, some at a time."""
 
-    __slots__ = ("_limits", "_open", "_path", "here")
+    __slots__ = ("_approvals", "_open", "_path", "_terms", "here")
 
     def __init__(self, origin: Origin, path: str) -> None:
         self.here = origin.start
-        self._limits, self._path = origin.terms.limits, path
+        self._terms, self._path = origin.terms, path
         self._open: dict[int, LedgerEntry] = {}
+        self._approvals = Approvals(path) if origin.terms.approval else None
 
     def take(self, entries: Iterable[LedgerEntry]) -> None:
         """The next entries.
@@ -28,6 +59,8 @@ class Replay:
         for entry in entries:
             check_chained(entry, self.here, self._path)
             charge = None if entry.refund_of is None else self._open.pop(entry.refund_of, None)
-            self.here = after(entry, self.here, self._limits, charge, self._path)
-            if entry.refundable:
+            self.here = after(entry, self.here, self._terms, charge, self._path)
+            if self._approvals is not None:
+                self._approvals.take(entry)
+            if entry.kind == "charge" and entry.refundable:
                 self._open[entry.number] = entry

@@ -30,6 +30,8 @@ class Receipt:
         The hash of the last entry then.
     purpose
         What it was for.
+    balance
+        How the ledger stood right after it, in one number, in words.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class Receipt:
     remaining: Balance
     head: str
     purpose: str
+    balance: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

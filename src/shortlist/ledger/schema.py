@@ -16,7 +16,8 @@ from shortlist.ledger.turn import LedgerError, Turn, damaged, sqlite_meaning, un
 
 APPLICATION = 0x73686C74
 """Marks the file as ours: "shlt" in the header field that SQLite keeps for this."""
-SCHEMA = 1
+SCHEMA = 2
+"""What is written. Files of schema 1, which have no `facts`, are read as they are and get them at their first write."""
 
 INDEX = "sqlite_autoindex_entries_1"
 """What SQLite made of "UNIQUE": it has a place for every entry, so it tells how many there must be."""
@@ -39,12 +40,24 @@ _OBJECTS = {
     ("trigger", "terms_remain", "terms"): f"CREATE TRIGGER terms_remain BEFORE DELETE ON terms {_FIXED}",
 }
 """Word for word as 0.1.0 wrote it: a file with anything else in it is not believed."""
-_SCHEMA_ROWS = {*((*key, sql) for key, sql in _OBJECTS.items()), ("index", INDEX, "entries", None)}
+_ADDED = {
+    ("table", "facts", "facts"): """CREATE TABLE facts (
+    number INTEGER PRIMARY KEY, who TEXT NOT NULL, source TEXT NOT NULL, request INTEGER
+)""",
+    ("trigger", "facts_stay", "facts"): f"CREATE TRIGGER facts_stay BEFORE UPDATE ON facts {_GROWS}",
+    ("trigger", "facts_remain", "facts"): f"CREATE TRIGGER facts_remain BEFORE DELETE ON facts {_GROWS}",
+}
+"""What schema 2 has beside that: who asked, which table and columns, and which request an entry belongs to."""
+_INDEX_ROW = ("index", INDEX, "entries", None)
+_SCHEMA_ROWS = {
+    1: {*((*key, sql) for key, sql in _OBJECTS.items()), _INDEX_ROW},
+    2: {*((*key, sql) for key, sql in (_OBJECTS | _ADDED).items()), _INDEX_ROW},
+}
 _SETTINGS = {"journal_mode": "delete", "encoding": "UTF-8", "auto_vacuum": 0, "freelist_count": 0}
 
 
 def check_schema(db: sqlite3.Connection, path: str) -> None:
-    """Refuse a file that is not a ledger of this very version, or whose tables were tampered with.
+    """Refuse a file that is not a ledger of a schema that is known, or whose tables are not those of its schema.
 
     Raises
     ------
@@ -53,16 +66,29 @@ def check_schema(db: sqlite3.Connection, path: str) -> None:
     """
     if _setting(db, "application_id") != APPLICATION:
         raise LedgerError(f"{path} is not a ledger; give the path of one, or of a new file")
-    if (setting := _setting(db, "user_version")) != SCHEMA:
-        if setting > SCHEMA:
+    if (schema := schema_of(db)) not in _SCHEMA_ROWS:
+        if schema > SCHEMA:
             raise LedgerError(f"{path} was written by a newer version of shortlist; upgrade to use it")
         raise damaged(path, "no version of shortlist wrote its version number")
     for name, expected in _SETTINGS.items():
         if (setting := _setting(db, name)) != expected:
             raise damaged(path, f"its {name} is {setting}, not {expected} as it was made")
     rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
-    if len(rows) != len(_SCHEMA_ROWS) or set(rows) != _SCHEMA_ROWS:
+    if len(rows) != len(_SCHEMA_ROWS[schema]) or set(rows) != _SCHEMA_ROWS[schema]:
         raise damaged(path, "its tables are not as they were made")
+
+
+def schema_of(db: sqlite3.Connection) -> int:
+    """The number of the file's schema, as it says."""
+    return int(_setting(db, "user_version"))
+
+
+def upgrade(db: sqlite3.Connection) -> None:
+    """Give a file of schema 1 what schema 2 has beside it, in the transaction of its first write. No row is touched."""
+    if schema_of(db) < SCHEMA:
+        for statement in _ADDED.values():
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version = {SCHEMA}")
 
 
 def _setting(db: sqlite3.Connection, name: str) -> Any:
@@ -107,7 +133,7 @@ def _build(turn: Turn, path: str, terms: Terms) -> None:
     db.execute(f"PRAGMA application_id = {APPLICATION}")
     db.execute(f"PRAGMA user_version = {SCHEMA}")
     db.execute("BEGIN EXCLUSIVE")
-    for statement in _OBJECTS.values():
+    for statement in (_OBJECTS | _ADDED).values():
         db.execute(statement)
     db.execute("INSERT INTO terms VALUES (?)", (json.dumps(content),))
     db.execute("COMMIT")

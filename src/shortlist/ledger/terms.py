@@ -9,7 +9,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any, Self
 
-from shortlist.accounting.checked_numbers import number
+from shortlist.accounting.checked_numbers import number, up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.ledger.filter import Amounts
 
@@ -20,15 +20,17 @@ DIGITS = 80
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """A budget, the share of its delta kept for conversion, the Renyi order if any, and the exact limits."""
+    """A budget, the share of its delta kept for conversion, the Renyi order if any, the exact limits, and whether
+    somebody else must approve."""
 
     budget: PureDP | ZCDP | ApproxDP
     split: float | None
     order: float | None
     limits: Amounts
+    approval: bool = False
 
     @classmethod
-    def of(cls, budget: object, split: object, order: object) -> Self:
+    def of(cls, budget: object, split: object, order: object, approval: bool = False) -> Self:
         """The limits of each rule.
 
         PureDP(epsilon): rule (a) alone. ZCDP(rho, delta): rule (b) alone. ApproxDP(epsilon, delta): rule (a) with
@@ -45,23 +47,39 @@ class Terms:
             converted = Fraction(share) * Fraction(budget.delta)
             place = None if order is None else number("order", order, least=1.0, above=True)
             curve = _curve_limit(budget.epsilon, converted, place)
-            return cls(
-                budget, share, place, Amounts(Fraction(budget.epsilon), curve, Fraction(budget.delta) - converted)
-            )
+            limits = Amounts(Fraction(budget.epsilon), curve, Fraction(budget.delta) - converted)
+            return cls(budget, share, place, limits, approval)
         if not isinstance(budget, PureDP | ZCDP):
             raise TypeError("budget must be PureDP, ZCDP or ApproxDP: write budget=ApproxDP(3.0, 1e-6), for example")
         if split is not None or order is not None:
             raise ValueError("split and order belong to an ApproxDP budget: leave them out, or give that budget")
         if isinstance(budget, PureDP):
-            return cls(budget, None, None, Amounts(Fraction(budget.epsilon), None, Fraction(0)))
-        return cls(budget, None, None, Amounts(None, Fraction(budget.rho), Fraction(budget.delta)))
+            return cls(budget, None, None, Amounts(Fraction(budget.epsilon), None, Fraction(0)), approval)
+        return cls(budget, None, None, Amounts(None, Fraction(budget.rho), Fraction(budget.delta)), approval)
+
+    def limits_for(self, before: Amounts, cost: Amounts, *, first: bool) -> Amounts:
+        """The limits that a charge of this cost is held against, after these sums; `first` if none was made before.
+
+        Rule (a) needs no delta for conversion (Theorem 215), so the first charge of an `ApproxDP` ledger may have a
+        delta above the share that is kept for charges. From then on rule (b) is closed, and all of delta is for the
+        charges' own (Theorem 217). No later charge may choose so: the choice must not follow from an output
+        (Proposition 216).
+        """
+        share = self.limits.delta
+        chosen = before.delta > share or (first and cost.delta > share)
+        if chosen and share and isinstance(self.budget, ApproxDP):
+            return Amounts(self.limits.epsilon, None, Fraction(self.budget.delta))
+        return self.limits
 
     def as_json(self) -> dict[str, Any]:
         """For the file."""
         fields = {name: getattr(self.budget, name) for name in type(self.budget).__slots__}
         kind = type(self.budget).__name__
         limits = self.limits.as_text()
-        return {"budget": {"kind": kind, **fields}, "split": self.split, "order": self.order, "limits": limits}
+        approval = {"approval": True} if self.approval else {}
+        return {
+            "budget": {"kind": kind, **fields}, "split": self.split, "order": self.order, "limits": limits, **approval
+        }  # fmt: skip
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Self:
@@ -73,7 +91,10 @@ class Terms:
             if it was not written so, or a limit is above what the budget admits.
         """
         fields = dict(content["budget"])
-        fresh = cls.of(KINDS[fields.pop("kind")](**fields), content["split"], content["order"])
+        approval = content.get("approval", False)
+        if not isinstance(approval, bool):
+            raise TypeError("approval must be true or false")
+        fresh = cls.of(KINDS[fields.pop("kind")](**fields), content["split"], content["order"], approval)
         limits = Amounts.from_text(*content["limits"])
         if (fresh.split, fresh.order) != (content["split"], content["order"]):
             raise ValueError("split and order must be as the ledger was made")
@@ -93,9 +114,11 @@ class Terms:
         if not all(_at_most(getattr(stored, name), getattr(most, name)) for name in ("epsilon", "curve", "delta")):
             raise ValueError("limits must not be above those of the budget")
 
-    def check_same(self, budget: Guarantee | None, split: float | None, order: float | None) -> None:
+    def check_same(
+        self, budget: Guarantee | None, split: float | None, order: float | None, approval: bool | None = None
+    ) -> None:
         """Refuse to go on with other terms than those the ledger was made with."""
-        for name, asked in (("budget", budget), ("split", split), ("order", order)):
+        for name, asked in (("budget", budget), ("split", split), ("order", order), ("approval", approval)):
             fixed = getattr(self, name)
             if asked is not None and asked != fixed:
                 raise ValueError(
@@ -105,7 +128,8 @@ class Terms:
 
     def __str__(self) -> str:
         said = (("split", self.split), ("order", self.order))
-        return ", ".join([str(self.budget), *(f"{name} {value:g}" for name, value in said if value is not None)])
+        words = [str(self.budget), *(f"{name} {value:g}" for name, value in said if value is not None)]
+        return ", ".join([*words, *["each release approved by another person"] * self.approval])
 
 
 def _curve_limit(epsilon: float, delta: Fraction, order: float | None) -> Fraction:
@@ -124,6 +148,17 @@ def _curve_limit(epsilon: float, delta: Fraction, order: float | None) -> Fracti
         return limit
     best = _best_order(epsilon, delta)
     return max(_down(_divergence(epsilon, delta, best) / Fraction(best)), Fraction(0))
+
+
+def converted_epsilon(curve: Fraction, delta: Fraction, order: float | None) -> float:
+    """The epsilon that a sum of rho, or of Renyi divergence at `order`, has at this delta; rounded up."""
+    if not curve:
+        return 0.0
+    if order is None:
+        return ZCDP(up(curve)).epsilon_at(0.0 - up(-delta))
+    with localcontext(prec=DIGITS):
+        gain = Fraction(_exact_divergence(0.0, delta, Decimal(order)))
+    return max(0.0, math.nextafter(up(curve - gain), math.inf))
 
 
 def _at_most(found: Fraction | None, most: Fraction | None) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 from collections.abc import Iterable
 
 from shortlist.ledger.filter import CURRENCIES, Currency
 from shortlist.ledger.turn import LedgerError
 
-LONGEST = {"purpose": 10_000, "unit": 1_000, "mechanism": 1_000_000, "guarantee": 1_000_000}
+LONGEST = {"purpose": 10_000, "unit": 1_000, "mechanism": 1_000_000, "guarantee": 1_000_000, "source": 10_000}
 """Characters of the texts in an entry."""
 
 
@@ -43,6 +44,18 @@ def check_text(name: str, text: object) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise ValueError(f"{name} must be Unicode text: it holds half a surrogate pair") from None
+
+
+def user_name() -> str:
+    """Who runs this process, by the operating system where it tells (and not by a variable that anybody may set)."""
+    if hasattr(os, "getuid"):
+        import pwd
+
+        try:
+            return pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:  # a container may run under a number without a name
+            return f"user {os.getuid()}"
+    return getpass.getuser()
 
 
 def checked_last(last: object, most: int) -> int:

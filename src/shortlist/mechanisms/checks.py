@@ -59,10 +59,10 @@ def plain_budget(budget: Paid) -> Paid:
 
 def checked_pure(mechanism: str, epsilon: float | None, budget: Guarantee | None) -> PureDP:
     """A pure budget, or the reason why no other is possible."""
-    paid = checked_budget(epsilon, budget)
-    if not isinstance(paid, PureDP):
+    budget = checked_budget(epsilon, budget)
+    if not isinstance(budget, PureDP):
         raise TypeError(f"{mechanism} keeps pure budgets only (a gap has no bounded range); write epsilon=1.0")
-    return paid
+    return budget
 
 
 def checked_k(k: object) -> int:
@@ -118,7 +118,7 @@ def check_known_candidates(scores: Scores, k: int) -> None:
         )
     if k > scores._size:
         raise ValueError(f"k={k} is more than the {scores._size} candidates; choose a smaller k")
-    if scores.numbered and not _at_least(scores._numbers, k):
+    if scores._values is not None and not _at_least(scores._values, k):
         raise ValueError(f"k={k} is more than the candidates that may be chosen (those above -inf)")
 
 

@@ -23,6 +23,7 @@ from shortlist.privacy import Guarantee, Ledger, LedgerError
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords, as_scores
+from shortlist.smallest import NOTE, turned_back
 
 Described = TypeVar("Described", bound=type)
 Paid = TypeVar("Paid", bound=Guarantee)
@@ -140,17 +141,20 @@ class Mechanism(ABC):
     @final
     def _studied(self, scores: object, question: ScoreWords) -> Scores:
         """A question about public scores, for exact laws and repeated draws."""
-        asked = self._asked(scores, question)
-        check_studied(asked)
-        self._check(asked)
-        return asked
+        scores = self._asked(scores, question)
+        check_studied(scores)
+        self._check(scores)
+        return scores
 
     @final
-    def _reserve(self, ledger: Ledger | None, charge: Guarantee, purpose: str, unit: str) -> Reservation | None:
+    def _reserve(
+        self, ledger: Ledger | None, charge: Guarantee, purpose: str, unit: str, source: str = ""
+    ) -> Reservation | None:
         """Book the charge, before anything is looked at."""
         if ledger is None:
             return None
-        return ledger.reserve(charge, refundable=self.refundable, purpose=purpose, mechanism=repr(self), unit=unit)
+        words = {"purpose": purpose, "mechanism": repr(self), "unit": unit, "source": source}
+        return ledger.reserve(charge, refundable=self.refundable, **words)
 
     @final
     def release(
@@ -178,11 +182,11 @@ class Mechanism(ABC):
         BudgetExceeded
             if the ledger has no room: nothing is booked and nothing looked at.
         """
-        asked = self._asked(scores, question)
+        scores = self._asked(scores, question)
         source = checked_source(rng)
         check_ledger(ledger)
-        reservation = self._booked(asked, ledger, purpose)
-        return self._drawn(asked, source, reservation)
+        reservation = self._booked(scores, ledger, purpose)
+        return self._drawn(scores, source, reservation)
 
     @abstractmethod
     def release_many(
@@ -191,44 +195,45 @@ class Mechanism(ABC):
         """So many independent draws, exact and fast, for study and audit of public scores: nothing is booked."""
 
     @final
-    def _booked(self, asked: Scores, ledger: Ledger | None, purpose: str) -> Reservation | None:
+    def _booked(self, scores: Scores, ledger: Ledger | None, purpose: str) -> Reservation | None:
         """Refuse a question that does not fit, then book its charge: by public facts alone, so before rows are read."""
-        if not (asked.numbered or self.exchangeable):
+        if not (self.exchangeable or scores.numbered):
             raise ValueError(
                 f"{self.name} asks its candidates one after another, in an order that must be public; candidates "
                 "counted from a table have none. Choose a mechanism that treats them alike, as top_k does"
             )
-        self._check(asked)
+        self._check(scores)
         if ledger is None:
             return None
-        return self._reserve(ledger, self._terms(asked)[1], purpose, f"{asked.unit} ({asked.neighbours})")
+        unit = f"{scores.unit} ({scores.neighbours})"
+        return self._reserve(ledger, self._terms(scores)[1], purpose, unit, scores._source)
 
     @final
-    def _drawn(self, asked: Scores, source: Source, reservation: Reservation | None) -> Release:
+    def _drawn(self, scores: Scores, source: Source, reservation: Reservation | None) -> Release:
         """One exact draw from a question that was accepted, and paid for where there is a ledger."""
-        guarantee, charge = self._terms(asked)
-        outcome = self._draw(asked, source)
+        guarantee, charge = self._terms(scores)
+        outcome, ordered = self._draw(scores, source), self.ordered
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
         release = Release(
-            items=_named(asked, outcome),
+            items=_named(scores, outcome),
             # places in a private list, or by rank, must not even break ties
-            indices=outcome.indices if asked.numbered and asked.public else None,
-            ordered=self.ordered,
+            indices=outcome.indices if scores.numbered and scores.public else None,
+            ordered=ordered,
             guarantee=guarantee,
             charge=charge,
-            mechanism=self.name,
+            mechanism=f"{self.name}, on negated scores" if scores._turned else self.name,
             why="named by the caller",
-            unit=asked.unit,
-            neighbours=asked.neighbours,
+            unit=scores.unit,
+            neighbours=scores.neighbours,
             secure=source.secure,
-            frame=asked.frame,
-            notes=outcome.notes,
+            frame=scores.frame,
+            notes=(NOTE, *outcome.notes) if scores._turned else outcome.notes,
             receipt=None if reservation is None else reservation.receipt(),
-            item_columns=asked.columns,
-            extras=outcome.extras,
+            item_columns=scores.columns,
+            extras=turned_back(outcome.extras) if scores._turned else outcome.extras,
         )
-        return release if self.ordered else release.as_set()
+        return release if ordered else release.as_set()
 
 
 class Budgeted(Mechanism, Generic[Paid]):
@@ -276,14 +281,14 @@ def described(cls: Described) -> Described:
     What was written in short is not kept, so equality, repr, pickles and `dataclasses.replace` see what was meant, and
     `epsilon` is that of the budget.
     """
-    made: Any = dataclass(frozen=True, slots=True, kw_only=True)(cls)
-    short = {"epsilon", "delta"} & made.__dataclass_fields__.keys() - {one.name for one in fields(made)}
+    record: Any = dataclass(frozen=True, slots=True, kw_only=True)(cls)
+    short = {"epsilon", "delta"} & record.__dataclass_fields__.keys() - {one.name for one in fields(record)}
     for name in short:
-        del made.__dataclass_fields__[name]  # or replace() would read it and write it beside the budget
-        delattr(made, name)  # its default None, or it would hide that of the budget
-    made.__post_init__.__defaults__ = (None,) * len(short)  # a dataclass made of this one has no short forms to pass on
-    made.__setattr__ = made.__delattr__ = _refuse_change  # those with slots have words for their own fields alone
-    return cast(Described, made)
+        del record.__dataclass_fields__[name]  # or replace() would read it and write it beside the budget
+        delattr(record, name)  # its default None, or it would hide that of the budget
+    record.__post_init__.__defaults__ = (None,) * len(short)  # a dataclass made of this one has none to pass on
+    record.__setattr__ = record.__delattr__ = _refuse_change  # those with slots have words for their own fields alone
+    return cast(Described, record)
 
 
 def _refuse_change(mechanism: object, name: str, value: object = None) -> None:
@@ -300,10 +305,10 @@ def _named(scores: Scores, outcome: Outcome) -> list[Hashable] | None:
     return scores._named(outcome.indices)
 
 
-def give_back(reservation: Reservation, kept: Guarantee) -> None:
+def give_back(reservation: Reservation, charge: Guarantee) -> None:
     """Refund what the outcome did not use; if that fails, the release stands and stays paid in full."""
     try:
-        reservation.refund(kept)
+        reservation.refund(charge)
     except LedgerError as error:
         with suppress(UserWarning):  # where warnings are errors, what was paid for must come out all the same
             warnings.warn(f"the release stands, its refund is lost: {error}", stacklevel=3)

@@ -6,6 +6,7 @@ rows of `plan` (`planned`), what `shortlist audit` proves and attacks (`audited`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -68,9 +69,7 @@ class Request:
         """
         if self.most is None or self.k is None or self.gaps or not (self.public and (self.ordered or self.values)):
             return False
-        if self.values:
-            return self.most <= self.k
-        return 2 * self.most**2 <= self.k**2 if self.pure else 24 * self.most <= 9 * self.k
+        return self.k >= histogram_from(self.most, pure=self.pure, values=self.values)
 
     @property
     def keys(self) -> bool:
@@ -108,6 +107,16 @@ class Fact:
         return f"{self.sentence} ({self.page})"
 
 
+def histogram_from(most: int, *, pure: bool, values: bool = False) -> int:
+    """The least k for which a noisy histogram answers, where each person counts for so many items (Algorithm 222).
+
+    With values k >= m; for an order k >= sqrt(2) m under a pure budget and k >= 8 m / 3 under others.
+    """
+    if values:
+        return most
+    return math.isqrt(2 * most * most - 1) + 1 if pure else -(-8 * most // 3)
+
+
 def never(request: Request) -> bool:
     """Of a method that is only chosen by name."""
     return False
@@ -129,6 +138,8 @@ class Method:
     values: bool = False
     gaps: bool = False
     """Whether it can release values, and gaps."""
+    largest_only: bool = False
+    """Whether what it says of the largest scores has no meaning for the smallest."""
 
     def reason(self, request: Request) -> str:
         """Why the rule took it, with what is known beforehand where that is no computation."""
@@ -184,6 +195,11 @@ def no_rows(k: int) -> Sequence[Planned]:
     return ()
 
 
+def no_capped_rows(k: int, most: int) -> Sequence[Planned]:
+    """Of a mechanism that a cap does not change."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A mechanism: what it is in the tables of the docs, and what else there is of it."""
@@ -201,3 +217,6 @@ class Entry:
     """Its curves in `compare`. What is planned under a pure budget is compared too, under the same label."""
     planned: Callable[[int], Sequence[Planned]] = no_rows
     """Its rows in a plan for k items."""
+    capped: Callable[[int, int], Sequence[Planned]] = no_capped_rows
+    """Its rows in a plan for k items where each person counts for so many items at most, beside those of `planned`.
+    What is planned so under a pure budget is compared so too."""

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from shortlist._arrays import Floats
+from shortlist.accounting.tight_zcdp import range_rho
+from shortlist.privacy import ZCDP, ApproxDP
 from shortlist.scores import Scores
 
 if TYPE_CHECKING:
@@ -109,9 +111,18 @@ def unlisted(
     return Planned(label, method, ordered, rounds, currencies, "unknown", goals, law, qualities, one_pair, race)
 
 
-def as_goals(found: Quality) -> dict[Goal, float]:
+def budgets_of(delta: float) -> dict[Currency, Callable[[float], ZCDP | ApproxDP]]:
+    """What a mechanism with a delta of its own is given for p: (p, delta), or the rho of one round of range p."""
+
+    def zcdp(p: float) -> ZCDP:
+        return ZCDP(range_rho(p), delta)
+
+    return {"zcdp": zcdp, "approx": lambda p: ApproxDP(p, delta)}
+
+
+def as_goals(quality: Quality) -> dict[Goal, float]:
     """How far towards each goal."""
-    return {"top": found.top, "great": found.great, "good": found.good, "recall": found.recall}
+    return {"top": quality.top, "great": quality.great, "good": quality.good, "recall": quality.recall}
 
 
 def recall_of(mechanism: Any, scores: Scores) -> float:

@@ -31,26 +31,26 @@ def checked_delta_budget(epsilon: float | None, delta: float | None, budget: Gua
     if (epsilon is None) == (budget is None):
         both = "" if budget is None else "; dataclasses.replace takes budget=ApproxDP(1.0, 1e-6)"
         raise TypeError(f"give either epsilon= and delta=, or budget=: {example}{both}")
-    paid = PureDP(epsilon) if epsilon is not None else budget
-    if not isinstance(paid, PureDP | ZCDP | ApproxDP):
+    budget = PureDP(epsilon) if epsilon is not None else budget
+    if not isinstance(budget, PureDP | ZCDP | ApproxDP):
         raise TypeError(f"budget must be ApproxDP(epsilon, delta) or ZCDP(rho, delta): {example}")
-    paid = plain_budget(paid)
+    budget = plain_budget(budget)
     if delta is not None:
-        own = getattr(paid, "delta", 0.0)
+        own = getattr(budget, "delta", 0.0)
         if own not in (0.0, delta):
             raise ValueError("delta was given twice, and not the same: leave delta= out, the budget has one")
-        wanted = number("delta", delta, above=True, below=1.0)
-        paid = ZCDP(paid.rho, wanted) if isinstance(paid, ZCDP) else ApproxDP(paid.epsilon, wanted)
-    if isinstance(paid, PureDP) or paid.delta == 0:
+        delta = number("delta", delta, above=True, below=1.0)
+        budget = ZCDP(budget.rho, delta) if isinstance(budget, ZCDP) else ApproxDP(budget.epsilon, delta)
+    if isinstance(budget, PureDP) or budget.delta == 0:
         raise ValueError(
             "without a delta no name can be released here: a name that one person brought would tell of that person. "
             f"{example[0].upper()}{example[1:]}"
         )
-    if paid.delta < LEAST_DELTA:
+    if budget.delta < LEAST_DELTA:
         raise ValueError("delta is too small to be shared by the parts that need it: write delta=1e-6, for example")
-    if (paid.rho if isinstance(paid, ZCDP) else paid.epsilon) == 0:
+    if (budget.rho if isinstance(budget, ZCDP) else budget.epsilon) == 0:
         raise ValueError("the budget must be greater than 0, for example epsilon=1.0")
-    return paid
+    return budget
 
 
 def checked_limit(limit: object, least: int) -> int:
@@ -103,11 +103,11 @@ def largest_counts(counts: Values | Runs, size: int) -> tuple[Indices, Indices]:
     if isinstance(counts, Runs):
         first = np.arange(min(size, len(counts)))
         return first, counts[first]
-    chosen = np.arange(len(counts))
+    positions = np.arange(len(counts))
     if size < len(counts):
-        chosen = np.argpartition(counts, len(counts) - size)[len(counts) - size :]
-    chosen = chosen[np.argsort(-counts[chosen].astype(np.int64), kind="stable")]
-    return chosen, counts[chosen].astype(np.int64)
+        positions = np.argpartition(counts, len(counts) - size)[len(counts) - size :]
+    positions = positions[np.argsort(-counts[positions].astype(np.int64), kind="stable")]
+    return positions, counts[positions].astype(np.int64)
 
 
 def sorted_counts(counts: Values | Runs, size: int) -> list[int]:
@@ -153,8 +153,8 @@ def check_column(scores: Scores, most: int, *, weighted: bool) -> None:
     caller says it.
     """
     capped = scores._capped if weighted else None
-    held = scores.most if capped is None else capped.most
-    if (not scores.numbered or held is not None) and held != most:
+    cap = scores.most if capped is None else capped.most
+    if (not scores.numbered or cap is not None) and cap != most:
         raise ValueError(
             f"this needs counts to which each person brings at most {most} labels: count with most={most} (a table of "
             "counts cannot be capped afterwards)"

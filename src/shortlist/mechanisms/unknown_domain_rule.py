@@ -6,9 +6,10 @@ count, nor at how many labels there are.
 
 from __future__ import annotations
 
+from shortlist.exact.key_bars import MOST
 from shortlist.mechanisms.canonical_limited.mechanism import CanonicalLimitedDomain
 from shortlist.mechanisms.entry import FEW_NAMES, MANY_NAMES, Request
-from shortlist.mechanisms.keys.mechanism import MOST, KeySet
+from shortlist.mechanisms.keys.mechanism import KeySet
 from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
 from shortlist.mechanisms.names_choice.branches import limits
 from shortlist.mechanisms.names_choice.mechanism import NamesChoice
@@ -79,8 +80,8 @@ def list_wanted(request: Request) -> bool:
 
 def why_a_choice(request: Request) -> str:
     """The reason that a release gives: what was chosen from, and how high each bar stands."""
-    found = choice_of(request).branches
-    heights = "; ".join(f"{one.used} {one.height}" for one in found)
+    branches = choice_of(request).branches
+    heights = "; ".join(f"{one.used} {one.height}" for one in branches)
     return f"without a public list, a noisy choice for a tenth of the budget, by their bars: {heights}"
 
 
@@ -100,4 +101,4 @@ def why_a_list(request: Request) -> str:
         return "one name without a public list: limited-domain top-k, which stops at its bar"
     if request.ordered:
         return "an order without a public list: limited-domain top-k, which stops at its bar"
-    return "a list, because so many sets cannot be weighed"
+    return "a list, because so many sets cannot be weighed; rows that are counted here have a lower bar (sl.count)"

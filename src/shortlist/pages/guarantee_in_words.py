@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from shortlist.privacy import ApproxDP, Guarantee, PureDP
+from shortlist.accounting.checked_numbers import number
+from shortlist.accounting.guarantees import ApproxDP, Guarantee, PureDP
 
 SUSPICIONS = (0.01, 0.1, 0.5)
 """What an attacker thought before: the chance that one person is in the data."""
@@ -26,22 +27,58 @@ class Odds:
     caught: tuple[tuple[float, float], ...]
     """(share of the innocent accused, the largest share of the others caught)."""
 
+    @property
+    def in_short(self) -> str:
+        """What becomes of a fair guess."""
+        return f"50% becomes at most {percent(self.right)}"
 
-def odds(guarantee: Guarantee) -> Odds:
-    """The chances that follow from the guarantee's curves.
+    def __str__(self) -> str:
+        return (
+            f"{self.in_short}: so often somebody who knows everything else guesses right whether one person is in the "
+            "data, after seeing what was released"
+        )
+
+
+def odds(guarantee: Guarantee | float) -> Odds:
+    """What an attacker who knows everything else can still learn of one person.
 
     right = (1 + delta(0)) / 2: a half, and half of the total variation. A suspicion p becomes at most
     p e^epsilon / (1 - p + p e^epsilon), where epsilon is pure. A test that accuses a share a of the innocent catches
     at most 1 - tradeoff(a) of the others.
 
-    >>> from shortlist import PureDP
+    Parameters
+    ----------
+    guarantee
+        A guarantee, such as that of a release; or the epsilon of a pure one, as in `odds(1.0)`.
+
+    Returns
+    -------
+    Odds
+        with the chances `right`, `after` and `caught`; as text it is a sentence.
+
+    Raises
+    ------
+    ValueError
+        for what is neither a guarantee nor a number above 0.
+
+    Examples
+    --------
+    >>> print(odds(1.0).in_short)
+    50% becomes at most 73.2%
     >>> round(odds(PureDP(1.0)).right, 3)
     0.731
     """
-    pure, apart = guarantee.epsilon_at(0.0), guarantee.delta_at(0.0)
-    right = _up((1.0 + apart) / 2) if apart else 0.5
+    if not isinstance(guarantee, Guarantee):
+        guarantee = PureDP(number("epsilon", guarantee, above=True))
+    pure, right = guarantee.epsilon_at(0.0), chance_to_be_right(guarantee)
     after = () if math.isinf(pure) else tuple((before, _posterior(before, pure)) for before in SUSPICIONS)
     return Odds(right, after, tuple((alarm, _up(1.0 - guarantee.tradeoff(alarm))) for alarm in ALARMS))
+
+
+def chance_to_be_right(guarantee: Guarantee) -> float:
+    """(1 + delta(0)) / 2: how often an attacker is right about a fair coin, at most."""
+    apart = guarantee.delta_at(0.0)
+    return _up((1.0 + apart) / 2) if apart else 0.5
 
 
 def _posterior(before: float, epsilon: float) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from shortlist._text import terminal_safe
+from shortlist.pages.summary import first_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +52,7 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
         ax.text(0.05, row, _shown(item), color=INK, fontsize=11, va="center_baseline", **AS_TEXT)
     ax.set(xlim=(-0.05, 1), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    kind = "in order, best first" if release.ordered else "a set: the order says nothing"
+    kind = f"in order, {first_of(release)} first" if release.ordered else "a set: the order says nothing"
     ax.set_title(f"{len(rows)} selected, {kind}", loc="left", color=INK, fontsize=12)
     promise = terminal_safe(f"{release.guarantee} for one {release.unit}, {release.mechanism}")
     ax.set_xlabel(_short(promise, 160), loc="left", color=SOFT, fontsize=9, **AS_TEXT)
@@ -69,9 +70,9 @@ def plot_against_truth(
     ax.bar(range(len(best)), counts, color=[ACCENT if rank < k else "#cbd5e1" for rank in range(len(best))], width=0.8)
     height, lines = max(counts), len(releases)
     for line, (name, release) in enumerate(releases.items(), 1):
-        chosen = {str(item) for item in release.items or []}
-        rows = [rank for rank, item in enumerate(best) if item in chosen]
-        beyond = len(chosen) - len(rows)
+        names = {str(item) for item in release.items or []}
+        rows = [rank for rank, item in enumerate(best) if item in names]
+        beyond = len(names) - len(rows)
         level = -0.09 * height * line
         colours = [ACCENT if rank < k else "#b91c1c" for rank in rows]
         ax.scatter(rows, [level] * len(rows), s=42, color=colours, clip_on=False)

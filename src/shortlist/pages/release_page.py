@@ -12,14 +12,19 @@ from typing import TYPE_CHECKING
 from shortlist._files import write_text
 from shortlist._text import page_safe, terminal_safe
 from shortlist._version import version
-from shortlist.pages.guarantee_in_words import Odds, in_full, in_short, odds, percent
-from shortlist.pages.theme import page, table
-from shortlist.privacy import ApproxDP
+from shortlist.accounting.guarantees import ApproxDP
+from shortlist.pages.guarantee_in_words import in_full, in_short, odds
+from shortlist.pages.odds_box import facts, meter, odds_box
+from shortlist.pages.summary import first_of
+from shortlist.pages.theme import page
 
 if TYPE_CHECKING:
     from shortlist.ledger.filter import Balance
     from shortlist.ledger.ledger import Receipt
     from shortlist.release import Release
+
+
+BEFORE, AFTER = "Before they read the list, they guess right", "After, with the best possible attack, at most"
 
 
 def write_release(release: Release, path: str | os.PathLike[str], title: str = "") -> None:
@@ -64,11 +69,11 @@ def _lead(release: Release) -> str:
     if len(release.items or ()) <= 1:
         order = ""
     elif release.ordered:
-        order = "The list is in order, best first. "
+        order = f"The list is in order, {first_of(release)} first. "
     else:
         order = "This is a set, sorted by name: its order says nothing. "
-    paid, unit = page_safe(in_short(release.guarantee)), page_safe(release.unit)
-    return f"{order}It was drawn with differential privacy, {paid}, for every single {unit}."
+    price, unit = page_safe(in_short(release.guarantee)), page_safe(release.unit)
+    return f"{order}It was drawn with differential privacy, {price}, for every single {unit}."
 
 
 def _warning() -> str:
@@ -100,7 +105,7 @@ def _name(item: object) -> str:
 
 
 def _promise(release: Release) -> str:
-    unit, chances = page_safe(release.unit), odds(release.guarantee)
+    unit = page_safe(release.unit)
     if release.neighbours == "replace":
         doubt = f"which of two versions of one {unit}’s data was used"
     else:
@@ -108,31 +113,9 @@ def _promise(release: Release) -> str:
     return (
         f"<h2>What it can give away</h2><p>Think of somebody who knows everything else: all the other people in the "
         f"data, the method, and this list. They want to know {doubt}, and have no idea: fifty-fifty.</p>"
-        f'<div class="odds keep">{_bar("Before they read the list, they guess right", 0.5, "")}'
-        f"{_bar('After, with the best possible attack, at most', chances.right, 'after')}"
-        f"{_suspicions(chances)}{_alarms(chances)}</div>"
+        f"{odds_box(odds(release.guarantee), BEFORE, AFTER)}"
         f"{_limits(release)}"
     )
-
-
-def _bar(words: str, chance: float, kind: str) -> str:
-    shown = percent(chance)
-    return (
-        f'<div class="row {kind}"><span>{words}</span><b>{shown}</b>'
-        f'<div class="bar"><i style="width:{100 * chance:.1f}%"></i></div></div>'
-    )
-
-
-def _suspicions(chances: Odds) -> str:
-    if not chances.after:
-        return ""
-    rows = [(percent(before), percent(after)) for before, after in chances.after]
-    return table(("if they suspected it before", "they may now suspect it at most"), rows)
-
-
-def _alarms(chances: Odds) -> str:
-    rows = [(f"{alarm:.0%} of the innocent", f"{percent(caught)} of the others") for alarm, caught in chances.caught]
-    return table(("an attack that wrongly accuses", "catches at most"), rows)
 
 
 def _limits(release: Release) -> str:
@@ -154,30 +137,26 @@ def _limits(release: Release) -> str:
     )
 
 
-def _facts(facts: list[tuple[str, str]]) -> str:
-    return '<dl class="facts">' + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts) + "</dl>"
-
-
 def _made(release: Release) -> str:
-    moved = {"add-remove": "one is added or removed, with all their rows", "replace": "one is exchanged for another"}
+    changes = {"add-remove": "one is added or removed, with all their rows", "replace": "one is exchanged for another"}
     why = release.why.removeprefix("auto: ")
     why = f"Chosen by public facts alone: {why}" if release.why.startswith("auto: ") else why
-    facts = [
+    rows = [
         ("Mechanism", page_safe(release.mechanism)),
         ("Why this one", page_safe(why[:1].upper() + why[1:] + ".")),
         ("Guarantee", f"<code>{page_safe(str(release.guarantee))}</code>"),
         (
             "Protects",
-            f"every {page_safe(release.unit)}: {moved.get(release.neighbours, page_safe(release.neighbours))}",
+            f"every {page_safe(release.unit)}: {changes.get(release.neighbours, page_safe(release.neighbours))}",
         ),
         ("Randomness", "the operating system’s secure source" if release.secure else "seeded: a test, not private"),
         ("Sampling", "exact: the law of the mechanism, without rounding errors"),
     ]
     if release.charge != release.guarantee:
-        facts.insert(3, ("Booked as", f"<code>{page_safe(str(release.charge))}</code>, which says more"))
+        rows.insert(3, ("Booked as", f"<code>{page_safe(str(release.charge))}</code>, which says more"))
     if release.used is not None:
-        facts.insert(2, ("Which way it went", page_safe(release.used)))
-    return f"<h2>How it was made</h2>{_facts(facts)}"
+        rows.insert(2, ("Which way it went", page_safe(release.used)))
+    return f"<h2>How it was made</h2>{facts(rows)}"
 
 
 def _paid(release: Release) -> str:
@@ -187,25 +166,26 @@ def _paid(release: Release) -> str:
             "<h2>What was paid</h2><p>No ledger was given, so nothing keeps count of what this list and others give "
             "away together.</p>"
         )
-    facts = [
+    rows = [
         ("Ledger", f"<code>{page_safe(receipt.ledger)}</code>, entry {receipt.entry:,}"),
         ("Purpose", page_safe(receipt.purpose or "not said")),
         ("Budget", f"<code>{page_safe(receipt.budget)}</code>"),
-        ("Spent so far", page_safe(str(receipt.spent))),
-        ("Left", page_safe(str(receipt.remaining))),
+        *_balance(receipt),
         ("Head of the chain", f"<code>{page_safe(receipt.head[:16])}</code>"),
     ]
-    return f"<h2>What was paid</h2>{_meter(receipt)}{_facts(facts)}"
+    return f"<h2>What was paid</h2>{_meter(receipt)}{facts(rows)}"
 
 
 def _meter(receipt: Receipt) -> str:
     share = spent_share(receipt.spent, receipt.remaining)
-    if share is None:
-        return ""
-    return (
-        f'<div class="meter" role="img" aria-label="{share:.0%} of the budget is spent">'
-        f'<i style="width:{100 * share:.1f}%"></i></div>'
-    )
+    return "" if share is None else meter(share)
+
+
+def _balance(receipt: Receipt) -> list[tuple[str, str]]:
+    """How the ledger stood; receipts of older releases have the numbers of its rules alone."""
+    if receipt.balance:
+        return [("Then", page_safe(f"{receipt.balance}. What is booked is progress; the promise is the budget"))]
+    return [("Spent so far", page_safe(str(receipt.spent))), ("Left", page_safe(str(receipt.remaining)))]
 
 
 def spent_share(spent: Balance, remaining: Balance) -> float | None:

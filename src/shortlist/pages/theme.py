@@ -48,12 +48,12 @@ def page(
         Whether it may ask the server it came from.
     """
     code = "\n".join(asset(name) for name in scripts)
-    allowed = f"'sha256-{base64.b64encode(sha256(code.encode()).digest()).decode()}'" if code else "'none'"
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; img-src data:"
+    origin = f"'sha256-{base64.b64encode(sha256(code.encode()).digest()).decode()}'" if code else "'none'"
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {origin}; img-src data:"
     policy += "; connect-src 'self'" if talks else ""
     policy += "; base-uri 'none'; form-action 'none'"
     style = "\n".join(asset(name) for name in styles)
-    given = "".join(
+    elements = "".join(
         f'<script type="application/json" id="{escape(name)}">{embedded(value)}</script>\n'
         for name, value in (data or {}).items()
     )
@@ -63,7 +63,7 @@ def page(
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
         f'<link rel="icon" href="data:,">\n<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n'
-        f"<body>\n{body}\n{given}{f'<script>{code}</script>' if code else ''}\n</body>\n</html>\n"
+        f"<body>\n{body}\n{elements}{f'<script>{code}</script>' if code else ''}\n</body>\n</html>\n"
     )
 
 

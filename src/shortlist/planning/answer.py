@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shortlist._reading import installed_frame
 from shortlist._text import text_table
 from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.entry import histogram_from
 from shortlist.mechanisms.plan_rows import Goal
 from shortlist.pages.plan_plot import plot_plan
 from shortlist.pages.rounding import bound_text, chance_text, cost_text
@@ -65,9 +66,12 @@ class Plan:
     rows
         The table, best first.
     bound
-        No pure budget below this epsilon reaches the target (Theorem 128); None where that is not proved.
+        No pure budget below this epsilon reaches the target (Theorem 128, 166, Proposition 168); None where that is not
+        proved: other goals, and scores that are no counts.
     collapse
         Below this epsilon canonical top-k returns junk (Definition 124), not the guarded default. None for k = 1.
+    most
+        How many items each person counts for; None where nobody was capped.
 
     Examples
     --------
@@ -84,6 +88,7 @@ class Plan:
     rows: tuple[PlanRow, ...]
     bound: float | None
     collapse: float | None
+    most: int | None = None
 
     @property
     def best(self) -> PlanRow:
@@ -94,6 +99,18 @@ class Plan:
     def why(self) -> str:
         """One sentence: who is first, by how much, and what to beware of."""
         return _sentence(self)
+
+    @property
+    def crossing(self) -> dict[str, int] | None:
+        """The k from which `top_k` takes a noisy histogram of such capped counts and no selection, by what is asked.
+
+        For an order under a `pure` budget and under others (`looser`), and for `values`; for a set alone it never does.
+        None where nobody was capped.
+        """
+        if self.most is None:
+            return None
+        pure, looser = (histogram_from(self.most, pure=one) for one in (True, False))
+        return {"pure": pure, "looser": looser, "values": histogram_from(self.most, pure=True, values=True)}
 
     def columns(self) -> dict[str, list[Any]]:
         """The table, column by column."""
@@ -113,7 +130,8 @@ class Plan:
 
         rows = [{name: plain(getattr(row, name)) for name in PlanRow.__slots__} for row in self.rows]
         facts = {"k": self.k, "goal": self.goal, "target": self.target, "described": self.described}
-        beside = {"lower_bound": plain(self.bound), "collapse_point": plain(self.collapse), "why": self.why}
+        capped = {} if self.most is None else {"most": self.most, "crossing": self.crossing}
+        beside = {"lower_bound": plain(self.bound), "collapse_point": plain(self.collapse), **capped, "why": self.why}
         return {**facts, "rows": rows, **beside}
 
     def texts(self) -> dict[str, list[str]]:
@@ -140,7 +158,7 @@ class Plan:
             lines.append(f"lower bound: no pure epsilon below {bound_text(self.bound)} is enough, for any mechanism")
         if self.collapse is not None and 0 < self.collapse < math.inf:
             lines.append(f"collapse point: below epsilon {bound_text(self.collapse)} canonical top-k returns junk")
-        return lines
+        return [*lines, *_crossing_lines(self)]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """The epsilon of each mechanism, or how far each gets, as bars. Returns a matplotlib Axes."""
@@ -153,6 +171,33 @@ class Plan:
         from html import escape
 
         return f"<pre>{escape(str(self))}</pre>"
+
+
+def _crossing_lines(plan: Plan) -> list[str]:
+    """From which k a histogram is taken, and how it compares here with the best selection under each budget."""
+    if plan.crossing is None:
+        return []
+    found = plan.crossing
+    lines = [
+        f"histogram: taken for an order from k = {found['pure']} on (pure) or k = {found['looser']} (other budgets), "
+        f"with values from k = {found['values']}; for a set alone selection is"
+    ]
+    for budget in dict.fromkeys(row.budget for row in plan.rows):
+        here = [row for row in plan.rows if row.budget == budget and row.domain == "known"]
+        ours = [row for row in here if row.method == "histogram"]
+        rivals = [row for row in here if row.method != "histogram"]
+        if not ours or not rivals:
+            continue
+        mine, other = ours[0], rivals[0]  # the best come first
+        if plan.target is None:
+            lines.append(
+                f"{budget}: {chance_text(mine.reached)} by a histogram, {chance_text(other.reached)} by selection"
+            )
+        elif math.isfinite(mine.epsilon):
+            lines.append(
+                f"{budget}: epsilon {cost_text(mine.epsilon)} by a histogram, {cost_text(other.epsilon)} by selection"
+            )
+    return lines
 
 
 def _times(ratio: float) -> str:

@@ -17,9 +17,13 @@ from shortlist.planning.limited_domain_search import SLACK
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, calibrate
 
 
-def contestants(k: int, domain: Domain, ordered: bool) -> list[Planned]:
-    """All methods that release k items of such a domain, in order if that is wanted; sets first."""
-    listed = [one for entry in ENTRIES for one in entry.planned(k) if one.domain == domain]
+def contestants(k: int, domain: Domain, ordered: bool, most: int | None = None) -> list[Planned]:
+    """All methods that release k items of such a domain, in order if that is wanted; sets first.
+
+    With those that need a cap, where each person counts for `most` items.
+    """
+    capped = [] if most is None else [one for entry in ENTRIES for one in entry.capped(k, most)]
+    listed = [one for one in (*(one for entry in ENTRIES for one in entry.planned(k)), *capped) if one.domain == domain]
     return sorted((one for one in listed if one.ordered or not ordered), key=lambda one: one.ordered)
 
 

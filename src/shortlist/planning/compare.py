@@ -15,6 +15,9 @@ from shortlist._text import text_table
 from shortlist.exact.lower_bound import most_success
 from shortlist.mechanisms.checks import check_studied, checked_k
 from shortlist.mechanisms.entries import ENTRIES
+from shortlist.mechanisms.guarded.entry import surely_reaches
+from shortlist.mechanisms.guarded.mechanism import GuardedTopK
+from shortlist.mechanisms.histogram.mechanism import checked_cap
 from shortlist.mechanisms.plan_rows import Studied
 from shortlist.pages.plots import plot_comparison
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
@@ -87,7 +90,14 @@ class Comparison:
         return f"<pre>{escape(str(self))}</pre>"
 
 
-def compare(scores: object, k: int, *, epsilon: float | Iterable[float], **question: Unpack[ScoreWords]) -> Comparison:
+def compare(
+    scores: object,
+    k: int,
+    *,
+    epsilon: float | Iterable[float],
+    most: int | None = None,
+    **question: Unpack[ScoreWords],
+) -> Comparison:
     """Every mechanism that fits, at every epsilon: exact success, quality and recall on public scores.
 
     Parameters
@@ -98,6 +108,8 @@ def compare(scores: object, k: int, *, epsilon: float | Iterable[float], **quest
         How many items.
     epsilon
         One number, or several: a row for each.
+    most
+        Each person counts for so many items, as `count(..., most=3)` makes it: then a noisy histogram is compared too.
     **question
         The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on.
 
@@ -123,7 +135,16 @@ def compare(scores: object, k: int, *, epsilon: float | Iterable[float], **quest
         raise ValueError("epsilon must be a number or a list of numbers, for example epsilon=[0.1, 0.3, 1.0]")
     curves = [curve for entry in ENTRIES for curve in entry.compared]
     rows = [_row(curve.label, curve.build(number, one), one, asked) for curve in curves for one in sorted(grid)]
+    rows += _capped_rows(asked, number, asked.most if most is None else checked_cap(most), sorted(grid))
     return Comparison(number, tuple(rows), _limit(asked, number, sorted(grid)))
+
+
+def _capped_rows(scores: Scores, k: int, most: int | None, grid: list[float]) -> list[Row]:
+    """Of what needs a cap, under a pure budget and for a public list."""
+    if most is None:
+        return []
+    planned = [one for entry in ENTRIES for one in entry.capped(k, most) if "pure" in one.currencies]
+    return [Row(one.label, epsilon, **one.qualities(scores, epsilon, 0.0)) for one in planned for epsilon in grid]
 
 
 def _limit(scores: Scores, k: int, grid: list[float]) -> tuple[tuple[float, float], ...]:
@@ -179,10 +200,20 @@ def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Un
     budgets, asked = _budgets_like(mechanism), _studied(scores, question)
 
     def succeeds(log_size: float) -> bool:
-        trial = replace(mechanism, budget=budgets(math.exp(log_size)))
-        return bool(trial.success_probability(asked) >= target)
+        return _reaches(replace(mechanism, budget=budgets(math.exp(log_size))), asked, target)
 
+    if isinstance(mechanism, GuardedTopK) and isinstance(mechanism.budget, ApproxDP):
+        # every epsilon takes a calibration: begin where it is needed without a delta
+        pure = replace(mechanism, budget=PureDP(1.0))
+        near = _first(lambda log: _reaches(replace(pure, budget=PureDP(math.exp(log))), asked, target), width=0.02)
+        if math.isfinite(near):
+            return _first(succeeds, start=math.log(near), step=0.04)
     return _first(succeeds)
+
+
+def _reaches(mechanism: Any, scores: Scores, target: float) -> bool:
+    found = surely_reaches(mechanism, scores, target) if isinstance(mechanism, GuardedTopK) else None
+    return bool(mechanism.success_probability(scores) >= target) if found is None else found
 
 
 def _budgets_like(mechanism: Any) -> Callable[[float], Guarantee]:
@@ -203,10 +234,16 @@ def _budgets_like(mechanism: Any) -> Callable[[float], Guarantee]:
     )
 
 
-def _first(succeeds: Callable[[float], bool], width: float = 5e-7, farthest: float = 60.0) -> float:
+def _first(
+    succeeds: Callable[[float], bool],
+    *,
+    start: float = 0.0,
+    step: float = 1.0,
+    width: float = 5e-7,
+    farthest: float = 60.0,
+) -> float:
     """e to the least number at which an increasing predicate holds, from above; infinite beyond `farthest`."""
-    step, low, high = 1.0, -math.inf, math.inf
-    here = 0.0
+    here, low, high = start, -math.inf, math.inf
     while math.isinf(low) or math.isinf(high):
         if abs(here) > farthest:
             return math.inf if here > 0 else math.exp(here)

@@ -14,9 +14,10 @@ import numpy as np
 
 from shortlist.accounting.checked_numbers import flag, number
 from shortlist.exact.collapse import collapse_point
-from shortlist.exact.lower_bound import least_epsilon
+from shortlist.exact.lower_bound import least_epsilon, least_epsilon_for_recall
 from shortlist.mechanisms.canonical.mechanism import default_gamma
 from shortlist.mechanisms.checks import check_studied, checked_k
+from shortlist.mechanisms.histogram.mechanism import checked_cap
 from shortlist.mechanisms.plan_rows import CURRENCIES, DOMAINS, Currency, Goal, Planned
 from shortlist.planning.answer import MOST, Plan, PlanRow
 from shortlist.planning.candidates_for_plan import affordable, contestants, cost
@@ -30,6 +31,8 @@ LEAST = 1e-9
 """An epsilon below this gives nothing away, and picks nothing."""
 LEAST_DELTA = 1e-100
 """A delta below this changes no plan but for the worse: nothing is left of it when it is shared."""
+BOUNDS = {"top": least_epsilon, "recall": least_epsilon_for_recall}
+"""No pure budget below reaches the target: for these goals that is proved."""
 WIDTH = 1e-3
 """Epsilons in a plan are rounded up by at most a thousandth."""
 
@@ -48,6 +51,7 @@ def plan(
     budget: str | Iterable[str] = CURRENCIES,
     domain: str | Iterable[str] = DOMAINS,
     ordered: bool = False,
+    most: int | None = None,
     **question: Unpack[ScoreWords],
 ) -> Plan:
     """The epsilon that each mechanism needs for a target, or how far each gets with an epsilon; best first.
@@ -71,6 +75,10 @@ def plan(
     budget, domain, ordered
         `"pure"`, `"zcdp"`, `"approx"`, or several; `"known"`, `"unknown"`, or both (unknown domains need counts);
         whether the order must be released too.
+    most
+        Each person counts for so many items, as `count(..., most=3)` makes it: rows for a noisy histogram and a key set
+        of such counts, beside the others on the same counts. A shape in which people hold more is scaled down, as if
+        all held equally many. Public scores that were counted with a cap bring it along.
     **question
         The other words of `Scores`, for public scores: `sensitivity`, `monotone`.
 
@@ -91,7 +99,7 @@ def plan(
     ('canonical', 0.0107, True)
     """
     size, aim = checked_k(k), checked_goal(goal)
-    asked, described = _question(size, items, users, shape, scores, question)
+    asked, described, cap = _question(size, items, users, shape, scores, most, question)
     choices = int(np.count_nonzero(asked.values > -math.inf))
     if size >= choices:
         raise ValueError(f"k={size} of {choices} items: nothing is chosen and nothing spent; choose a smaller k")
@@ -104,9 +112,9 @@ def plan(
         raise ValueError(f"delta must be at least {LEAST_DELTA:g} and below 1/2: write delta=1e-6, for example")
     currencies, domains = _several("budget", budget, CURRENCIES), _several("domain", domain, DOMAINS)
     counts, listed = _are_counts(asked), flag("ordered", ordered)
-    entrants = [one for place in domains for one in contestants(size, place, listed)  # type: ignore[arg-type]
+    entrants = [one for place in domains for one in contestants(size, place, listed, cap)  # type: ignore[arg-type]
                 if (asked.public if place == "known" else counts) and aim in one.goals]  # fmt: skip
-    bound = least_epsilon(asked.values, size, wanted) if counts and wanted is not None and aim == "top" else None
+    bound = BOUNDS[aim](asked.values, size, wanted) if counts and wanted is not None and aim in BOUNDS else None
     trail = Trail(bound)
     rows = [row for one in entrants for row in _rows(one, asked, aim, wanted, spent, room, currencies, trail)]
     if not rows:
@@ -117,7 +125,7 @@ def plan(
     rows.sort(key=lambda row: (row.epsilon, -row.reached) if wanted is not None else (-row.reached, row.epsilon))
     gamma = float(default_gamma(size, len(asked)))
     collapse = None if size == 1 else collapse_point(asked.values, size, gamma, float(asked.range_sensitivity))
-    return Plan(size, aim, wanted, described, tuple(rows), bound, collapse)
+    return Plan(size, aim, wanted, described, tuple(rows), bound, collapse, cap)
 
 
 class Trail:
@@ -180,21 +188,42 @@ def _rows(
 
 
 def _question(
-    k: int, items: int | None, users: int | None, shape: str | None, scores: object, question: ScoreWords
-) -> tuple[Scores, str]:
+    k: int,
+    items: int | None,
+    users: int | None,
+    shape: str | None,
+    scores: object,
+    most: int | None,
+    question: ScoreWords,
+) -> tuple[Scores, str, int | None]:
+    """(the scores, the data in words, how many items a person counts for)."""
     if (shape is None) == (scores is None):
         raise TypeError("describe the data: shape='zipf:1.1' with items= and users=, or public scores=")
+    cap = None if most is None else checked_cap(most)
     if scores is not None:
         if items is not None or users is not None:
             raise TypeError("items and users belong to shape=; scores bring their own")
         asked = as_scores(scores, **question)
         check_studied(asked)
+        if cap is None:
+            cap = asked.most
+        elif asked.most not in (None, cap):
+            raise ValueError(f"most={cap}: these scores were counted with most={asked.most}; leave it out")
+        if cap is not None and not _are_counts(asked):
+            raise ValueError("most is for counts of people, whole numbers and one person added or removed")
         names = "" if asked.public else ", names not public"
-        return asked, f"top {k} of {len(asked):,} given scores{names}"
+        return asked, f"top {k} of {len(asked):,} given scores{names}{_capped(cap)}", cap
     if question:
         raise TypeError(f"{', '.join(question)}: for scores= only; a shape is counts, one user added or removed")
     values = shaped(shape, items, users, k)
-    return Scores(values, monotone=True), f"top {k} of {len(values):,} items, {users:,} users, {shape}"
+    if cap is not None and (held := int(values.sum())) > cap * int(users or 0):
+        values = np.floor(values * (cap * int(users or 0) / held)).astype(np.int64)
+    described = f"top {k} of {len(values):,} items, {users:,} users, {shape}{_capped(cap)}"
+    return Scores(values, monotone=True), described, cap
+
+
+def _capped(most: int | None) -> str:
+    return "" if most is None else f", at most {most} a person"
 
 
 def _target(target: float | None, goal: Goal, epsilon: float | None) -> float | None:

@@ -43,7 +43,7 @@ def days(setting: Setting) -> tuple[list[Indices], bool]:
 
 def run(setting: Setting) -> Result:
     every, real = days(setting)
-    chosen = every[:: setting.pick(16, 1, 1)]
+    sample = every[:: setting.pick(16, 1, 1)]
     rows: list[Row] = []
     for epsilon in np.geomspace(0.1, 10.0, setting.pick(2, 9, 17)).tolist():
         rho = calibrate(ZCDP, ApproxDP(epsilon, DELTA / 2)) / len(every)
@@ -53,15 +53,17 @@ def run(setting: Setting) -> Result:
             m = StableTopK(budget=ZCDP(rho, own), regularizer=[-math.inf] * (least - 1) + [0.0] * (LAST + 1 - least),
                            limit=LAST)  # fmt: skip
             draws = setting.pick(2, 4, 100)
-            found = [m.release_many(counts, draws=draws, rng=source, monotone=True).indices for counts in chosen]
-            sizes = np.concatenate([np.count_nonzero(one >= 0, axis=1) for one in found])
-            named = sizes[sizes > 0]  # no label, where the test did not pass
-            rows.append(_row(label, epsilon, len(named) / len(sizes), float(np.mean(named)) if len(named) else 0.0))
+            sets = [m.release_many(counts, draws=draws, rng=source, monotone=True).indices for counts in sample]
+            sizes = np.concatenate([np.count_nonzero(one >= 0, axis=1) for one in sets])
+            nonempty = sizes[sizes > 0]  # no label, where the test did not pass
+            rows.append(
+                _row(label, epsilon, len(nonempty) / len(sizes), float(np.mean(nonempty)) if len(nonempty) else 0.0)
+            )
         for label, mechanism in (
             (CANONICAL, CanonicalTopK(k=K, budget=ZCDP(rho))),
             (PEELING, OneshotTopK(k=K, budget=ZCDP(rho), noise="gumbel")),
         ):
-            right = [mechanism.success_probability(Scores(counts, monotone=True)) for counts in chosen]
+            right = [mechanism.success_probability(Scores(counts, monotone=True)) for counts in sample]
             rows.append(_row(label, epsilon, float(np.mean(right)), float(K)))
     near = min((row["epsilon"] for row in rows), key=lambda epsilon: abs(np.log(epsilon)))
     at = {row["mechanism"]: row for row in rows if row["epsilon"] == near}

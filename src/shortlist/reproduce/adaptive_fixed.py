@@ -50,20 +50,20 @@ def recalls(values: Indices, k: int, epsilon: float, setting: Setting) -> dict[s
 def list_recall(values: Indices, k: int, budget: ApproxDP) -> float:
     """Of LimitedDomainTopK, exactly, with the split of delta that it chooses itself."""
     m = LimitedDomainTopK(k=k, budget=budget)
-    paid = m.charge
-    assert isinstance(paid, ThinnedRange)
+    charge = m.charge
+    assert isinstance(charge, ThinnedRange)
     assert m.limit is not None
-    return BarredRace.of(values, k, paid.epsilon, paid.delta, m.limit).recall()
+    return BarredRace.of(values, k, charge.epsilon, charge.delta, m.limit).recall()
 
 
 def _simulated(values: Indices, k: int, budget: ApproxDP, setting: Setting) -> float:
     """The stable set filled up by a sound round, in the unknown domain: largest first, so that ranks are positions."""
     head = values[: max(20 * k, 1000)]
     scores = Scores(head, labels=range(len(head)), monotone=True)
-    drawn = StableTopK(k=k, budget=budget, fill=True).release_many(
+    sets = StableTopK(k=k, budget=budget, fill=True).release_many(
         scores, draws=setting.pick(2, 12, 200), rng=setting.source(f"adaptive-fixed {k} {budget} {values[0]}")
     )
-    return float(np.count_nonzero((drawn.indices >= 0) & (drawn.indices < k)) / drawn.indices.size)
+    return float(np.count_nonzero((sets.indices >= 0) & (sets.indices < k)) / sets.indices.size)
 
 
 def run(setting: Setting) -> Result:

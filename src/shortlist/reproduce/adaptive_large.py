@@ -30,10 +30,10 @@ def run(setting: Setting) -> Result:
     for k in setting.pick((10,), (10, 30, 100, 300), (10, 30, 100, 300, 1000)):
         values = np.where(np.arange(setting.pick(1_500, LABELS, LABELS)) < k, HEIGHT, 0)
         scores = Scores(values, monotone=True)
-        drawn = StableTopK(budget=budget, limit=max(1000, 2 * k)).release_many(
+        sets = StableTopK(budget=budget, limit=max(1000, 2 * k)).release_many(
             scores, draws=setting.pick(3, 20, 200), rng=setting.source(f"adaptive-large {k}")
         )
-        right = (drawn.indices >= 0) & (drawn.indices < k)
+        right = (sets.indices >= 0) & (sets.indices < k)
         stable = float(np.count_nonzero(right) / (k * len(right)))
         for mechanism, recall in {
             ADAPTIVE_K: stable,

@@ -35,13 +35,13 @@ def simple(rho: float) -> float:
     return rho + 2 * math.sqrt(rho * math.log(1 / LEFT))
 
 
-def gaussian_bound(spread: float, moved: float) -> float:
+def gaussian_bound(spread: float, shift: float) -> float:
     """Gaussian noisy max, R^2 a / (2 s^2) + ln m / (a - 1) a query, and the test: epsilon at the best order."""
     orders = 1 + np.geomspace(1e-3, 1e4, 20_000)
     each: Floats = (
         spread**2 * orders / (2 * GAP_SIGMA**2)
         + math.log(LABELS) / (orders - 1)
-        + moved**2 * orders / (2 * TEST_SIGMA**2)
+        + shift**2 * orders / (2 * TEST_SIGMA**2)
     )
     return float((QUERIES * each + math.log(1 / LEFT) / (orders - 1)).min())
 
@@ -51,9 +51,9 @@ def exponential_epsilon(spread: float) -> float:
     return spread / (GAP_SIGMA * math.sqrt(6) / math.pi)
 
 
-def charged(spread: float, moved: float) -> float:
+def charged(spread: float, shift: float) -> float:
     """The total rho of 600 queries: bounded range of the gap's choice, and the Gaussian test."""
-    return QUERIES * (exponential_epsilon(spread) ** 2 / 8 + moved**2 / (2 * TEST_SIGMA**2))
+    return QUERIES * (exponential_epsilon(spread) ** 2 / 8 + shift**2 / (2 * TEST_SIGMA**2))
 
 
 def run(setting: Setting) -> Result:

@@ -94,7 +94,7 @@ def _distance_line(rows: list[Row]) -> Line:
         at = {row["mechanism"]: row["epsilon"] for row in rows if row["data"] == data and row["k"] == k}
         if at[BOUND] > 0 and at[OURS] < math.inf:
             ratios[tied].append(at[OURS] / at[BOUND])
-    said = [
+    parts = [
         f"{min(some):.2f} to {max(some):.2f} times the lower bound in {len(some)} cases {where} tie across rank k"
         for where, some in (("without a", ratios[False]), ("with a", ratios[True]))
         if some
@@ -104,7 +104,7 @@ def _distance_line(rows: list[Row]) -> Line:
     return Line(
         f"distance to the best that any mechanism can do ({names})",
         "not studied",
-        "; ".join(said) or "no case to compare",
+        "; ".join(parts) or "no case to compare",
         f"a packing bound for pure epsilon on counts; {dropped} of {len(cases)} cases are left out, where no epsilon "
         f"up to {MOST:,.0f} is enough or the bound is 0",
     )

@@ -62,10 +62,10 @@ def _sets(points: int) -> list[Row]:
     values = zipf(OF, 100, 1.0)
     right = tuple(range(FEW))
     return [
-        _row(SETS, noise, epsilon, found.probabilities(values, monotone=True)[right])
+        _row(SETS, noise, epsilon, mechanism.probabilities(values, monotone=True)[right])
         for noise in NOISES
         for epsilon in np.geomspace(0.05, 3.0, points).tolist()
-        for found in [CanonicalTopK(k=FEW, epsilon=epsilon, noise=noise)]
+        for mechanism in [CanonicalTopK(k=FEW, epsilon=epsilon, noise=noise)]
     ]
 
 

@@ -77,12 +77,12 @@ def run(setting: Setting) -> Result:
 def _best(call: Callable[[], Any], runs: int) -> float:
     """The least seconds of several runs, after one to warm up."""
     call()
-    found = []
+    seconds = []
     for _ in range(runs):
         start = perf_counter()
         call()
-        found.append(perf_counter() - start)
-    return min(found)
+        seconds.append(perf_counter() - start)
+    return min(seconds)
 
 
 def draw(columns: Columns) -> Figure:

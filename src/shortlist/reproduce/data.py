@@ -83,11 +83,11 @@ def zipf(items: int, head: float, exponent: float) -> Indices:
     return np.floor(head / np.arange(1.0, items + 1) ** exponent).astype(np.int64)
 
 
-def origin(found: list[Counts]) -> str:
+def origin(tables: list[Counts]) -> str:
     """One sentence for the caption: whose data this is."""
-    if all(one.real for one in found):
+    if all(one.real for one in tables):
         return "Data: the paper's own count vectors."
-    names = ", ".join(one.name.title() for one in found if not one.real)
+    names = ", ".join(one.name.title() for one in tables if not one.real)
     return f"Data: GENERATED counts of the same size and shape stand in for {names}; pass --data for the paper's own."
 
 

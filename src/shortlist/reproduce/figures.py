@@ -49,11 +49,11 @@ def legend(ax: Axes, **where: Any) -> None:
     ax.legend(frameon=False, fontsize=8, **where)
 
 
-def rows_of(columns: Columns, **wanted: Any) -> list[Row]:
+def rows_of(columns: Columns, **filters: Any) -> list[Row]:
     """The rows that have these values."""
     names = list(columns)
     rows = (dict(zip(names, cells, strict=True)) for cells in zip(*columns.values(), strict=True))
-    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+    return [row for row in rows if all(row[key] == value for key, value in filters.items())]
 
 
 def columns_of(rows: Iterable[Row]) -> Columns:

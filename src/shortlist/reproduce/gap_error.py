@@ -30,8 +30,8 @@ def theory(selection: str, noise: str, k: int) -> float:
     ratio = {"laplace": 1.0, "exponential": 0.5}[noise]  # Var(gap noise) / Var(measurement noise)
     if selection == TOP:
         return (k - 1) / (k * (1 + ratio))
-    gap, measured = ratio * (1 + math.pow(k, 2 / 3)) ** 3, float(k * k)
-    return measured / (gap + measured)
+    gap, measurement = ratio * (1 + math.pow(k, 2 / 3)) ** 3, float(k * k)
+    return measurement / (gap + measurement)
 
 
 def saved(selection: str, noise: str, k: int, epsilon: float, trials: int, source: Source) -> float:
@@ -55,8 +55,8 @@ def saved(selection: str, noise: str, k: int, epsilon: float, trials: int, sourc
 def _select(selection: str, noise: str, k: int, epsilon: float, values: object, source: Source) -> Release:
     if selection == TOP:
         return TopKWithGaps(k=k, epsilon=epsilon, noise=noise).release(Scores(values, monotone=True), rng=source)
-    ranked = market(DATA)
-    threshold = int(ranked[4 * k])
+    counts = market(DATA)
+    threshold = int(counts[4 * k])
     m = SparseVector(threshold=threshold, k=k, epsilon=epsilon, noise=noise, monotone=True)  # type: ignore[arg-type]
     return m.release(values, rng=source)
 

@@ -28,15 +28,15 @@ def run(setting: Setting) -> Result:
         for rank in ranks:
             source = setting.source(f"gap-hybrids {label} {rank}")
             threshold = int(counts[rank - 1])
-            found = []
+            outcomes = []
             for _ in range(trials):
                 values = shuffled(counts, source)
                 release = kind(threshold=threshold, k=K, epsilon=EPSILON).release(
                     Scores(values, monotone=True), rng=source
                 )
                 above = int(np.count_nonzero(values[release.indices] >= threshold))
-                found.append((len(release.items), above / max(len(release.items), 1), 1 - release.cost / EPSILON))
-            means = np.mean(found, axis=0).tolist()
+                outcomes.append((len(release.items), above / max(len(release.items), 1), 1 - release.cost / EPSILON))
+            means = np.mean(outcomes, axis=0).tolist()
             rows.append(
                 {"mechanism": label, "above": rank, "trials": trials}
                 | dict(zip(("returned", "precision", "left"), means, strict=True))

@@ -29,14 +29,14 @@ def p_values(lead: int, trials: int, setting: Setting) -> list[float]:
 def run(setting: Setting) -> Result:
     trials = setting.pick(60, 2_500, 50_000)
     grid = np.linspace(0.0, 1.0, 41).tolist()
-    drawn = {lead: np.sort(p_values(lead, trials, setting)) for lead in LEADS}
+    samples = {lead: np.sort(p_values(lead, trials, setting)) for lead in LEADS}
     rows: list[Row] = []
     for label, lead in ((TIED, 0), (CLEAR, 8)):
         for level in grid:
-            share = float(np.searchsorted(drawn[lead], level, side="right")) / trials
+            share = float(np.searchsorted(samples[lead], level, side="right")) / trials
             rows.append({"panel": "levels", "series": label, "x": level, "share": share, "trials": trials})
     for lead in LEADS:
-        share = float(np.searchsorted(drawn[lead], LEVEL, side="right")) / trials
+        share = float(np.searchsorted(samples[lead], LEVEL, side="right")) / trials
         rows.append({"panel": "power", "series": "power", "x": float(lead), "share": share, "trials": trials})
     null = next(row["share"] for row in rows if row["panel"] == "power" and row["x"] == 0)
     strong = next(row["share"] for row in rows if row["panel"] == "power" and row["x"] == LEADS[-1])

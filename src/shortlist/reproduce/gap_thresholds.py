@@ -52,28 +52,28 @@ def _study(data: str, k: int, setting: Setting) -> list[Row]:
     trials = setting.pick(4, max(25, 400 // k), 2_000)
     source = setting.source(f"gap-thresholds {data} {k}")
     stream, counts = WordStream(source), market(data)
-    seen: dict[str, list[tuple[float, ...]]] = {PLAIN: [], ADAPTIVE: []}
+    runs_of: dict[str, list[tuple[float, ...]]] = {PLAIN: [], ADAPTIVE: []}
     for _ in range(trials):
         values, threshold = shuffled(counts, source), int(counts[2 * k + stream.below(6 * k + 1)])
         above = set(np.flatnonzero(values > threshold).tolist())
-        for label, runs in seen.items():
+        for label, runs in runs_of.items():
             m = SparseVector(threshold=threshold, k=k, epsilon=EPSILON, adaptive=label == ADAPTIVE, monotone=True)
             release = m.release(values, rng=source)
             answers = release.answers or []
             cheap = sum(answer.cost < float(m.rules.each) for answer in answers)
-            left = left_after(m, [answer.cost for answer in answers], k)
-            runs.append((len(answers), cheap, *f_measure(release.indices or [], above), left))
+            rest = left_after(m, [answer.cost for answer in answers], k)
+            runs.append((len(answers), cheap, *f_measure(release.indices or [], above), rest))
     return [
         {"data": data, "k": k, "mechanism": label, "trials": trials} | _means(np.array(runs))
-        for label, runs in seen.items()
+        for label, runs in runs_of.items()
     ]
 
 
 def _means(runs: Floats) -> Row:
     """Over all runs; what is left is over those that gave k answers, `reached` of them (NaN if none)."""
     means = dict(zip(("answers", "cheap", "precision", "f_measure"), runs[:, :4].mean(axis=0).tolist(), strict=True))
-    left = runs[~np.isnan(runs[:, 4]), 4]
-    return means | {"left": float(left.mean()) if len(left) else float("nan"), "reached": len(left)}
+    rest = runs[~np.isnan(runs[:, 4]), 4]
+    return means | {"left": float(rest.mean()) if len(rest) else float("nan"), "reached": len(rest)}
 
 
 def _lines(rows: list[Row]) -> tuple[Line, ...]:
@@ -86,7 +86,7 @@ def _lines(rows: list[Row]) -> tuple[Line, ...]:
     cheap = sum(row["cheap"] * row["trials"] for row in adaptive) / sum(
         row["answers"] * row["trials"] for row in adaptive
     )
-    left = [row["left"] for row in adaptive if row["reached"]]
+    rest = [row["left"] for row in adaptive if row["reached"]]
     runs, reached = (sum(row[name] for row in adaptive) for name in ("trials", "reached"))
     data = " and ".join(f"{name}-like" for name in dict.fromkeys(row["data"] for row in rows))
     return (
@@ -103,10 +103,10 @@ def _lines(rows: list[Row]) -> tuple[Line, ...]:
         Line(
             f"budget left after k answers ({data} counts, k > 2)",
             "about 40%",
-            (f"{min(left):.0%} to {max(left):.0%}" if left else "nothing to average")
+            (f"{min(rest):.0%} to {max(rest):.0%}" if rest else "nothing to average")
             + f", over the {reached:,} of {runs:,} runs that gave k answers",
             verdict(
-                bool(left) and min(left) >= 0.35 and max(left) <= 0.5,
+                bool(rest) and min(rest) >= 0.35 and max(rest) <= 0.5,
                 f"the {runs - reached:,} other runs are left out; a ledger that adds up epsilons may take the rest "
                 "back, and no other may",
             ),

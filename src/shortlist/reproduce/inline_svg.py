@@ -44,8 +44,8 @@ def _restyled(tag: str) -> str:
 
 def _own_names(body: str, prefix: str) -> str:
     """Names that something points to get a prefix; the others go."""
-    used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', body))
-    body = re.sub(r' id="([^"]*)"', lambda match: f' id="{prefix}-{match[1]}"' if match[1] in used else "", body)
+    targets = set(re.findall(r'(?:href="#|url\(#)([^")]+)', body))
+    body = re.sub(r' id="([^"]*)"', lambda match: f' id="{prefix}-{match[1]}"' if match[1] in targets else "", body)
     body = re.sub(r'(?:xlink:)?href="#', f'href="#{prefix}-', body)
     return body.replace("url(#", f"url(#{prefix}-")
 

@@ -27,12 +27,12 @@ def reproduce(
     many processes, except for those that measure time, which run alone and first.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    done: dict[str, Record] = {}
+    records: dict[str, Record] = {}
     for experiment, record in _finished(folder, setting, experiments, jobs):
-        done[experiment.name] = record
+        records[experiment.name] = record
         write_index(folder)
         tell(experiment, record)
-    return [done[experiment.name] for experiment in experiments]
+    return [records[experiment.name] for experiment in experiments]
 
 
 def _finished(
@@ -74,5 +74,5 @@ def _finish_named(folder: Path, setting: Setting, name: str) -> Record:
 
 def write_index(folder: Path) -> None:
     """The report on every record in the folder, in the order of the catalogue."""
-    found = [record for name in EXPERIMENTS if (record := read(folder, name)) is not None]
-    write_study(folder, [record for record in found if (folder / record.figure).exists()])
+    records = [record for name in EXPERIMENTS if (record := read(folder, name)) is not None]
+    write_study(folder, [record for record in records if (folder / record.figure).exists()])

@@ -28,9 +28,15 @@ GOOD = ("CONFIRMED", "SOLVED", "DECIDED", "YES")
 def study_page(folder: Path, records: Sequence[Record]) -> str:
     """The whole page, from the records and their pictures in the folder."""
     errata: list[Erratum] = json.loads(asset("reproduce/errata.json"))
-    told = [paper for paper in PAPERS if any(record.paper.key == paper.key for record in records)]
-    parts = [_contents(told, records), '<main class="study">', _top(records, errata), _explorer(), _headlines(records)]
-    for paper in told:
+    papers = [paper for paper in PAPERS if any(record.paper.key == paper.key for record in records)]
+    parts = [
+        _contents(papers, records),
+        '<main class="study">',
+        _top(records, errata),
+        _explorer(),
+        _headlines(records),
+    ]
+    for paper in papers:
         own = [record for record in records if record.paper.key == paper.key]
         parts.append(f'<section class="paper" id="{paper.key}"><h2>{escape(paper.title)}</h2>')
         parts.append(f'<p class="note">{escape(paper.authors[:1].upper() + paper.authors[1:])}</p>')
@@ -144,7 +150,7 @@ def _headlines(records: Sequence[Record]) -> str:
 
 
 def _experiment(folder: Path, record: Record) -> str:
-    drawn = inline_svg((folder / record.figure).read_text(encoding="utf-8"), record.name, record.title)
+    svg = inline_svg((folder / record.figure).read_text(encoding="utf-8"), record.name, record.title)
     mark = ' <span class="badge badge-warn">generated data</span>' if record.generated else ""
     lines = table(
         ("what", "paper", "ours", "why"), [(line.what, line.paper, line.ours, line.why) for line in record.lines],
@@ -154,7 +160,7 @@ def _experiment(folder: Path, record: Record) -> str:
         f'<article id="{record.name}"><h3>{escape(record.title)}</h3>'
         f'<p class="tags"><span class="badge">{escape(record.shows)}</span>{mark}</p>'
         f'<p class="question">{escape(record.question)}</p>'
-        f"<figure>{_box(drawn, record.title)}<figcaption><b>What to see.</b> {escape(record.see)}</figcaption></figure>"
+        f"<figure>{_box(svg, record.title)}<figcaption><b>What to see.</b> {escape(record.see)}</figcaption></figure>"
         f'<p class="claim"><b>The paper’s claim.</b> {escape(record.claim)}</p>{lines}'
         f'<p class="note">{escape(record.caption)} Numbers: <code>{escape(record.table)}</code>, {record.rows:,} rows. '
         f"Effort: {escape(record.effort)}; seed: {record.seed}; fingerprint: <code>{escape(record.fingerprint)}</code>."
@@ -162,9 +168,9 @@ def _experiment(folder: Path, record: Record) -> str:
     )
 
 
-def _box(drawn: str, title: str) -> str:
+def _box(svg: str, title: str) -> str:
     """A figure that scrolls by itself on a narrow screen; reachable by keyboard, so that it can be scrolled."""
-    return f'<div class="box" tabindex="0" role="region" aria-label="{escape(title)}, the figure">{drawn}</div>'
+    return f'<div class="box" tabindex="0" role="region" aria-label="{escape(title)}, the figure">{svg}</div>'
 
 
 def _is_grave(one: Erratum) -> bool:

@@ -54,11 +54,11 @@ def whole_sums(
     Floats where they are sure, exact arithmetic on the same bits where they are not.
     """
     q, error = noise.quantile(words, level)
-    place, moved = values * float(per) + 0.5, float(scale) * q
-    slack = float(scale) * error + FLOAT_ERROR * (np.abs(place) + np.abs(moved))
-    found = np.floor(place + moved)
-    sure = (np.abs(found) < FAR) & (np.floor(place + moved - slack) == np.floor(place + moved + slack))
-    sums: Indices = np.where(sure, found, 0.0).astype(np.int64)
+    place, shift = values * float(per) + 0.5, float(scale) * q
+    slack = float(scale) * error + FLOAT_ERROR * (np.abs(place) + np.abs(shift))
+    nearest = np.floor(place + shift)
+    sure = (np.abs(nearest) < FAR) & (np.floor(place + shift - slack) == np.floor(place + shift + slack))
+    sums: Indices = np.where(sure, nearest, 0.0).astype(np.int64)
     for i in np.flatnonzero(~sure).tolist():
         draw = Draw(noise, int(words[i]), 64 + int(level[i]), source)
         exact = floor_of(total(int(values[i]) * per + Fraction(1, 2), [(scale, draw)]))

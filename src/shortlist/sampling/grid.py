@@ -45,8 +45,8 @@ def step_for(scale: Fraction) -> Fraction:
 def floors(low: Floats, high: Floats, step: Fraction) -> tuple[Floats, Mask]:
     """(floor(x / step), whether the interval around x tells it), step a power of two; where it does not, anything."""
     unit = float(step)
-    found = np.floor(low / unit)
-    return found, (found == np.floor(high / unit)) & np.isfinite(found)
+    whole = np.floor(low / unit)
+    return whole, (whole == np.floor(high / unit)) & np.isfinite(whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,10 @@ class Noisy:
     @classmethod
     def unseen(cls, grid: Grid, columns: int, row: Callable[[], Sequence[Finish]]) -> Noisy:
         """One row of exact numbers, of which no float knows anything."""
-        ends, known = np.full((1, columns), np.inf), cache(row)
+        ends, finishes = np.full((1, columns), np.inf), cache(row)
 
         def exact(_: int, column: int) -> NoisyScore:
-            centre, (scale, draw) = known()[column]
+            centre, (scale, draw) = finishes()[column]
             return NoisyScore(grid.place(centre), draw, grid.width(scale))
 
         return cls(grid, -ends, ends, exact)
@@ -120,11 +120,11 @@ class Noisy:
         whole = np.floor(low)
         steps = whole + (float(base) if abs(base) < WHOLE else np.inf)
         sure = (whole == np.floor(high)) & (np.abs(whole) < WHOLE) & (np.abs(steps) < WHOLE)
-        found = np.where(where, np.ldexp(steps, self.grid.exponent) + 0.0, np.nan)  # there is one zero
+        floats = np.where(where, np.ldexp(steps, self.grid.exponent) + 0.0, np.nan)  # there is one zero
         for row, place in np.argwhere(where & ~sure).tolist():
             steps_there = base + floor_of(exact(row, place))
-            found[row, place] = rounded(steps_there * Fraction(2) ** self.grid.exponent) + 0.0
-        return found
+            floats[row, place] = rounded(steps_there * Fraction(2) ** self.grid.exponent) + 0.0
+        return floats
 
 
 class Runners:
@@ -151,11 +151,11 @@ class Runners:
         if np.abs(place).max() >= FAR:
             low = np.where(place <= -FAR, -np.inf, low)
             high = np.where(place >= FAR, np.inf, high)
-        chosen = np.broadcast_to(which, words.shape)
+        runners = np.broadcast_to(which, words.shape)
 
         @cache
         def exact(row: int, column: int) -> NoisyScore:
-            runner = chosen[row, column]
+            runner = runners[row, column]
             place, width = self._exact[runner]
             return NoisyScore(place, Draw(self._noises[runner], int(words[row, column]), 64, source), width)
 

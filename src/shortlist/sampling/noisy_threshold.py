@@ -172,9 +172,9 @@ def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator
         whole = len(chunk) // BLOCK
         peaks: Values = chunk[: whole * BLOCK].reshape(whole, BLOCK).max(axis=1)
         contests = [Contest(chunk, 1, test.scale, test.noise, origin) for test in tests]
-        found = [_candidates(*one, peaks, barrier.source) for one in zip(contests, lines, strict=True)]
+        candidates = [_candidates(*one, peaks, barrier.source) for one in zip(contests, lines, strict=True)]
         last = -1
-        for index, number, bits, level, sure in sorted(_numbered(found)):
+        for index, number, bits, level, sure in sorted(_numbered(candidates)):
             if index == last:
                 continue  # it passed an earlier test
             draw = Draw(tests[number].noise, bits, 64 + level, barrier.source)
@@ -201,8 +201,8 @@ def _candidates(contest: Contest, line: tuple[float, float], peaks: Values, sour
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _numbered(found: list[list[Candidate]]) -> Iterator[tuple[int, int, int, int, bool]]:
-    for number, some in enumerate(found):
+def _numbered(candidates: list[list[Candidate]]) -> Iterator[tuple[int, int, int, int, bool]]:
+    for number, some in enumerate(candidates):
         for index, bits, level, sure in some:
             yield index, number, bits, level, sure
 

@@ -46,20 +46,20 @@ class ManyRuns:
 
     def draw(self, source: Source, draws: int) -> tuple[Indices, Floats, Indices]:
         """(which questions pass, their gaps rounded down, the tests they passed): in order; -1 and NaN for no more."""
-        asked = np.flatnonzero(self.values > -np.inf)  # the others never pass
-        values = self.values[asked].tolist()
+        questions = np.flatnonzero(self.values > -np.inf)  # the others never pass
+        values = self.values[questions].tolist()
         shape = draws, min(len(values), self.enough)
         indices, gaps, tests = np.full(shape, -1, np.int64), np.full(shape, np.nan), np.full(shape, -1, np.int64)
-        drawn = 1 + len(values) * len(self.tests)
-        rows = max(1, CHUNK // drawn)
+        per_run = 1 + len(values) * len(self.tests)
+        rows = max(1, CHUNK // per_run)
         offsets = self._offsets(values)
         for start in range(0, draws, rows):
             count = min(rows, draws - start)
-            words = source.words(count * drawn).reshape(drawn, count)
+            words = source.words(count * per_run).reshape(per_run, count)
             here = slice(start, start + count)
             some = _Some(self, values, words[0], words[1:].reshape(len(self.tests), len(values), count))
             some.answer(offsets, source, indices[here], gaps[here], tests[here])
-        return np.where(indices < 0, -1, asked[indices]), gaps, tests
+        return np.where(indices < 0, -1, questions[indices]), gaps, tests
 
     def _offsets(self, values: list[int | float]) -> Floats:
         """The gaps without noise, one row for each test."""
@@ -83,14 +83,14 @@ class _Some:
         runs = self.runs
         low, high = self._intervals(offsets)
         test, unsure, sure = self._first_passed(low, high)
-        spent = np.cumsum(np.array([*runs.weights, 0])[test], axis=0)
-        asked = np.vstack([np.ones((1, len(self.line)), np.bool_), spent[:-1] < runs.enough])
-        passed = asked & (test >= 0)
+        cost = np.cumsum(np.array([*runs.weights, 0])[test], axis=0)
+        live = np.vstack([np.ones((1, len(self.line)), np.bool_), cost[:-1] < runs.enough])
+        passed = live & (test >= 0)
         question, run = np.nonzero(passed)
         place, passed_test = (np.cumsum(passed, axis=0) - 1)[question, run], test[question, run]
-        whole, told = floors(low[passed_test, question, run], high[passed_test, question, run], runs.step)
-        undecided = np.logical_or.reduce(asked & unsure, axis=0)
-        undecided[run[~told]] = True
+        whole, clear = floors(low[passed_test, question, run], high[passed_test, question, run], runs.step)
+        undecided = np.logical_or.reduce(live & unsure, axis=0)
+        undecided[run[~clear]] = True
         indices[run, place] = question
         gaps[run, place] = whole * float(runs.step) + 0.0
         tests[run, place] = passed_test

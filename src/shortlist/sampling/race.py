@@ -65,8 +65,8 @@ class _Runners:
     low: Floats
     high: Floats
 
-    def keep(self, chosen: Indices) -> _Runners:
-        return _Runners(self.index[chosen], self.words[chosen], self.level[chosen], self.low[chosen], self.high[chosen])
+    def keep(self, places: Indices) -> _Runners:
+        return _Runners(self.index[places], self.words[places], self.level[places], self.low[places], self.high[places])
 
     def join(self, other: _Runners) -> _Runners:
         return _Runners(

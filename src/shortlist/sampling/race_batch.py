@@ -121,10 +121,10 @@ class Field:
 
 def padded(table: NDArray[T], where: Mask, width: int, nothing: int | float) -> NDArray[T]:
     """The entries at the start of each row `where` they count, in so many columns; nothing elsewhere."""
-    found = np.full((len(table), width), nothing, table.dtype)
+    rows = np.full((len(table), width), nothing, table.dtype)
     columns = min(width, table.shape[1])
-    np.copyto(found[:, :columns], table[:, :columns], where=where[:, :columns])
-    return found
+    np.copyto(rows[:, :columns], table[:, :columns], where=where[:, :columns])
+    return rows
 
 
 @np.errstate(all="ignore")

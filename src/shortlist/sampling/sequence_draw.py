@@ -50,8 +50,8 @@ class Sequences:
 
     @cached_property
     def _flat(self) -> list[bool]:
-        found: list[bool] = self.cells.flat.tolist()
-        return found
+        flags: list[bool] = self.cells.flat.tolist()
+        return flags
 
     @cached_property
     def _shares(self) -> Shares:
@@ -78,12 +78,12 @@ class Sequences:
 
         Elsewhere it is that of one whole loss, N(t) (e^(-rate t) - e^(-rate (t + 1))), times the number of them.
         """
-        found, rate, flat = self.cells, self.rate, self._flat[cell]
-        start, width = int(found.start[cell]), int(found.end[cell] - found.start[cell])
+        cover, rate, flat = self.cells, self.rate, self._flat[cell]
+        start, width = int(cover.start[cell]), int(cover.end[cell] - cover.start[cell])
         if flat:
-            reach, loss = found.low[cell].tolist(), start
-            step = rate * width if cell + 1 < len(found) else None
-            count, log_mass = prod(n - i for i, n in enumerate(reach)), float(found.upper[cell])
+            reach, loss = cover.low[cell].tolist(), start
+            step = rate * width if cell + 1 < len(cover) else None
+            count, log_mass = prod(n - i for i, n in enumerate(reach)), float(cover.upper[cell])
         else:
             loss, step = start + stream.below(width), rate
             here = self.steps.reach(self.steps.losses_of([loss]))
@@ -113,10 +113,10 @@ def shuffled_sequence(reach: list[int], stream: WordStream) -> list[int]:
 
     After i places the first i entries of a virtual array are the ranks taken, and the next up to `reach` are left.
     """
-    moved: dict[int, int] = {}
-    taken = []
+    array: dict[int, int] = {}
+    ranks = []
     for i, n in enumerate(reach):
         j = i + stream.below(n - i)
-        taken.append(moved.get(j, j))
-        moved[j] = moved.get(i, i)
-    return taken
+        ranks.append(array.get(j, j))
+        array[j] = array.get(i, i)
+    return ranks

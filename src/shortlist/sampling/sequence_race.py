@@ -125,7 +125,7 @@ class SequenceRace:
         right = Uniform(stream.word)
         other = None if self.other is None else self.other(Uniform(stream.word))
         beaten = other is not None and after(right, other)
-        found = first_proposal(self.envelope, other if other is not None and beaten else right, stream)
-        if found is not None:
-            return found.ranks
+        proposal = first_proposal(self.envelope, other if other is not None and beaten else right, stream)
+        if proposal is not None:
+            return proposal.ranks
         return None if beaten else list(range(self.envelope.sequences.steps.k))

@@ -80,8 +80,8 @@ class Layout:
 
     def is_crowded(self) -> bool:
         """Whether the best scores crowd into few blocks, so that the centre lies far below the k-th of them."""
-        k, seen = self.contest.k, len(self.heights)
-        return seen >= k and bool(np.partition(self.heights, seen - k)[seen - k] > 1)
+        k, blocks = self.contest.k, len(self.heights)
+        return blocks >= k and bool(np.partition(self.heights, blocks - k)[blocks - k] > 1)
 
     def plan(self) -> SkipPlan:
         """Every candidate in a run of its own level, its small block's or its block's."""
@@ -138,8 +138,8 @@ def _kth_largest(values: Values, peaks: Values, block: int, k: int) -> int | flo
     blocks, top = values[: len(peaks) * block].reshape(-1, block), values[len(peaks) * block :]
     some = max(1, COPIED // block)
     for i in range(0, k, some):
-        seen = np.append(top, blocks[best[i : i + some]])
-        top = np.partition(seen, len(seen) - k)[len(seen) - k :] if len(seen) > k else seen
+        scores = np.append(top, blocks[best[i : i + some]])
+        top = np.partition(scores, len(scores) - k)[len(scores) - k :] if len(scores) > k else scores
     return kth_largest(top, k)
 
 
@@ -164,8 +164,8 @@ def choose_threshold(contest: Contest, heights: Floats) -> float:
     by_blocks, by_sample = _histogram(heights), _histogram(sample)
     surely_passed, chance = _passing(noise, k)
     blocks, some = np.convolve(by_blocks, chance, "valid"), np.convolve(by_sample, chance, "valid")
-    told = some**2 >= 32 * np.convolve(by_sample, chance**2, "valid")  # not by a few large scores in the sample
-    crowded = np.flatnonzero((blocks >= enough) | (told & (0.5 * each * some >= enough)))
+    broad = some**2 >= 32 * np.convolve(by_sample, chance**2, "valid")  # not by a few large scores in the sample
+    crowded = np.flatnonzero((blocks >= enough) | (broad & (0.5 * each * some >= enough)))
     return float(max(surely_passed, _GRID[crowded[-1]])) if len(crowded) else surely_passed
 
 

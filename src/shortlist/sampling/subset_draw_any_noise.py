@@ -58,7 +58,7 @@ class Groups:
         for other in others:
             if is_positive(formula(_above(other, best), [other.least, best.least])):
                 best = other
-        return best.found and (best.found[0], position(*best.found, stream))
+        return best.group and (best.group[0], position(*best.group, stream))
 
     def _drawn(self, stream: WordStream) -> Iterator[tuple[Indices, Indices, Words]]:
         """Rows, runs and words, block by block; the top k is the last group, run -1 of row 0."""
@@ -98,7 +98,7 @@ class _Finish:
     """Q(V) - loss of one group, lazily: (i, first, last), or None for the top k."""
 
     groups: Groups
-    found: tuple[int, int, int] | None
+    group: tuple[int, int, int] | None
     least: Uniform
 
     def ball(self) -> arb:
@@ -106,8 +106,8 @@ class _Finish:
 
         size, loss = arb(1), arb(0)
         bits = self.least.bits
-        if self.found is not None:
-            i, first, last = self.found
+        if self.group is not None:
+            i, first, last = self.group
             count = binomial_prefix_sum(i, last) - binomial_prefix_sum(i, first - 1)
             size, loss = arb(count), ball(self.groups.exact_loss(i, first))
             bits += int(count).bit_length()

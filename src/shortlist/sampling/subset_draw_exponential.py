@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from shortlist.exact.partial_reals import Lazy, Uniform, ball, formula, is_positive
+from shortlist.exact.partial_reals import Lazy, Uniform, around, ball, formula, is_positive
 from shortlist.sampling.subset_rejection import ERROR, Envelope, Proposals, Proposed, accepted
 from shortlist.sampling.uniforms import WordStream
 
@@ -66,10 +66,56 @@ class Arrival:
             clock.refine()
 
 
+class Weight(Protocol):
+    """The logarithm of a weight: by float bounds, by closer ones if there are any, and exactly."""
+
+    def bounds(self, *, fine: bool) -> tuple[float, float]: ...
+
+    def exact(self) -> arb: ...
+
+
+class LateArrival:
+    """The time e^-v U^(1/a) of a guard with noise of rate a < 1, drawn lazily; v is exact if its bounds do not tell."""
+
+    __slots__ = ("_a", "_bounds", "_clock", "_tries", "_v", "high", "low")
+
+    def __init__(self, v: Weight, a: Fraction, clock: Uniform) -> None:
+        self._v = v
+        self._a = a
+        self._clock = clock
+        self._tries = 0
+        self._enclose()
+
+    def _enclose(self) -> None:
+        """Float bounds on the time, by what is known of v and of U."""
+        self._bounds = least, most = self._v.bounds(fine=self._tries > 0)
+        self.low = self._time(most, self._clock.low, -1.0)
+        self.high = self._time(least, self._clock.high, +1.0)
+
+    def _time(self, v: float, uniform: float, sign: float) -> float:
+        if not uniform:
+            return 0.0
+        log = -v + math.log(uniform) / float(self._a)
+        return math.exp(min(log + sign * ERROR * (1.0 + abs(v) + abs(log)), 700.0))
+
+    @property
+    def bits(self) -> int:
+        return self._clock.bits
+
+    def ball(self) -> arb:
+        v = self._v.exact() if self._tries > 1 else around(*self._bounds)
+        return (self._clock.ball().log() / ball(self._a) - v).exp()
+
+    def refine(self) -> None:
+        self._clock.refine()
+        self._tries += 1
+        self._enclose()
+
+
 def first_arrival(envelope: Envelope, deadline: Lazy, stream: WordStream) -> tuple[int, int] | None:
     """The class (i, j) whose subset arrives first, or None if none arrives before the deadline."""
-    found = first_proposal(envelope, deadline, stream)
-    return None if found is None else (found.i, found.j)
+    proposal = first_proposal(envelope, deadline, stream)
+    return None if proposal is None else (proposal.i, proposal.j)
 
 
 def first_proposal(envelope: Proposals[Found], deadline: Lazy, stream: WordStream) -> Found | None:

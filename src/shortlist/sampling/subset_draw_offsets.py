@@ -67,39 +67,39 @@ class Family:
 
     def member(self, head: int, stream: WordStream) -> Indices:
         """The ranks (from 0, increasing) of a uniform member of that head."""
-        held, at, parts = head, head + 1, [np.arange(head)]
+        size, at, parts = head, head + 1, [np.arange(head)]
         for b in range(self._first[head], len(self._ranks)):
             room = self._ranks[b] - at
-            count = self._count(b, room, held, head, stream)
+            count = self._count(b, room, size, head, stream)
             if count:
                 parts.append(at + subset(room, count, stream))
-            held, at = held + count, self._ranks[b]
+            size, at = size + count, self._ranks[b]
         return np.concatenate(parts)
 
-    def _count(self, b: int, room: int, held: int, head: int, stream: WordStream) -> int:
+    def _count(self, b: int, room: int, size: int, head: int, stream: WordStream) -> int:
         """How many of the ranks up to boundary b, `room` of them, are held: in proportion to the sets with so many."""
         from flint import arb, fmpz
 
-        least, tickets = self._tickets.get((b, room, held)) or self._shared(b, room, held)
+        least, tickets = self._tickets.get((b, room, size)) or self._shared(b, room, size)
         if tickets is None:
             return least
         while True:
             count = least + tickets.propose(stream)
 
             def mass(count: int = count) -> arb:
-                return arb(fmpz.bin_uiui(room, count) * self.exact(head).after(b, held + count))
+                return arb(fmpz.bin_uiui(room, count) * self.exact(head).after(b, size + count))
 
             if tickets.accepted(count - least, mass, stream):
                 return count
 
-    def _shared(self, b: int, room: int, held: int) -> tuple[int, Shares | None]:
+    def _shared(self, b: int, room: int, size: int) -> tuple[int, Shares | None]:
         """(the fewest that may be held, the shares of so many and more; None if there is no choice), kept."""
-        least = max(int(self.rows.least[0, b]) - held, 0)
-        counts = np.arange(least, min(room, self.rows.k - held) + 1)
+        least = max(int(self.rows.least[0, b]) - size, 0)
+        counts = np.arange(least, min(room, self.rows.k - size) + 1)
         tickets = None
         if len(counts) > 1:
-            tickets = shares(log_choose(counts, room - counts) + self.ways[b][held + counts])
-        self._tickets[b, room, held] = least, tickets
+            tickets = shares(log_choose(counts, room - counts) + self.ways[b][size + counts])
+        self._tickets[b, room, size] = least, tickets
         return least, tickets
 
 

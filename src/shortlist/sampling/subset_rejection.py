@@ -167,16 +167,16 @@ class Envelope:
 def prepare(classes: Classes, exact_loss: Loss, *, start: int = 0, width: float = WIDTH) -> Envelope:
     """The envelope of all classes with j >= start, beside a top set of mass 1."""
     cells, left_out = relevant(classes, outside=0.0, width=width, start=start)
-    kept = _enveloped(classes, cells, exact_loss, heaviest=max(float(cells.upper.max(initial=0.0)), 0.0))
+    envelope = _enveloped(classes, cells, exact_loss, heaviest=max(float(cells.upper.max(initial=0.0)), 0.0))
     if left_out == -math.inf:
-        return kept
+        return envelope
 
     @cache
     def rest() -> Envelope:
         return _rest(classes, cells, exact_loss, start)
 
-    residual = math.floor(SPARE * math.exp(left_out + kept.shift * math.log(2.0))) + 1
-    return replace(kept, total=kept.total + residual, residual=residual, rest=rest)
+    residual = math.floor(SPARE * math.exp(left_out + envelope.shift * math.log(2.0))) + 1
+    return replace(envelope, total=envelope.total + residual, residual=residual, rest=rest)
 
 
 def _rest(classes: Classes, cells: Cells, exact_loss: Loss, start: int) -> Envelope:
@@ -194,10 +194,11 @@ def _rest(classes: Classes, cells: Cells, exact_loss: Loss, start: int) -> Envel
 def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest: float) -> Envelope:
     """Integer weights for cells whose mass is at most e^heaviest."""
     halvings = max(math.ceil(heaviest / math.log(2.0) + MARGIN), LIGHTEST)
-    bits = 60 - len(cells).bit_length()
+    count = len(cells)
+    bits = 60 - count.bit_length()
     share = np.exp(cells.upper - halvings * math.log(2.0))
     cumulative = np.cumsum(np.floor(share * (2.0**bits * (1.0 + MARGIN))).astype(np.int64) + 1)
-    total = int(cumulative[-1]) if len(cells) else 0
+    total = int(cumulative[-1]) if count else 0
     return Envelope(classes, cells, exact_loss, bits - halvings, cumulative, total)
 
 

@@ -60,24 +60,24 @@ def subset(size: int, count: int, stream: WordStream) -> Indices:
     more than half is wanted, what is left out is drawn instead.
     """
     if 2 * count > size:
-        kept = np.ones(size, np.bool_)
-        kept[subset(size, size - count, stream)] = False
-        return np.flatnonzero(kept)
+        inside = np.ones(size, np.bool_)
+        inside[subset(size, size - count, stream)] = False
+        return np.flatnonzero(inside)
     if count <= FEW or size >= HALF:
         few: set[int] = set()
         while len(few) < count:
             few.add(stream.below(size))
         return np.array(sorted(few), np.int64)
-    drawn = np.empty(0, np.int64)
+    sample = np.empty(0, np.int64)
     while True:
-        drawn = np.append(drawn, _about(size, count + count * count // size + FEW, stream))
-        keys = np.sort((drawn << 32) | np.arange(len(drawn)))  # by value, equal ones by the time they were drawn
+        sample = np.append(sample, _about(size, count + count * count // size + FEW, stream))
+        keys = np.sort((sample << 32) | np.arange(len(sample)))  # by value, equal ones by the time they were drawn
         values, when = keys >> 32, keys & (HALF - 1)
         first = np.append(True, values[1:] > values[:-1])
         values, when = values[first], when[first]
         if len(values) >= count:
-            chosen: Indices = values[when <= np.partition(when, count - 1)[count - 1]]
-            return chosen
+            members: Indices = values[when <= np.partition(when, count - 1)[count - 1]]
+            return members
 
 
 def shuffled(count: int, stream: WordStream) -> list[int]:
@@ -91,10 +91,10 @@ def shuffled(count: int, stream: WordStream) -> list[int]:
 
 def many_below(size: int, count: int, stream: WordStream) -> Indices:
     """So many independent uniform values among 0, .., size - 1, for size < 2^32."""
-    drawn = np.zeros(count, np.int64) if size == 1 else np.empty(0, np.int64)
-    while len(drawn) < count:
-        drawn = np.append(drawn, _about(size, count - len(drawn), stream))
-    return drawn[:count]
+    values = np.zeros(count, np.int64) if size == 1 else np.empty(0, np.int64)
+    while len(values) < count:
+        values = np.append(values, _about(size, count - len(values), stream))
+    return values[:count]
 
 
 def _about(size: int, about: int, stream: WordStream) -> Indices:

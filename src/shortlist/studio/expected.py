@@ -21,7 +21,7 @@ def expected(plan: Offer, asked: dict[str, Any], planner: Planner) -> dict[str, 
         naming the field, for a description that is none, or saying that the plan takes too long.
     """
     users, shape, items = asked.get("users"), asked.get("shape"), plan.candidates or asked.get("items") or 10_000
-    if users is None:
+    if users is None or plan.question.k is None:
         return None
     for name, number in (("users", users), ("items", items)):
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 10**10:

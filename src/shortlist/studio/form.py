@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from shortlist.choose import mechanism_for
-from shortlist.ledger.filter import Balance
+from shortlist.from_data import KeyRequest
+from shortlist.ledger.admission import price_text, priced, spent_of
 from shortlist.mechanisms import Mechanism
-from shortlist.pages.release_page import spent_share
-from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP
+from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP, Standing
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
+from shortlist.tables.caps import checked_most
 from shortlist.tables.file_sources import rows_of_file
 from shortlist.tables.files import check_public
 
@@ -31,12 +32,15 @@ class Form:
     user: str
     item: str
     candidates: Path | tuple[str, ...] | None
-    k: int
+    k: int | None
+    """None for every name that enough people hold."""
     budget: PureDP | ApproxDP
     ordered: bool
     ledger: Path
     purpose: str
     unit: str
+    values: bool = False
+    most: int | None = None
 
     @classmethod
     def of(cls, folder: Folder, asked: dict[str, Any]) -> Form:
@@ -50,6 +54,7 @@ class Form:
         user, item = _text(asked, "user"), _text(asked, "item")
         if user == item:
             raise ValueError("user and item must be different columns")
+        most = None if asked.get("most") is None else checked_most(_whole(asked, "most"))
         table, candidates = folder.inside(asked.get("table"), TABLES, "table"), _candidates(folder, asked)
         if isinstance(candidates, Path):
             check_public(str(candidates), str(table), user)
@@ -58,21 +63,34 @@ class Form:
             user=user,
             item=item,
             candidates=candidates,
-            k=_whole(asked, "k"),
+            k=None if asked.get("candidates") == "every" else _whole(asked, "k"),
             budget=_budget(asked),
             ordered=_flag(asked, "ordered"),
             ledger=folder.inside(asked.get("ledger"), LEDGERS, "ledger"),
             purpose=_text(asked, "purpose", needed=False),
             unit=_text(asked, "unit", needed=False) or "user",
+            values=_flag(asked, "values"),
+            most=most,
         )
 
     def mechanism(self) -> tuple[Mechanism, str]:
-        """What will run, and why: the public rule of `top_k`."""
+        """What will run, and why: the public rule of `top_k`, or that of `keys`."""
+        if self.k is None:
+            request = self.keys()
+            return request.mechanism, request.why
         public = self.candidates is not None
         mechanism, why, _ = mechanism_for(
-            self.k, public=public, budget=self.budget, ordered=self.ordered, weighed=not public
-        )
+            self.k, public=public, budget=self.budget, ordered=self.ordered, values=self.values, most=self.most,
+            weighed=not public,
+        )  # fmt: skip
         return mechanism, why
+
+    def keys(self) -> KeyRequest:
+        """The question for every name that enough people hold, with counts."""
+        return KeyRequest.of(
+            self.user, self.item, most=self.most, epsilon=None, delta=None, budget=self.budget, weighted=None,
+            values=True, at_least=None, unit=self.unit, memory=None, multiline=False,
+        )  # fmt: skip
 
     def listed(self) -> Any:
         """The candidates as `count` takes them."""
@@ -87,7 +105,7 @@ class Form:
 
     def check_k(self, number: int) -> None:
         """Refuse a list as long as all candidates: there would be nothing to choose."""
-        if self.k >= number:
+        if self.k is not None and self.k >= number:
             raise ValueError(f"k: of {number:,} candidates fewer than {number:,} can be chosen; write a smaller k")
 
 
@@ -115,35 +133,26 @@ class Offer:
     def room(self) -> tuple[Standing, Standing]:
         """How the ledger stands and how it would; refused, as the ledger would, if there is no room."""
         ledger = Ledger(self.question.ledger)
-        spent, left = ledger.spent, ledger.remaining
-        return Standing.of(spent, left), Standing.of(*ledger.if_charged(self.mechanism.charge))
+        return ledger.standing, ledger.standing_if(self.mechanism.charge)
 
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What is left of a budget, in words, and the share of it that is gone."""
-
-    left: str
-    share: float | None
-
-    @classmethod
-    def of(cls, spent: Balance, left: Balance) -> Standing:
-        return cls(str(left), spent_share(spent, left))
+    def price(self) -> str:
+        """What is booked for it, in words."""
+        terms = Ledger(self.question.ledger).terms
+        return price_text(spent_of(terms, priced(terms, self.mechanism.charge).where(terms.limits)))
 
 
 def ledger_facts(path: Path, name: str) -> dict[str, Any] | None:
     """How a ledger stands, or None if the file is none."""
     try:
         ledger = Ledger(path)
-        spent, left, entries = ledger.spent, ledger.remaining, ledger.entries(last=5)
+        standing, entries = ledger.standing, ledger.entries(last=5)
     except Exception:  # any file may be called .db
         return None
     return {
         "name": name,
         "budget": str(ledger.budget),
-        "spent": str(spent),
-        "left": str(left),
-        "share": spent_share(spent, left),
+        "standing": str(standing),
+        "share": standing.share,
         "entries": [
             {"number": one.number, "time": one.time[:16].replace("T", " "), "guarantee": one.guarantee,
              "purpose": one.purpose, "kind": one.kind}
@@ -175,7 +184,7 @@ def _candidates(folder: Folder, asked: dict[str, Any]) -> Path | tuple[str, ...]
         if len(text) > MOST_PASTED:
             raise ValueError("candidates: so long a list belongs into a file")
         return tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
-    if way == "none":
+    if way in ("none", "every"):
         if asked.get("delta") in (None, "", 0):
             raise ValueError("delta: without a public list of candidates a release needs one; write 1e-6, for example")
         return None

@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 from shortlist._text import terminal_safe
-from shortlist.pages.guarantee_in_words import in_short, odds, percent
+from shortlist.pages.guarantee_in_words import odds, percent
 from shortlist.pages.release_page import spent_share
 from shortlist.studio.expected import expected
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
@@ -100,7 +100,7 @@ class Answers:
             "why": plan.why[:1].upper() + plan.why[1:] + ".",
             "guarantee": str(plan.guarantee),
             "charge": str(plan.mechanism.charge),
-            "price": in_short(plan.mechanism.charge),
+            "price": plan.price(),
             "proof": plan.mechanism.proof,
             "unit": plan.question.unit,
             "right": chances.right,
@@ -109,8 +109,8 @@ class Answers:
             "ledger": self._folder.name(plan.question.ledger),
             "share_before": before.share,
             "share_after": after.share,
-            "left": before.left,
-            "left_after": after.left,
+            "standing": str(before),
+            "standing_after": str(after),
             "expected": described,
         }
 
@@ -130,14 +130,16 @@ class Answers:
                 "k": asked.k,
                 "purpose": asked.purpose,
                 "items": [terminal_safe(str(item)) for item in release.items or ()],
+                "values": [f"{value:,.6g}" for value in release.values or ()],
+                "margins": [f"{margin.half_width:,.4g}" for margin in release.margins or ()],
+                "summary": release.summary,
                 "ordered": release.ordered,
                 "guarantee": str(release.guarantee),
                 "mechanism": release.mechanism,
                 "notes": list(release.notes),
                 "ledger": receipt.ledger,
                 "entry": receipt.entry,
-                "spent": str(receipt.spent),
-                "left": str(receipt.remaining),
+                "standing": receipt.balance,
                 "share_after": spent_share(receipt.spent, receipt.remaining),
                 "head": receipt.head[:16],
             }

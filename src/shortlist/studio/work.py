@@ -15,14 +15,15 @@ from shortlist._text import csv_table
 from shortlist.choose import explained
 from shortlist.pages.release_page import release_page
 from shortlist.paid_release import Booked
-from shortlist.privacy import BudgetExceeded, Ledger, LedgerError
+from shortlist.privacy import ApprovalNeeded, BudgetExceeded, Ledger, LedgerError
 from shortlist.release import Release
+from shortlist.sampling.entropy import SECURE
 from shortlist.studio.folder import Folder
 from shortlist.studio.form import Form, Offer
 from shortlist.tables.count import counted, uncounted
 from shortlist.tables.question import Question as Columns
 
-SAID = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded)
+SAID = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded, ApprovalNeeded)
 """Errors of ours, whose one sentence shows nothing of the table."""
 
 PATIENCE = 900.0
@@ -97,8 +98,19 @@ class Work:
 
     def _release(self, job: PaidJob) -> None:
         asked, mechanism = job.plan.question, job.plan.mechanism
-        columns = Columns.of(asked.user, asked.item, None, None)
+
+        def tell(share: float) -> None:
+            job.share = share
+
         job.state = "checking"
+        if asked.k is None:
+            request = asked.keys()
+            keys_paid = request.booked(str(asked.table), Ledger(asked.ledger), asked.purpose)
+            job.booked, job.state = True, "counting"
+            job.release = request.released(str(asked.table), SECURE, keys_paid, tell)
+            job.state = "done"
+            return
+        columns = Columns.of(asked.user, asked.item, None, None, asked.most)
         accepted = uncounted(str(asked.table), columns, asked.listed(), unit=asked.unit)
         if accepted.public:
             asked.check_k(len(accepted))
@@ -106,13 +118,9 @@ class Work:
         job.state = "charging"
         paid = Booked.of(mechanism, accepted, ledger, asked.purpose)
         job.booked, job.state = True, "counting"
-
-        def tell(share: float) -> None:
-            job.share = share
-
         scores = counted(str(asked.table), columns, asked.listed(), unit=asked.unit, progress=tell)
         job.state = "drawing"
-        job.release = explained(paid.release(scores), job.plan.why, asked.ordered)
+        job.release = explained(paid.release(scores), job.plan.why, asked.ordered or asked.values, asked.k)
         job.state = "done"
 
     def download(self, job: PaidJob, kind: str) -> tuple[str, str, bytes] | None:
@@ -120,7 +128,7 @@ class Work:
         release, asked = job.release, job.plan.question
         if release is None:
             return None
-        stem = f"top{asked.k}"
+        stem = "names" if asked.k is None else f"top{asked.k}"
         if kind == "list.csv":
             return f"{stem}.csv", "text/csv; charset=utf-8", csv_table(release.columns()).encode()
         if kind == "report.html":
@@ -140,15 +148,19 @@ def code(folder: Folder, asked: Form) -> str:
     unit = f", unit={asked.unit!r}" if asked.unit != "user" else ""
     budget = repr(asked.budget)
     paid = f"epsilon={asked.budget.epsilon!r}" if budget.startswith("PureDP") else f"budget=sl.{budget}"
-    order = ", ordered=True" if asked.ordered else ""
+    order = (", ordered=True" if asked.ordered else "") + (", values=True" if asked.values else "")
+    most = "" if asked.most is None else f", most={asked.most}"
     purpose = f", purpose={asked.purpose!r}" if asked.purpose else ""
+    columns = f"{folder.name(asked.table)!r}, user={asked.user!r}, item={asked.item!r}{candidates}{most}{unit}"
+    counted = "" if asked.k is None else f"scores = sl.count({columns})\n"
+    question = f"keys({columns}" if asked.k is None else f"top_k(scores, k={asked.k}"
+    report = "names.html" if asked.k is None else f"top{asked.k}.html"
     return f'''"""The same question again, in the studio's folder. It is a new draw, and the ledger is charged again."""
 
 import shortlist as sl
 
-scores = sl.count({folder.name(asked.table)!r}, user={asked.user!r}, item={asked.item!r}{candidates}{unit})
-with sl.Ledger({folder.name(asked.ledger)!r}) as ledger:
-    release = sl.top_k(scores, k={asked.k}, {paid}{order}, ledger=ledger{purpose})
+{counted}with sl.Ledger({folder.name(asked.ledger)!r}) as ledger:
+    release = sl.{question}, {paid}{"" if asked.k is None else order}, ledger=ledger{purpose})
 print(release)
-release.report("top{asked.k}.html"{f", title={asked.purpose!r}" if asked.purpose else ""})
+release.report("{report}"{f", title={asked.purpose!r}" if asked.purpose else ""})
 '''

@@ -13,13 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shortlist.exact.key_bars import LARGEST_MOST, MOST
 from shortlist.sampling.entropy import SECURE
 
-WEIGHED = 64
-"""Items of a person that are weighed where candidates come from the data and no cap was asked for."""
-LARGEST_CAP = 4096
-UNIT = 2**20
-"""Weights are whole numbers of 1 / UNIT."""
 BETWEEN = "\x1f"
 """Stands between the texts that are hashed. A text that holds it makes two hashes equal at worst: no harm."""
 
@@ -32,7 +28,12 @@ class Cap:
     kept: bool
     """Whether an item's score is how many people kept it; otherwise how many have it, and the cap is for weights."""
     weighted: bool
-    """Whether there is a column of weights: each person adds 1 / sqrt(t) to the t items they keep."""
+    """Whether there is a column of weights: each person adds 1 / sqrt(t) to the t items they keep.
+
+    It is `exact.key_bars.weight`, floor(sqrt(floor(2^40 / t))), which engines compute in floats without an error for t
+    up to LARGEST_MOST: 2^40 / t and the root of a whole number below 2^40 are rounded by less than what separates them
+    from the next whole number, if they are none (Theorem 195).
+    """
     salt: str
 
     @classmethod
@@ -40,7 +41,7 @@ class Cap:
         """What a count needs, with a salt of its own; None for counts that nobody caps."""
         if most is None and listed:
             return None
-        return cls(WEIGHED if most is None else most, most is not None, not listed, fresh_salt())
+        return cls(MOST if most is None else most, most is not None, not listed, fresh_salt())
 
 
 def fresh_salt() -> str:
@@ -48,17 +49,8 @@ def fresh_salt() -> str:
     return "".join(f"{int(word):016x}" for word in SECURE.words(2))
 
 
-def weight(kept: int) -> int:
-    """floor(sqrt(floor(2^40 / t))): t of them have squares that add up to UNIT^2 at most.
-
-    Engines compute it in floats, without an error for t up to LARGEST_CAP: 2^40 / t and the root of a whole number
-    below 2^40 are rounded by less than what separates them from the next whole number, if they are none (Theorem 195).
-    """
-    return int(np.floor(np.sqrt(np.floor(float(UNIT**2) / kept))))
-
-
 def checked_most(most: object) -> int | None:
-    """A whole number of items, 1 to LARGEST_CAP; None for no cap."""
+    """A whole number of items, 1 to LARGEST_MOST; None for no cap."""
     if most is None:
         return None
     try:
@@ -67,6 +59,6 @@ def checked_most(most: object) -> int | None:
         number = operator.index(most)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError("most must be a whole number of items that each person keeps, for example most=3") from None
-    if not 1 <= number <= LARGEST_CAP:
-        raise ValueError(f"most must be from 1 to {LARGEST_CAP} items; to count all that people have, leave it out")
+    if not 1 <= number <= LARGEST_MOST:
+        raise ValueError(f"most must be from 1 to {LARGEST_MOST} items; to count all that people have, leave it out")
     return number

@@ -114,11 +114,11 @@ def counted(
     lines = checked_flag("multiline", multiline)
     asked = question.capped(candidates is not None)
     engine = _engine(source, asked, candidates, memory, lines, progress)
-    return _scored(engine, asked, candidates, unit)
+    return _scored(engine, asked, candidates, unit, source)
 
 
 def uncounted(
-    path: str,
+    source: Any,
     question: Question,
     candidates: object,
     *,
@@ -126,14 +126,26 @@ def uncounted(
     memory: str | None = None,
     multiline: bool = False,
 ) -> Scores:
-    """What `counted` would give for a file, with no row read: all that is public is right, and every score is 0.
+    """What `counted` would give, with no row read: all that is public is right, and every score is 0.
 
     A mechanism checks it, and a ledger books the charge by it, before a row of the table is looked at.
     """
+    if not isinstance(source, str | os.PathLike):
+        reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
+        return counted(_emptied(source), question, candidates, **reading)
     _check(question, candidates, unit)
-    number = check_file(path, question, candidates, memory, multiline)
+    number = check_file(os.fspath(source), question, candidates, memory, multiline)
     asked = question.capped(candidates is not None)
-    return _scored(Uncounted(number or 0, asked.weighted), asked, candidates, unit)
+    return _scored(Uncounted(number or 0, asked.weighted), asked, candidates, unit, source)
+
+
+def _emptied(table: Any) -> Any:
+    """The same table without its rows."""
+    for way in ("limit", "head"):
+        cut: Callable[[int], Any] | None = getattr(table, way, None)
+        if callable(cut):
+            return cut(0)
+    return table.slice(0, 0) if callable(getattr(table, "slice", None)) else table
 
 
 def _check(question: Question, candidates: object, unit: str) -> None:
@@ -143,7 +155,7 @@ def _check(question: Question, candidates: object, unit: str) -> None:
         raise ValueError('unit must be a word, for example unit="user"')
 
 
-def _scored(engine: Engine, question: Question, candidates: object, unit: str) -> Scores:
+def _scored(engine: Engine, question: Question, candidates: object, unit: str, source: object) -> Scores:
     clip, cap = question.clip, question.cap
     return Scores._held(
         Held.of(engine),
@@ -156,6 +168,7 @@ def _scored(engine: Engine, question: Question, candidates: object, unit: str) -
         columns=question.items if len(question.items) > 1 else (),
         most=question.most,
         weights=Weights(engine, cap.most) if cap is not None and engine.weighted else None,
+        source=question.in_words(source),
     )
 
 

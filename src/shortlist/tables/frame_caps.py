@@ -10,7 +10,8 @@ import numpy as np
 
 from shortlist._arrays import Indices, Mask
 from shortlist._sql import as_text
-from shortlist.tables.caps import BETWEEN, UNIT, Cap
+from shortlist.exact.key_bars import UNIT
+from shortlist.tables.caps import BETWEEN, Cap
 
 
 def capped(pairs: Any, keys: list[str], cap: Cap) -> Any:

@@ -13,9 +13,10 @@ import ibis.expr.operations as ops
 
 from shortlist._reading import Frame
 from shortlist._sql import as_text
+from shortlist.exact.key_bars import UNIT
 from shortlist.released_frames import own_frame
 from shortlist.tables.candidates import known_rows
-from shortlist.tables.caps import BETWEEN, UNIT, Cap
+from shortlist.tables.caps import BETWEEN, Cap
 from shortlist.tables.column_types import FIRST, LAST, Kind, check_user, item_kind, kind_of
 from shortlist.tables.errors import TableError, in_one_sentence
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question

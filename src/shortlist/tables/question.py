@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -113,6 +114,16 @@ class Question:
     def columns(self) -> tuple[str, ...]:
         """Every column that is read."""
         return (self.user, *self.items, *(() if self.value is None else (self.value,)))
+
+    def in_words(self, source: object) -> str:
+        """Which table and columns are read, for the record: a file by its name, another table by its kind."""
+        table = f"a {type(source).__module__.partition('.')[0]} table"
+        if isinstance(source, str | os.PathLike):
+            table = os.path.basename(os.fspath(source))
+        value = [] if self.value is None else [f"value {self.value}"]
+        most = [] if self.most is None else [f"at most {self.most} items each"]
+        columns = [f"user {self.user}", *(f"item {item}" for item in self.items), *value, *most]
+        return f"{table}: {', '.join(columns)}"
 
     @property
     def keys(self) -> tuple[str, ...]:

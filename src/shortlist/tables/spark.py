@@ -13,9 +13,10 @@ from pyspark.sql import functions as sf
 
 from shortlist._reading import Frame
 from shortlist._sql import as_text
+from shortlist.exact.key_bars import UNIT
 from shortlist.released_frames import own_frame
 from shortlist.tables.candidates import known_rows
-from shortlist.tables.caps import BETWEEN, UNIT, Cap
+from shortlist.tables.caps import BETWEEN, Cap
 from shortlist.tables.column_types import (
     FIRST,
     LAST,

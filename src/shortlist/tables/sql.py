@@ -11,7 +11,8 @@ from typing import Any
 
 from shortlist._reading import Frame
 from shortlist._sql import bytewise, unnested
-from shortlist.tables.caps import BETWEEN, UNIT, Cap
+from shortlist.exact.key_bars import UNIT
+from shortlist.tables.caps import BETWEEN, Cap
 from shortlist.tables.column_types import FIRST, LAST, Kind, Row, check_user, is_float, is_number, item_kind, kind_of
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 from shortlist.tables.remote_scores import Column, Place

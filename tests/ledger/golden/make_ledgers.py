@@ -8,7 +8,7 @@ from typing import Any
 from shortlist import Ledger
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, ExPost, PureDP, compose
 
-BUDGETS = {
+BUDGETS: dict[str, tuple[Any, dict[str, Any]]] = {
     "pure": (PureDP(3.0), {}),
     "zcdp": (ZCDP(0.5, 1e-6), {}),
     "split": (ApproxDP(3.0, 1e-6), {"split": 0.75}),

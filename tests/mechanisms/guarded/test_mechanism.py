@@ -24,6 +24,7 @@ from shortlist.mechanisms.guarded import sampler as module
 from shortlist.mechanisms.guarded.law import guarded_chances
 from shortlist.mechanisms.guarded.mechanism import junk_from, rho_of, share_of
 from shortlist.mechanisms.guarded.sampler import guarded
+from shortlist.sampling.subset_draw_exponential import LateArrival
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import noting, of_kind, present
 from tests.mechanisms.canonical.by_formula import guarded_law, junk_mass
@@ -118,7 +119,7 @@ def test_a_word_of_zeros_is_refined():
         low, high, bits = 0.0, 1e-19, 64
 
     zero: Any = Zero()
-    assert module.GuardArrival(guard, zero).low == 0.0
+    assert LateArrival(guard, guard.a, zero).low == 0.0
 
 
 def test_the_weight_of_the_junk_is_bracketed():

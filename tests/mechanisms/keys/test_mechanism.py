@@ -245,3 +245,13 @@ def test_chances_in_balls_are_those_in_floats():
     keys = GeometricKeys(Geometric(Fraction(1, 2), 9))
     for score in (1, 5, 9, 14):
         assert float(keys.chance(score).mid()) == pytest.approx(float(keys.chances(np.array([score]))[0]), rel=1e-9)
+
+
+@pytest.mark.parametrize(("most", "people"), [(1, 5), (3, 9)])
+def test_of_one_label_its_chance_is_all_there_is_to_know(most, people):
+    mechanism, alone = KeySet(most=most, epsilon=1.0, delta=0.01, k=1), sl.Scores([people], monotone=True)
+    (chance,) = KeySet(most=most, epsilon=1.0, delta=0.01).inclusion_probabilities(alone)
+    assert 0.1 < chance < 0.99
+    assert mechanism.success_probability(alone) == pytest.approx(chance, abs=1e-8)
+    assert mechanism.expected_recall(alone) == pytest.approx(chance, abs=1e-8)
+    assert mechanism.expected_names(alone) == pytest.approx(chance, abs=1e-8)

@@ -12,11 +12,11 @@ from flint import ctx
 from shortlist import ZCDP, ApproxDP
 from shortlist.audit.prove import prove_mechanism
 from shortlist.certified.curves import PRECISION
+from shortlist.exact.key_bars import weight
 from shortlist.mechanisms import KeySet, NamesChoice
 from shortlist.mechanisms.canonical_limited.certified import sets_law
 from shortlist.mechanisms.names_choice.branches import Branch, limited_list, limited_set
 from shortlist.mechanisms.names_choice.certified import choices, mixed_law
-from shortlist.tables.caps import weight
 
 NOTHING = Fraction(0)
 

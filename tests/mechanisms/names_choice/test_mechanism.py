@@ -91,8 +91,6 @@ def test_exact_recall_is_that_of_the_draws():
     right = (np.sort(rows, axis=1) == [0, 1, 2]).all(axis=1).mean()
     assert right == pytest.approx(mechanism.success_probability(scores), abs=0.03)
     assert mechanism.choice_probabilities(scores).sum() == pytest.approx(1)
-    with pytest.raises(ValueError, match="no key set"):
-        NamesChoice(k=3, epsilon=1.0, delta=1e-3, most=64).expected_recall(scores)
 
 
 def test_rows_may_take_a_key_set_and_names_are_right(rows):

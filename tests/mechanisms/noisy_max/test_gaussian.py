@@ -10,7 +10,7 @@ import shortlist as sl
 from shortlist import ApproxDP, Ledger, PureDP, Scores
 from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.mechanisms import NoisyMax, OneshotTopK
-from shortlist.mechanisms.noisy_max.gaussian import gaussian_rate
+from shortlist.mechanisms.noisy_max.gaussian import winner_rate
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.privacy import ZCDP
 from tests.helpers.support import assert_law, histogram
@@ -61,7 +61,7 @@ def test_epsilon_and_delta_are_kept_on_a_box(monotone):
 
 def test_the_noise_grows_with_the_number_of_candidates():
     """sigma is that of a Gaussian mechanism at delta / m: the bound R^2 a / (2 sigma^2) + ln(m) / (a - 1)."""
-    rates = [gaussian_rate(ApproxDP(1.0, 1e-6), m) for m in (1, 10, 1000)]
+    rates = [winner_rate(ApproxDP(1.0, 1e-6), m) for m in (1, 10, 1000)]
     assert rates == sorted(rates, reverse=True)
     for m, rate in zip((1, 10, 1000), rates, strict=True):
         assert ZCDP(rate**2 / 2).delta_at(1.0) * m <= 1e-6 * (1 + 1e-9)

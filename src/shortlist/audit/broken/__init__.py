@@ -9,15 +9,15 @@ from flint import ctx
 
 from shortlist.audit import audit
 from shortlist.audit.black_box import target_of
-from shortlist.audit.broken import accounting, guarded, keys, names, selection, sets, thresholds
+from shortlist.audit.broken import accounting, caps, guarded, keys, names, selection, sets, thresholds
 from shortlist.audit.broken.entry import Broken
 from shortlist.audit.enumeration import prove
 from shortlist.certified.curves import PRECISION
 from shortlist.certified.law import Law, Point
 
 CATALOGUE: tuple[Broken, ...] = (
-    *thresholds.ENTRIES, *selection.ENTRIES, *sets.ENTRIES, *guarded.ENTRIES, *keys.ENTRIES, *names.ENTRIES,
-    *accounting.ENTRIES,
+    *thresholds.ENTRIES, *selection.ENTRIES, *sets.ENTRIES, *guarded.ENTRIES, *caps.ENTRIES, *keys.ENTRIES,
+    *names.ENTRIES, *accounting.ENTRIES,
 )  # fmt: skip
 CONFIDENCE = 0.999_999
 
@@ -41,21 +41,21 @@ class Caught:
 
 def catch(entry: Broken, *, seed: int | None = None, trials: int | None = None, progress: bool | None = None) -> Caught:
     """Try whatever there is against it."""
-    by, bound, evidence, drawn = [], None, "", 0
+    by, bound, evidence, draws = [], None, "", 0
     if entry.run is not None:
-        drawn = entry.trials if trials is None else trials
-        found = audit(
+        draws = entry.trials if trials is None else trials
+        verdict = audit(
             entry.run,
             claim=entry.claim,
             pairs=entry.pairs,
-            trials=drawn,
+            trials=draws,
             confidence=CONFIDENCE,
             seed=seed if target_of(entry.run).repeatable else None,
             workers=1,
             progress=progress,
         )
-        bound = found.epsilon_lower
-        by += ["auditor"] * found.violated
+        bound = verdict.epsilon_lower
+        by += ["auditor"] * verdict.violated
     if entry.law is not None:
         law = entry.law
 
@@ -66,7 +66,7 @@ def catch(entry: Broken, *, seed: int | None = None, trials: int | None = None, 
         proof = prove(certified, entry.pairs, entry.claim, epsilons=_epsilons(entry))
         evidence = str(proof)
         by += ["box"] * (not proof.holds)
-    return Caught(entry, " and ".join(by), drawn, bound, evidence)
+    return Caught(entry, " and ".join(by), draws, bound, evidence)
 
 
 def _epsilons(entry: Broken) -> list[float] | None:

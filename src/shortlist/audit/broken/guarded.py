@@ -42,26 +42,26 @@ def split(x: Point, k: int, rate: Fraction, junk: Collection[Class]) -> tuple[ar
     return heavy, rest
 
 
-def _joined(u: dict[Chosen, Fraction], sets: list[arb], left: arb, lists: dict[Chosen, arb]) -> Law:
+def _joined(u: dict[Chosen, Fraction], sets: list[arb], fallback: arb, lists: dict[Chosen, arb]) -> Law:
     chances: dict[Any, arb] = {("canonical", y): p for y, p in zip(u, sets, strict=True)}
-    return Law(chances | {("one-shot", y): left * p for y, p in lists.items()})
+    return Law(chances | {("one-shot", y): fallback * p for y, p in lists.items()})
 
 
 def raced(x: Point, e: float) -> Law:
     """Two of five at epsilon 2: sets and a guard of hazard 1/4, then peeling with e where it wins (Theorem 170)."""
     u = utilities(x, 2, Fraction(2))
     heavy, _ = split(x, 2, Fraction(2), {(1, 1), (1, 2)})
-    sets, left = guarded_choice(list(u.values()), heavy.log(), Fraction(1, 4))
-    return _joined(u, sets, left, ordered_law(x, 2, "gumbel", 1 / Fraction(e)))
+    sets, fallback = guarded_choice(list(u.values()), heavy.log(), Fraction(1, 4))
+    return _joined(u, sets, fallback, ordered_law(x, 2, "gumbel", 1 / Fraction(e)))
 
 
 def switched(x: Point, e: float) -> Law:
     """Three of five: a switch of slope 1, then canonical with e or peeling with e / sqrt 3 (Theorem 173)."""
     u = utilities(x, 3, Fraction(e))
     heavy, rest = split(x, 3, Fraction(e), {(2, 1)})
-    left = 1 / (1 + (rest.log() - heavy.log() - 4).exp())
-    sets = [(1 - left) * p for p in choice_law(list(u.values()), "gumbel")]
-    return _joined(u, sets, left, ordered_law(x, 3, "gumbel", 1 / Fraction(e / 3**0.5)))
+    fallback = 1 / (1 + (rest.log() - heavy.log() - 4).exp())
+    sets = [(1 - fallback) * p for p in choice_law(list(u.values()), "gumbel")]
+    return _joined(u, sets, fallback, ordered_law(x, 3, "gumbel", 1 / Fraction(e / 3**0.5)))
 
 
 def order_of_the_rest(x: Point) -> Law:

@@ -36,8 +36,8 @@ def person(t: int, j: int, shift: float, sigma: float, bar: float, *, more: floa
     @cache
     def law(x: Point) -> Law:
         there = x[0] == 1
-        named = (arb(bar - shift) / (arb(sigma) * arb(2).sqrt())).erfc() / 2
-        silent = (1 - named) ** j if there else arb(1)
+        chance = (arb(bar - shift) / (arb(sigma) * arb(2).sqrt())).erfc() / 2
+        silent = (1 - chance) ** j if there else arb(1)
         centre = arb(mu) if there else arb(0)
 
         def above(cell: int) -> arb:
@@ -73,8 +73,22 @@ def always_shorter(counts: Point) -> Law:
     total = sum(weights.values(), start=arb(0))
     if counts[0] == 0:
         return Law({None: arb(1)})
-    named = {counts[0] + x: weight / total for x, weight in weights.items() if counts[0] + x > reach}
-    return Law({None: 1 - sum(named.values(), start=arb(0)), **named})
+    chances = {counts[0] + x: weight / total for x, weight in weights.items() if counts[0] + x > reach}
+    return Law({None: 1 - sum(chances.values(), start=arb(0)), **chances})
+
+
+def geometric_law(counts: Point, epsilon: int, reach: int) -> Law:
+    """Two labels, each with truncated geometric noise of that epsilon, named above its end."""
+    weights = {x: (arb(-abs(x)) * epsilon).exp() for x in range(-reach, reach + 1)}
+    total = sum(weights.values(), start=arb(0))
+
+    def sums(count: int) -> dict[int | None, arb]:
+        sure: dict[int | None, arb] = {}
+        sure |= {count + x: weight / total for x, weight in weights.items() if count and count + x > reach}
+        return {None: 1 - sum(sure.values(), start=arb(0)), **sure}
+
+    first, second = (sums(int(count)) for count in counts)
+    return Law({(a, b): p * q for a, p in first.items() for b, q in second.items()})
 
 
 def number_told(counts: Point) -> Law:
@@ -183,6 +197,22 @@ ENTRIES = (
         source=BY_HAND,
         law=always_shorter,
         pairs=(((0,), (1,)),),
+        claim=HUNDREDTH,
+    ),
+    Broken(
+        name="keys, geometric noise of one label for two",
+        what="a person keeps two labels, and each has the noise of all of epsilon and all of delta",
+        source=BY_HAND,
+        law=lambda x: geometric_law(x, 1, 4),
+        pairs=(((0, 0), (1, 1)), ((6, 6), (7, 7))),
+        claim=HUNDREDTH,
+    ),
+    Broken(
+        name="keys, one delta for two sets",
+        what="two key sets of different labels share epsilon and rho, and each has a bar for all of delta",
+        source=BY_HAND,
+        law=person(2, 2, 1.0, USERS, 1.0 + USERS * _z(1, 0.01)),
+        pairs=ALONE,
         claim=HUNDREDTH,
     ),
     Broken(

@@ -23,8 +23,8 @@ RATE = Fraction(1, 10)
 
 
 def _row(counts: Point, rank: int) -> int:
-    ranked = sorted(counts, reverse=True)
-    return int(ranked[rank - 1]) if rank <= len(ranked) else 0
+    ranking = sorted(counts, reverse=True)
+    return int(ranking[rank - 1]) if rank <= len(ranking) else 0
 
 
 def _ball(number: Fraction) -> arb:
@@ -71,8 +71,8 @@ def without_noise(k: int, limits: Sequence[int]) -> Callable[[Point], Law]:
 
     def law(counts: Point) -> Law:
         best = min(limits, key=lambda limit: float(bar(counts, k, limit)))
-        found = sets_law(counts, k, best, bar(counts, k, best))
-        return Law({(best, names): chance for names, chance in found.items()})
+        sets = sets_law(counts, k, best, bar(counts, k, best))
+        return Law({(best, names): chance for names, chance in sets.items()})
 
     return law
 

@@ -64,8 +64,8 @@ def _partition_order(x: Array, draws: int, rng: Rng) -> Array:
 def _geometric_ties(x: Array, draws: int, rng: Rng) -> Array:
     noisy = x + rng.geometric(-np.expm1(-0.5), size=(draws, len(x))) - 1
     winner = noisy.argmax(1)  # the lowest index among those tied
-    ranked = np.sort(noisy, axis=1)
-    return np.stack([winner, (ranked[:, -1] - ranked[:, -2]).astype(np.int64)], axis=1)
+    ranking = np.sort(noisy, axis=1)
+    return np.stack([winner, (ranking[:, -1] - ranking[:, -2]).astype(np.int64)], axis=1)
 
 
 def _laplace_in_floats(x: Array, draws: int, rng: Rng) -> Array:

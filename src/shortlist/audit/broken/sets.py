@@ -36,8 +36,8 @@ def class_law(x: Point, k: int, rate: Fraction, gamma: Fraction, size: Size) -> 
         share = power(rational(rate * (gamma * s[t - 1] - (1 - gamma) * s[h]))) * arb(rational(size(k, h, t)))
         weights |= dict.fromkeys(members, share / len(members))
     total = sum(weights.values(), start=arb(0))
-    named = {tuple(sorted(order[rank] for rank in ranks)): weight / total for ranks, weight in weights.items()}
-    return Law(dict(sorted(named.items())))
+    chances = {tuple(sorted(order[rank] for rank in ranks)): weight / total for ranks, weight in weights.items()}
+    return Law(dict(sorted(chances.items())))
 
 
 def printed_start(x: Point) -> Law:
@@ -50,34 +50,34 @@ def printed_start(x: Point) -> Law:
 
 def profile_of_the_data(x: Point, k: int, rate: Fraction) -> Law:
     """Canonical sets whose offsets are the gaps of the data itself: what must be public is private."""
-    ranked = sorted(map(Fraction, x), reverse=True)
+    ranking = sorted(map(Fraction, x), reverse=True)
     sets = list(combinations(range(len(x)), k))
     exponents = []
-    for chosen in sets:
+    for members in sets:
         inside = min(
-            one - (true - ranked[k - 1])
-            for one, true in zip(sorted((Fraction(x[i]) for i in chosen), reverse=True), ranked, strict=False)
+            one - (true - ranking[k - 1])
+            for one, true in zip(sorted((Fraction(x[i]) for i in members), reverse=True), ranking, strict=False)
         )
-        outside = max(Fraction(x[i]) for i in range(len(x)) if i not in chosen)
+        outside = max(Fraction(x[i]) for i in range(len(x)) if i not in members)
         exponents.append(rate * (inside - outside) / 2)
     return Law(dict(zip(sets, choice_law(exponents, "gumbel"), strict=True)))
 
 
 def joint_law(x: Point, k: int, rate: Fraction) -> Law:
     """Sequences in proportion to e^(-rate loss)."""
-    ranked = sorted(map(Fraction, x), reverse=True)
+    ranking = sorted(map(Fraction, x), reverse=True)
     orders = list(permutations(range(len(x)), k))
-    losses = [max(ranked[place] - Fraction(x[i]) for place, i in enumerate(order)) for order in orders]
+    losses = [max(ranking[place] - Fraction(x[i]) for place, i in enumerate(order)) for order in orders]
     return Law(dict(zip(orders, choice_law([-rate * loss for loss in losses], "gumbel"), strict=True)))
 
 
 def twice_ahead(x: Point, k: int, rate: Fraction) -> Law:
     """Ordered canonical lists in which the right one is ahead by twice its gap (Theorem 187)."""
-    ranked = sorted(map(Fraction, x), reverse=True)
-    gap = min(ranked[i] - ranked[i + 1] for i in range(k))
+    ranking = sorted(map(Fraction, x), reverse=True)
+    gap = min(ranking[i] - ranking[i + 1] for i in range(k))
     orders = list(permutations(range(len(x)), k))
-    missed = [max(ranked[place] - Fraction(x[i]) for place, i in enumerate(order)) for order in orders]
-    exponents = [rate * (2 * gap if loss <= 0 else -loss) for loss in missed]
+    losses = [max(ranking[place] - Fraction(x[i]) for place, i in enumerate(order)) for order in orders]
+    exponents = [rate * (2 * gap if loss <= 0 else -loss) for loss in losses]
     return Law(dict(zip(orders, choice_law(exponents, "gumbel"), strict=True)))
 
 
@@ -92,8 +92,8 @@ def no_bar(counts: Point) -> Law:
 
 def barred(counts: Point, limit: int, delta: Fraction, *, above: int = 1, many: bool = True) -> Law:
     """LimitedDomainTopK with k = 1: a bar at c + above, as heavy as `limit` (or one) labels over delta."""
-    ranked = sorted(counts, reverse=True)
-    c = ranked[limit] if limit < len(ranked) else 0
+    ranking = sorted(counts, reverse=True)
+    c = ranking[limit] if limit < len(ranking) else 0
     bar = ceil((limit if many else 1) * (1 - delta) / delta)
     weights = {i: power(rational(n)) for i, n in enumerate(counts) if n > c}
     weights[-1] = bar * power(rational(c + above))

@@ -25,11 +25,11 @@ def utilities(
     With offsets the l-th best inside counts for its score minus the l-th of them (Definition 177).
     """
     result = {}
-    for chosen in combinations(range(len(x)), k):
-        members = sorted((Fraction(x[i]) for i in chosen), reverse=True)
+    for subset in combinations(range(len(x)), k):
+        members = sorted((Fraction(x[i]) for i in subset), reverse=True)
         inside = min(one - less for one, less in zip(members, offsets or [Fraction(0)] * k, strict=True))
-        outside = max(Fraction(x[i]) for i in range(len(x)) if i not in chosen)
-        result[chosen] = gamma * inside - (1 - gamma) * (max(inside, outside) if paper else outside)
+        outside = max(Fraction(x[i]) for i in range(len(x)) if i not in subset)
+        result[subset] = gamma * inside - (1 - gamma) * (max(inside, outside) if paper else outside)
     return result
 
 

@@ -126,15 +126,15 @@ def inclusion_of(ranking: Ranking, law: Chances, d: int) -> Floats:
     run = np.append(0, np.cumsum(np.diff(cast(Floats, classes.fall)) > 0))
     starts = np.flatnonzero(np.append(1, np.diff(run)))
     lengths = np.diff(np.append(starts, len(run)))
-    held, later = _by_run(law, run, starts, lengths)
-    expected = held / lengths + (np.cumsum(later[::-1])[::-1] - later)
+    members, later = _by_run(law, run, starts, lengths)
+    expected = members / lengths + (np.cumsum(later[::-1])[::-1] - later)
     result[ranking.order[k:]] = expected[run]
     return np.clip(result, 0.0, 1.0)
 
 
 def _by_run(law: Chances, run: Indices, starts: Indices, lengths: Indices) -> tuple[Floats, Floats]:
     """(expected members in each run from classes that end in it, chance of each earlier rank from these classes)."""
-    held, later = np.zeros(len(starts)), np.zeros(len(starts))
+    members, later = np.zeros(len(starts)), np.zeros(len(starts))
     some = np.flatnonzero(np.exp(law.cell) > RARE_CELLS / len(law.cell))
     i, first, last = law.i[some], law.cells.first[some], law.cells.last[some]
     counts = run[last] - run[first] + 1
@@ -147,9 +147,9 @@ def _by_run(law: Chances, run: Indices, starts: Indices, lengths: Indices) -> tu
         chance = np.exp(loss_free[cell] - law.classes.fall[a] + size)
         share = _ratio(row - 1, a, b, size, row > 0)
         before = row * _ratio(row, np.maximum(a - 1, 0), np.maximum(b - 1, 0), size, b > 0) - starts[at] * share
-        held += np.bincount(at, chance * (1.0 + np.where(lengths[at] == 1, 0.0, before)), minlength=len(starts))
+        members += np.bincount(at, chance * (1.0 + np.where(lengths[at] == 1, 0.0, before)), minlength=len(starts))
         later += np.bincount(at, chance * share, minlength=len(starts))
-    return held, later
+    return members, later
 
 
 def tied_ranks(ranking: Ranking) -> tuple[int, int]:

@@ -204,37 +204,37 @@ class CanonicalTopK(Budgeted[Budget]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """The positions of independent draws, one sorted row each, for study and audit of public scores."""
-        asked, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
-        if self.k == asked._choosable:
-            return np.tile(np.flatnonzero(asked.values > -np.inf), (number, 1))
-        return self._race(asked).draw_many(source, number)
+        scores, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        if self.k == scores._choosable:
+            return np.tile(np.flatnonzero(scores.values > -np.inf), (number, 1))
+        return self._race(scores).draw_many(source, number)
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
         """P[each set of k candidates], by their positions: exact, to 1e-12, where there are at most 100,000 sets."""
-        asked = self._studied(scores, question)
-        d = asked._choosable
+        scores = self._studied(scores, question)
+        d = scores._choosable
         if math.comb(d, self.k) > MOST_SETS:
             raise ValueError(
                 f"there are more than {MOST_SETS:,} sets; ask for quality or inclusion_probabilities instead"
             )
         if d == self.k:
-            return {tuple(np.flatnonzero(asked.values > -np.inf).tolist()): 1.0}
-        ranking = self._ranking(asked)
-        loss_of = (self._offset_ranking(asked) or ranking).loss_of
+            return {tuple(np.flatnonzero(scores.values > -np.inf).tolist()): 1.0}
+        ranking = self._ranking(scores)
+        loss_of = (self._offset_ranking(scores) or ranking).loss_of
         sets = list(combinations(range(d), self.k))
         chances = winner_probabilities(np.array([-rounded(loss_of(ranks)) for ranks in sets]), self._kind)
-        named = [tuple(sorted(ranking.order[list(ranks)].tolist())) for ranks in sets]
-        return dict(sorted(zip(named, chances.tolist(), strict=True)))
+        positions = [tuple(sorted(ranking.order[list(ranks)].tolist())) for ranks in sets]
+        return dict(sorted(zip(positions, chances.tolist(), strict=True)))
 
     def success_bounds(self, scores: object, **question: Unpack[ScoreWords]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
-        asked = self._studied(scores, question)
-        if self.k == asked._choosable:
+        scores = self._studied(scores, question)
+        if self.k == scores._choosable:
             return (1.0, 1.0)
-        offsets = self._offset_ranking(asked)
+        offsets = self._offset_ranking(scores)
         if offsets is not None:
             return offset_law.success_bounds(offsets, self._kind)
-        return success_bounds(self._ranking(asked), self._summed)
+        return success_bounds(self._ranking(scores), self._summed)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released set is a true top k], ties counting as equal: the middle of `success_bounds`."""
@@ -242,33 +242,33 @@ class CanonicalTopK(Budgeted[Budget]):
 
     def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
-        asked = self._studied(scores, question)
-        if self.k == asked._choosable:
+        scores = self._studied(scores, question)
+        if self.k == scores._choosable:
             return PERFECT
-        offsets = self._offset_ranking(asked)
+        offsets = self._offset_ranking(scores)
         if offsets is not None:
             return offset_law.quality(offsets, self._kind)
-        return quality(self._ranking(asked), self._summed)
+        return quality(self._ranking(scores), self._summed)
 
     def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[c of the released items score at least as the k-th best], c = 0..k: exact, to 1e-8."""
-        asked = self._studied(scores, question)
-        if self.k == asked._choosable:
+        scores = self._studied(scores, question)
+        if self.k == scores._choosable:
             return np.append(np.zeros(self.k), 1.0)
-        offsets = self._offset_ranking(asked)
+        offsets = self._offset_ranking(scores)
         if offsets is not None:
             return offset_law.offset_law(offsets, self._kind).number_correct()
-        return number_correct(self._ranking(asked), self._summed)
+        return number_correct(self._ranking(scores), self._summed)
 
     def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-8."""
-        asked = self._studied(scores, question)
-        if self.k == asked._choosable:
-            return (asked.values > -np.inf).astype(np.float64)
-        offsets = self._offset_ranking(asked)
+        scores = self._studied(scores, question)
+        if self.k == scores._choosable:
+            return (scores.values > -np.inf).astype(np.float64)
+        offsets = self._offset_ranking(scores)
         if offsets is not None:
-            return offset_law.offset_law(offsets, self._kind).inclusion(len(asked))
-        return inclusion_probabilities(self._ranking(asked), self._summed, len(asked))
+            return offset_law.offset_law(offsets, self._kind).inclusion(len(scores))
+        return inclusion_probabilities(self._ranking(scores), self._summed, len(scores))
 
     @property
     def _summed(self) -> Noise:

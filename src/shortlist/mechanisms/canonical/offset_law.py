@@ -88,17 +88,17 @@ class OffsetLaw:
         for b, rest in enumerate(after):
             if b:
                 size = rows.ranks[:, b] - rows.ranks[:, b - 1]
-                held = np.zeros(len(rows))
+                mean = np.zeros(len(rows))
                 for some, block in steps(rows, b):
                     joint = np.exp(block + before[b - 1][some, :, None] + rest[some, None, :])
-                    held[some] = (joint * (members - members[:, None])).sum(axis=(1, 2))
-                _spread(rises, rows.ranks[:, b - 1], rows.ranks[:, b], held / np.maximum(size, 1))
+                    mean[some] = (joint * (members - members[:, None])).sum(axis=(1, 2))
+                _spread(rises, rows.ranks[:, b - 1], rows.ranks[:, b], mean / np.maximum(size, 1))
             for row, head, logs in head_terms(rows, b, met & (first == b)):
                 joint = np.exp(logs + rest[row] + weights[row, head][:, None])
                 _spread(rises, np.zeros_like(head), head, joint.sum(axis=1))
                 room = rows.ranks[row, b] - head - 1
-                held = (joint * (members - head[:, None])).sum(axis=1)
-                _spread(rises, head + 1, rows.ranks[row, b], held / np.maximum(room, 1))
+                mean = (joint * (members - head[:, None])).sum(axis=1)
+                _spread(rises, head + 1, rows.ranks[row, b], mean / np.maximum(room, 1))
         return np.cumsum(rises)[:d]
 
 

@@ -35,13 +35,13 @@ class OffsetRace:
         return np.array([np.sort(self._winner(stream)) for _ in range(draws)])
 
     def _winner(self, stream: WordStream) -> Indices:
-        found = (
+        proposal = (
             gumbel_proposal(self.envelope, stream)
             if self.noise == GUMBEL
             else first_proposal(self.envelope, Uniform(stream.word), stream)
         )
         ranking = self.envelope.ranking.ranking
-        return ranking.positions(np.arange(ranking.k) if found is None else found.ranks)
+        return ranking.positions(np.arange(ranking.k) if proposal is None else proposal.ranks)
 
 
 def prepare_offsets(ranking: OffsetRanking, noise: Noise, *, width: float = WIDTH) -> OffsetRace:

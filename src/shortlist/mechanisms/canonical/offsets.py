@@ -62,9 +62,9 @@ def profile_stairs(profile: Profile, d: int, inner: Fraction) -> Stairs:
 
     An offset of more than ln C(d, k) nats can do no more than one of ln C(d, k): it is cut there.
     """
-    ranked = sorted((Fraction(one) for one in profile), reverse=True)
-    most = Fraction(math.ceil(crowd(len(ranked), d)) + 1) / inner
-    offsets = [min(one - ranked[-1], most) for one in ranked]
+    ranking = sorted((Fraction(one) for one in profile), reverse=True)
+    most = Fraction(math.ceil(crowd(len(ranking), d)) + 1) / inner
+    offsets = [min(one - ranking[-1], most) for one in ranking]
     if not offsets[0]:
         return Stairs.of(offsets)
     grid = _grid(offsets[0] / (1 << SIGNIFICANT))

@@ -69,11 +69,11 @@ def _loss(ranking: Ranking) -> Loss:
     return lambda i, j: ranking.loss(i, ranking.k - ranking.merges + j)
 
 
-def members(ranking: Ranking, found: Class, stream: WordStream) -> Indices:
+def members(ranking: Ranking, winner: Class, stream: WordStream) -> Indices:
     """The ranks (from 0) of a uniform member of the class."""
-    if found is None:
+    if winner is None:
         return np.arange(ranking.k)
-    i, j = found
+    i, j = winner
     between = ranking.k - i - ranking.merges
     return np.concatenate([np.arange(ranking.k - 1 - i), between + subset(i + j, i, stream), [between + i + j]])
 
@@ -85,8 +85,8 @@ def exponential_class(envelope: Envelope, stream: WordStream) -> Class:
 
 def gumbel_class(envelope: Envelope, stream: WordStream) -> Class:
     """Class (i, j) with probability in proportion to its mass, or None for the top k, of mass 1."""
-    found = gumbel_proposal(envelope, stream)
-    return None if found is None else (found.i, found.j)
+    proposal = gumbel_proposal(envelope, stream)
+    return None if proposal is None else (proposal.i, proposal.j)
 
 
 def gumbel_proposal(envelope: Proposals[Found], stream: WordStream) -> Found | None:

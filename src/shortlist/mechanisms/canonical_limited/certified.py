@@ -28,10 +28,10 @@ def sets_law(mechanism: CanonicalLimitedDomain, counts: Sequence[int]) -> Law:
     gamma, rate = Fraction(mechanism.gamma), Fraction(mechanism._round)
     there, c = working_list(counts, limit)
     bar = c + 1 + mechanism.offset
-    chosen = [y for j in range(k + 1) for y in combinations(there, j)]
+    sets = [y for j in range(k + 1) for y in combinations(there, j)]
     exponents = []
-    for y in chosen:
+    for y in sets:
         inside = min([Fraction(counts[i]) for i in y] + ([bar] if len(y) < k else []))
         outside = max([Fraction(counts[i]) for i in there if i not in y] + [bar])
         exponents.append(rate * (gamma * inside - (1 - gamma) * outside))
-    return Law(dict(zip(chosen, choice_law(exponents, "gumbel"), strict=True)))
+    return Law(dict(zip(sets, choice_law(exponents, "gumbel"), strict=True)))

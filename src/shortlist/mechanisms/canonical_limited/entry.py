@@ -14,8 +14,8 @@ from shortlist.scores import Scores
 
 def _rows(k: int) -> Sequence[Planned]:
     def law(scores: Scores, goal: Goal, p: float, delta: float) -> float:
-        found = canonical_limited_domain(scores.values, k, p, delta, 2 * k, float(GAMMA))
-        return found.top if goal == "top" else found.recall
+        quality = canonical_limited_domain(scores.values, k, p, delta, 2 * k, float(GAMMA))
+        return quality.top if goal == "top" else quality.recall
 
     label, method = "canonical, limited domain", "canonical-limited-domain"
     return (unlisted(label, method, law, currencies=("zcdp", "approx"), one_pair=True),)

@@ -132,12 +132,12 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
 
         A row with fewer than k labels ends in -1.
         """
-        asked, source = self._studied(scores, question), checked_source(rng)
-        positions, sets = self._prepared(asked.values)
+        scores, source = self._studied(scores, question), checked_source(rng)
+        positions, sets = self._prepared(scores.values)
         lists = sets.draw_many(source, checked_draws(draws))
         ranks = np.array([one + [-1] * (self.k - len(one)) for one in lists])
-        rows = np.sort(np.append(positions, len(asked))[ranks], axis=1)  # no label comes after all labels
-        return np.where(rows == len(asked), -1, rows)
+        rows = np.sort(np.append(positions, len(scores))[ranks], axis=1)  # no label comes after all labels
+        return np.where(rows == len(scores), -1, rows)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the set is a true top k], ties counting as equal: exact, to 1e-9."""

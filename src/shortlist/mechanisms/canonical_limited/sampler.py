@@ -60,9 +60,9 @@ class Family:
 
     def member(self, stream: WordStream) -> list[int]:
         """The ranks (from 0) of one of the sets, all alike."""
-        chosen = subset(self.pool, self._how_many(stream), stream)
+        ranks = subset(self.pool, self._how_many(stream), stream)
         last = [self.last - 1] if self.last else []
-        return [*range(self.lead), *(self.start + chosen).tolist(), *last]
+        return [*range(self.lead), *(self.start + ranks).tolist(), *last]
 
     def _how_many(self, stream: WordStream) -> int:
         """i with probability in proportion to C(pool, i), i = 0 .. most."""
@@ -101,17 +101,17 @@ class LimitedSets:
             return self.bar, self.bar
         return Fraction(int(self.counts[self.k - 1])), self._outside(self.k)
 
-    def _outside(self, held: int) -> Fraction:
-        """M of a set that holds the first `held` ranks and not the next."""
-        return max(self.bar, Fraction(int(self.counts[held]))) if held < len(self.counts) else self.bar
+    def _outside(self, lead: int) -> Fraction:
+        """M of a set that holds the first `lead` ranks and not the next."""
+        return max(self.bar, Fraction(int(self.counts[lead]))) if lead < len(self.counts) else self.bar
 
     def _fall(self, last: int) -> Fraction:
         """What is lost inside by a set whose last rank is `last`, or (0) all of which reach the bar."""
         return self.inner * (self._best[0] - (int(self.counts[last - 1]) if last else self.bar))
 
-    def _rise(self, held: int) -> Fraction:
-        """What is lost outside by a set that misses rank held + 1 first."""
-        return self.outer * (self._outside(held) - self._best[1])
+    def _rise(self, lead: int) -> Fraction:
+        """What is lost outside by a set that misses rank lead + 1 first."""
+        return self.outer * (self._outside(lead) - self._best[1])
 
     @cached_property
     def _lasts(self) -> Indices:
@@ -163,9 +163,9 @@ class LimitedSets:
     def _set(self, stream: WordStream, family: Callable[[int], Family]) -> list[int]:
         while True:
             place = self._shares.propose(stream)
-            found = family(place)
-            if self._shares.accepted(place, found.mass, stream):
-                return found.member(stream)
+            proposal = family(place)
+            if self._shares.accepted(place, proposal.mass, stream):
+                return proposal.member(stream)
 
 
 @lru_cache(maxsize=4)

@@ -20,10 +20,10 @@ def law(mechanism: ExponentialWithGap, scores: Scores) -> Law:
     """The joint density of winner and gap is logistic: e^(theta - g) / (1 + e^(theta - g))^2 (Theorem 86)."""
     scale = mechanism._scale(scores)
     m = [rational(Fraction(value) / scale) for value in scores.values.tolist()]
-    found: dict[Hashable, arb] = {}
+    densities: dict[Hashable, arb] = {}
     for s in range(len(m)):
         theta = arb(m[s]) - sum((power(m[j]) for j in range(len(m)) if j != s), start=arb(0)).log()
         for gap in GAPS:
             odds = (theta - arb(gap)).exp()
-            found[s, gap] = odds / (1 + odds) ** 2
-    return Law(found, density=True)
+            densities[s, gap] = odds / (1 + odds) ** 2
+    return Law(densities, density=True)

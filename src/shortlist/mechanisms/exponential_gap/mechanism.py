@@ -89,15 +89,15 @@ class ExponentialWithGap(Budgeted[PureDP]):
         scale = self._scale(scores)
         finish = race(scores._numbers, k=2, scale=scale, noise=GUMBEL, source=source, work=self.work)
         gaps = finish.gaps()
-        found = Extras(gaps=gaps, p_value=p_value_of(gaps[0], scale))
-        return Outcome([int(finish.indices[0])], found, (NOTE,))
+        extras = Extras(gaps=gaps, p_value=p_value_of(gaps[0], scale))
+        return Outcome([int(finish.indices[0])], extras, (NOTE,))
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The winner and its gap in independent draws, one row each, for study and audit of public scores."""
-        asked = self._studied(scores, question)
-        races = Field(asked.values, 2, self._scale(asked), GUMBEL).races(checked_draws(draws), checked_source(rng))
+        scores = self._studied(scores, question)
+        races = Field(scores.values, 2, self._scale(scores), GUMBEL).races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows((rows.indices[:, :1], rows.gaps()) for rows in races)
 
 

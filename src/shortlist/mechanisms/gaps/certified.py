@@ -26,12 +26,12 @@ def measured_law(mechanism: MeasuredTopK, scores: Scores) -> Law:
     """The density of (order, gaps, measurements), of which values and gaps are a one-to-one function."""
     selection, measurement = mechanism._scales(scores)
     x, scale = [rational(value) for value in scores.values.tolist()], rational(measurement)
-    found = {}
+    densities = {}
     for (order, gaps), value in _densities(mechanism, scores, selection).items():
-        for seen in product((-8, 0, 8), repeat=mechanism.k):
-            distance = sum((abs(fmpq(at) - x[i]) for i, at in zip(order, seen, strict=True)), start=fmpq(0))
-            found[order, gaps, seen] = value * power(-distance / scale)
-    return Law(found, density=True)
+        for measurements in product((-8, 0, 8), repeat=mechanism.k):
+            distance = sum((abs(fmpq(at) - x[i]) for i, at in zip(order, measurements, strict=True)), start=fmpq(0))
+            densities[order, gaps, measurements] = value * power(-distance / scale)
+    return Law(densities, density=True)
 
 
 def _densities(mechanism: TopKWithGaps | MeasuredTopK, scores: Scores, scale: Fraction) -> dict[Any, arb]:

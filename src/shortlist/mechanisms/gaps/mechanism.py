@@ -103,8 +103,8 @@ class TopKWithGaps(Budgeted[PureDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        asked = self._studied(scores, question)
-        field = Field(asked.values, self.k + 1, self._scale(asked), checked_gap_noise(self.noise))
+        scores = self._studied(scores, question)
+        field = Field(scores.values, self.k + 1, self._scale(scores), checked_gap_noise(self.noise))
         races = field.races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
 
@@ -167,10 +167,13 @@ class MeasuredTopK(Budgeted[PureDP]):
         selection, scale = self._scales(scores)
         noise = checked_gap_noise(self.noise)
         indices, gaps = winners_with_gaps(scores, self.k, selection, noise, source, self.work)
-        measured = [add_noise(scores._numbers[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices]
-        values = best_linear(measured, gaps, self._ratio(scores))
+        measurements = [
+            add_noise(scores._numbers[i].item(), scale=scale, noise=LAPLACE, source=source) for i in indices
+        ]
+        values = best_linear(measurements, gaps, self._ratio(scores))
         margins = [refined_margin(self.k, scale, selection, self.noise)] * self.k
-        return Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (BIAS,))
+        bias = BIAS.replace("large", "low").replace("too high", "too low") if scores._turned else BIAS
+        return Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (bias,))
 
     def _ratio(self, scores: Scores) -> float:
         """The variance of the noise that selects, in units of that which measures."""
@@ -184,17 +187,17 @@ class MeasuredTopK(Budgeted[PureDP]):
 
         The reals are the k gaps, then the k values: the estimate from gaps and measurements on their grids.
         """
-        asked, source = self._studied(scores, question), checked_source(rng)
-        selection, scale = self._scales(asked)
-        ratio = self._ratio(asked)
+        scores, source = self._studied(scores, question), checked_source(rng)
+        selection, scale = self._scales(scores)
+        numbers, ratio = scores.values, self._ratio(scores)
 
         def read(rows: Rows) -> tuple[Indices, Floats]:
             indices, gaps = rows.indices[:, : self.k], rows.gaps()
-            measured = add_noise_to_rows(asked.values[indices], scale=scale, noise=LAPLACE, source=source)
-            values = best_linear(list(measured.T), list(gaps.T), ratio)
+            measurements = add_noise_to_rows(numbers[indices], scale=scale, noise=LAPLACE, source=source)
+            values = best_linear(list(measurements.T), list(gaps.T), ratio)
             return indices, np.column_stack([gaps, *values])
 
-        field = Field(asked.values, self.k + 1, selection, checked_gap_noise(self.noise))
+        field = Field(numbers, self.k + 1, selection, checked_gap_noise(self.noise))
         return Draws.of_rows(map(read, field.races(checked_draws(draws), source)))
 
 

@@ -42,6 +42,16 @@ def nearly_one_shot_of(budget: Budget, k: int, share: Fraction) -> tuple[Noise, 
     return _one_shot(budget, k, share, _nearly_epsilon_of_a_round)
 
 
+NEARLY = Fraction(1001, 1000)
+"""So many times the e of `nearly_one_shot_of` is at least e."""
+
+
+def nearly_tells_the_noise(budget: Budget, k: int, share: Fraction) -> bool:
+    """Whether that has the noise of `one_shot_of` for sure: a slightly larger e would not change it."""
+    larger = _one_shot(budget, k, share, lambda k, left: float(NEARLY) * _nearly_epsilon_of_a_round(k, left))
+    return nearly_one_shot_of(budget, k, share)[0] == larger[0]
+
+
 def _one_shot(
     budget: Budget, k: int, share: Fraction, calibrated: Callable[[int, ApproxDP], float]
 ) -> tuple[Noise, Fraction]:

@@ -35,15 +35,15 @@ def law(mechanism: GuardedTopK, scores: Scores) -> Law:
     looks = getattr(mechanism.guarantee, "epsilon", 1.0) > 0
     if k <= 2 or not looks or not any(_is_junk(i, j, k, rho) for i in range(k) for j in range(len(x) - k)):
         return _without_guard(mechanism, scores)
-    rate, one_shot = mechanism._rate(scores), mechanism._one_shot_scale(scores, k, len(x))  # how much noise there is
-    noise = noise_name(mechanism._one_shot(k, len(x))[0])
+    rate, one_shot = mechanism._rate(scores), mechanism._one_shot(scores, k, len(x))  # which noise and how much
     x = [-value for value in x] if mirrored else x
     u = {y: rate * value for y, value in utilities(x, k, HALF).items()}
     ranks = sorted(range(len(x)), key=lambda i: (-x[i], i))
     junk = {y for y in u if _is_junk(*_class(y, ranks), k, rho)}
     law, left = (_switched if budget == "ZCDP" else _raced)(u, junk, _hazard(k, len(x)))
     chances: dict[Any, arb] = {(y, "canonical"): p for y, p in zip(u, law, strict=True)}
-    chances |= {(y, "one-shot"): left * p for y, p in set_law(x, k, noise, one_shot).items()}
+    after = set_law(x, k, noise_name(one_shot.noise), one_shot.scale)
+    chances |= {(y, "one-shot"): left * p for y, p in after.items()}
     if mirrored:
         chances = {(tuple(i for i in range(len(x)) if i not in y), used): p for (y, used), p in chances.items()}
     return Law(chances)

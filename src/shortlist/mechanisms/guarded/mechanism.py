@@ -8,6 +8,7 @@ first (`switch.py`). Where it wins, one-shot top-k follows with what is left of 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -20,7 +21,7 @@ from shortlist._runs import Runs
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.ranked_subsets import ranked
 from shortlist.extras import Extras
-from shortlist.mechanisms.canonical.mechanism import NOTHING, CanonicalTopK
+from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
@@ -46,12 +47,12 @@ if TYPE_CHECKING:
 TAU = Fraction(2)
 SWITCH_TAU = Fraction(16)
 
-JUNK_LEVELS: dict[type, tuple[tuple[float, Fraction], ...]] = {
-    PureDP: ((32, Fraction(2, 5)), (320, Fraction(1, 2)), (math.inf, Fraction(3, 5))),
-    ApproxDP: ((32, Fraction(2, 5)), (math.inf, Fraction(3, 5))),
-    ZCDP: ((12, Fraction(9, 20)), (40, Fraction(3, 4)), (math.inf, Fraction(9, 10))),
+JUNK_LEVELS: dict[type, tuple[tuple[int, ...], tuple[Fraction, ...]]] = {
+    PureDP: ((32, 320), (Fraction(2, 5), Fraction(1, 2), Fraction(3, 5))),
+    ApproxDP: ((32,), (Fraction(2, 5), Fraction(3, 5))),
+    ZCDP: ((12, 40), (Fraction(9, 20), Fraction(3, 4), Fraction(9, 10))),
 }
-"""(k below this, rho), by the currency: the better what follows the guard is, the more is junk beside it."""
+"""(the k from which the next rho holds, rho), by the currency: the better what follows, the more is junk beside it."""
 
 CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
 """Which way it went."""
@@ -115,13 +116,12 @@ class GuardedTopK(Budgeted[Budget]):
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
-        if self._is_guarded(scores):
-            self._one_shot(*self._drawn_of(scores))  # a budget that nothing fits is refused before it is booked
+        public = self._guarding(scores)
+        if public is not None:
+            self._one_shot(scores, public.k, public.d)  # a budget that nothing fits is refused before it is booked
 
     def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
-        if self.k == scores._choosable:
-            return NOTHING, NOTHING
-        return self.guarantee, self.charge if self._is_guarded(scores) else self._canonical.charge
+        return self._canonical._terms(scores) if self._guarding(scores) is None else (self.guarantee, self.charge)
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         runs = scores._runs
@@ -180,62 +180,51 @@ class GuardedTopK(Budgeted[Budget]):
         run = self._prepared(self._studied(scores, question))
         return 0.0 if run is None else Utility(run).chances(run.guard.ranking)[1]
 
-    def _drawn_of(self, scores: Scores) -> tuple[int, int]:
-        """(how many are drawn, of how many): the losers, where they are fewer."""
-        d = scores._choosable
-        return min(self.k, d - self.k), d
-
-    def _is_guarded(self, scores: Scores) -> bool:
-        """Whether there is a guard, which is public."""
-        budget = self.guarantee
+    def _guarding(self, scores: Scores) -> Guarding | None:
+        """What is public of the guard; None if there is none."""
+        budget, d = self.guarantee, scores._choosable
+        k = min(self.k, d - self.k)
         looks = isinstance(budget, ZCDP) or budget.epsilon > 0  # a guard that sees no scores would guard nothing
-        return looks and self._junk(*self._drawn_of(scores)) is not None
+        junk = junk_of(k, d, rho_of(k, budget)) if looks else None
+        return None if junk is None else Guarding(k, d, junk)
 
     def _prepared(self, scores: Scores) -> GuardedRace | None:
         """Whatever depends on the scores alone, done once; None if there is no guard."""
-        if not self._is_guarded(scores):
+        public = self._guarding(scores)
+        if public is None:
             return None
-        values, (k, _), mirrored = scores._numbers, self._drawn_of(scores), 2 * self.k > scores._choosable
+        values, mirrored = scores._numbers, 2 * self.k > public.d
         chosen = np.flatnonzero(values > -np.inf)
         kept = negated(values[chosen]) if mirrored else values[chosen]
-        return GuardedRace(chosen, kept, self._chooser(scores, kept, k), self._fallback(scores), mirrored)
+        fallback = self._one_shot(scores, public.k, public.d)
+        return GuardedRace(chosen, kept, self._chooser(scores, kept, public), fallback, mirrored)
 
     def _draw_by_runs(self, scores: Scores, runs: Runs, source: Source) -> Outcome:
         """The same for candidates held in a table, at the cost of their distinct scores."""
-        if not self._is_guarded(scores):
+        public = self._guarding(scores)
+        if public is None:
             return replace(self._canonical._draw(scores, source), extras=CANONICAL)
-        found = self._chooser(scores, runs, self.k).draw(source)
+        found = self._chooser(scores, runs, public).draw(source)
         if found is not None:
             return Outcome(found.tolist(), CANONICAL)
-        return Outcome(self._fallback(scores).draw(scores._numbers, self.k, source).tolist(), ONE_SHOT)
+        fallback = self._one_shot(scores, public.k, public.d)
+        return Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
 
-    def _chooser(self, scores: Scores, kept: Values | Runs, k: int) -> Guard | Switch:
+    def _chooser(self, scores: Scores, kept: Values | Runs, public: Guarding) -> Guard | Switch:
         """Who gives a set, or none if one-shot is to follow."""
-        ranking, junk = ranked(kept, k, self._rate(scores), Fraction(1, 2), gap_aware=True), self._junk(k, len(kept))
-        assert junk is not None
-        if isinstance(self.guarantee, ZCDP):
-            return switched(ranking, SLOPE, SWITCH_TAU, junk)
-        return guarded(ranking, share_of(k, len(kept)), TAU, junk)
-
-    def _fallback(self, scores: Scores) -> OneShot:
-        k, d = self._drawn_of(scores)
-        return OneShot(self._one_shot(k, d)[0], self._one_shot_scale(scores, k, d))
-
-    def _junk(self, k: int, d: int) -> Indices | None:
-        """From which j on class (i, j) is junk, for every i; None if there is no guard."""
-        return junk_of(k, d, rho_of(k, self.guarantee))
+        ranking = ranked(kept, public.k, self._rate(scores), Fraction(1, 2), gap_aware=True)
+        if isinstance(self.budget, ZCDP):
+            return switched(ranking, SLOPE, SWITCH_TAU, public.junk)
+        return guarded(ranking, share_of(public.k, public.d), TAU, public.junk)
 
     def _rate(self, scores: Scores) -> Fraction:
         """e / R, e the epsilon of the sets."""
         return rate_of(self.guarantee) / scores.range_sensitivity
 
-    def _one_shot(self, k: int, d: int) -> tuple[Noise, Fraction]:
-        """(its noise, e of a round) of what is left of the budget where one-shot follows."""
-        return one_shot_of(self.guarantee, k, share_of(k, d))
-
-    def _one_shot_scale(self, scores: Scores, k: int, d: int) -> Fraction:
-        """R / e."""
-        return scores.range_sensitivity / self._one_shot(k, d)[1]
+    def _one_shot(self, scores: Scores, k: int, d: int) -> OneShot:
+        """What follows where the guard wins, with what is left of the budget: k of d are drawn."""
+        noise, e = one_shot_of(self.guarantee, k, share_of(k, d))
+        return OneShot(noise, scores.range_sensitivity / e)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,10 +233,23 @@ class OneShot:
 
     noise: Noise
     scale: Fraction
+    """R / e, e the epsilon of a round."""
 
     def draw(self, values: Values, k: int, source: Source) -> Indices:
         """The winners: their order is not released."""
         return race(values, k=k, scale=self.scale, noise=self.noise, source=source).indices
+
+
+@dataclass(frozen=True, slots=True)
+class Guarding:
+    """What is public of a guard: it depends on how many candidates there are, not on their scores."""
+
+    k: int
+    """How many are drawn: the losers, where they are fewer."""
+    d: int
+    """Of how many."""
+    junk: Indices
+    """From which j on class (i, j) is junk, for every i."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,8 +304,8 @@ def share_of(k: int, d: int) -> Fraction:
 
 def rho_of(k: int, budget: Budget) -> Fraction:
     """Sets with an expected recall below rho are junk: a public constant (Definition 72, 169, 171)."""
-    levels = JUNK_LEVELS[type(budget)]
-    return next(level for below, level in levels if k < below)
+    starts, levels = JUNK_LEVELS[type(budget)]
+    return levels[bisect_right(starts, k)]
 
 
 @lru_cache

@@ -13,10 +13,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shortlist._arrays import Indices
-from shortlist.exact.partial_reals import Uniform, ball, formula, is_positive
+from shortlist.exact.partial_reals import Uniform, around, ball, formula, is_positive
 from shortlist.exact.ranked_subsets import Ranking
 from shortlist.mechanisms.canonical.sampler import envelope_of, gumbel_class, members
-from shortlist.mechanisms.guarded.weights import Family, around
+from shortlist.mechanisms.guarded.weights import Family
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.subset_rejection import ERROR, Envelope
 from shortlist.sampling.uniforms import WordStream

@@ -18,7 +18,7 @@ from shortlist.exact.class_bounds import sifted
 from shortlist.exact.noise_distributions import LN2
 from shortlist.exact.partial_reals import ball
 from shortlist.exact.ranked_subsets import Ranking
-from shortlist.exact.subset_classes import Classes, cover, join, log_sum, rows, settle
+from shortlist.exact.subset_classes import Classes, bounded, cover, log_sum, settle
 from shortlist.sampling.subset_draw_any_noise import runs_of
 from shortlist.sampling.subset_rejection import ERROR, binomial_prefix_sum
 
@@ -52,12 +52,13 @@ class Family:
     @np.errstate(all="ignore")
     def bounds(self, tolerance: float = WEIGHT_WIDTH) -> tuple[float, float]:
         """(lower, upper) bounds on the logarithm of the mass."""
-        beside = np.zeros(int(self.top))  # the top k has mass 1
-        outside = log_sum(beside)
-        kept, dropped = cover(self.classes, rows(self.classes, self.first, self.end), outside=outside, width=1.0)
+        beside, outside = np.zeros(int(self.top)), 0.0 if self.top else -math.inf  # the top k has mass 1
+        row = np.flatnonzero(self.first < self.end)
+        whole = bounded(self.classes, row, self.first[row], self.end[row] - 1)
+        kept, dropped = cover(self.classes, whole, outside=outside, width=1.0)
         cells = settle(self.classes, kept, outside=outside, tolerance=tolerance)
-        low = log_sum(np.append(cells.lower, beside))
-        high = log_sum(np.append(join([cells, dropped]).upper, beside))
+        low = log_sum(np.concatenate([cells.lower, beside]))
+        high = log_sum(np.concatenate([cells.upper, dropped.upper, beside]))
         return low - ERROR * (1 + abs(low)), high + ERROR * (1 + abs(high))
 
     def exact(self, low: float) -> arb:
@@ -91,10 +92,3 @@ class Family:
                 after_it = binomial_prefix_sum(i, min(int(ends[run]), last))
                 yield i, max(int(starts[run]), first), arb(after_it - before)
                 before = after_it
-
-
-def around(low: float, high: float) -> arb:
-    """A ball around all numbers between two floats."""
-    from flint import arb
-
-    return arb((high + low) / 2, (high - low) / 2 * (1 + ERROR) + ERROR)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb
 
 from shortlist.certified.curves import rational
-from shortlist.certified.law import Law
+from shortlist.certified.law import Law, noise_name
 from shortlist.certified.races import choice_law, guarded_choice, ordered_law
 from shortlist.mechanisms.ordered_canonical.certified import losses
 
@@ -27,8 +27,9 @@ def law(mechanism: GuardedListTopK, scores: Scores) -> Law:
     exponents = [-rate * loss for loss in lost.values()]
     if k == 1:
         return Law({(y, "canonical"): p for y, p in zip(lost, choice_law(exponents, "exponential"), strict=True)})
-    after = ordered_law(x, k, "exponential", mechanism._one_shot_scale(scores, len(x)))  # how much noise there is
-    if len(x) < 2 * k:
+    noise, scale = noise_name(mechanism._one_shot(len(x))[0]), mechanism._one_shot_scale(scores, len(x))  # how much
+    after = ordered_law(x, k, noise, scale)
+    if len(x) < 2 * k or mechanism.guarantee.epsilon == 0:
         return Law({(y, "one-shot"): p for y, p in after.items()})
     crowd = arb(factorial(len(x)) // factorial(len(x) - k)).log()
     guard = _heaviest(x, k, rate) + arb(rational(_tau(crowd)))

@@ -1,12 +1,17 @@
-"""The entry of guarded lists: the default for a list of 8 to 100 items under a pure budget."""
+"""The entry of guarded lists: the default for a list of 8 to 100 items under a pure or (epsilon, delta) budget."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
+from shortlist.exact.noise_distributions import Noise
 from shortlist.mechanisms.entry import Audited, Compared, Entry, Fact, Method, Request
-from shortlist.mechanisms.guarded_list.mechanism import GuardedListTopK
-from shortlist.mechanisms.plan_rows import Planned, listed
+from shortlist.mechanisms.guarded.budgets import nearly_one_shot_of
+from shortlist.mechanisms.guarded_list.mechanism import SHARE, GuardedListTopK
+from shortlist.mechanisms.plan_rows import EVERY, Goal, Planned, as_goals, listed, reached
+from shortlist.privacy import ZCDP, ApproxDP
+from shortlist.scores import Scores
 
 FEWEST, MOST = 8, 100
 """Items: one-shot is as good for fewer, and for more the junk takes long to count."""
@@ -14,15 +19,32 @@ FEWEST, MOST = 8, 100
 
 def takes(request: Request) -> bool:
     """Whether the rule of `method="auto"` takes guarded lists: by k and the budget alone."""
-    return request.plain and request.pure and request.ordered and FEWEST <= (request.k or 0) <= MOST
+    kept = not isinstance(request.budget, ZCDP)
+    return request.plain and kept and request.ordered and FEWEST <= (request.k or 0) <= MOST
+
+
+class Sought(GuardedListTopK):
+    """The same with one-shot calibrated from a table, to one part in a thousand and never too well: for searches."""
+
+    def _one_shot(self, d: int) -> tuple[Noise, Fraction]:
+        return nearly_one_shot_of(self.guarantee, self.k, SHARE if self._is_guarded(d) else Fraction(0))
 
 
 def _rows(k: int) -> Sequence[Planned]:
     if k == 1:
         return ()
-    row = listed("guarded list", "guarded-list", lambda p: GuardedListTopK(k=k, epsilon=p), ordered=True,
-                 currencies=("pure",))  # fmt: skip
-    return (row,)
+
+    def law(scores: Scores, goal: Goal, epsilon: float, delta: float) -> float:
+        return reached(goal)(Sought(k=k, budget=ApproxDP(epsilon, delta)), scores)
+
+    def qualities(scores: Scores, epsilon: float, delta: float) -> dict[Goal, float]:
+        return as_goals(GuardedListTopK(k=k, budget=ApproxDP(epsilon, delta)).quality(scores))
+
+    label, method = "guarded list", "guarded-list"
+    return (
+        listed(label, method, lambda p: GuardedListTopK(k=k, epsilon=p), ordered=True, currencies=("pure",)),
+        Planned(label, method, True, 1, ("approx",), "known", EVERY, law, qualities, one_pair=True),
+    )
 
 
 def _twice(mechanism: GuardedListTopK) -> int:
@@ -30,23 +52,34 @@ def _twice(mechanism: GuardedListTopK) -> int:
     return 2 * mechanism.k
 
 
+FACT = Fact(
+    "on all shapes that were tried it cost at most .016 of recall beside one-shot alone",
+    "docs/mechanisms/guarded-list.md",
+)
+
+
+def _why(request: Request) -> str:
+    """What a list is drawn by; the fact is one of pure budgets."""
+    said = (
+        f"for a list of {FEWEST} to {MOST} items and {'a pure' if request.pure else 'an (epsilon, delta)'} budget: the "
+    )
+    said += "exact order in one round where epsilon allows it, and one-shot with a hundredth less where not"
+    return f"{said}; {FACT}" if request.pure else f"{said}, and all of delta: the same race as without a delta"
+
+
 ENTRY = Entry(
     kind=GuardedListTopK,
     page="guarded-list.md",
     summary="ordered canonical top-k that falls back to one-shot where it would return junk",
     gives="k items in order, and which way it went",
-    budgets="pure",
+    budgets="pure, (ε, δ)",
     methods=(
         Method(
             "guarded-list",
             lambda request: GuardedListTopK(k=request.size, budget=request.budget),
             when=takes,
-            why=f"for a list of {FEWEST} to {MOST} items and a pure budget: the exact order in one round where epsilon "
-            "allows it, and one-shot with a hundredth less where not",
-            fact=Fact(
-                "on all shapes that were tried it cost at most .016 of recall beside one-shot alone",
-                "docs/mechanisms/guarded-list.md",
-            ),
+            why=_why,
+            fact=FACT,
         ),
     ),
     compared=(Compared("guarded list", lambda k, epsilon: GuardedListTopK(k=k, epsilon=epsilon)),),

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist.exact.noise_distributions import EXPONENTIAL
+from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.quality import Quality
 from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.exact.sequence_classes import Ladder
@@ -27,17 +27,27 @@ class Utility:
     candidates: Indices
     positions: Floats
     """The scores of all candidates in units of one-shot's noise; -inf for those that are never chosen."""
+    noise: Noise
+    """That of one-shot."""
 
     @classmethod
     def of(
-        cls, steps: Ladder, rate: Fraction, candidates: Indices, v: float, a: float, values: Values, scale: Fraction
+        cls,
+        steps: Ladder,
+        rate: Fraction,
+        candidates: Indices,
+        v: float,
+        a: float,
+        values: Values,
+        noise: Noise,
+        scale: Fraction,
     ) -> Utility:
         """The utility of a race with a guard at v, of rate a; -inf if there is none, inf if one-shot is used anyway."""
         found = levels(steps, rate)
         chances = np.zeros(len(found.losses)) if v == np.inf else race_chances(found, v, a)
-        placed = Contest(values, steps.k, scale, EXPONENTIAL, kth_largest(values, steps.k)).positions(values)
+        placed = Contest(values, steps.k, scale, noise, kth_largest(values, steps.k)).positions(values)
         seen = np.where(values == -np.inf, -np.inf, placed)
-        return cls(SequenceLaw(found, chances), candidates, seen)
+        return cls(SequenceLaw(found, chances), candidates, seen, noise)
 
     @property
     def k(self) -> int:
@@ -50,17 +60,17 @@ class Utility:
 
     def success(self) -> float:
         """P[the set is right]."""
-        return self.law.success() + self.guard * right_probability(self.positions, self.k, EXPONENTIAL)
+        return self.law.success() + self.guard * right_probability(self.positions, self.k, self.noise)
 
     def quality(self) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the set."""
-        return mixed(self.law.quality(), self.guard, quality(self.positions, self.k, EXPONENTIAL))
+        return mixed(self.law.quality(), self.guard, quality(self.positions, self.k, self.noise))
 
     def number_correct(self) -> Floats:
         """P[c of the items are correct], c = 0..k."""
-        return self.law.number_correct() + self.guard * number_correct(self.positions, self.k, EXPONENTIAL)
+        return self.law.number_correct() + self.guard * number_correct(self.positions, self.k, self.noise)
 
     def inclusion(self) -> Floats:
         """P[candidate is released], for every candidate."""
         race = self.law.inclusion(self.candidates, len(self.positions))
-        return race + self.guard * inclusion_probabilities(self.positions, self.k, EXPONENTIAL)
+        return race + self.guard * inclusion_probabilities(self.positions, self.k, self.noise)

@@ -1,8 +1,9 @@
-"""Guarded lists: ordered canonical top-k that cannot collapse, for a list under a pure budget (Theorem 192).
+"""Guarded lists: ordered canonical top-k that cannot collapse, under a pure or (epsilon, delta) budget (Theorem 192).
 
 Below a critical epsilon the crowd of junk lists outweighs the right one. As for sets, a guard takes part in the race,
 whose score is the weight of the junk and whose noise is heavier. If a list wins, it is ordered canonical top-k at the
-full epsilon; if the guard wins, one-shot top-k follows with what is left, and its order is released too.
+full epsilon; if the guard wins, one-shot top-k follows with what is left and all of delta (Theorem 213), and its order
+is released too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.exact.noise_distributions import EXPONENTIAL
+from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import ball
 from shortlist.exact.sequence_classes import Ladder, ladder
 from shortlist.exact.sequence_junk import Junk, junk_of
@@ -29,13 +30,14 @@ from shortlist.mechanisms.checks import (
     checked_source,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
+from shortlist.mechanisms.guarded.budgets import one_shot_of
 from shortlist.mechanisms.guarded_list.law import Utility
-from shortlist.privacy import Guarantee, PureDP
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.late_arrival import LateArrival
 from shortlist.sampling.race import race
 from shortlist.sampling.race_batch import race_many
 from shortlist.sampling.sequence_race import SequenceRace, envelope_of
+from shortlist.sampling.subset_draw_exponential import LateArrival
 from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
@@ -48,20 +50,21 @@ CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
 
 
 @described
-class GuardedListTopK(Budgeted[PureDP]):
+class GuardedListTopK(Budgeted[PureDP | ApproxDP]):
     """Ordered canonical top-k with exponential noise, and one-shot top-k where that would return junk.
 
-    Promise: epsilon-DP for the ordered list together with the way it went (`release.used`). No part of epsilon is set
+    Promise: the budget, for the ordered list together with the way it went (`release.used`). No part of epsilon is set
     aside for the choice: the guard's noise has hazard a < 1, so its victory costs a epsilon and leaves (1 - a) epsilon
-    for one-shot; a is 1/100. With fewer than 2k candidates one-shot has all of epsilon, and for one winner there is
-    no guard.
+    for one-shot; a is 1/100. With a delta one-shot has all of it: Gumbel noise (peeling) where delta is worth that, by
+    a public rule, and exponential noise elsewhere. With fewer than 2k candidates one-shot has the whole budget, and for
+    one winner there is no guard.
 
     Parameters
     ----------
     k
         How many items.
     epsilon, budget
-        `epsilon=1.0` is short for `budget=PureDP(1.0)`; other budgets are refused.
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; `ApproxDP(epsilon, delta)` is the other one.
 
     Examples
     --------
@@ -79,8 +82,11 @@ class GuardedListTopK(Budgeted[PureDP]):
     def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
         budget = checked_budget(epsilon, self.budget)
-        if not isinstance(budget, PureDP):
-            raise ValueError(f"the guarded race keeps pure budgets only; for {budget} use OrderedCanonicalTopK")
+        if isinstance(budget, ZCDP):
+            raise ValueError(
+                f"guarded lists keep pure and (epsilon, delta) budgets only; for {budget} use OrderedCanonicalTopK or "
+                "OneshotTopK"
+            )
         self._pay(budget)
 
     @property
@@ -93,24 +99,32 @@ class GuardedListTopK(Budgeted[PureDP]):
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
+        self._one_shot(scores._choosable)  # a budget that nothing fits is refused before it is booked
 
     def _rate(self, scores: Scores) -> Fraction:
         """epsilon / (2 R), exactly."""
         return Fraction(self.guarantee.epsilon) / (2 * scores.range_sensitivity)
 
+    def _one_shot(self, d: int) -> tuple[Noise, Fraction]:
+        """(noise, e of a round) of one-shot top-k: if the guard has won, its look at the scores took a of epsilon."""
+        return one_shot_of(self.guarantee, self.k, SHARE if self._is_guarded(d) else Fraction(0))
+
     def _one_shot_scale(self, scores: Scores, d: int) -> Fraction:
-        """The noise of one-shot top-k: if the guard has won, its look at the scores took a share a of epsilon."""
-        left = 1 - SHARE if is_guarded(self.k, d) else 1
-        return self.k * scores.range_sensitivity / (left * Fraction(self.guarantee.epsilon))
+        """R / e."""
+        return scores.range_sensitivity / self._one_shot(d)[1]
+
+    def _is_guarded(self, d: int) -> bool:
+        """Whether lists race beside a guard, which is public: one that sees no scores would guard nothing."""
+        return is_guarded(self.k, d) and self.guarantee.epsilon > 0
 
     def _prepared(self, scores: Scores) -> ListRace:
         """Whatever depends on the scores alone, done once."""
         steps, candidates = ladder(scores._numbers, self.k, gap=True)
         rate, d = self._rate(scores) * steps.unit, len(candidates)
         guard = None
-        if is_guarded(self.k, d):
+        if self._is_guarded(d):
             guard = ListGuard(junk_of(steps, rate, held_by_junk(self.k)), SHARE, tau_of(self.k, d))
-        return ListRace(steps, rate, candidates, guard, self._one_shot_scale(scores, d))
+        return ListRace(steps, rate, candidates, guard, self._one_shot(d)[0], self._one_shot_scale(scores, d))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         run = self._prepared(scores)
@@ -118,7 +132,7 @@ class GuardedListTopK(Budgeted[PureDP]):
         found = None if lists is None else lists.draw(source)
         if found is not None:
             return Outcome(run.candidates[found].tolist(), CANONICAL)
-        finish = race(scores._numbers, k=self.k, scale=run.scale, noise=EXPONENTIAL, source=source)
+        finish = race(scores._numbers, k=self.k, scale=run.scale, noise=run.noise, source=source)
         return Outcome(finish.indices.tolist(), ONE_SHOT)
 
     def release_many(
@@ -137,7 +151,7 @@ class GuardedListTopK(Budgeted[PureDP]):
         ranks = np.array([one for one in found if one is not None], np.int64).reshape(-1, self.k)
         rows[~one_shot] = run.candidates[ranks]
         rows[one_shot] = race_many(
-            asked.values, k=self.k, scale=run.scale, noise=EXPONENTIAL, source=source, draws=int(one_shot.sum())
+            asked.values, k=self.k, scale=run.scale, noise=run.noise, source=source, draws=int(one_shot.sum())
         )
         return Draws(rows, None, one_shot[:, None].astype(np.int64))
 
@@ -171,7 +185,7 @@ class GuardedListTopK(Budgeted[PureDP]):
         v, a = -math.inf if self.k == 1 else math.inf, 1.0
         if run.guard is not None:
             v, a = sum(run.guard.bounds(fine=True)) / 2, float(run.guard.a)
-        return Utility.of(run.steps, run.rate, run.candidates, v, a, asked.values, run.scale)
+        return Utility.of(run.steps, run.rate, run.candidates, v, a, asked.values, run.noise, run.scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +215,9 @@ class ListRace:
     candidates: Indices
     """The candidate at each rank."""
     guard: ListGuard | None
+    noise: Noise
+    """That of one-shot top-k, if it comes to that."""
     scale: Fraction
-    """The noise of one-shot top-k, if it comes to that."""
 
     def race(self) -> SequenceRace | None:
         """The race of all lists; None where one-shot is used without one."""

@@ -111,11 +111,11 @@ def _stick(clocks: Pairs, k: int, epsilon: Fraction) -> float:
 @lru_cache
 def _orders(clocks: Pairs, k: int) -> list[_Order]:
     """All orders of k rings, those of like clocks together."""
-    found: Counter[Pairs] = Counter()
+    counts: Counter[Pairs] = Counter()
     for order in permutations(range(len(clocks)), k):
         rest = (pair for i, pair in enumerate(clocks) if i not in order)
-        found[(*(clocks[i] for i in order), *rest)] += 1
-    return [_order(one, k, times) for one, times in found.items()]
+        counts[(*(clocks[i] for i in order), *rest)] += 1
+    return [_order(one, k, times) for one, times in counts.items()]
 
 
 def _order(clocks: Pairs, k: int, times: int) -> _Order:

@@ -105,8 +105,9 @@ class GumbelTopKValues(Budgeted[ApproxDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
-        asked = self._studied(scores, question)
-        races = Field(asked.values, self.k, self.scale(asked), GUMBEL).races(checked_draws(draws), checked_source(rng))
+        scores = self._studied(scores, question)
+        field = Field(scores.values, self.k, self.scale(scores), GUMBEL)
+        races = field.races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows((rows.indices, rows.values()) for rows in races)
 
 

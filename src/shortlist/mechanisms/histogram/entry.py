@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from shortlist.accounting.tight_zcdp import range_rho
 from shortlist.mechanisms.checks import Budget
 from shortlist.mechanisms.entry import Audited, Entry, Method, Named, Request
 from shortlist.mechanisms.histogram.mechanism import NoisyHistogram
+from shortlist.mechanisms.plan_rows import EVERY, Goal, Planned, as_goals, listed, reached
+from shortlist.privacy import ZCDP, ApproxDP
+from shortlist.scores import Scores
 
 
 def _audited(k: int, budget: Budget) -> NoisyHistogram:
@@ -16,6 +22,28 @@ def _built(request: Request) -> NoisyHistogram:
     if request.most is None:
         raise ValueError('method="histogram" needs scores of which each person has a few at most: count with most=3')
     return NoisyHistogram(k=request.size, most=request.most, budget=request.budget)
+
+
+def _rows(k: int, most: int) -> Sequence[Planned]:
+    """Under each budget with its own noise."""
+    label = f"histogram, at most {most} a person"
+
+    def histogram(epsilon: float, delta: float) -> NoisyHistogram:
+        return NoisyHistogram(k=k, most=most, budget=ApproxDP(epsilon, delta))
+
+    def law(scores: Scores, goal: Goal, epsilon: float, delta: float) -> float:
+        return reached(goal)(histogram(epsilon, delta), scores)
+
+    def qualities(scores: Scores, epsilon: float, delta: float) -> dict[Goal, float]:
+        return as_goals(histogram(epsilon, delta).quality(scores))
+
+    return (
+        listed(label, "histogram", lambda p: NoisyHistogram(k=k, most=most, epsilon=p), ordered=True,
+               currencies=("pure",)),
+        listed(label, "histogram", lambda p: NoisyHistogram(k=k, most=most, budget=ZCDP(range_rho(p))), ordered=True,
+               currencies=("zcdp",)),
+        Planned(label, "histogram", True, 1, ("approx",), "known", EVERY, law, qualities, one_pair=True),
+    )  # fmt: skip
 
 
 ENTRY = Entry(
@@ -36,6 +64,7 @@ ENTRY = Entry(
             values=True,
         ),
     ),
+    capped=_rows,
     audited=Audited(
         law="shortlist.mechanisms.histogram.certified:law",
         sees_level=True,

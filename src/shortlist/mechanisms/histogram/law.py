@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from shortlist.exact.crossing import narrowed
 from shortlist.exact.gaussian_noise import GAUSSIAN
+from shortlist.exact.key_bars import keeps
 from shortlist.exact.noise_distributions import LAPLACE, Noise
-from shortlist.exact.partial_reals import ball
 from shortlist.mechanisms.checks import Budget
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
-
-PRECISION = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,10 @@ class RoundedNoise:
         return float(self.scale) * (math.sqrt(2.0) if self.noise is LAPLACE else 1.0)
 
 
+FAR = 2.0**40
+"""Laplace noise is far narrower than Gaussian noise from this epsilon on, whatever the cap."""
+
+
 @lru_cache
 def histogram_noise(budget: Budget, most: int, sensitivity: Fraction) -> RoundedNoise:
     """For scores of which one person moves `most` at most, each by the sensitivity at most.
@@ -44,8 +47,8 @@ def histogram_noise(budget: Budget, most: int, sensitivity: Fraction) -> Rounded
     if isinstance(budget, ZCDP):
         return RoundedNoise(GAUSSIAN, sensitivity * root_above(most / (2 * Fraction(budget.rho))))
     narrow = [RoundedNoise(LAPLACE, most * sensitivity / Fraction(budget.epsilon))] if budget.epsilon else []
-    if budget.delta:
-        narrow.append(RoundedNoise(GAUSSIAN, sensitivity * root_above(Fraction(most)) / gaussian_rate(budget)))
+    if budget.delta and budget.epsilon < FAR:
+        narrow.append(RoundedNoise(GAUSSIAN, sensitivity * root_above(Fraction(most)) / _rate(budget)))
     return min(narrow, key=lambda one: one.deviation)
 
 
@@ -58,22 +61,18 @@ def root_above(square: Fraction) -> Fraction:
 
 
 @lru_cache
-def gaussian_rate(budget: ApproxDP) -> Fraction:
-    """mu, rounded down: Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) is certainly at most delta."""
+def _rate(budget: ApproxDP) -> Fraction:
+    """mu, rounded down: Gaussian noise of deviation 1 on what moves by mu is certainly within the budget."""
+
+    def too_much(mu: float) -> bool:
+        return not keeps(Fraction(budget.epsilon), budget.delta, Fraction(mu))
+
     low, high = 0.0, 1.0
-    while _fits(budget, high):
+    while not too_much(high):
         low, high = high, 2 * high
-    while high - low > low * 2.0**-40:
-        middle = (low + high) / 2
-        low, high = (middle, high) if _fits(budget, middle) else (low, middle)
-    return Fraction(low)
+    return Fraction(narrowed(too_much, low, high, _between)[0])
 
 
-def _fits(budget: ApproxDP, mu: float) -> bool:
-    from flint import arb, ctx
-
-    with ctx.workprec(PRECISION):
-        rate, epsilon = ball(Fraction(mu)), ball(Fraction(budget.epsilon))
-        half, far = rate / 2, epsilon / rate
-        here, there = ((far - half) / arb(2).sqrt()).erfc() / 2, ((far + half) / arb(2).sqrt()).erfc() / 2
-        return bool(here - epsilon.exp() * there <= ball(Fraction(budget.delta)))
+def _between(low: float, high: float) -> float | None:
+    """Halves until the points differ by at most 2^-40 of the smaller."""
+    return (low + high) / 2 if high - low > low * 2.0**-40 else None

@@ -120,12 +120,13 @@ class NoisyHistogram(Budgeted[Budget]):
         values = [float(floor_of(total(score + HALF, [term]))) for score, term in finish.finishes()]
         one = whole_laplace_margin(noisy.scale) if noisy.noise is LAPLACE else gaussian_margin(noisy.scale, ONE)
         extras = Extras(values=values, margins=[one] * len(values))
-        return Outcome([int(i) for i in finish.indices], extras, (self._note(),))
+        return Outcome([int(i) for i in finish.indices], extras, (self._note(scores),))
 
-    def _note(self) -> str:
+    def _note(self, scores: Scores) -> str:
+        way = "low" if scores._turned else "high"
         return (
             f"values are noisy numbers of people who kept the item, of at most {self.most} items each; "
-            "whoever is on the list because its noise was high is shown too high"
+            f"whoever is on the list because its noise was {way} is shown too {way}"
         )
 
     def release_many(

@@ -127,8 +127,8 @@ class HybridTopK(Budgeted[PureDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        asked = self._studied(scores, question)
-        field = Field(asked.values, self.k + 1, self._scale(asked), EXPONENTIAL, self._line(asked))
+        scores = self._studied(scores, question)
+        field = Field(scores.values, self.k + 1, self._scale(scores), EXPONENTIAL, self._line(scores))
         races = field.races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows(_cut(rows, rows.gaps(), self.k) for rows in races)
 
@@ -232,8 +232,8 @@ class HybridSparseVector(Budgeted[PureDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and gaps of independent draws, one row each, for study and audit of public scores."""
-        asked = self._studied(scores, question)
-        field = Field(asked.values, self.k + 1, self._scales(asked)[1], EXPONENTIAL, self._line(asked))
+        scores = self._studied(scores, question)
+        field = Field(scores.values, self.k + 1, self._scales(scores)[1], EXPONENTIAL, self._line(scores))
         races = field.races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows(_cut(rows, rows.leads(), self.k) for rows in races)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def law(mechanism: JointTopK, scores: Scores) -> Law:
     """{sequence: chance} for all ordered sequences of k."""
     x = [Fraction(value) for value in scores.values.tolist()]
-    ranked, rate = sorted(x, reverse=True), mechanism._rate(scores)
+    ranking, rate = sorted(x, reverse=True), mechanism._rate(scores)
     orders = list(permutations(range(len(x)), mechanism.k))
-    losses = [max(ranked[place] - x[i] for place, i in enumerate(order)) for order in orders]
+    losses = [max(ranking[place] - x[i] for place, i in enumerate(order)) for order in orders]
     return Law(dict(zip(orders, choice_law([-rate * loss for loss in losses], "gumbel"), strict=True)))

@@ -7,8 +7,7 @@ are named; all others are as if they were not there.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import InitVar, dataclass, replace
+from dataclasses import InitVar, replace
 from fractions import Fraction
 from typing import ClassVar, Unpack
 
@@ -16,14 +15,16 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
 from shortlist._reading import checked_flag
+from shortlist.accounting.checked_numbers import count
 from shortlist.exact.gaussian_noise import GAUSSIAN
-from shortlist.exact.key_bars import HIGHEST_BAR, Cap, KeyBar, pair_bar, thinned_bar
+from shortlist.exact.key_bars import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, thinned_bar
+from shortlist.exact.key_ranking import Ranked, ranked_keys
 from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin
 from shortlist.exact.truncated_geometric import PublicCoin, public_coin
 from shortlist.extras import Extras
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.keys.recount import Recounted
+from shortlist.mechanisms.keys.column import Column, people_of, sums_and_right, sums_of
 from shortlist.mechanisms.keys.sampler import GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, named_keys
 from shortlist.mechanisms.unknown_domain import DeltaBudget, check_column, checked_delta_budget
 from shortlist.privacy import ZCDP, Guarantee
@@ -32,9 +33,6 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.uniforms import WordStream, shuffled
 from shortlist.scores import Scores, ScoreWords
 
-MOST = 64
-"""How many labels of a person count if nobody says."""
-LARGEST_MOST = 4096
 FEW = 2
 """Up to so many labels a person, geometric noise has the lower bar."""
 
@@ -97,7 +95,7 @@ class KeySet(Budgeted[DeltaBudget]):
             raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
         weighted = self.most is None if self.weighted is None else checked_flag("weighted", self.weighted)
         object.__setattr__(self, "weighted", weighted)
-        object.__setattr__(self, "most", checked_most(MOST if self.most is None else self.most))
+        object.__setattr__(self, "most", count("most", MOST if self.most is None else self.most, LARGEST_MOST))
         object.__setattr__(self, "values", checked_flag("values", self.values))
         object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
         if self.k is not None:
@@ -159,8 +157,16 @@ class KeySet(Budgeted[DeltaBudget]):
             return (GaussianKeys(self._bar, self._cap.unit),)
         return tuple(map(GeometricKeys, self._coin.noises()))
 
+    @property
+    def fits_tables(self) -> bool:
+        """Whether the bar is so low that some table could reach it: public."""
+        try:
+            return self.bar <= HIGHEST_BAR
+        except ValueError:  # it was not even searched for
+            return False
+
     def _check(self, scores: Scores) -> None:
-        if self.bar > HIGHEST_BAR:
+        if not self.fits_tables:
             raise ValueError(
                 "the budget is too small for any table: write a larger epsilon (or rho), or a larger delta"
             )
@@ -176,7 +182,7 @@ class KeySet(Budgeted[DeltaBudget]):
         return replace(self._found(scores, source), by_weight=by_weight)
 
     def _found(self, scores: Scores, source: Source) -> Outcome:
-        column = _Column.of(scores, self._cap)
+        column = Column.of(scores, self._cap)
         noises, coin = self._noises(), self._coin
         noise = noises[0 if coin is None else int(coin.tosses(1, source)[0])]
         found = named_keys(column.scores, column.sizes, noise, source)
@@ -206,7 +212,7 @@ class KeySet(Budgeted[DeltaBudget]):
 
     def _measured(self, scores: Scores, places: list[int], source: Source) -> Outcome:
         """How many people hold each name, with fresh noise for as many of the names as one person may count for."""
-        people, cap = _people(scores, places)
+        people, cap = people_of(scores, places)
         deviation = self._measured_deviation(cap)
         counts = add_whole_noise(np.array(people, np.int64), scale=deviation, noise=GAUSSIAN, source=source).tolist()
         drawn = shuffled(len(places), WordStream(source))
@@ -238,7 +244,7 @@ class KeySet(Budgeted[DeltaBudget]):
         In order of the noisy sums, which are the reals, where values are released; sorted otherwise.
         """
         asked, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
-        column, noises, coin = _Column.of(asked, self._cap), self._noises(), self._coin
+        column, noises, coin = Column.of(asked, self._cap), self._noises(), self._coin
         side = np.zeros(count, np.int64) if coin is None else coin.tosses(count, source).astype(np.int64)
         rows: list[tuple[Indices, Values, Indices]] = []
         for which, noise in enumerate(noises):
@@ -269,24 +275,28 @@ class KeySet(Budgeted[DeltaBudget]):
         """P[named] of every label, without a limit k: exact, to 1e-12."""
         if self.k is not None:
             raise ValueError("exact chances are known without a limit: leave k= out, or draw with release_many")
-        return self.chances(self._studied(scores, question).values)
+        return self.chances(sums_of(self._studied(scores, question), self._cap))
 
     def chances(self, sums: Values) -> Floats:
         """P[a label with this sum is named], for `sums` in people (in units of 2^-20, if weighted); 0 at 0."""
-        noises, sums = self._noises(), np.asarray(sums)
-        found = noises[0].chances(sums)
-        if self._coin is not None:
-            share = float(self._coin.chance().mid())
-            found = (1 - share) * found + share * noises[1].chances(sums)
-        return np.where(sums > 0, found, 0.0)
+        found = sum(share * noise.chances(np.asarray(sums)) for share, noise in self._sides())
+        return np.where(np.asarray(sums) > 0, found, 0.0)
 
     def expected_names(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """How many labels are named, on average."""
+        """How many labels are named, on average: exact, to 1e-9."""
+        if self.k is not None:
+            return self._ranked(scores, question).names
         return float(self.inclusion_probabilities(scores, **question).sum())
 
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the names are a true top k], ties counting as equal; by people, where weights came with counts: to 1e-9."""
+        return self._ranked(scores, question).top
+
     def expected_recall(self, scores: object, *, top: int | None = None, **question: Unpack[ScoreWords]) -> float:
-        """The expected share of the `top` largest sums that is named; of all labels there are, if None."""
-        values = self._studied(scores, question).values
+        """The expected share of a true top k; without a k, of the `top` largest sums, or of all labels: to 1e-9."""
+        if self.k is not None and top in (None, self.k):
+            return self._ranked(scores, question).right / self.k
+        values = sums_of(self._studied(scores, question), self._cap)
         there = int(np.count_nonzero(values > 0))
         wanted = there if top is None else checked_k(top)
         if not wanted:
@@ -294,37 +304,20 @@ class KeySet(Budgeted[DeltaBudget]):
         chances = np.sort(self.inclusion_probabilities(scores, **question))[::-1]  # they rise with the sums
         return float(chances[:wanted].sum()) / wanted
 
+    def _sides(self) -> tuple[tuple[float, KeyNoise], ...]:
+        """(how often, which noise): one, or the two sides of the coin."""
+        noises, coin = self._noises(), self._coin
+        less = 0.0 if coin is None else float(coin.chance().mid())
+        return tuple(zip((1 - less, less), noises, strict=False))
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """Capped sums by their distinct numbers, decreasing, and where each label stands among the scores."""
-
-    scores: Values
-    sizes: Indices
-    order: Indices | None
-
-    @classmethod
-    def of(cls, scores: Scores, cap: Cap) -> _Column:
-        held = scores._capped if cap.weighted else scores._names
-        if held is not None:
-            return cls(held.scores, held.sizes, None)
-        values = scores._numbers.astype(np.int64)
-        distinct, sizes = np.unique(values, return_counts=True)
-        return cls(distinct[::-1], sizes[::-1], np.argsort(-values, kind="stable"))
-
-    def places(self, positions: Sequence[int] | Indices) -> list[int]:
-        where = np.asarray(positions, np.int64)
-        found: list[int] = (where if self.order is None else self.order[where]).tolist()
-        return found
-
-
-def _people(scores: Scores, places: list[int]) -> tuple[list[int], int]:
-    """(how many people hold each of these, of how many of them one person counts at most)."""
-    held = scores._capped
-    assert held is not None
-    if isinstance(held, Recounted):
-        return held.people(places)
-    return held.counts(places), len(places) if scores.most is None else min(len(places), scores.most)
+    def _ranked(self, scores: object, question: ScoreWords) -> Ranked:
+        """Of the k largest (Theorem 220)."""
+        if self.k is None:
+            raise ValueError("a true top k needs a k: write k=10, for example")
+        known = sums_and_right(self._studied(scores, question), self._cap, self.k)
+        sides = [(share, ranked_keys(*known, self.k, noise)) for share, noise in self._sides() if share]
+        names, found, top = (sum(share * getattr(one, what) for share, one in sides) for what in Ranked.__slots__)
+        return Ranked(names, found, top)
 
 
 def near_the_bar(below: float) -> str:
@@ -333,14 +326,3 @@ def near_the_bar(below: float) -> str:
         f"near the bar: a name whose value is below {below:.4g} is often seen only because its noise was high; such "
         "values are too high on average"
     )
-
-
-def checked_most(most: object) -> int:
-    """How many labels of a person count."""
-    try:
-        found = checked_k(most)
-    except (TypeError, ValueError):
-        found = 0
-    if not 1 <= found <= LARGEST_MOST:
-        raise ValueError(f"most must be a whole number from 1 to {LARGEST_MOST}: write most=10, for example")
-    return found

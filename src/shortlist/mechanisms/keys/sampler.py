@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from flint import arb
 
 
+DEVIATIONS = 9.0
+"""Normal noise is larger with probability e^-43."""
+
+
 class KeyNoise(Protocol):
     """Noise on whole scores, and the bar above which a label is named."""
 
@@ -53,6 +57,24 @@ class KeyNoise(Protocol):
 
     def chances(self, scores: Values) -> Floats:
         """P[named] in floats."""
+        ...
+
+    @property
+    def smooth(self) -> float:
+        """The deviation in steps, if `reaches` is smooth in the step; 0 if it is known at whole steps alone."""
+        ...
+
+    @property
+    def far(self) -> float:
+        """Noise is larger than so many steps with probability e^-42 at most."""
+        ...
+
+    def places(self, scores: Values) -> Floats:
+        """Scores in steps."""
+        ...
+
+    def reaches(self, scores: Values, steps: Floats) -> Floats:
+        """P[the noisy sum is at least so many steps] in floats, for each score (rows) and step (columns)."""
         ...
 
 
@@ -87,6 +109,25 @@ class GaussianKeys:
         found: Floats = ndtr((scores / self.unit - float(self.bar.reach)) / float(self.bar.sigma))
         return found
 
+    @property
+    def smooth(self) -> float:
+        return float(self.bar.sigma / self.bar.grid)
+
+    @property
+    def far(self) -> float:
+        return DEVIATIONS * self.smooth + 1
+
+    def places(self, scores: Values) -> Floats:
+        found: Floats = np.asarray(scores, np.float64) / float(self.unit * self.bar.grid)
+        return found
+
+    def reaches(self, scores: Values, steps: Floats) -> Floats:
+        with IMPORTS:
+            from scipy.special import ndtr
+
+        found: Floats = ndtr((np.subtract.outer(self.places(scores), steps) + 0.5) / self.smooth)
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class GeometricKeys:
@@ -112,6 +153,20 @@ class GeometricKeys:
 
     def chances(self, scores: Values) -> Floats:
         return self.noise.survival(self.step - np.asarray(scores, np.float64))
+
+    @property
+    def smooth(self) -> float:
+        return 0.0
+
+    @property
+    def far(self) -> float:
+        return float(self.step)
+
+    def places(self, scores: Values) -> Floats:
+        return np.asarray(scores, np.float64)
+
+    def reaches(self, scores: Values, steps: Floats) -> Floats:
+        return self.noise.survival(np.subtract.outer(-self.places(scores), -steps))
 
 
 @dataclass(frozen=True, slots=True)

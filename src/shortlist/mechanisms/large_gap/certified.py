@@ -28,10 +28,10 @@ def rank_law(mechanism: Any, scores: Scores, scale: Fraction) -> dict[int, arb]:
     """{rank: chance}, from 1, by the limit and the regularizer of the mechanism; -inf is never chosen."""
     x = sorted((Fraction(value) for value in scores.values.tolist()), reverse=True)
     last = mechanism.limit or (len(x) - 1 if scores.public else RANKS)
-    ranked = [*x, *[Fraction(0)] * (last + 1)]
-    added = [_added(mechanism.regularizer, j) for j in range(1, last + 1)]
-    able = [j for j in range(last) if added[j] > -math.inf]
-    exponents = [(ranked[j] - ranked[j + 1] + Fraction(added[j])) / scale for j in able]
+    ranking = [*x, *[Fraction(0)] * (last + 1)]
+    shifts = [_added(mechanism.regularizer, j) for j in range(1, last + 1)]
+    able = [j for j in range(last) if shifts[j] > -math.inf]
+    exponents = [(ranking[j] - ranking[j + 1] + Fraction(shifts[j])) / scale for j in able]
     return dict(zip((j + 1 for j in able), choice_law(exponents, "gumbel"), strict=True))
 
 

@@ -89,33 +89,33 @@ class LargeGap(Budgeted[Budget]):
 
     def _ranks(self, scores: Scores, source: Source, draws: int) -> Indices:
         limit = last_rank(scores, self.limit)
-        sorted_scores, added = largest(scores, limit + 1), offsets(self.regularizer, limit)
-        return large_gaps(sorted_scores, added, self._scale(scores), source, draws)
+        sorted_scores, shifts = largest(scores, limit + 1), offsets(self.regularizer, limit)
+        return large_gaps(sorted_scores, shifts, self._scale(scores), source, draws)
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """Independent ranks, for study and audit of public scores."""
-        asked, source = self._studied(scores, question), checked_source(rng)
-        return self._ranks(asked, source, checked_draws(draws))
+        scores, source = self._studied(scores, question), checked_source(rng)
+        return self._ranks(scores, source, checked_draws(draws))
 
 
 def large_gaps(
     sorted_scores: Sequence[int | Fraction],
-    added: Sequence[Fraction | None],
+    shifts: Sequence[Fraction | None],
     scale: Fraction,
     source: Source,
     draws: int,
 ) -> Indices:
-    """Independent ranks (from 1) with the largest gap + added + scale * Gumbel noise; None is never chosen.
+    """Independent ranks (from 1) with the largest gap + shift + scale * Gumbel noise; None is never chosen.
 
     `sorted_scores` are in decreasing order, one more than there are ranks; equal histograms give equal laws.
     """
-    ranks = [j for j, one in enumerate(added) if one is not None]
-    scores = [sorted_scores[j] - sorted_scores[j + 1] + (added[j] or 0) for j in ranks]
+    ranks = [j for j, one in enumerate(shifts) if one is not None]
+    scores = [sorted_scores[j] - sorted_scores[j + 1] + (shifts[j] or 0) for j in ranks]
     winners = rational_winners(scores, scale=scale, source=source, draws=draws)
-    chosen: Indices = 1 + np.array(ranks)[winners]
-    return chosen
+    picks: Indices = 1 + np.array(ranks)[winners]
+    return picks
 
 
 def largest(scores: Scores, size: int) -> list[int] | list[Fraction]:
@@ -140,16 +140,16 @@ def last_rank(scores: Scores, limit: int | None) -> int:
 
 def store_ranks(mechanism: Any, least: int) -> None:
     """Check limit and regularizer against one another; a list of numbers says how many ranks there are."""
-    given = mechanism.regularizer
-    if given is not None and not callable(given):
-        if isinstance(given, str | bytes) or not isinstance(given, Sequence | np.ndarray):
+    regularizer = mechanism.regularizer
+    if regularizer is not None and not callable(regularizer):
+        if isinstance(regularizer, str | bytes) or not isinstance(regularizer, Sequence | np.ndarray):
             raise TypeError("regularizer must be a list of numbers, one for each rank, or a function of the rank")
-        given = tuple(given)
-        if mechanism.limit not in (None, len(given)):
+        regularizer = tuple(regularizer)
+        if mechanism.limit not in (None, len(regularizer)):
             raise ValueError("regularizer must have one number for each rank: as many as limit")
-        offsets(given, len(given))
-        object.__setattr__(mechanism, "regularizer", given)
-        object.__setattr__(mechanism, "limit", len(given))
+        offsets(regularizer, len(regularizer))
+        object.__setattr__(mechanism, "regularizer", regularizer)
+        object.__setattr__(mechanism, "limit", len(regularizer))
     if mechanism.limit is not None:
         object.__setattr__(mechanism, "limit", checked_limit(mechanism.limit, least))
 
@@ -158,13 +158,13 @@ def offsets(regularizer: Regularizer | None, limit: int) -> list[Fraction | None
     """r(1), .., r(limit) exactly; None where it is -inf."""
     if regularizer is None:
         return [Fraction(0)] * limit
-    given = [regularizer(j) for j in range(1, limit + 1)] if callable(regularizer) else regularizer
-    added = [_offset(one) for one in given]
-    if len(added) != limit:
+    values = [regularizer(j) for j in range(1, limit + 1)] if callable(regularizer) else regularizer
+    shifts = [_offset(one) for one in values]
+    if len(shifts) != limit:
         raise ValueError("regularizer must have one number for each rank: as many as limit")
-    if all(one is None for one in added):
+    if all(one is None for one in shifts):
         raise ValueError("regularizer must leave at least one rank that may be chosen")
-    return added
+    return shifts
 
 
 def _offset(value: object) -> Fraction | None:

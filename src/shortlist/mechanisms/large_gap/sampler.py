@@ -61,11 +61,11 @@ class _Groups:
         low, high = np.where(g <= -FAR, -np.inf, z - error), z + error
         winners: Indices = low.argmax(axis=0)
         for race in np.flatnonzero(np.count_nonzero(high >= low.max(axis=0), axis=0) > 1):
-            drawn = words[:, race].tolist()
+            column = words[:, race].tolist()
 
             @cache
-            def noisy(i: int, drawn: list[int] = drawn) -> NoisyScore:
-                return NoisyScore(self.positions[i], Draw(best_of(self.sizes[i]), drawn[i], 64, source))
+            def noisy(i: int, column: list[int] = column) -> NoisyScore:
+                return NoisyScore(self.positions[i], Draw(best_of(self.sizes[i]), column[i], 64, source))
 
             winners[race] = ranking(low[:, race], high[:, race], 1, noisy)[0]
         return winners

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def working_list(counts: Sequence[int], limit: int) -> tuple[list[int], int]:
     """(T, c): the labels that count more than row limit + 1."""
-    ranked = sorted(counts, reverse=True)
-    c = ranked[limit] if limit < len(ranked) else 0
+    ranking = sorted(counts, reverse=True)
+    c = ranking[limit] if limit < len(ranking) else 0
     return [i for i, count in enumerate(counts) if count > c], c
 
 
@@ -40,24 +40,24 @@ def lists_law(mechanism: LimitedDomainTopK, counts: Sequence[int]) -> Law:
         weights = [power(rational(rate * counts[i])) for i in there]
         return Law(_peeled(there, weights, many * power(rational(rate * bar)), mechanism.k))
     k = min(mechanism.k, len(there) + 1)
-    found: dict[Any, arb] = {}
+    chances: dict[Any, arb] = {}
     for order, chance in ordered_law([*(counts[i] for i in there), bar], k, "exponential", 1 / rate).items():
         ended = len(there) in order or len(order) < mechanism.k
         cut = order[: order.index(len(there))] if len(there) in order else order
         key = (tuple(there[i] for i in cut), ended)
-        found[key] = found.get(key, arb(0)) + chance
-    return Law(found)
+        chances[key] = chances.get(key, arb(0)) + chance
+    return Law(chances)
 
 
 def _peeled(there: list[int], weights: list[arb], bar: arb, k: int) -> dict[Any, arb]:
     law: dict[Any, arb] = {}
     for n in range(min(k, len(there)) + 1):
         for order in permutations(range(len(there)), n):
-            left, chance = sum(weights, start=bar), arb(1)
+            rest, chance = sum(weights, start=bar), arb(1)
             for i in order:
-                chance *= weights[i] / left
-                left = bar + sum(
+                chance *= weights[i] / rest
+                rest = bar + sum(
                     (w for j, w in enumerate(weights) if j not in order[: order.index(i) + 1]), start=arb(0)
                 )
-            law[tuple(there[i] for i in order), n < k] = chance * bar / left if n < k else chance
+            law[tuple(there[i] for i in order), n < k] = chance * bar / rest if n < k else chance
     return law

@@ -17,15 +17,15 @@ LABEL = "limited domain, Gumbel"
 
 def rates(k: int, epsilon: float, delta: float) -> tuple[float, float]:
     """(e of a round, delta of the bar) as the mechanism calibrates them for ApproxDP(epsilon, delta)."""
-    paid = LimitedDomainTopK(k=k, budget=ApproxDP(epsilon, delta)).charge
-    assert isinstance(paid, ThinnedRange)
-    return paid.epsilon, paid.delta
+    charge = LimitedDomainTopK(k=k, budget=ApproxDP(epsilon, delta)).charge
+    assert isinstance(charge, ThinnedRange)
+    return charge.epsilon, charge.delta
 
 
 def _rows(k: int) -> Sequence[Planned]:
     def race(scores: Scores, goal: Goal, e: float, delta: float) -> float:
-        found = BarredRace.of(scores.values, k, e, delta, default_limit(k))
-        return found.top() if goal == "top" else found.recall()
+        field = BarredRace.of(scores.values, k, e, delta, default_limit(k))
+        return field.top() if goal == "top" else field.recall()
 
     def by_rounds(scores: Scores, goal: Goal, p: float, delta: float) -> float:
         return race(scores, goal, p / k, delta)

@@ -101,9 +101,9 @@ def _expected(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
 
 def _count_one_more(rung_so_far: Floats, still: Floats, rung: Floats) -> None:
     """From the chances of 0, 1, .. having rung to those with one more item, in place."""
-    moved = rung_so_far[:-1] * rung
+    gain = rung_so_far[:-1] * rung
     rung_so_far *= still
-    rung_so_far[1:] += moved
+    rung_so_far[1:] += gain
 
 
 def _times(log_rate: Floats, correct: int, k: int, log_bar: float) -> Floats:

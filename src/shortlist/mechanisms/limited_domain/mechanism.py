@@ -114,8 +114,8 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
             number("split", self.split, below=1.0)
             if not gumbel or isinstance(self.budget, ZCDP):
                 raise ValueError("split is for Gumbel noise under (epsilon, delta): leave it out here")
-        paid = self.guarantee
-        if (8 * paid.rho if isinstance(paid, ZCDP) else paid.epsilon) / self.k == 0:
+        guarantee = self.guarantee
+        if (8 * guarantee.rho if isinstance(guarantee, ZCDP) else guarantee.epsilon) / self.k == 0:
             raise ValueError("the budget is too small to be shared by k rounds; choose a larger epsilon or rho")
         if not gumbel and isinstance(self.budget, ZCDP):
             raise ValueError('exponential noise keeps (epsilon, delta) budgets only; for ZCDP write noise="gumbel"')
@@ -215,8 +215,8 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
 
         -1 where the bar had ended the list.
         """
-        asked, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
-        candidates = listing(asked.values, self._limit)
+        scores, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        candidates = listing(scores.values, self._limit)
         if not len(candidates.counts):
             return np.full((count, self.k), LINE)
         bar = self._noisy_bar(candidates)
@@ -291,12 +291,12 @@ def _lowest(k: int, limit: int, budget: ApproxDP) -> tuple[float, float]:
     quick, first = (heights := _quick_heights(k, limit, budget))[0]
     best = _rates_at(k, budget, first)
     for height, share in heights[1:]:
-        left = part_of(budget.delta, 1 - share)
+        rest = part_of(budget.delta, 1 - share)
         lowest = math.log(dummies(limit, Fraction(best[1]))) / best[0]
-        if not left or not lowest or (first and height > NEAR * quick):
+        if not rest or not lowest or (first and height > NEAR * quick):
             continue
-        needed = math.log(dummies(limit, Fraction(left))) / (LOWER * lowest)
-        if _for_rounds(budget, share).excess(BoundedRange(needed).repeat(k)) <= 0:
+        rate = math.log(dummies(limit, Fraction(rest))) / (LOWER * lowest)
+        if _for_rounds(budget, share).excess(BoundedRange(rate).repeat(k)) <= 0:
             best = _rates_at(k, budget, share)
     return best
 

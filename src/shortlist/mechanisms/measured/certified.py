@@ -34,17 +34,17 @@ def law(mechanism: MeasuredSet, scores: Scores) -> Law:
         sets = canonical.sets_law(parts.selection, x, parts.selection._rate(scores))
     else:
         sets = names_choice.both_law(parts.selection, x, None)
-    found: dict[Any, arb] = {}
-    for drawn, chance in sets.chances.items():
-        chosen = drawn if scores.public else drawn[-1]
-        scale = parts.noise(len(chosen), scores.largest_sensitivity) if chosen else None
-        tables = [_values(x[i], scale, parts.epsilon is None) for i in chosen]
-        for shown in product(*(table.items() for table in tables)):
+    chances: dict[Any, arb] = {}
+    for outcome, chance in sets.chances.items():
+        members = outcome if scores.public else outcome[-1]
+        scale = parts.noise(len(members), scores.largest_sensitivity) if members else None
+        tables = [_values(x[i], scale, parts.epsilon is None) for i in members]
+        for pairs in product(*(table.items() for table in tables)):
             total = chance
-            for _, part in shown:
+            for _, part in pairs:
                 total = total * part
-            found[drawn, tuple(value for value, _ in shown)] = total
-    return Law(dict(sorted(found.items(), key=lambda one: repr(one[0]))))
+            chances[outcome, tuple(value for value, _ in pairs)] = total
+    return Law(dict(sorted(chances.items(), key=lambda one: repr(one[0]))))
 
 
 def _values(count: int, scale: Any, gaussian: bool) -> dict[int, arb]:

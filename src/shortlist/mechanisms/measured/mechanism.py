@@ -54,10 +54,10 @@ class Parts:
         if self.epsilon is not None:
             return number * sensitivity / self.epsilon
         assert self.deviation is not None
-        found = Fraction(math.sqrt(number)) * self.deviation * sensitivity
-        while found**2 < number * (self.deviation * sensitivity) ** 2:
-            found *= 1 + Fraction(1, 1 << 50)
-        return found
+        scale = Fraction(math.sqrt(number)) * self.deviation * sensitivity
+        while scale**2 < number * (self.deviation * sensitivity) ** 2:
+            scale *= 1 + Fraction(1, 1 << 50)
+        return scale
 
 
 @described
@@ -106,8 +106,8 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
             raise TypeError(
                 "budget must be ZCDP(..) or ApproxDP(..); under a pure budget MeasuredTopK selects and measures"
             )
-        paid: ZCDP | ApproxDP = self.budget
-        self._pay(ZCDP(paid.rho, paid.delta) if isinstance(paid, ZCDP) else plain_budget(paid))
+        budget: ZCDP | ApproxDP = self.budget
+        self._pay(ZCDP(budget.rho, budget.delta) if isinstance(budget, ZCDP) else plain_budget(budget))
         if (self.guarantee.rho if isinstance(self.guarantee, ZCDP) else self.guarantee.epsilon) == 0:
             raise ValueError("the budget must be greater than 0, for example budget=ApproxDP(1.0, 1e-6)")
         if self.limit is not None:
@@ -129,15 +129,15 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
         budget = self.guarantee
         if isinstance(budget, ZCDP):
             names = _down((1 - QUARTER) * Fraction(budget.rho))
-            left = Fraction(budget.rho) - Fraction(names)
-            return Parts(self._selection(ZCDP(names, budget.delta), public), None, 1 / _root_below(2 * left))
+            rest = Fraction(budget.rho) - Fraction(names)
+            return Parts(self._selection(ZCDP(names, budget.delta), public), None, 1 / _root_below(2 * rest))
         share = Fraction(1, 3) if public else min(Fraction(1, 3), _balanced(self.k, budget.delta))
         names = _down((1 - share) * Fraction(budget.epsilon))
-        left = Fraction(budget.epsilon) - Fraction(names)
+        rest = Fraction(budget.epsilon) - Fraction(names)
         if self.k <= FEW or not budget.delta:
-            return Parts(self._selection(ApproxDP(names, budget.delta), public), left, None)
+            return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
         half = part_of(budget.delta, Fraction(1, 2))
-        return Parts(self._selection(ApproxDP(names, half), public), None, 1 / certified_rate(left, half))
+        return Parts(self._selection(ApproxDP(names, half), public), None, 1 / certified_rate(rest, half))
 
     def _selection(self, budget: ZCDP | ApproxDP, public: bool) -> Mechanism:
         if public:
@@ -152,17 +152,17 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         parts = self._parts(scores.public)
-        drawn = parts.selection._draw(scores, source)
-        chosen = drawn.indices or []
-        if not chosen:
-            return Outcome([], replace(drawn.extras, values=[], margins=[]), drawn.notes)
-        scale = parts.noise(len(chosen), scores.largest_sensitivity)
-        values = self._noisy(scores._sequence[np.array(chosen)], parts, scale, source)
-        order = sorted(shuffled(len(chosen), WordStream(source)), key=lambda i: -values[i])
+        outcome = parts.selection._draw(scores, source)
+        members = outcome.indices or []
+        if not members:
+            return Outcome([], replace(outcome.extras, values=[], margins=[]), outcome.notes)
+        scale = parts.noise(len(members), scores.largest_sensitivity)
+        values = self._noisy(scores._sequence[np.array(members)], parts, scale, source)
+        order = sorted(shuffled(len(members), WordStream(source)), key=lambda i: -values[i])
         whole = scores._sequence[:1].dtype.kind != "f"
-        margins = [self._margin(parts, scale, whole)] * len(chosen)
-        extras = replace(drawn.extras, values=[values[i] for i in order], margins=margins)
-        return Outcome([chosen[i] for i in order], extras, drawn.notes)
+        margins = [self._margin(parts, scale, whole)] * len(members)
+        extras = replace(outcome.extras, values=[values[i] for i in order], margins=margins)
+        return Outcome([members[i] for i in order], extras, outcome.notes)
 
     def _noisy(self, numbers: Values, parts: Parts, scale: Fraction, source: Source) -> list[float]:
         """Each number with fresh noise; whole ones stay whole."""
@@ -185,20 +185,20 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and values of independent draws, largest value first, for study and audit of public scores."""
-        asked, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
-        parts, values = self._parts(asked.public), asked.values
-        found_sets = parts.selection.release_many(asked, draws=count, rng=source)
-        drawn = (found_sets.indices if isinstance(found_sets, Draws) else found_sets).reshape(count, -1)
-        rows, reals = np.full(drawn.shape, -1, np.int64), np.full(drawn.shape, np.nan)
-        sizes = np.count_nonzero(drawn >= 0, axis=1)
+        scores, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        parts, values = self._parts(scores.public), scores.values
+        sets = parts.selection.release_many(scores, draws=count, rng=source)
+        table = (sets.indices if isinstance(sets, Draws) else sets).reshape(count, -1)
+        rows, reals = np.full(table.shape, -1, np.int64), np.full(table.shape, np.nan)
+        sizes = np.count_nonzero(table >= 0, axis=1)
         for n in np.unique(sizes[sizes > 0]).tolist():
             here = np.flatnonzero(sizes == n)
-            chosen = np.sort(drawn[here], axis=1)[:, drawn.shape[1] - n :]
-            scale = parts.noise(n, asked.largest_sensitivity)
-            found: Floats = np.array(self._noisy(values[chosen.ravel()], parts, scale, source)).reshape(chosen.shape)
-            order: Indices = np.lexsort((source.words(found.size).reshape(found.shape), -found), axis=1)
-            rows[here, :n] = np.take_along_axis(chosen, order, axis=1)
-            reals[here, :n] = np.take_along_axis(found, order, axis=1)
+            members = np.sort(table[here], axis=1)[:, table.shape[1] - n :]
+            scale = parts.noise(n, scores.largest_sensitivity)
+            noisy: Floats = np.array(self._noisy(values[members.ravel()], parts, scale, source)).reshape(members.shape)
+            order: Indices = np.lexsort((source.words(noisy.size).reshape(noisy.shape), -noisy), axis=1)
+            rows[here, :n] = np.take_along_axis(members, order, axis=1)
+            reals[here, :n] = np.take_along_axis(noisy, order, axis=1)
         return Draws(rows, reals)
 
 

@@ -10,11 +10,14 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices
+from shortlist._arrays import Floats
 from shortlist._reading import checked_flag
+from shortlist.accounting.checked_numbers import count
+from shortlist.exact.key_bars import LARGEST_MOST
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.keys.mechanism import checked_most
+from shortlist.mechanisms.entry import MANY_NAMES
+from shortlist.mechanisms.keys.column import by_score
 from shortlist.mechanisms.names_choice.branches import Branch, Parts, branches, limits
 from shortlist.mechanisms.names_choice.sampler import Choice
 from shortlist.mechanisms.unknown_domain import (
@@ -28,6 +31,12 @@ from shortlist.mechanisms.unknown_domain import (
 from shortlist.privacy import Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords
+
+MANY_WORDS = (
+    f"for more than {MANY_NAMES} names a key set has the lower bar, and it needs rows whose people are capped: "
+    "sl.count the rows themselves, or ask sl.keys"
+)
+"""Of plain counts: public facts alone."""
 
 
 @described
@@ -88,7 +97,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
         if self.limit is not None:
             object.__setattr__(self, "limit", checked_limit(self.limit, self.k))
         if self.most is not None:
-            object.__setattr__(self, "most", checked_most(self.most))
+            object.__setattr__(self, "most", count("most", self.most, LARGEST_MOST))
         object.__setattr__(self, "in_order", checked_flag("in_order", self.in_order))
         Parts.of(self.guarantee)
         keys = self.most is not None and self.limit is None
@@ -139,6 +148,8 @@ class NamesChoice(Budgeted[DeltaBudget]):
         if names < self.k:
             same = "that bar is the same for every k" if chosen.kind == "keys" else "a smaller k lowers that bar"
             notes.append(f"fewer than {self.k} names reached the bar: {same}, a larger budget lowers it")
+        if self.k > MANY_NAMES and self.most is None and self.limit is None:
+            notes.append(MANY_WORDS)
         return notes
 
     def choice_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
@@ -146,17 +157,18 @@ class NamesChoice(Budgeted[DeltaBudget]):
         return self._choice(self._studied(scores, question)).chances()
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the set is a true top k], ties counting as equal, where no key set is chosen from: exact, to 1e-9."""
+        """P[the names are a true top k], ties counting as equal: exact, to 1e-9.
+
+        Where a key set may be chosen, of public scores with the weights that came with them: `count(..).as_public()`.
+        """
         return self._mean(scores, question, lambda mechanism, asked: mechanism.success_probability(asked))
 
     def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """The expected share of a true top k, where no key set is chosen from: exact, to 1e-9."""
+        """The expected share of a true top k: exact, to 1e-9, for the same scores."""
         return self._mean(scores, question, lambda mechanism, asked: mechanism.expected_recall(asked))
 
     def _mean(self, scores: object, question: ScoreWords, law: Callable[[Any, Scores], float]) -> float:
         """Over the branches, by their chances."""
-        if any(one.kind == "keys" for one in self.branches):
-            raise ValueError("exact utility is known where no key set is chosen from; release_many draws public counts")
         asked = self._studied(scores, question)
         chances = self._choice(asked).chances()
         return float(sum(p * law(one.mechanism, asked) for p, one in zip(chances, self.branches, strict=True) if p))
@@ -177,7 +189,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
                 found = branch.mechanism.release_many(asked, draws=len(ours), rng=source)
                 places = found.indices if isinstance(found, Draws) else found
                 if branch.kind == "keys":
-                    places = _by_score(asked)[places]
+                    places = by_score(asked)[places]
                 rows[ours, : places.shape[1]] = places
         if not self.in_order:
             beyond = np.iinfo(np.int64).max
@@ -196,11 +208,3 @@ def _branches(mechanism: NamesChoice) -> tuple[Branch, ...]:
         most=mechanism.most,
         in_order=mechanism.in_order,
     )
-
-
-def _by_score(asked: Scores) -> Indices:
-    """Where the labels stand among the scores, by their places among the weights; -1 for none."""
-    weights = asked._capped
-    assert weights is not None
-    where = {label: place for place, label in enumerate(asked.labels)}
-    return np.array([*(where[label] for label in weights.names(range(int(weights.sizes.sum())))), -1], np.int64)

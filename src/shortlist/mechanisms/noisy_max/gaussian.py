@@ -53,7 +53,7 @@ class GaussianMax:
 
     def _scale(self, scores: Scores) -> Fraction:
         """sigma, exactly; the number of candidates that may be chosen is public."""
-        return scores.range_sensitivity / Fraction(gaussian_rate(self.guarantee, scores._choosable))
+        return scores.range_sensitivity / Fraction(winner_rate(self.guarantee, scores._choosable))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         scale = self._scale(scores)
@@ -63,9 +63,9 @@ class GaussianMax:
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
-        asked = self._studied(scores, question)
+        scores = self._studied(scores, question)
         source, count = checked_source(rng), checked_draws(draws)
-        return race_many(asked.values, k=1, scale=self._scale(asked), noise=GAUSSIAN, source=source, draws=count)
+        return race_many(scores.values, k=1, scale=self._scale(scores), noise=GAUSSIAN, source=source, draws=count)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         return right_probability(*self._race(scores, question))
@@ -74,16 +74,16 @@ class GaussianMax:
         return quality(*self._race(scores, question))
 
     def _studied(self, scores: object, question: ScoreWords) -> Scores:
-        asked = as_scores(scores, **question)
-        check_studied(asked)
-        self._check(asked)
-        return asked
+        scores = as_scores(scores, **question)
+        check_studied(scores)
+        self._check(scores)
+        return scores
 
     def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
         """(scores in noise units above the largest, 1, the noise): what the exact laws are functions of."""
-        asked = self._studied(scores, question)
-        values = asked.values
-        positions = Contest(values, 1, self._scale(asked), GAUSSIAN, kth_largest(values, 1)).positions(values)
+        scores = self._studied(scores, question)
+        values = scores.values
+        positions = Contest(values, 1, self._scale(scores), GAUSSIAN, kth_largest(values, 1)).positions(values)
         return np.where(values == -np.inf, -np.inf, positions), 1, GAUSSIAN
 
 
@@ -98,6 +98,6 @@ def gaussian_max(budget: Guarantee, work: Work) -> GaussianMax:
 
 
 @lru_cache
-def gaussian_rate(budget: ApproxDP, m: int) -> float:
+def winner_rate(budget: ApproxDP, m: int) -> float:
     """r = R / sigma, rounded down: D_a <= a r^2/2 + ln(m) / (a-1) (Cor 9 of the paper) is what is converted here."""
     return calibrate(lambda r: ZCDP(r * r / 2), ApproxDP(budget.epsilon, part_of(budget.delta, Fraction(1, m))))

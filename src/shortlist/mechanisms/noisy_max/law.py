@@ -78,9 +78,9 @@ def _by_level(items: Items, noise: Noise) -> Floats:
         near = gather(crowd, levels, noise, refinement, count_above=False)
         result = np.zeros(near.crowd.values.size)
         for block in blocks([near.crowd.values], levels, noise, refinement):
-            seen = gather(near.crowd, block.levels, noise, refinement, count_above=False)
-            densities = highest_density(seen.crowd, noise, block.nodes, np.log(block.weights))
-            result += seen.spread(densities.sum(axis=0), 0.0)
+            gathering = gather(near.crowd, block.levels, noise, refinement, count_above=False)
+            densities = highest_density(gathering.crowd, noise, block.nodes, np.log(block.weights))
+            result += gathering.spread(densities.sum(axis=0), 0.0)
         return near.spread(result, 0.0)
 
     def settled(previous: Floats, current: Floats) -> bool:

@@ -119,9 +119,9 @@ def inclusion_probabilities(s: Floats, k: int, noise: Noise) -> Floats:
         near = gather(crowd, levels, noise, refinement)
         result, mass = np.zeros(near.crowd.values.size), 0.0
         for block in blocks([near.crowd.values], levels, noise, refinement):
-            seen = gather(near.crowd, block.levels, noise, refinement)
-            at_sites, block_mass = included_in(seen.crowd, block, k, noise, refinement)
-            result += seen.spread(at_sites, block_mass)
+            gathering = gather(near.crowd, block.levels, noise, refinement)
+            at_sites, block_mass = included_in(gathering.crowd, block, k, noise, refinement)
+            result += gathering.spread(at_sites, block_mass)
             mass += block_mass
         return near.spread(result, mass)
 

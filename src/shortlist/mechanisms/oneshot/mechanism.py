@@ -122,11 +122,11 @@ class OneshotTopK(Budgeted[Budget]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """The positions of independent draws, one row each, for study and audit of public scores."""
-        asked = self._studied(scores, question)
+        scores = self._studied(scores, question)
         rows = race_many(
-            asked.values,
+            scores.values,
             k=self.k,
-            scale=self._scale(asked),
+            scale=self._scale(scores),
             noise=checked_noise(self.noise),
             source=checked_source(rng),
             draws=checked_draws(draws),
@@ -151,9 +151,9 @@ class OneshotTopK(Budgeted[Budget]):
 
     def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
         """(scores in noise units above the k-th largest, k, noise): what the exact laws are functions of."""
-        asked = self._studied(scores, question)
-        values, noise = asked.values, checked_noise(self.noise)
-        contest = Contest(values, self.k, self._scale(asked), noise, kth_largest(values, self.k))
+        scores = self._studied(scores, question)
+        values, noise = scores.values, checked_noise(self.noise)
+        contest = Contest(values, self.k, self._scale(scores), noise, kth_largest(values, self.k))
         positions = contest.positions(values)
         return np.where(values == -np.inf, -np.inf, positions), self.k, noise
 

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 def law(pate: MultiLabelPATE, counts: Sequence[int]) -> Law:
     """The set of labels, or None: a rank by Gumbel noise on the gaps, then the test, for gaps that move by 2."""
-    ranked = [*sorted(counts, reverse=True), 0]
+    ranking = [*sorted(counts, reverse=True), 0]
     rate = 1 / pate._scale
-    gaps = [ranked[j] - ranked[j + 1] for j in range(len(counts))]
-    found: dict[Any, arb] = {None: arb(0)}
+    gaps = [ranking[j] - ranking[j + 1] for j in range(len(counts))]
+    chances: dict[Any, arb] = {None: arb(0)}
     for j, chance in enumerate(choice_law([rate * gap for gap in gaps], "gumbel")):
-        passed = passing("gaussian", pate._test, gaps[j])
-        found[None] += chance * (1 - passed)
+        success = passing("gaussian", pate._test, gaps[j])
+        chances[None] += chance * (1 - success)
         if gaps[j]:
-            chosen = tuple(i for i, count in enumerate(counts) if count >= ranked[j])
-            found[chosen] = found.get(chosen, arb(0)) + chance * passed
-    return Law(found)
+            labels = tuple(i for i, count in enumerate(counts) if count >= ranking[j])
+            chances[labels] = chances.get(labels, arb(0)) + chance * success
+    return Law(chances)
 
 
 def class_law(pate: PATE, counts: Sequence[int]) -> Law:

@@ -69,7 +69,8 @@ class _Book:
             if self.teachers not in (None, teachers):
                 raise ValueError(f"votes must be of {self.teachers} teachers in every query: their number is fixed")
             if self.asked == self.queries:
-                raise BudgetExceeded(*(_balance(one) for one in (_as_zcdp(self.query), self.spent(), ZCDP(0.0))))
+                asked, spent, left = (_balance(one) for one in (_as_zcdp(self.query), self.spent(), ZCDP(0.0)))
+                raise BudgetExceeded(asked, spent, left)
             if ledger is not None:
                 ledger.charge(self.query, purpose=purpose, mechanism=mechanism, unit=UNIT)
             self.teachers = teachers
@@ -192,11 +193,11 @@ class MultiLabelPATE(_Paid):
         """
         ballots = _checked_votes(votes)
         source = checked_source(rng)
-        added = self._added(ballots.shape[1])
+        shifts = self._added(ballots.shape[1])
         self._book.charge(len(ballots), ledger, repr(self), purpose)
-        drawn = self._drawn(ballots, added, source, 1)
-        assert drawn.chosen is not None
-        return frozenset(drawn.indices[0].tolist()) - {-1} if drawn.chosen[0, 1] else None
+        sets = self._drawn(ballots, shifts, source, 1)
+        assert sets.chosen is not None
+        return frozenset(sets.indices[0].tolist()) - {-1} if sets.chosen[0, 1] else None
 
     def label_many(self, votes: object, *, draws: int, rng: Source | None = None) -> Draws:
         """So many independent `draws` of the answer, for study and audit of public votes: nothing is booked.
@@ -208,16 +209,16 @@ class MultiLabelPATE(_Paid):
 
     def _added(self, labels: int) -> list[Fraction | None]:
         """The regularizer of that many labels."""
-        added = offsets(self.regularizer, labels if self.limit is None else self.limit)[:labels]
-        if all(one is None for one in added):
+        shifts = offsets(self.regularizer, labels if self.limit is None else self.limit)[:labels]
+        if all(one is None for one in shifts):
             raise ValueError("regularizer must leave at least one number of labels that may be chosen")
-        return added
+        return shifts
 
-    def _drawn(self, ballots: Indices, added: list[Fraction | None], source: Source, draws: int) -> Draws:
+    def _drawn(self, ballots: Indices, shifts: list[Fraction | None], source: Source, draws: int) -> Draws:
         counts = ballots.sum(axis=0, dtype=np.int64)
         largest = sorted_counts(counts, len(counts) + 1)
-        ranks = large_gaps(largest, added, self._scale, source, draws)
-        return tested_sets(counts, ranks, len(added), self._test, source)
+        ranks = large_gaps(largest, shifts, self._scale, source, draws)
+        return tested_sets(counts, ranks, len(shifts), self._test, source)
 
 
 class PATE(_Paid):

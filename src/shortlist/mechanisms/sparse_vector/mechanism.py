@@ -164,13 +164,13 @@ class SparseVector(Budgeted[PureDP]):
 
     def _asked(self, scores: object, question: ScoreWords) -> Scores:
         if isinstance(scores, Scores):
-            asked = as_scores(scores, **question)
+            scores = as_scores(scores, **question)
             ours = exact_sensitivities(self.sensitivity, self.monotone, "add-remove")
-            if (asked.largest_sensitivity, asked.range_sensitivity) != ours:
+            if (scores.largest_sensitivity, scores.range_sensitivity) != ours:
                 raise ValueError(
                     "sensitivity and monotone of the Scores differ from those of the mechanism: say the same"
                 )
-            return asked
+            return scores
         if isinstance(scores, list | tuple) and len({isinstance(one, int | np.integer) for one in scores}) > 1:
             raise TypeError("answers must be all whole numbers or all floats; convert them, for example with float()")
         twice = ", ".join(question.keys() & {"sensitivity", "monotone"})
@@ -216,10 +216,10 @@ class SparseVector(Budgeted[PureDP]):
 
         If adaptive, `chosen` is 0 for an answer by the cheaper test and 1 for one by the other.
         """
-        asked, source = self._studied(scores, question), checked_source(rng)
+        scores, source = self._studied(scores, question), checked_source(rng)
         rules = self.rules
         runs = ManyRuns(
-            asked.values,
+            scores.values,
             rules.threshold,
             rules.threshold_scale,
             rules.noise,

@@ -28,38 +28,38 @@ def law(mechanism: StableTopK, scores: Scores) -> Law:
     else:
         ranks = rank_law(mechanism, scores, mechanism._scale)
     order = sorted(range(len(counts)), key=lambda i: (-counts[i], i))
-    found: dict[Any, arb] = {}
+    chances: dict[Any, arb] = {}
     for j, chance in ranks.items():
-        ranked = [*(counts[i] for i in order), *[0] * (j + 1)]
-        passed = passing(str(mechanism.test), test, ranked[j - 1] - ranked[j])
-        ways: dict[tuple[int, ...] | None, arb] = {None: chance * (1 - passed)}
-        if not passed.is_zero():
-            ways[tuple(sorted(order[:j]))] = chance * passed
-        for chosen, share in ways.items():
+        ranking = [*(counts[i] for i in order), *[0] * (j + 1)]
+        success = passing(str(mechanism.test), test, ranking[j - 1] - ranking[j])
+        ways: dict[tuple[int, ...] | None, arb] = {None: chance * (1 - success)}
+        if not success.is_zero():
+            ways[tuple(sorted(order[:j]))] = chance * success
+        for members, share in ways.items():
             if not mechanism.fill:
-                found[j, chosen] = share
+                chances[j, members] = share
                 continue
-            for labels, part in _filled(mechanism, scores, chosen or ()).items():
-                found[j, chosen is not None, labels] = share * part
-    return Law(found)
+            for labels, part in _filled(mechanism, scores, members or ()).items():
+                chances[j, members is not None, labels] = share * part
+    return Law(chances)
 
 
-def _filled(mechanism: StableTopK, scores: Scores, chosen: tuple[int, ...]) -> dict[tuple[int, ...], arb]:
+def _filled(mechanism: StableTopK, scores: Scores, stable: tuple[int, ...]) -> dict[tuple[int, ...], arb]:
     """k labels of the stable set, or that set and as many others as make k: canonical rounds."""
     k, counts = mechanism.k, scores.values.tolist()
     assert k is not None
-    if len(chosen) == k:
-        return {chosen: arb(1)}
-    inside = len(chosen) > k
-    kept = () if inside else chosen
-    among = list(chosen) if inside else [i for i in range(len(counts)) if i not in chosen]
-    left, size = [counts[i] for i in among], k - len(kept)
+    if len(stable) == k:
+        return {stable: arb(1)}
+    inside = len(stable) > k
+    base = () if inside else stable
+    among = list(stable) if inside else [i for i in range(len(counts)) if i not in stable]
+    values, size = [counts[i] for i in among], k - len(base)
     one_round: Any = mechanism._filling(size, public=scores.public or inside)
     if scores.public or inside:
-        law = canonical.sets_law(one_round, left, one_round._rate(scores))
+        law = canonical.sets_law(one_round, values, one_round._rate(scores))
     else:
-        law = canonical_limited.sets_law(one_round, left)
-    return {tuple(sorted((*kept, *(among[i] for i in y)))): part for y, part in law.chances.items()}
+        law = canonical_limited.sets_law(one_round, values)
+    return {tuple(sorted((*base, *(among[i] for i in y)))): part for y, part in law.chances.items()}
 
 
 def passing(name: str, test: Any, gap: int) -> arb:

@@ -188,8 +188,8 @@ class StableTopK(Budgeted[DeltaBudget]):
     def _chosen(self, scores: Scores, source: Source, draws: int) -> Indices:
         """Independent ranks with the large gap."""
         limit = last_rank(scores, self.limit)
-        largest, added = sorted_counts(scores._sequence, limit + 1), offsets(self.regularizer, limit)
-        return large_gaps(largest, added, self._scale, source, draws)
+        largest, shifts = sorted_counts(scores._sequence, limit + 1), offsets(self.regularizer, limit)
+        return large_gaps(largest, shifts, self._scale, source, draws)
 
     def _tested(self, counts: Values | Runs, j: int, source: Source) -> list[int] | None:
         """The positions of the top j, if they pass."""
@@ -207,17 +207,17 @@ class StableTopK(Budgeted[DeltaBudget]):
             return stable, "stable"
         if len(stable) > k:
             inside = Scores(scores._numbers[stable], monotone=True)
-            chosen = self._filling(k, public=True)._draw(inside, source).indices
-            return [stable[i] for i in chosen or []], "chosen inside the stable set"
-        left = np.array(scores._numbers, np.int64)
-        left[stable] = 0  # they are public by now; a count of 0 is an absent label
+            places = self._filling(k, public=True)._draw(inside, source).indices
+            return [stable[i] for i in places or []], "chosen inside the stable set"
+        counts = np.array(scores._numbers, np.int64)
+        counts[stable] = 0  # they are public by now; a count of 0 is an absent label
         used = "stable and filled up" if stable else "filled up"
         filling = self._filling(k - len(stable), public=scores.public)
         if scores.public:
-            others = np.setdiff1d(np.arange(len(left)), stable)
-            more = filling._draw(Scores(left[others], monotone=True), source).indices
+            others = np.setdiff1d(np.arange(len(counts)), stable)
+            more = filling._draw(Scores(counts[others], monotone=True), source).indices
             return [*stable, *(int(others[i]) for i in more or [])], used
-        more = filling._draw(Scores(left, labels=range(len(left)), monotone=True), source).indices
+        more = filling._draw(Scores(counts, labels=range(len(counts)), monotone=True), source).indices
         return [*stable, *(more or [])], used
 
     def _filling(self, size: int, *, public: bool) -> CanonicalTopK | CanonicalLimitedDomain:
@@ -235,26 +235,26 @@ class StableTopK(Budgeted[DeltaBudget]):
 
         `chosen` has two columns: the rank (0 if k is given and nothing was chosen), and whether its set has passed.
         """
-        asked, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
-        values, test = asked.values, self._parts.test
+        scores, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        values, test = scores.values, self._parts.test
         if self.k is not None and not self.fill:
-            drawn = tested_sets(values, np.full(number, min(self.k, len(values) + 1)), self.k, test, source)
-            return replace(drawn, chosen=drawn.chosen * np.array([0, 1]))
-        drawn = tested_sets(values, self._chosen(asked, source, number), last_rank(asked, self.limit), test, source)
+            sets = tested_sets(values, np.full(number, min(self.k, len(values) + 1)), self.k, test, source)
+            return replace(sets, chosen=sets.chosen * np.array([0, 1]))
+        sets = tested_sets(values, self._chosen(scores, source, number), last_rank(scores, self.limit), test, source)
         if self.k is None:
-            return drawn
+            return sets
         rows = np.full((number, self.k), -1, np.int64)
-        for row, stable in zip(rows, drawn.indices, strict=True):
-            filled, _ = self._filled(asked, stable[stable >= 0].tolist(), source)
+        for row, stable in zip(rows, sets.indices, strict=True):
+            filled, _ = self._filled(scores, stable[stable >= 0].tolist(), source)
             row[: len(filled)] = sorted(filled)
-        return Draws(rows, None, drawn.chosen)
+        return Draws(rows, None, sets.chosen)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the top k is released], for fixed k: the chance of the test at the gap behind it, to 1e-15."""
-        asked = self._studied(scores, question)
+        scores = self._studied(scores, question)
         if self.k is None or self.fill:
             raise ValueError("exact utility is known for a fixed k without fill: write k=10, or draw with release_many")
-        here, behind = sorted_counts(asked.values, self.k + 1)[-2:]
+        here, behind = sorted_counts(scores.values, self.k + 1)[-2:]
         return float(self._parts.test.chance(here - behind).mid()) if here > behind else 0.0
 
 

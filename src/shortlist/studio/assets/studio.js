@@ -48,7 +48,7 @@
     if (!one) return;
     const meter = element("div", { class: "meter", role: "img", "aria-label": `${share(one.share)} of the budget is spent` }, element("i"));
     meter.firstChild.style.width = `${100 * (one.share ?? 0)}%`;
-    box.append(meter, element("p", { class: "note" }, `${one.budget}. Left: ${one.left}.`));
+    box.append(meter, element("p", { class: "note" }, sentence(one.standing)));
     if (one.entries.length) {
       const rows = one.entries.map((entry) => element("tr", {}, element("td", {}, String(entry.number)), element("td", {}, entry.time), element("td", {}, entry.guarantee), element("td", {}, entry.purpose || entry.kind)));
       box.append(element("table", { class: "entries", id: "entries" }, element("tbody", {}, ...rows)));
@@ -61,7 +61,7 @@
     return {
       table: data.get("table"), user: data.get("user").trim(), item: data.get("item").trim(), candidates: data.get("candidates"),
       candidates_file: data.get("candidates_file"), candidates_text: data.get("candidates_text"), k: number(data.get("k")),
-      epsilon: number(data.get("epsilon")), delta: number(data.get("delta")), ordered: $("ordered").checked,
+      epsilon: number(data.get("epsilon")), delta: number(data.get("delta")), ordered: $("ordered").checked, values: $("values").checked, most: number(data.get("most")),
       ledger: data.get("ledger"), purpose: data.get("purpose").trim(), unit: data.get("unit").trim(), users: number(data.get("users")), items: number(data.get("items")), shape: data.get("shape"),
     };
   };
@@ -100,7 +100,7 @@
 
   const showPlan = (plan) => {
     confirmWord = plan.confirm;
-    $("plan-title").textContent = plan.candidates === null ? `${plan.k} items` : `${plan.k} of ${plan.candidates.toLocaleString("en")} candidates`;
+    $("plan-title").textContent = plan.k === null ? "Every name that enough people hold" : plan.candidates === null ? `${plan.k} items` : `${plan.k} of ${plan.candidates.toLocaleString("en")} candidates`;
     $("right").textContent = plan.right_text;
     $("right-bar").style.width = `${100 * plan.right}%`;
     facts($("plan-facts"), [["Guarantee", `${plan.guarantee} for every ${plan.unit}`], ["Mechanism", plan.mechanism], ["Why", plan.why], ...(plan.charge === plan.guarantee ? [] : [["Booked as", plan.charge]])]);
@@ -109,7 +109,7 @@
     before.style.width = `${100 * (plan.share_before ?? 0)}%`;
     now.style.width = `${100 * ((plan.share_after ?? 0) - (plan.share_before ?? 0))}%`;
     $("plan-meter").setAttribute("aria-label", `${share(plan.share_before)} is spent, ${share(plan.share_after)} after this`);
-    $("plan-left").textContent = `Left in ${plan.ledger}: ${plan.left}. After this: ${plan.left_after}.`;
+    $("plan-left").textContent = `${plan.ledger}: ${plan.standing}. After this: ${plan.standing_after}.`;
     $("agree-text").textContent = `I spend ${plan.price} from ${plan.ledger}, for good.`;
     $("agree").checked = false;
     $("release").disabled = true;
@@ -129,14 +129,15 @@
       await new Promise((go) => setTimeout(go, 120));
     }
   };
+  const counted = (job, place) => job.values.length ? [element("span", { class: "value" }, element("b", {}, job.values[place]), job.margins.length ? ` ± ${job.margins[place]}` : "")] : [];
   const result = (job) => {
     const list = element(job.ordered ? "ol" : "ul", { class: "list", role: "list" });
-    job.items.forEach((item, place) => list.append(element("li", {}, job.ordered ? element("span", { class: "rank" }, String(place + 1)) : element("span", { class: "dot" }), element("bdi", { class: "name" }, item))));
+    job.items.forEach((item, place) => list.append(element("li", {}, job.ordered ? element("span", { class: "rank" }, String(place + 1)) : element("span", { class: "dot" }), element("bdi", { class: "name" }, item), ...counted(job, place))));
     const rows = element("dl", { class: "facts" });
-    facts(rows, [["Guarantee", job.guarantee], ["Mechanism", job.mechanism], ["Booked", `${job.ledger}, entry ${job.entry}`], ["Left", job.left], ["Head", job.head]]);
+    facts(rows, [["Guarantee", job.guarantee], ["Mechanism", job.mechanism], ["Booked", `${job.ledger}, entry ${job.entry}`], ["Then", job.standing], ["Head", job.head]]);
     const links = [["report.html", "Report"], ["list.csv", "List as CSV"], ["repeat.py", "Code that repeats it"]].map(([kind, title]) => element("a", { class: kind === "report.html" ? "button" : "button quiet", href: `download/${job.job}/${kind}`, download: "" }, title));
     const notes = job.notes.map((note) => element("p", { class: "note" }, note));
-    const order = job.ordered ? "In order, best first." : "A set, sorted by name: its order says nothing.";
+    const order = `${job.summary} ${job.ordered ? "In order, best first." : "A set, sorted by name: its order says nothing."}` + (job.margins.length ? " ± is half of an interval that covers 95%." : "");
     return element("article", { class: "card result" }, element("h2", { tabindex: "-1" }, job.purpose || `${job.items.length} released`), element("p", { class: "note" }, order), list, ...notes, rows, element("div", { class: "downloads" }, ...links));
   };
 
@@ -147,7 +148,7 @@
   });
   form.addEventListener("input", forget);
   form.addEventListener("change", (event) => {
-    if (event.target.name === "candidates") for (const box of form.querySelectorAll("[data-way]")) box.hidden = box.dataset.way !== event.target.value;
+    if (event.target.name === "candidates") for (const box of form.querySelectorAll("[data-way]")) box.hidden = !box.dataset.way.split(" ").includes(event.target.value);
     if (event.target.id === "ledger") showLedger();
     if (event.target.id === "candidates_file") event.target.dataset.chosen = "yes";
   });

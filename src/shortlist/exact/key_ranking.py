@@ -1,0 +1,346 @@
+"""The k largest of noisy sums that reach a bar: how many are named, and how many of the right ones (Theorem 220).
+
+Every label has a whole sum with its noise, v_j in steps of a grid, and those with v_j at least the bar are ranked,
+equal ones in an order that is drawn. With U_j uniform v_j + U_j ranks in the same way, and is at least s + 1 - u, u in
+[0, 1], with probability
+
+    q_j(s, u) = P[v_j > s] + u P[v_j = s].
+
+So label i is named with probability sum_{s >= bar} P[v_i = s] Int_0^1 P[fewer than k of the others are ahead] du, a
+Poisson-binomial chance of the q_j. Where the noise is a smooth function of s, sums over many s are those of polynomials
+through a few; everything else is added up as it stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Mask, Values
+from shortlist.exact.crossing import narrowed, whole_numbers
+
+CERTAIN = 42.0
+"""A chance of e^-42 is none."""
+NODES = 10
+"""Points of a polynomial over many steps."""
+CHUNK = 96
+"""Points that are worked on at once."""
+SLIGHT = 2e-3
+"""Labels that are ahead with at most this chance are taken together."""
+POWERS = 5
+NONE = 1e-14
+"""Where fewer right labels are expected, nothing is looked at."""
+
+
+class SteppedNoise(Protocol):
+    """Noise on whole scores, in steps of a grid."""
+
+    @property
+    def step(self) -> int:
+        """The bar: what is named has a noisy sum of at least so many steps."""
+        ...
+
+    @property
+    def smooth(self) -> float:
+        """The deviation in steps, if `reaches` is smooth in the step; 0 if it is known at whole steps alone."""
+        ...
+
+    @property
+    def far(self) -> float:
+        """Noise is larger than so many steps with probability e^-42 at most."""
+        ...
+
+    def places(self, scores: Values) -> Floats:
+        """Scores in steps."""
+        ...
+
+    def reaches(self, scores: Values, steps: Floats) -> Floats:
+        """P[the noisy sum is at least so many steps], for each score (rows) and step (columns)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """What is expected of the k largest: `names`, how many there are; `right`, how many of them are right ones; and
+    `top`, the chance that there are k, all are right, and none is missing that must be there."""
+
+    names: float
+    right: float
+    top: float
+
+
+def ranked_keys(scores: Values, right: Mask, must: Mask, k: int, noise: SteppedNoise) -> Ranked:
+    """Of labels with these scores, of which some are right, and of those some must be there: to 1e-9.
+
+    Labels that score 0 are absent.
+    """
+    heard = (scores > 0) & (noise.places(scores) + noise.far >= noise.step)
+    order = np.argsort(-scores[heard], kind="stable")
+    silent = bool(must[~heard].any())
+    ranking = _Ranking(scores[heard][order], right[heard][order], must[heard][order], k, noise)
+    found = ranking.found()
+    return Ranked(found.names, found.right, 0.0) if silent else found
+
+
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """Points (step, share of the ties that are ahead) with weights."""
+
+    step: Floats
+    share: Floats
+    weight: Floats
+
+
+class _Ranking:
+    def __init__(self, scores: Values, right: Mask, must: Mask, k: int, noise: SteppedNoise) -> None:
+        self.scores, self.right, self.must, self.k, self.noise = scores, right, must, k, noise
+        self.ours = scores[right]
+        self.slope = max(1.0, math.sqrt(k) / 2)
+        self.many = k + math.sqrt(2 * CERTAIN * k) + 2 * CERTAIN
+
+    def found(self) -> Ranked:
+        bar = self.noise.step
+        if not len(self.scores):
+            return Ranked(0.0, 0.0, 0.0)
+        low, high = self._range()
+        right = float(self.noise.reaches(self.ours, np.array([high])).sum())  # whoever is so high is named
+        top = 0.0
+        if low < high:
+            for chunk in _chunks(list(self._nodes(low, high))):
+                more, all_right = self._within(chunk)
+                right, top = right + more, top + all_right
+        return Ranked(self._names(bar), min(right, float(self.k)), min(top, 1.0))
+
+    def mean(self, step: float) -> float:
+        """How many labels reach that step, on average."""
+        return float(self.noise.reaches(self.scores, np.array([step])).sum())
+
+    def _range(self) -> tuple[int, int]:
+        """Sums from step `low` on may be the k-th largest, and those from `high` on are larger.
+
+        The number that reach a step is a sum of independent chances with mean m: it is below k with a chance of at most
+        e^(-(m - k)^2 / 2 m), and k or more with one of at most e^(k - m - k ln(k / m)), where m < k.
+        """
+        bar, k = self.noise.step, self.k
+        end = max(bar + 1, math.ceil(float(self.noise.places(self.scores).max()) + self.noise.far) + 1)
+
+        def few(step: int) -> bool:
+            return self.mean(step) <= self.many
+
+        def too_few(step: int) -> bool:
+            m = self.mean(step)
+            return m == 0.0 or (m < k and k * math.log(k / m) - k + m >= CERTAIN)
+
+        low = bar if few(bar) else narrowed(few, bar, end, whole_numbers)[0]  # of that step some are ahead
+        high = low if too_few(low) else narrowed(too_few, low, end, whole_numbers)[1]
+        return low, high
+
+    def _nodes(self, low: int, high: int) -> Iterator[_Nodes]:
+        """Where right labels may be, in blocks in which the number ahead changes by little."""
+        places, far = np.sort(self.noise.places(self.ours)), self.noise.far
+        ends = [(max(low, math.floor(p - far)), min(high, math.ceil(p + far) + 1)) for p in places.tolist()]
+        blocks = [block for span in _merged(ends) for block in _cut(*span, self._width())]
+        while blocks:
+            edges = np.unique(np.array(blocks))
+            all_of_them, ours = (self._means(scores, edges) for scores in (self.scores, self.ours))
+            found = np.searchsorted(edges, np.array(blocks))
+            wider: list[tuple[int, int]] = []
+            for (start, stop), (i, j) in zip(blocks, found.tolist(), strict=True):
+                ahead = float(all_of_them[i] - all_of_them[j])
+                if ours[i] - ours[j] < NONE:
+                    continue
+                if stop - start > 1 and ahead > self.slope:
+                    middle = (start + stop) // 2
+                    wider += [(start, middle), (middle, stop)]
+                else:
+                    few = min(1.0, (self.many - float(all_of_them[j])) / ahead) if ahead > self.slope else 1.0
+                    yield _block(start, stop, ahead, self.slope, few)
+            blocks = wider
+
+    def _means(self, scores: Values, steps: Indices) -> Floats:
+        """How many of these reach each step, on average."""
+        parts = np.array_split(steps.astype(np.float64), len(steps) // 64 + 1)
+        return np.concatenate([self.noise.reaches(scores, part).sum(axis=0) for part in parts])
+
+    def _width(self) -> int:
+        """How many steps a block may have."""
+        return max(1, int(self.noise.smooth / 2))
+
+    def _within(self, nodes: _Nodes) -> tuple[float, float]:
+        """(right labels that are named there, the chance that all k are right and the last of them is there)."""
+        near, surely = self._near(nodes)
+        k, ours = self.k - surely, self.right[near]
+        if k <= 0:
+            return 0.0, 0.0
+        steps, which = np.unique(nodes.step, return_inverse=True)
+        above = self.noise.reaches(self.scores[near], steps + 1)
+        tied = np.maximum(self.noise.reaches(self.scores[near], steps) - above, 0.0)[:, which]
+        ahead = np.clip(above[:, which] + nodes.share * tied, 0.0, 1.0)
+        everyone, without_one = np.zeros((2, k, len(nodes.step)))
+        everyone[0] = 1.0
+        for q, t in zip(ahead[ours], tied[ours], strict=True):
+            _one_more(without_one, q)
+            without_one += t * everyone
+            _one_more(everyone, q)
+        others = ahead[~ours]
+        top = float(self._all_right(near, ahead, tied) @ nodes.weight)
+        slight = others.max(axis=1, initial=0.0) <= SLIGHT
+        for q in others[~slight]:
+            _one_more(without_one, q)
+        counted = _fewer(without_one, _crowd(others[slight], k))
+        return float(counted @ nodes.weight), top
+
+    def _all_right(self, near: slice, ahead: Floats, tied: Floats) -> Floats:
+        """The density at each node that a right label is the k-th, all before it are right, and none is missing."""
+        before, after = slice(0, near.start), slice(near.stop, None)
+        if not self.right[before].all() or self.must[after].any():
+            return np.zeros(ahead.shape[1])
+        must, right = self.must[near], self.right[near]
+        everyone, without_one = np.ones(ahead.shape[1]), np.zeros(ahead.shape[1])
+        for q, t in zip(ahead[must], tied[must], strict=True):
+            everyone, without_one = everyone * q, without_one * q + t * everyone
+        more = self.k - int(self.must.sum()) - int((~self.must[before]).sum())  # of those that are right, and equal
+        if more < 0:
+            return np.zeros(ahead.shape[1])
+        equal, without_equal = np.zeros((2, more + 1, ahead.shape[1]))
+        equal[0] = 1.0
+        for q, t in zip(ahead[right & ~must], tied[right & ~must], strict=True):
+            _one_more(without_equal, q)
+            without_equal += t * equal
+            _one_more(equal, q)
+        last = without_one * equal[more] + (everyone * without_equal[more - 1] if more else 0.0)
+        none = np.exp(np.log1p(-np.minimum(ahead[~right], 1 - 1e-16)).sum(axis=0))
+        found: Floats = last * none
+        return found
+
+    def _near(self, nodes: _Nodes) -> tuple[slice, int]:
+        """(labels that may be ahead of some node and not of all, how many before them are ahead of all)."""
+        first, last = float(nodes.step.min()), float(nodes.step.max()) + 1
+        places = -self.noise.places(self.scores)
+        surely = int(np.searchsorted(places, -(last + self.noise.far), side="left"))
+        end = int(np.searchsorted(places, -(first - self.noise.far), side="right"))
+        return slice(surely, max(surely, end)), surely
+
+    def _names(self, bar: int) -> float:
+        """E[min(k, how many reach the bar)] = k - sum_{r<k} (k - r) P[r of them do]."""
+        m, k = self.mean(bar), self.k
+        if m >= self.many:
+            return float(k)
+        q = self.noise.reaches(self.scores, np.array([bar]))
+        slight = q[:, 0] <= SLIGHT
+        chances = _crowd(q[slight], k + 1)
+        for one in q[~slight]:
+            _one_more(chances, one)
+        return float(k - np.arange(k, -1.0, -1.0) @ chances[:, 0])
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The union of intervals that begin in increasing order."""
+    found: list[tuple[int, int]] = []
+    for start, stop in spans:
+        if start >= stop:
+            continue
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(stop, found[-1][1]))
+        else:
+            found.append((start, stop))
+    return found
+
+
+def _cut(start: int, stop: int, width: int) -> Iterator[tuple[int, int]]:
+    """An interval in parts that are not wider."""
+    parts = -(-(stop - start) // width)
+    ends = [start + (stop - start) * n // parts for n in range(parts + 1)]
+    return pairwise(ends)
+
+
+def _block(start: int, stop: int, ahead: float, slope: float, few: float) -> _Nodes:
+    """Nodes for all steps of a block: each of them, or those of a polynomial; times nodes for the ties of a step.
+
+    Of the ties of a single step only so `few` come in question as make a difference.
+    """
+    count = stop - start
+    steps, weights = np.arange(start, stop, dtype=np.float64), np.ones(count)
+    if count > NODES:
+        places, weights = _summing(count)
+        steps = start + places
+    shares, parts = _tie_nodes(few * ahead / count, slope)
+    shares, parts = few * shares, few * parts
+    step, share = (one.ravel() for one in np.meshgrid(steps, shares, indexing="ij"))
+    return _Nodes(step, share, np.outer(weights, parts).ravel())
+
+
+@lru_cache(256)
+def _summing(count: int) -> tuple[Floats, Floats]:
+    """Chebyshev points among steps 0 .. count - 1, and weights that sum the polynomial through them over all steps."""
+    half = (count - 1) / 2
+    x = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
+    moments = np.polynomial.chebyshev.chebvander(np.arange(count) / half - 1, NODES - 1).sum(axis=0)
+    weights: Floats = np.linalg.solve(np.polynomial.chebyshev.chebvander(x, NODES - 1).T, moments)
+    return half + half * x, weights
+
+
+_gauss = lru_cache(np.polynomial.legendre.leggauss)
+
+
+def _tie_nodes(ahead: float, slope: float) -> tuple[Floats, Floats]:
+    """Gauss-Legendre points on [0, 1] over which the number ahead changes by `ahead`."""
+    number = 1 if ahead < 5e-5 else 2 if ahead < 0.01 else 3 if ahead < 0.1 else 8
+    x, w = _gauss(number)
+    panels = max(1, math.ceil(ahead / slope))
+    starts = np.arange(panels) / panels
+    return (starts[:, None] + (x + 1) / (2 * panels)).ravel(), np.tile(w / (2 * panels), panels)
+
+
+def _chunks(parts: list[_Nodes]) -> Iterator[_Nodes]:
+    """Nodes next to one another, so many at once."""
+    if not parts:
+        return
+    step, share, weight = (np.concatenate([getattr(p, name) for p in parts]) for name in ("step", "share", "weight"))
+    order = np.argsort(step, kind="stable")
+    for start in range(0, len(order), CHUNK):
+        some = order[start : start + CHUNK]
+        yield _Nodes(step[some], share[some], weight[some])
+
+
+def _one_more(chances: Floats, q: Floats) -> None:
+    """From the chances that 0, 1, .. are ahead to those with one more label, in place."""
+    moved = chances[:-1] * q
+    chances *= 1 - q
+    chances[1:] += moved
+
+
+def _crowd(q: Floats, size: int) -> Floats:
+    """P[r of these labels are ahead], r < size, for labels of slight chances.
+
+    The generating function prod (1 + q (w - 1)) is e to sum_p (-1)^(p+1) (sum q^p) (w - 1)^p / p; beyond p = POWERS
+    the terms are below sum q (2 SLIGHT)^POWERS, 1e-12 of how many are ahead.
+    """
+    found = np.zeros((size, q.shape[1]))
+    found[0] = 1.0
+    if not len(q):
+        return found
+    exponent = np.zeros((POWERS + 1, q.shape[1]))  # in powers of w
+    power = np.ones_like(q)
+    for p in range(1, POWERS + 1):
+        power *= q
+        total = power.sum(axis=0) * (-1) ** (p + 1) / p
+        for r in range(p + 1):
+            exponent[r] += total * math.comb(p, r) * (-1) ** (p - r)
+    found[0] = np.exp(exponent[0])
+    for n in range(1, size):
+        found[n] = sum(r * exponent[r] * found[n - r] for r in range(1, min(POWERS, n) + 1)) / n
+    return found
+
+
+def _fewer(some: Floats, others: Floats) -> Floats:
+    """P[fewer than k in all], for chances of 0 .. k - 1 of some and of others."""
+    below: Floats = np.cumsum(others, axis=0)
+    found: Floats = (some * below[::-1]).sum(axis=0)
+    return found

@@ -1,0 +1,80 @@
+"""Whether a charge is admitted where a ledger stands, in exact numbers; and how it stands, in floats."""
+
+from __future__ import annotations
+
+from shortlist.accounting.guarantees import ApproxDP, Guarantee
+from shortlist.ledger.file import State
+from shortlist.ledger.filter import ZERO, Amounts, Balance, BudgetExceeded, balance, cost_of, fits, has_form, left_of
+from shortlist.ledger.standing import Standing
+from shortlist.ledger.terms import Terms
+from shortlist.pages.rounding import number_text
+
+
+def priced(terms: Terms, guarantee: Guarantee) -> Amounts:
+    """What a guarantee costs, or the reason why it cannot be counted against these terms.
+
+    Raises
+    ------
+    TypeError, ValueError
+        with that reason.
+    """
+    cost = cost_of(guarantee, terms.order)
+    if has_form(terms.limits, cost):
+        return cost
+    if cost.delta and not terms.limits.delta:
+        reason = "it has a delta, and this ledger keeps none for the charges' own"
+    else:
+        reason = guarantee.why_not() or "there is no such form"
+        reason += "; for a budget with a delta, charge its pair at one fixed beforehand: guarantee.as_approx(1e-8)"
+    raise ValueError(f"{guarantee} cannot be counted against {terms}: {reason}")
+
+
+def admitted(terms: Terms, before: State, cost: Amounts) -> tuple[Amounts, Amounts]:
+    """(what is booked, the sums after it) of a charge that fits.
+
+    Raises
+    ------
+    BudgetExceeded
+        if it does not.
+    """
+    limits = terms.limits_for(before.total, cost, first=not before.charges)
+    amounts, total = cost.where(limits), (before.total + cost).where(limits)
+    if fits(limits, total):
+        return amounts, total
+    spent, left = spent_of(terms, before.total), left_of_terms(terms, before.total)
+    asked = balance(cost.where(terms.limits), terms.order)
+    words = f"asked {price_text(asked)}; {Standing.of_state(terms, before)}{_about_delta(terms, before, cost)}"
+    raise BudgetExceeded(asked, spent, left, words)
+
+
+def price_text(asked: Balance) -> str:
+    """A cost in words, by the first rule that counts it."""
+    rules = {"epsilon": asked.epsilon, "rho": asked.rho, "Renyi divergence": asked.renyi}
+    name, value = next((name, value) for name, value in rules.items() if value is not None)
+    return f"{name} {number_text(value)}" + (f" and delta {number_text(asked.delta)}" if asked.delta else "")
+
+
+def _about_delta(terms: Terms, before: State, cost: Amounts) -> str:
+    """What is left of delta, where that is what a charge asks too much of."""
+    limits = terms.limits_for(before.total, ZERO, first=False)
+    if before.total.delta + cost.delta <= limits.delta:
+        return ""
+    left = balance(limits - before.total.where(limits), None, left=True).delta
+    words = f"; its delta may be at most {number_text(left, up=False)}"
+    if isinstance(terms.budget, ApproxDP) and limits.delta < terms.budget.delta:
+        words += (
+            f", for of {number_text(terms.budget.delta)} the share {terms.split:g} is kept for adding up many small "
+            "charges (a ledger made with split=0 keeps none)"
+        )
+    return words
+
+
+def spent_of(terms: Terms, total: Amounts) -> Balance:
+    """The filter's sums, rounded up."""
+    return balance(total, terms.order)
+
+
+def left_of_terms(terms: Terms, total: Amounts) -> Balance:
+    """What each rule still admits, rounded down."""
+    limits = terms.limits_for(total, ZERO, first=False)
+    return balance(left_of(limits, total.where(limits)), terms.order, left=True)

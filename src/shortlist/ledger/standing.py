@@ -1,0 +1,139 @@
+"""How a ledger stands in one number, for people: what is booked of the budget, and the largest charge that fits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, Self
+
+from shortlist.accounting.checked_numbers import up
+from shortlist.accounting.guarantees import ZCDP, ApproxDP, PureDP
+from shortlist.exact.crossing import narrowed, neighbours
+from shortlist.ledger.file import State
+from shortlist.ledger.filter import ZERO, Amounts, cost_of, fits, left_of
+from shortlist.ledger.terms import Terms, converted_epsilon
+from shortlist.pages.rounding import number_text
+
+TINY, HUGE = 2.0**-200, 2.0**1000
+"""What is left below or above is not looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Progress through a budget. The promise to people is the budget, whatever is booked of it.
+
+    Parameters
+    ----------
+    currency
+        In which the budget is counted: `"epsilon"`, or `"rho"` for a `ZCDP` budget.
+    booked, of, delta
+        What the charges add up to, by the rule of the ledger that has the most room, rounded up; of which budget; and
+        its delta.
+    releases
+        How many charges were booked.
+    left
+        The largest epsilon that a pure charge may have now; rounded down, so that it is admitted. What is booked and
+        what is left need not add up to the budget (docs/ledger.md#balances).
+
+    Examples
+    --------
+    >>> print(Standing("epsilon", 1.0, 3.0, 1e-6, 2, 2.0))
+    booked: epsilon 1 of 3 at delta 1e-6, 2 releases; a charge of up to epsilon 2 would still be admitted
+    """
+
+    currency: Literal["epsilon", "rho"]
+    booked: float
+    of: float
+    delta: float
+    releases: int
+    left: float
+
+    @classmethod
+    def of_state(cls, terms: Terms, here: State) -> Self:
+        """How a ledger with such `terms` stands `here`."""
+        budget, left = terms.budget, largest_pure(terms, here)
+        if isinstance(budget, ZCDP):
+            booked = up(here.total.curve or Fraction(0))
+            return cls("rho", booked, budget.rho, budget.delta, here.charges, left)
+        delta = budget.delta if isinstance(budget, ApproxDP) else 0.0
+        return cls("epsilon", _booked_epsilon(terms, here.total), budget.epsilon, delta, here.charges, left)
+
+    @property
+    def share(self) -> float:
+        """How much of the budget is booked, from 0 to 1."""
+        return min(1.0, self.booked / self.of) if self.of else 1.0
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs, with the words for people."""
+        return {
+            "currency": self.currency, "booked": self.booked, "of": self.of, "delta": self.delta,
+            "releases": self.releases, "left": self.left, "words": str(self),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        return f"booked: {self.so_far}, {self.times}; {self.admits}"
+
+    @property
+    def times(self) -> str:
+        """How many releases there were, in words."""
+        return f"{self.releases:,} release{'s' * (self.releases != 1)}"
+
+    @property
+    def so_far(self) -> str:
+        """What is booked of which budget, in words."""
+        at = f" at delta {number_text(self.delta)}" if self.delta else ""
+        return f"{self.currency} {number_text(self.booked)} of {number_text(self.of)}{at}"
+
+    @property
+    def admits(self) -> str:
+        """What a pure charge may still be, in words."""
+        if not self.left:
+            return "no further charge would be admitted"
+        return f"a charge of up to epsilon {number_text(self.left, up=False)} would still be admitted"
+
+
+def _booked_epsilon(terms: Terms, total: Amounts) -> float:
+    """The epsilon of what is booked, by the rule that says less; rounded up, and never above the budget's."""
+    most = terms.budget.epsilon if isinstance(terms.budget, PureDP | ApproxDP) else math.inf
+    sums = [most]
+    if total.epsilon is not None:
+        sums.append(up(total.epsilon))
+    limits = terms.limits_for(total, ZERO, first=False)
+    if total.curve is not None and limits.curve and isinstance(terms.budget, ApproxDP):
+        kept = Fraction(terms.split or 0) * Fraction(terms.budget.delta)
+        sums.append(converted_epsilon(total.curve, kept, terms.order))
+    return min(sums)
+
+
+def largest_pure(terms: Terms, here: State) -> float:
+    """The largest epsilon of a pure charge that the filter admits now; 0 if there is none."""
+    limits = terms.limits_for(here.total, ZERO, first=False)
+    return largest_charge(limits, here.total.where(limits), 1, lambda epsilon: cost_of(PureDP(epsilon), terms.order))
+
+
+def largest_charge(limits: Amounts, total: Amounts, times: int, cost: Callable[[float], Amounts]) -> float:
+    """The largest epsilon of which so many charges are admitted after these sums; 0 if there is none.
+
+    `cost` rises with epsilon, which is what it costs by rule (a).
+    """
+    left = left_of(limits, total)
+
+    def too_much(epsilon: float) -> bool:
+        return not fits(limits, total + (times * cost(epsilon)).where(limits))
+
+    by_sums = 0.0 if left.epsilon is None else down(left.epsilon / times)
+    if by_sums and too_much(by_sums):
+        return 0.0  # a delta stands in the way
+    if not left.curve or too_much(high := max(math.nextafter(by_sums, math.inf), TINY)):
+        return by_sums
+    low = high
+    while high < HUGE and not too_much(high):
+        low, high = high, high * (1024.0 if high < 1e-3 else 2.0)
+    return low if high >= HUGE else narrowed(too_much, low, high, neighbours)[0]
+
+
+def down(exact: Fraction) -> float:
+    """The largest float that is not above it."""
+    return 0.0 - up(-exact)

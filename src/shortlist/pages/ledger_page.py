@@ -1,0 +1,179 @@
+"""A whole ledger as a page, for whoever answers for it: every release, what the budget can give away, what is left.
+
+Nothing on it comes from the data: a ledger holds what was asked, and what it cost.
+"""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from shortlist._files import checked_path, write_text
+from shortlist._text import csv_table, page_safe, terminal_safe
+from shortlist._version import version
+from shortlist.accounting.checked_numbers import up
+from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.pages.guarantee_in_words import in_short, odds, percent
+from shortlist.pages.odds_box import facts, meter, odds_box
+from shortlist.pages.rounding import number_text
+from shortlist.pages.theme import page, table
+
+if TYPE_CHECKING:
+    from shortlist.ledger.file import LedgerEntry
+    from shortlist.ledger.ledger import Ledger
+    from shortlist.ledger.standing import Standing
+
+MOST_ROWS = 2_000
+"""Entries on the page, the newest; the table beside it has them all."""
+
+
+def write_ledger(ledger: Ledger, path: str | os.PathLike[str], title: str = "") -> None:
+    """The page, and its table beside it: each whole, or what was there before. New files are for their owner alone."""
+    name = checked_path(path, "q4.html")
+    if not isinstance(title, str):
+        raise TypeError('title must be text, for example title="Budget of the fourth quarter"')
+    if not name.lower().endswith(".html"):
+        raise ValueError('path must end in .html, for example "q4.html"; the table goes beside it as .csv')
+    beside = name[: -len(".html")] + ".csv"
+    for one in (name, beside):
+        if os.path.realpath(one) == os.path.realpath(ledger.path):
+            raise ValueError("path must not lead to the ledger itself: choose another name")
+    many, entries = ledger.verify(), ledger.entries()
+    write_text(beside, csv_table(ledger_columns(entries, rho=ledger.terms.order is None)))
+    write_text(name, ledger_page(ledger, entries, many, title))
+
+
+def ledger_columns(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[object]]:
+    """The entries as columns: numbers as floats, rounded up."""
+    plain = ("number", "kind", "time", "who", "purpose", "source", "unit", "mechanism", "guarantee")
+    columns: dict[str, list[object]] = {name: [getattr(entry, name) for entry in entries] for name in plain}
+    curve = "rho" if rho else "renyi"
+    for name, column in (("epsilon", "epsilon"), ("curve", curve), ("delta", "delta")):
+        columns[column] = [_rounded(getattr(entry.amounts, name)) for entry in entries]
+        columns[f"total_{column}"] = [_rounded(getattr(entry.total, name)) for entry in entries]
+    for name in ("refundable", "refund_of", "request", "version", "hash"):
+        columns[name] = [getattr(entry, name) for entry in entries]
+    return columns
+
+
+def _rounded(exact: Fraction | None) -> float | None:
+    return None if exact is None else up(exact)
+
+
+def ledger_page(ledger: Ledger, entries: list[LedgerEntry], verified: int, title: str = "") -> str:
+    """The page as HTML, about a ledger of which so many entries were verified."""
+    standing, budget = ledger.standing, ledger.terms.budget
+    heading = terminal_safe(title or f"Privacy budget {os.path.basename(ledger.path)}")
+    units = sorted({entry.unit for entry in entries if entry.unit})
+    unit = page_safe(units[0].partition(" (")[0]) if units else "person"
+    body = "\n".join(
+        [
+            "<main>",
+            f'<header class="top"><p class="mark">shortlist · a privacy budget</p><h1>{page_safe(heading)}</h1>',
+            f'<p class="lead">All releases booked here, together, keep {page_safe(in_short(budget))} for every single '
+            f"{unit}, however each was chosen after the ones before it.</p></header>",
+            _units(units),
+            _stands(ledger, standing, verified),
+            _promise(budget, standing, unit),
+            _releases(ledger, entries),
+            "</main>",
+            f'<footer><p class="note">Written by shortlist {page_safe(version())} for whoever answers for the budget. '
+            "It holds what was asked and what it cost, and nothing of the data.</p></footer>",
+        ]
+    )
+    return page(title=heading, body=body, styles=("pages/base.css", "pages/release.css"))
+
+
+def _units(units: list[str]) -> str:
+    if len(units) < 2:
+        return ""
+    return (
+        f'<p class="warning" role="note"><b>Several units of privacy.</b> {page_safe(", ".join(units))}: they were '
+        "added up as if they were the same, and the promise is for each of them as it was noted.</p>"
+    )
+
+
+def _stands(ledger: Ledger, standing: Standing, verified: int) -> str:
+    head = page_safe(ledger.head)
+    rows = [
+        ("Budget", f"{page_safe(str(ledger.terms))}"),
+        ("Booked so far", f"{page_safe(standing.so_far)}: progress, not a promise; the promise is the budget"),
+        ("Releases", f"{standing.releases:,}"),
+        ("Left", f"{page_safe(standing.admits)} (this and what is booked need not add up to the budget)"),
+        ("Chain", f"verified: all {verified:,} entries follow from one another. Head <code>{head}</code>"),
+    ]
+    return f"<h2>Where it stands</h2>{meter(standing.share)}{facts(rows)}"
+
+
+def _promise(budget: Guarantee, standing: Standing, unit: str) -> str:
+    box = odds_box(
+        odds(budget),
+        "Before they read anything, they guess right",
+        "After all releases of the whole budget, with the best possible attack, at most",
+    )
+    return (
+        "<h2>What the whole budget can give away</h2><p>Think of somebody who knows everything else, all the other "
+        f"people in the data and every release, and who wants to know whether one particular {unit} is in the data at "
+        f"all. They have no idea: fifty-fifty.</p>{box}{_so_far(standing)}"
+    )
+
+
+def _so_far(standing: Standing) -> str:
+    """The odds of what is booked, labelled: how far it has come, and no promise."""
+    booked, delta = standing.booked, standing.delta
+    if not booked and not delta:
+        return '<p class="note">Nothing is booked yet.</p>'
+    made: Guarantee = ZCDP(booked, delta) if standing.currency == "rho" else ApproxDP(booked, delta)
+    if not delta and standing.currency == "epsilon":
+        made = PureDP(booked)
+    return (
+        f'<p class="note">Progress, and no promise: for what is booked so far ({page_safe(standing.so_far)}) the same '
+        f"number is {percent(odds(made).right)}. Whoever may go on asking can use the whole budget.</p>"
+    )
+
+
+def _releases(ledger: Ledger, entries: list[LedgerEntry]) -> str:
+    shown = entries[-MOST_ROWS:]
+    curve = "rho" if ledger.terms.order is None else "divergence"
+    approvals = {entry.request: entry.who for entry in entries if entry.kind == "approval"}
+    rows = [_row(entry, curve, approvals) for entry in shown]
+    more = f"<p>The newest {len(shown):,} of {len(entries):,}.</p>" if len(shown) < len(entries) else ""
+    head = ("entry", "when (UTC)", "who asked", "what for", "table and columns", "how", "cost")
+    if not rows:
+        return "<h2>Every release</h2><p>None so far.</p>"
+    note = (
+        '<p class="note">All columns are in the table beside this page (.csv); exact fractions by '
+        "<code>shortlist ledger export --exact</code>.</p>"
+    )
+    return f'<h2>Every release</h2>{more}<div class="scroll">{table(head, rows, "stack")}</div>{note}'
+
+
+def _row(entry: LedgerEntry, curve: str, approvals: dict[int | None, str | None]) -> tuple[str, ...]:
+    words = {"refund": f"given back, of entry {entry.refund_of}", "request": "asks for approval: no charge"}
+    cost = words.get(entry.kind) or _cost(entry, curve)
+    if entry.kind == "refund":
+        cost = f"{_cost(entry, curve)} {cost}"
+    if entry.kind == "approval":
+        cost = f"approves entry {entry.request}: no charge"
+    who = entry.who or "not noted"
+    if entry.kind == "charge" and entry.request is not None:
+        who += f", approved by {approvals.get(entry.request) or 'nobody'}"
+    cells = (
+        f"{entry.number:,}",
+        entry.time[:16].replace("T", " "),
+        who,
+        entry.purpose or "not said",
+        entry.source or "not noted",
+        entry.mechanism.partition("(")[0] or "not noted",
+        cost,
+    )
+    return tuple(terminal_safe(cell) for cell in cells)
+
+
+def _cost(entry: LedgerEntry, curve: str) -> str:
+    """What was booked, by the first rule that counts it."""
+    amounts = entry.amounts
+    name, value = ("epsilon", amounts.epsilon) if amounts.epsilon is not None else (curve, amounts.curve)
+    delta = f", delta {number_text(up(amounts.delta))}" if amounts.delta else ""
+    return f"{name} {number_text(up(value or Fraction(0)))}{delta}"

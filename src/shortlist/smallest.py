@@ -1,0 +1,68 @@
+"""The smallest scores as the largest of negated ones: `largest=False` of top_k and select (Proposition 214)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shortlist._arrays import Indices, Values
+from shortlist._table_names import Names
+from shortlist.extras import Extras
+from shortlist.scores import Scores
+
+LARGEST = np.iinfo(np.int64).max
+NOTE = "these are the smallest, not the largest"
+
+
+def smallest_first(scores: Scores) -> Scores:
+    """The same question with every score negated; a release from it shows values as they were.
+
+    Raises
+    ------
+    ValueError
+        if some candidates may never be chosen: which ones these are is public.
+    """
+    if scores._names is not None:
+        turned = scores._with("_values", None)._with("_names", Backwards(scores._names))
+    else:
+        turned = scores._with("_values", _negated(scores._numbers))
+    return turned._with("_turned", True)
+
+
+def _negated(values: Values) -> Values:
+    if values.dtype.kind == "f":
+        if np.isneginf(values).any():
+            raise ValueError(
+                "a score of -inf is of a candidate that may never be chosen, and also the smallest: with largest=False "
+                "leave such candidates out"
+            )
+        return -values
+    # the least of all 64-bit integers has no negative: one more moves no score further than it moved
+    return -np.maximum(values.astype(np.int64), -LARGEST)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Backwards:
+    """The same candidates of a table, the smallest score first."""
+
+    _names: Names
+
+    @property
+    def scores(self) -> Values:
+        return -self._names.scores[::-1]
+
+    @property
+    def sizes(self) -> Indices:
+        return self._names.sizes[::-1]
+
+    def names(self, positions: Sequence[int]) -> list[Hashable]:
+        last = int(self._names.sizes.sum()) - 1
+        return self._names.names([last - int(position) for position in positions])
+
+
+def turned_back(extras: Extras) -> Extras:
+    """What came out of negated scores, about the scores themselves. Margins and leads are the same both ways."""
+    values = None if extras.values is None else [0.0 - value for value in extras.values]
+    return replace(extras, values=values, largest=False)

@@ -1,0 +1,56 @@
+"""`top_k` and `select` of a table: what is public of it is checked first, then the charge, then its rows.
+
+Loaded by name when a table is met: it needs libraries that a list of scores does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shortlist.scores import Scores, ScoreWords
+from shortlist.table_words import TableWords
+from shortlist.tables.count import counted, uncounted
+from shortlist.tables.question import Question
+
+READING = ("unit", "memory", "multiline")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table and what is asked of it, checked as far as it goes without a row."""
+
+    rows: object
+    question: Question
+    candidates: object
+    reading: dict[str, Any]
+
+    @classmethod
+    def of(cls, rows: object, words: Mapping[str, Any]) -> Table:
+        """By the words of the caller.
+
+        Raises
+        ------
+        ValueError, TypeError
+            naming the word.
+        """
+        if isinstance(rows, Scores):
+            raise TypeError("user, item and the like are for a table; these are Scores, so leave such words out")
+        unfit = [word for word in words if word in ScoreWords.__annotations__ and word not in READING]
+        if unfit:
+            raise TypeError(f"{', '.join(unfit)}: of a table this follows from the count; leave it out")
+        unknown = next((word for word in words if word not in TableWords.__annotations__), None)
+        if unknown is not None:
+            raise TypeError(f"{unknown} is no word that is known here")
+        asked = [words.get(name) for name in ("user", "item", "value", "clip", "most")]
+        known = words.get("candidates")
+        listed = list(known) if isinstance(known, Iterator) else known  # it is read twice
+        return cls(rows, Question.of(*asked), listed, {name: words[name] for name in READING if name in words})
+
+    def uncounted(self) -> Scores:
+        """What is public of the scores, with no row read."""
+        return uncounted(self.rows, self.question, self.candidates, **self.reading)
+
+    def counted(self) -> Scores:
+        return counted(self.rows, self.question, self.candidates, **self.reading)

@@ -1,0 +1,108 @@
+"""Names from the data and counts with margins in the studio: planned by public facts, booked, then counted."""
+
+import ast
+import csv
+import io
+
+import pytest
+
+import shortlist as sl
+from shortlist.privacy import ApproxDP, PureDP
+from shortlist.studio.folder import Folder
+from shortlist.studio.form import Form
+from shortlist.studio.work import code
+from tests.helpers.studios import FILMS, QUESTION, Running, fill
+
+
+@pytest.fixture
+def studio(tmp_path):
+    fill(tmp_path)
+    sl.Ledger(tmp_path / "both.db", budget=ApproxDP(9.0, 1e-4))
+    running = Running(tmp_path)
+    yield running
+    running.close()
+
+
+EVERY = {"candidates": "every", "delta": 1e-6, "epsilon": 2.0, "ledger": "both.db", "k": None}
+
+
+@pytest.mark.parametrize("most", [None, 1, 4])
+def test_every_name_that_enough_people_hold_comes_with_counts_and_margins(studio, most):
+    status, plan = studio.ask("plan", {**QUESTION, **EVERY, "most": most})
+    assert status == 200, plan
+    assert (plan["k"], plan["candidates"], plan["expected"]) == (None, None, None)
+    assert plan["price"] == "epsilon 2 and delta 1e-6"
+    job = studio.release(**EVERY, most=most)
+    assert job["state"] == "done", job
+    assert len(job["items"]) == len(job["values"]) == len(job["margins"]) > 2
+    assert set(job["items"]) <= set(FILMS)
+    assert job["ordered"] is True
+    assert f"{len(job['items'])} came out. One user" in job["summary"]
+    assert sl.Ledger(studio.folder / "both.db").spent.epsilon == 2.0
+    sent = studio.send("GET", f"download/{job['job']}/list.csv")
+    rows = list(csv.DictReader(io.StringIO(sent[2].decode())))
+    assert list(rows[0]) == ["rank", "item", "value", "margin"]
+    assert 'filename="names.csv"' in sent[1]["Content-Disposition"]
+    assert "Unlisted secret film" not in str(job)
+
+
+def test_the_program_for_every_name_runs_again(studio, monkeypatch, capsys):
+    job = studio.release(**EVERY, most=2)
+    program = studio.send("GET", f"download/{job['job']}/repeat.py")[2].decode()
+    monkeypatch.chdir(studio.folder)
+    exec(compile(program, "repeat.py", "exec"), {})
+    assert "came out" in capsys.readouterr().out
+    assert sl.Ledger(studio.folder / "both.db").spent.epsilon == 4.0
+    assert (studio.folder / "names.html").exists()
+
+
+@pytest.mark.parametrize(
+    "change", [{}, {"most": 1}, {"candidates": "none", "delta": 1e-6, "ledger": "both.db"}], ids=str
+)
+def test_the_best_come_with_counts_where_they_are_asked_for(studio, change):
+    job = studio.release(values=True, k=2, **change)
+    assert job["state"] == "done", job
+    assert len(job["values"]) == len(job["margins"]) == len(job["items"])
+    assert job["ordered"] is True
+    plain = studio.release(k=2)
+    assert (plain["values"], plain["margins"]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({**EVERY, "delta": None}, "delta: without a public list"),
+        ({**EVERY, "most": 0}, "most: write a whole number"),
+        ({**EVERY, "most": 5000}, "most must be"),
+        ({"most": 5000}, "most must be"),
+        ({"values": "yes"}, "values: true or false"),
+        ({"k": None}, "k: write a whole number"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_booked(studio, change, told):
+    status, answer = studio.ask("plan", {**QUESTION, **change})
+    assert status == 400
+    assert told in answer["error"]
+    assert sl.Ledger(studio.folder / "both.db").spent.epsilon == 0
+
+
+def written(folder, **change):
+    question = {
+        "table": folder / "rentals.csv", "user": "who", "item": "film", "candidates": None, "k": None,
+        "budget": ApproxDP(0.5, 1e-6), "ordered": False, "ledger": folder / "year.db", "purpose": "chart",
+        "unit": "user",
+    }  # fmt: skip
+    program = ast.parse(code(Folder(folder), Form(**{**question, **change})))
+    calls = (one for one in ast.walk(program) if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute))
+    return {ast.unparse(one.func): {word.arg: ast.unparse(word.value) for word in one.keywords} for one in calls}
+
+
+def test_the_program_asks_for_names_caps_and_counts_again(tmp_path):
+    paid = {"ledger": "ledger", "purpose": "'chart'"}
+    columns = {"user": "'who'", "item": "'film'"}
+    budget = {"budget": "sl.ApproxDP(epsilon=0.5, delta=1e-06)"}
+    assert written(tmp_path)["sl.keys"] == {**columns, **budget, **paid}
+    assert written(tmp_path, most=3)["sl.keys"] == {**columns, "most": "3", **budget, **paid}
+    both = written(tmp_path, k=2, most=3, values=True, candidates=("Alien", "Heat", "Ran"), budget=PureDP(0.5))
+    assert both["sl.count"] == {**columns, "candidates": "['Alien', 'Heat', 'Ran']", "most": "3"}
+    assert both["sl.top_k"] == {"k": "2", "epsilon": "0.5", "values": "True", **paid}

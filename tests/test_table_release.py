@@ -1,0 +1,112 @@
+"""`sl.top_k` and `sl.select` of a table: booked before a row is read, and the same as of what `sl.count` gives."""
+
+import sys
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import shortlist as sl
+from shortlist import ApproxDP, PureDP, table_release
+from shortlist.table_words import TABLE_WORDS
+from shortlist.testing import seeded
+from tests.helpers.typed import present
+
+ITEMS = ["ash"] * 900 + ["elm"] * 10 + ["fir"] * 500 + ["oak"] * 300
+ROWS = pl.DataFrame({"who": range(len(ITEMS)), "what": ITEMS, "stars": [float(n % 5) for n in range(len(ITEMS))]})
+TREES = ["ash", "elm", "fir", "oak", "yew"]
+ASK: Any = {"user": "who", "item": "what", "candidates": TREES}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {},
+        {"largest": False},
+        {"values": True, "most": 1},
+        {"value": "stars", "clip": (0, 5)},
+        {"unit": "tree", "ordered": True},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow", "duckdb", "parquet"])
+def test_a_table_is_counted_and_released_in_one_call(kind, words, tmp_path):
+    ROWS.write_parquet(tmp_path / "rows.parquet")
+    rows: Any = {
+        "polars": lambda: ROWS,
+        "pandas": ROWS.to_pandas,
+        "pyarrow": ROWS.to_arrow,
+        "duckdb": lambda: duckdb.from_arrow(ROWS.to_arrow()),
+        "parquet": lambda: tmp_path / "rows.parquet",
+    }[kind]()
+    ledger = sl.Ledger(tmp_path / "l.db", budget=PureDP(3.0))
+    counting = {name: words[name] for name in words if name in TABLE_WORDS | {"unit"}}
+    asking = {name: words[name] for name in words if name not in counting}
+    apart = sl.top_k(sl.count(rows, **ASK, **counting), 2, epsilon=1.0, rng=seeded(1), **asking)
+    paid: list[dict[str, Any]] = [{}, {"ledger": ledger, "purpose": "trees"}]
+    for more in paid:
+        at_once = sl.top_k(rows, 2, epsilon=1.0, rng=seeded(1), **ASK, **words, **more)
+        assert at_once.items == apart.items
+        assert at_once.values == apart.values
+        assert (at_once.why, at_once.unit, at_once.guarantee) == (apart.why, apart.unit, apart.guarantee)
+    assert present(at_once.receipt).purpose == "trees"
+    assert ledger.spent.epsilon == 1.0
+
+
+def test_names_from_the_data_and_one_winner():
+    assert sl.select(ROWS, user="who", item="what", epsilon=1.0, delta=1e-6).item == "ash"
+    release = sl.top_k(ROWS, 3, user="who", item="what", epsilon=1.0, delta=1e-6, values=True)
+    assert "elm" not in release
+    assert sl.select(ROWS, epsilon=1.0, largest=False, **ASK).item in ("yew", "elm")
+    assert len(sl.top_k(ROWS, 2, epsilon=1.0, user="who", item="what", candidates=iter(TREES))) == 2
+
+
+def test_the_charge_is_on_the_disk_before_a_row_is_read(tmp_path, monkeypatch):
+    ledger = sl.Ledger(tmp_path / "l.db", budget=PureDP(1.5))
+    seen = []
+    tables = sys.modules["shortlist.tables.count"]
+    plain: Any = vars(tables)["counted"]
+
+    def counting(rows, *given, **words):
+        seen.append((len(rows), ledger.spent.epsilon))
+        return plain(rows, *given, **words)
+
+    monkeypatch.setattr(tables, "counted", counting)
+    monkeypatch.setattr(table_release, "counted", counting)
+    sl.top_k(ROWS, 2, epsilon=1.0, ledger=ledger, **ASK)
+    assert seen == [(0, 0.0), (len(ROWS), 1.0)]
+    with pytest.raises(sl.BudgetExceeded):
+        sl.top_k(ROWS, 2, epsilon=1.0, ledger=ledger, **ASK)
+    assert [rows for rows, _ in seen] == [0, len(ROWS), 0]
+    refused: list[dict[str, Any]] = [
+        {"user": "nobody"}, {"item": "nothing"}, {"candidates": []}, {"most": 0}, {"method": "keys"},
+    ]  # fmt: skip
+    for wrong in refused:
+        with pytest.raises((TypeError, ValueError)):
+            sl.top_k(ROWS, 2, epsilon=0.1, ledger=ledger, **{**ASK, **wrong})
+    assert ledger.spent.epsilon == 1.0
+    assert all(rows == 0 for rows, _ in seen[2:])
+
+
+def test_what_does_not_go_together_is_refused_in_words(tmp_path):
+    ledger = sl.Ledger(tmp_path / "l.db", budget=ApproxDP(3.0, 1e-5))
+    scores = sl.count(ROWS, **ASK)
+    for words, told in (
+        ({"user": "who"}, "item must be the name of a column"),
+        ({"item": "what"}, "user must be the name of a column"),
+        ({"candidates": TREES}, "must be the name of a column"),
+        ({**ASK, "monotone": True}, "monotone: of a table this follows from the count"),
+        ({**ASK, "labels": TREES, "public": True}, "labels, public: of a table this follows"),
+        ({**ASK, "itme": "what"}, "itme is no word"),
+        ({**ASK, "memory": "1GB"}, "memory is for files"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=told):
+            sl.top_k(ROWS, 2, epsilon=1.0, ledger=ledger, **words)
+    with pytest.raises(TypeError, match="these are Scores"):
+        sl.top_k(scores, 2, epsilon=1.0, ledger=ledger, user="who", item="what")
+    with pytest.raises(TypeError, match="source must be"):
+        sl.top_k([1, 2], 1, epsilon=1.0, user="who", item="what")
+    with pytest.raises(TypeError, match="ledger must be a Ledger"):
+        sl.top_k(ROWS, 2, epsilon=1.0, ledger="l.db", **ASK)  # type: ignore[arg-type]
+    assert ledger.spent.epsilon == 0
