@@ -1,4 +1,4 @@
-"""Which loss the guarded default should have: the gap of Definition 72 with g = 1/2 or .6, or public offsets beside it.
+"""Which loss the guarded default should have: that of sets (Definition 72) with g = 1/2 or .6, or public offsets.
 
 Regret is the recall that is missing to the better of canonical and one-shot top-k at the same epsilon, by exact laws.
 The constants of the offsets were tuned on the six data sets at k = 10; all other rows and shapes are held out.
@@ -78,7 +78,7 @@ def by_count(of: OffsetRanking) -> float:
 
 
 def by_class(of: OffsetRanking) -> float:
-    """The same for the junk classes of Definition 72: a first gap and a last rank that are too far apart."""
+    """The same for the junk classes (Definition 72): a first gap and a last rank that are too far apart."""
     first = junk_from(of.k, len(of.ranking.scores), RHO)[::-1]
     return _weight(of, [(of.k + int(one), of.k) for one in first])
 

@@ -12,6 +12,7 @@ from shortlist import ApproxDP, Scores
 from shortlist.mechanisms import GuardedTopK
 from shortlist.mechanisms.guarded import budgets
 from shortlist.mechanisms.guarded.entry import surely_reaches
+from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from tests.helpers.typed import noting
 
 SCORES = Scores((3000 / np.arange(1, 61) ** 0.7).astype(np.int64), monotone=True)
@@ -20,9 +21,9 @@ SCORES = Scores((3000 / np.arange(1, 61) ** 0.7).astype(np.int64), monotone=True
 @pytest.mark.parametrize("k", [3, 8])
 def test_the_least_epsilon_with_a_delta_is_the_least_and_calibrates_rarely(k, monkeypatch):
     asked: list[Any] = []
-    monkeypatch.setattr(budgets, "epsilon_of_a_round", noting(asked, budgets.epsilon_of_a_round))
+    monkeypatch.setattr(budgets, "epsilon_of_a_round", noting(asked, epsilon_of_a_round))
     found = sl.epsilon_for(GuardedTopK(k=k, budget=ApproxDP(1.0, 1e-6)), SCORES, target=0.9)
-    assert len(asked) <= 4
+    assert 0 < len(asked) <= 12  # of more than thirty epsilons that are tried
     at, below = (GuardedTopK(k=k, budget=ApproxDP(found * by, 1e-6)) for by in (1.0, 1 - 2e-6))
     assert at.success_probability(SCORES) >= 0.9 > below.success_probability(SCORES)
 

@@ -18,6 +18,7 @@ from shortlist.mechanisms.guarded_list.mechanism import SHARE
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 from tests.helpers.support import assert_law
+from tests.helpers.typed import present
 
 BUDGET = ApproxDP(0.6, 0.01)
 CASES = [([3, 2, 2, 0], BUDGET), ([9, 6, 2, 1], ApproxDP(1.5, 0.05)), ([4, 1, 3], BUDGET), ([7, 7, 7, 7], BUDGET)]
@@ -48,7 +49,7 @@ def test_draws_follow_the_certified_law(x, budget):
     exact = chances(mechanism, scores)
     index = {outcome: i for i, outcome in enumerate(exact)}
     drawn = mechanism.release_many(scores, draws=6000, rng=sl.testing.seeded(5))
-    way = ["one-shot" if one else "canonical" for one in drawn.chosen[:, 0]]
+    way = ["one-shot" if one else "canonical" for one in present(drawn.chosen)[:, 0]]
     counts = np.bincount(
         [index[tuple(row), how] for row, how in zip(drawn.indices.tolist(), way, strict=True)], minlength=len(index)
     )
