@@ -23,7 +23,7 @@ def test_the_least_epsilon_with_a_delta_is_the_least_and_calibrates_rarely(k, mo
     asked: list[Any] = []
     monkeypatch.setattr(budgets, "epsilon_of_a_round", noting(asked, epsilon_of_a_round))
     found = sl.epsilon_for(GuardedTopK(k=k, budget=ApproxDP(1.0, 1e-6)), SCORES, target=0.9)
-    assert len(asked) <= 8  # a search by exact calibrations alone takes about thirty
+    assert 0 < len(asked) <= 12  # of more than thirty epsilons that are tried
     at, below = (GuardedTopK(k=k, budget=ApproxDP(found * by, 1e-6)) for by in (1.0, 1 - 2e-6))
     assert at.success_probability(SCORES) >= 0.9 > below.success_probability(SCORES)
 
