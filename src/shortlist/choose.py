@@ -177,19 +177,19 @@ def top_k(
     ['ada', 'bob']
     """
     table = _table(scores, question) if TABLE_WORDS & question.keys() else None
-    asked = as_scores(scores, **cast(ScoreWords, question)) if table is None else table.uncounted()
+    data = as_scores(scores, **cast(ScoreWords, question)) if table is None else table.uncounted()
     plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method, "ordered": ordered,
             "values": values, "gaps": gaps, "limit": limit, "largest": largest}  # fmt: skip
-    most, weighed = asked._most, asked._capped is not None
-    mechanism, why, keeps_order = mechanism_for(k, public=asked.public, most=most, weighed=weighed, **plan)
+    most, weighed = data._most, data._capped is not None
+    mechanism, why, keeps_order = mechanism_for(k, public=data.public, most=most, weighed=weighed, **plan)
     least = check_least(at_least, bool(values) and method != "gumbel-values")
-    asked = asked if largest else turned(asked, largest)
+    data = data if largest else turned(data, largest)
     if table is None:
-        release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
+        release = mechanism.release(data, rng=rng, ledger=ledger, purpose=purpose)
     else:
         source = checked_source(rng)
         check_ledger(ledger)
-        paid = None if ledger is None else Booked.of(mechanism, asked, ledger, purpose)
+        paid = None if ledger is None else Booked.of(mechanism, data, ledger, purpose)
         counted = turned(table.counted(), largest)
         release = mechanism.release(counted, rng=source) if paid is None else paid.release(counted, source)
     release = explained(release, why if method == "auto" else "", keeps_order, k)
@@ -198,8 +198,8 @@ def top_k(
 
 def _table(rows: object, question: TableWords) -> Table:
     """A table and what is asked of it; what counts tables is loaded when there is one."""
-    found: Table = late("shortlist.table_release", "Table").of(rows, question)
-    return found
+    table: Table = late("shortlist.table_release", "Table").of(rows, question)
+    return table
 
 
 def turned(scores: Scores, largest: bool) -> Scores:
@@ -218,14 +218,14 @@ def check_least(at_least: object, has_values: bool) -> float | None:
 
 def left_out(release: Release, at_least: float) -> Release:
     """The release without items whose released value is below: a function of what was released, and free."""
-    kept = [i for i, value in enumerate(release.values or ()) if value >= at_least]
+    places = [i for i, value in enumerate(release.values or ()) if value >= at_least]
     picked: dict[str, Any] = {
-        name: [found[i] for i in kept] for name in ("values", "margins", "gaps") if (found := getattr(release, name))
+        name: [cells[i] for i in places] for name in ("values", "margins", "gaps") if (cells := getattr(release, name))
     }
     return replace(
         release,
-        items=None if release.items is None else [release.items[i] for i in kept],
-        indices=None if release.indices is None else [release.indices[i] for i in kept],
+        items=None if release.items is None else [release.items[i] for i in places],
+        indices=None if release.indices is None else [release.indices[i] for i in places],
         notes=(*release.notes, f"items with a noisy value below {at_least:g} are left out"),
         extras=replace(release.extras, **picked),
     )

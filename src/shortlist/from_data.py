@@ -165,8 +165,8 @@ class KeyRequest:
 
         def again(names: list[Hashable], most: int) -> list[int]:
             question = replace(self.question, most=most)
-            found = counted(rows, question, names, **self.reading).as_public()
-            people = dict(zip(found.labels, found.values.tolist(), strict=True))
+            counts = counted(rows, question, names, **self.reading).as_public()
+            people = dict(zip(counts.labels, counts.values.tolist(), strict=True))
             return [people[name] for name in names]
 
         return scores._with("_capped", Recounted(weights, again))

@@ -43,10 +43,10 @@ class Table:
         unknown = next((word for word in words if word not in TableWords.__annotations__), None)
         if unknown is not None:
             raise TypeError(f"{unknown} is no word that is known here")
-        asked = [words.get(name) for name in ("user", "item", "value", "clip", "most")]
+        columns = [words.get(name) for name in ("user", "item", "value", "clip", "most")]
         known = words.get("candidates")
         listed = list(known) if isinstance(known, Iterator) else known  # it is read twice
-        return cls(rows, Question.of(*asked), listed, {name: words[name] for name in READING if name in words})
+        return cls(rows, Question.of(*columns), listed, {name: words[name] for name in READING if name in words})
 
     def uncounted(self) -> Scores:
         """What is public of the scores, with no row read."""

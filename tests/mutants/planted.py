@@ -182,10 +182,10 @@ _PRIVACY = [
              "ledger/test_filter_deltas.py", "deltas add up beyond the budget"),
     _planted("ledger/filter.py", "and (limits.delta > 0 or cost.delta == 0)", "",
              "ledger/test_filter_deltas.py", "a delta against a budget that has none"),
-    _planted("ledger/filter.py", "or kept.delta > reserved.delta:", ":",
+    _planted("ledger/filter.py", "or cost.delta > reserved.delta:", ":",
              "ledger/test_filter_deltas.py", "a refund may keep more delta than was reserved"),
     _planted("ledger/filter.py", "return Amounts(epsilon, curve, Fraction(0))\n\n\ndef balance",
-             "return Amounts(epsilon, curve, reserved.delta - kept.delta)\n\n\ndef balance",
+             "return Amounts(epsilon, curve, reserved.delta - cost.delta)\n\n\ndef balance",
              "ledger/test_filter_deltas.py", "a delta is given back"),
     _planted("ledger/filter.py", "epsilon = Fraction(part.epsilon) * part.rounds", "epsilon = Fraction(part.epsilon)",
              "ledger/test_filter.py accounting/test_thinned_range.py", "many rounds at the price of one"),
@@ -200,7 +200,7 @@ _PRIVACY = [
              "ledger/test_shares.py", "a plan for which there is not enough delta"),
     _planted("ledger/standing.py", "total + (times * cost(epsilon)).where(limits)", "total + cost(epsilon).where(limits)",
              "ledger/test_shares.py", "what one release may spend is planned for each of many"),
-    _planted("ledger/approval.py", "if asked is None or asked.who == entry.who:", "if asked is None:",
+    _planted("ledger/approval.py", "if request is None or request.who == entry.who:", "if request is None:",
              "ledger/test_approval.py", "a release that its own asker has approved"),
     _planted("ledger/file.py", "digest(previous, *self.columns()[:-1], *facts)", "digest(previous, *self.columns()[:-1])",
              "ledger/test_schema.py", "who asked can be edited"),
@@ -289,7 +289,7 @@ _REPORT = [
              "pages/test_release_page.py ../src/shortlist/pages/guarantee_in_words.py", "a chance that is rounded down"),
     _planted("pages/guarantee_in_words.py", "return _up((1.0 + apart) / 2) if apart else 0.5", "return _up(0.5 + apart / 4)",
              "pages/test_release_page.py ../src/shortlist/pages/guarantee_in_words.py", "half of what an attacker may learn"),
-    _planted("studio/work.py", 'order = (", ordered=True" if asked.ordered else "")', 'order = ""',
+    _planted("studio/work.py", 'order = (", ordered=True" if form.ordered else "")', 'order = ""',
              "studio/test_work.py", "the code to repeat asks another question"),
     _planted("studio/work.py", "offer = self._waiting.pop(word, None)", "offer = self._waiting.get(word, None)",
              "studio/test_server.py", "a confirmation can be used twice: paid twice without a look"),
@@ -389,10 +389,10 @@ _EDGES = [
              "the largest are named where the smallest were drawn"),
     _planted("choose.py", "        _check_smallest(request, chosen, unlisted)\n", "        pass\n",
              "test_smallest.py", "the smallest of names from the data: one person's own"),
-    _planted("choose.py", "        paid = None if ledger is None else Booked.of(mechanism, asked, ledger, purpose)\n"
+    _planted("choose.py", "        paid = None if ledger is None else Booked.of(mechanism, data, ledger, purpose)\n"
              "        counted = turned(table.counted(), largest)\n",
              "        counted = turned(table.counted(), largest)\n"
-             "        paid = None if ledger is None else Booked.of(mechanism, asked, ledger, purpose)\n",
+             "        paid = None if ledger is None else Booked.of(mechanism, data, ledger, purpose)\n",
              "test_table_release.py", "a table is read before its release is paid for"),
 ]  # fmt: skip
 

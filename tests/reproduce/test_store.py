@@ -10,7 +10,7 @@ from shortlist.reproduce.catalogue import EXPERIMENTS
 from shortlist.reproduce.experiment import GUMBEL, Experiment, Line, Result, Setting
 from shortlist.reproduce.figures import canvas, columns_of
 from shortlist.reproduce.runner import reproduce
-from shortlist.reproduce.store import kept, package_hash, read, read_parquet, write_parquet
+from shortlist.reproduce.store import package_hash, read, read_parquet, stored, write_parquet
 from tests.helpers.typed import present
 
 
@@ -98,7 +98,7 @@ def test_a_damaged_result_runs_again(tmp_path, damage):
         (tmp_path / "noisy-max.svg").unlink()
     else:
         record.write_text("{" if damage == "broken record" else json.dumps({"lines": [], "paper": {}}))
-    assert kept(tmp_path, experiment, Setting("small")) is None
+    assert stored(tmp_path, experiment, Setting("small")) is None
     reproduce(tmp_path, Setting("small"), [toy(calls)])
     assert len(calls) == 2
 

@@ -111,8 +111,8 @@ def _compared(console: Console, truth: Truth, releases: dict[str, Release]) -> N
         table.add_column(column, justify="right" if column in ("true rank", "people") else "left")
     chosen = {name: set(map(str, release.items or [])) for name, release in releases.items()}
     for rank, film in enumerate(truth.best, 1):
-        if rank <= K or any(film in found for found in chosen.values()):
-            marks = (("released" if film in found else "missed" * (rank <= K)) for found in chosen.values())
+        if rank <= K or any(film in names for names in chosen.values()):
+            marks = (("released" if film in names else "missed" * (rank <= K)) for names in chosen.values())
             style = "" if rank <= K else "red"
             table.add_row(str(rank), film, f"{truth.users[film]:,}", *marks, style=style)
     console.print(table)

@@ -51,11 +51,11 @@ def keys(
         user, item, most=most, epsilon=cost.get("epsilon"), delta=delta, budget=cost.get("budget"), weighted=weighted,
         values=values, at_least=at_least, unit=unit, memory=memory, multiline=multiline,
     )  # fmt: skip
-    kept = kept_files(source, None, ledger)
+    inputs = kept_files(source, None, ledger)
     if out is not None:
-        check_writable("--out", out, (".csv", ".parquet"), kept)
+        check_writable("--out", out, (".csv", ".parquet"), inputs)
     if report is not None:
-        check_writable("--report", report, (".html",), kept)
+        check_writable("--report", report, (".html",), inputs)
     paid = None
     if ledger is not None:
         book = Ledger(ledger)

@@ -233,7 +233,7 @@ def _kept_delta(ledger: Ledger, releases: int) -> list[tuple[str, str]]:
     whole = number_text(budget.delta)
     if ledger.spent.delta > ledger.terms.limits.delta:
         return [("delta", f"{number_text(left, up=False)} of {whole} is left for the charges' own")]
-    kept = f"the share {ledger.terms.split:g} of {whole} is kept for adding up many small charges"
+    share = f"the share {ledger.terms.split:g} of {whole} is kept for adding up many small charges"
     if not releases and ledger.terms.limits.delta:
-        return [("delta", f"the first charge may have all of {whole}; if it has less, {kept} (--split 0: none)")]
-    return [("delta", f"{number_text(left, up=False)} is left for the charges' own; {kept}")]
+        return [("delta", f"the first charge may have all of {whole}; if it has less, {share} (--split 0: none)")]
+    return [("delta", f"{number_text(left, up=False)} is left for the charges' own; {share}")]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def check_writable(option: str, path: str, endings: tuple[str, ...], kept: Iterable[str] = ()) -> None:
+def check_writable(option: str, path: str, endings: tuple[str, ...], inputs: Iterable[str] = ()) -> None:
     """Refuse, before anything is read or charged, what could not be written afterwards, and the files to be `kept`."""
     if not path.lower().endswith(endings):
         raise typer.BadParameter(f"{option} must end in {' or '.join(endings)}: {path}")
@@ -27,7 +27,7 @@ def check_writable(option: str, path: str, endings: tuple[str, ...], kept: Itera
         raise FileNotFoundError(f"{folder} is not there: {option} needs a folder to write to")
     if not (_new_or_regular(path) and os.access(folder, os.W_OK)):
         raise PermissionError(f"{path} cannot be written")
-    if any(_is_same(path, other) for other in kept):
+    if any(_is_same(path, other) for other in inputs):
         raise typer.BadParameter(
             f"{option} must be a file of its own, not one that the command reads or writes: {path}"
         )
@@ -65,8 +65,8 @@ KINDS = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", datetime.date: "DATE"}
 def _kind(cells: list[Any]) -> str:
     """The type of a column, as the table had it that was counted."""
     types = {type(cell) for cell in cells}
-    found = KINDS.get(types.pop(), "VARCHAR") if len(types) == 1 else "VARCHAR"
-    return "UBIGINT" if found == "BIGINT" and max(cells) >= 2**63 else found
+    kind = KINDS.get(types.pop(), "VARCHAR") if len(types) == 1 else "VARCHAR"
+    return "UBIGINT" if kind == "BIGINT" and max(cells) >= 2**63 else kind
 
 
 def _write_csv(path: str, columns: dict[str, list[Any]]) -> None:

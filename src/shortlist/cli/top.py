@@ -77,15 +77,15 @@ def top(
             "without a public list of candidates their names come from the data, and no release without a delta "
             "exists: give --candidates FILE, or --delta 1e-6"
         )
-    kept = kept_files(source, candidates, ledger)
+    inputs = kept_files(source, candidates, ledger)
     if out is not None:
-        check_writable("--out", out, (".csv", ".parquet"), kept)
+        check_writable("--out", out, (".csv", ".parquet"), inputs)
     if plot is not None:
-        check_writable("--plot", plot, (".png", ".svg", ".pdf"), [*kept, *([] if out is None else [out])])
+        check_writable("--plot", plot, (".png", ".svg", ".pdf"), [*inputs, *([] if out is None else [out])])
         if not find_spec("matplotlib"):
             raise typer.BadParameter("--plot needs matplotlib: pip install 'shortlist[plot]'")
     if report is not None:
-        check_writable("--report", report, (".html",), kept)
+        check_writable("--report", report, (".html",), inputs)
     reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
     plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps, "most": most}
     plan |= {"limit": limit, "largest": not smallest}

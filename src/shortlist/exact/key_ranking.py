@@ -84,8 +84,8 @@ def ranked_keys(scores: Values, right: Mask, must: Mask, k: int, noise: SteppedN
     order = np.argsort(-scores[heard], kind="stable")
     silent = bool(must[~heard].any())
     ranking = _Ranking(scores[heard][order], right[heard][order], must[heard][order], k, noise)
-    found = ranking.found()
-    return Ranked(found.names, found.right, 0.0) if silent else found
+    expected = ranking.expected()
+    return Ranked(expected.names, expected.right, 0.0) if silent else expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class _Ranking:
         self.slope = max(1.0, math.sqrt(k) / 2)
         self.many = k + math.sqrt(2 * CERTAIN * k) + 2 * CERTAIN
 
-    def found(self) -> Ranked:
+    def expected(self) -> Ranked:
         bar = self.noise.step
         if not len(self.scores):
             return Ranked(0.0, 0.0, 0.0)
@@ -149,9 +149,9 @@ class _Ranking:
         while blocks:
             edges = np.unique(np.array(blocks))
             all_of_them, ours = (self._means(scores, edges) for scores in (self.scores, self.ours))
-            found = np.searchsorted(edges, np.array(blocks))
+            bounds = np.searchsorted(edges, np.array(blocks))
             wider: list[tuple[int, int]] = []
-            for (start, stop), (i, j) in zip(blocks, found.tolist(), strict=True):
+            for (start, stop), (i, j) in zip(blocks, bounds.tolist(), strict=True):
                 ahead = float(all_of_them[i] - all_of_them[j])
                 if ours[i] - ours[j] < NONE:
                     continue
@@ -216,8 +216,8 @@ class _Ranking:
             _one_more(equal, q)
         last = without_one * equal[more] + (everyone * without_equal[more - 1] if more else 0.0)
         none = np.exp(np.log1p(-np.minimum(ahead[~right], 1 - 1e-16)).sum(axis=0))
-        found: Floats = last * none
-        return found
+        chance: Floats = last * none
+        return chance
 
     def _near(self, nodes: _Nodes) -> tuple[slice, int]:
         """(labels that may be ahead of some node and not of all, how many before them are ahead of all)."""
@@ -242,15 +242,15 @@ class _Ranking:
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The union of intervals that begin in increasing order."""
-    found: list[tuple[int, int]] = []
+    union: list[tuple[int, int]] = []
     for start, stop in spans:
         if start >= stop:
             continue
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(stop, found[-1][1]))
+        if union and start <= union[-1][1]:
+            union[-1] = (union[-1][0], max(stop, union[-1][1]))
         else:
-            found.append((start, stop))
-    return found
+            union.append((start, stop))
+    return union
 
 
 def _cut(start: int, stop: int, width: int) -> Iterator[tuple[int, int]]:
@@ -322,10 +322,10 @@ def _crowd(q: Floats, size: int) -> Floats:
     The generating function prod (1 + q (w - 1)) is e to sum_p (-1)^(p+1) (sum q^p) (w - 1)^p / p; beyond p = POWERS
     the terms are below sum q (2 SLIGHT)^POWERS, 1e-12 of how many are ahead.
     """
-    found = np.zeros((size, q.shape[1]))
-    found[0] = 1.0
+    chances = np.zeros((size, q.shape[1]))
+    chances[0] = 1.0
     if not len(q):
-        return found
+        return chances
     exponent = np.zeros((POWERS + 1, q.shape[1]))  # in powers of w
     power = np.ones_like(q)
     for p in range(1, POWERS + 1):
@@ -333,14 +333,14 @@ def _crowd(q: Floats, size: int) -> Floats:
         total = power.sum(axis=0) * (-1) ** (p + 1) / p
         for r in range(p + 1):
             exponent[r] += total * math.comb(p, r) * (-1) ** (p - r)
-    found[0] = np.exp(exponent[0])
+    chances[0] = np.exp(exponent[0])
     for n in range(1, size):
-        found[n] = sum(r * exponent[r] * found[n - r] for r in range(1, min(POWERS, n) + 1)) / n
-    return found
+        chances[n] = sum(r * exponent[r] * chances[n - r] for r in range(1, min(POWERS, n) + 1)) / n
+    return chances
 
 
 def _fewer(some: Floats, others: Floats) -> Floats:
     """P[fewer than k in all], for chances of 0 .. k - 1 of some and of others."""
     below: Floats = np.cumsum(others, axis=0)
-    found: Floats = (some * below[::-1]).sum(axis=0)
-    return found
+    chance: Floats = (some * below[::-1]).sum(axis=0)
+    return chance

@@ -56,38 +56,38 @@ class Levels:
 class SequenceLaw:
     """How good a sequence is whose level has these chances: they add up to 1, or to that of the draw being made."""
 
-    found: Levels
+    support: Levels
     chances: Floats
 
     def in_order(self) -> float:
         """P[the scores are the k best, in order], ties counting as equal."""
-        return right_order(self.found, self.chances)
+        return right_order(self.support, self.chances)
 
     def success(self) -> float:
         """P[the set is a true top k], ties counting as equal."""
-        return within(self.found, self.chances, *self._about_k())
+        return within(self.support, self.chances, *self._about_k())
 
     def quality(self) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the set."""
-        k = self.found.steps.k
-        ranks = (self._about_k(), *ranks_within(self.found.steps.scores, k))
-        top, great, good = (within(self.found, self.chances, *pair) for pair in ranks)
+        k = self.support.steps.k
+        ranks = (self._about_k(), *ranks_within(self.support.steps.scores, k))
+        top, great, good = (within(self.support, self.chances, *pair) for pair in ranks)
         recall = min(float(self.number_correct() @ np.arange(k + 1)) / k, 1.0)
         return Quality(top=top, great=great, good=good, recall=recall)
 
     def number_correct(self) -> Floats:
         """P[c of the items score at least the k-th largest], c = 0..k."""
-        return number_correct(self.found, self.chances, self._about_k()[1])
+        return number_correct(self.support, self.chances, self._about_k()[1])
 
     def inclusion(self, positions: Indices, size: int) -> Floats:
         """P[candidate i is in the sequence] for each of so many candidates; `positions` has that of every rank."""
         result = np.zeros(size)
-        result[positions] = inclusion_of_ranks(self.found, self.chances)
+        result[positions] = inclusion_of_ranks(self.support, self.chances)
         return result
 
     def _about_k(self) -> tuple[int, int]:
         """(how many candidates score above the k-th largest, how many at least as much)."""
-        scores, k = self.found.steps.scores, self.found.steps.k
+        scores, k = self.support.steps.scores, self.support.steps.k
         kth = scores[k - 1]
         return int(np.count_nonzero(scores > kth)), int(np.count_nonzero(scores >= kth))
 

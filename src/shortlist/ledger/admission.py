@@ -42,16 +42,16 @@ def admitted(terms: Terms, before: State, cost: Amounts) -> tuple[Amounts, Amoun
     if fits(limits, total):
         return amounts, total
     spent, left = spent_of(terms, before.total), left_of_terms(terms, before.total)
-    asked = balance(cost.where(terms.limits), terms.order)
-    words = f"asked {price_text(asked)}; {Standing.of_state(terms, before)}{_about_delta(terms, before, cost)}"
-    raise BudgetExceeded(asked, spent, left, words)
+    price = balance(cost.where(terms.limits), terms.order)
+    words = f"asked {price_text(price)}; {Standing.of_state(terms, before)}{_about_delta(terms, before, cost)}"
+    raise BudgetExceeded(price, spent, left, words)
 
 
-def price_text(asked: Balance) -> str:
+def price_text(price: Balance) -> str:
     """A cost in words, by the first rule that counts it."""
-    rules = {"epsilon": asked.epsilon, "rho": asked.rho, "Renyi divergence": asked.renyi}
+    rules = {"epsilon": price.epsilon, "rho": price.rho, "Renyi divergence": price.renyi}
     name, value = next((name, value) for name, value in rules.items() if value is not None)
-    return f"{name} {number_text(value)}" + (f" and delta {number_text(asked.delta)}" if asked.delta else "")
+    return f"{name} {number_text(value)}" + (f" and delta {number_text(price.delta)}" if price.delta else "")
 
 
 def _about_delta(terms: Terms, before: State, cost: Amounts) -> str:

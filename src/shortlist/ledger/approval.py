@@ -58,8 +58,8 @@ def request_for(db: sqlite3.Connection, path: str, said: Mapping[str, str]) -> i
     """The newest request of this user, word for word the same, that is not used up; None if there is none."""
     same = " AND ".join(f"{name} = ?" for name in (*WORDS, "who"))
     words = (*(said[name] for name in WORDS), user_name())
-    found = read(db, path, f"WHERE kind = 'request' AND {same} ORDER BY number DESC", *words)
-    return next((entry.number for entry in found if "charge" not in _kinds_of(db, entry.number)), None)
+    entries = read(db, path, f"WHERE kind = 'request' AND {same} ORDER BY number DESC", *words)
+    return next((entry.number for entry in entries if "charge" not in _kinds_of(db, entry.number)), None)
 
 
 def approved(db: sqlite3.Connection, request: int) -> bool:
@@ -75,9 +75,9 @@ def approve(db: sqlite3.Connection, path: str, before: State, request: object) -
     ValueError
         if it is none, was approved before, or is their own.
     """
-    asked = _approvable(db, path, request)
-    texts: dict[str, Any] = {name: getattr(asked, name) for name in WORDS if name != "refundable"}
-    noted: dict[str, Any] = {"kind": "approval", "refundable": "", "refund_of": None, "request": asked.number}
+    entry = _approvable(db, path, request)
+    texts: dict[str, Any] = {name: getattr(entry, name) for name in WORDS if name != "refundable"}
+    noted: dict[str, Any] = {"kind": "approval", "refundable": "", "refund_of": None, "request": entry.number}
     return append(db, before, ZERO, before.total, **texts, **noted)
 
 
@@ -95,8 +95,8 @@ def _approvable(db: sqlite3.Connection, path: str, request: object) -> LedgerEnt
 
 def _kinds_of(db: sqlite3.Connection, request: int) -> set[str]:
     """What kinds of entries belong to a request."""
-    found = "SELECT kind FROM entries JOIN facts USING (number) WHERE facts.number > ? AND facts.request = ?"
-    return {kind for (kind,) in db.execute(found, (request, request)).fetchall()}
+    query = "SELECT kind FROM entries JOIN facts USING (number) WHERE facts.number > ? AND facts.request = ?"
+    return {kind for (kind,) in db.execute(query, (request, request)).fetchall()}
 
 
 class Approvals:
@@ -121,11 +121,11 @@ class Approvals:
         if entry.kind == "request":
             self._waiting[entry.number] = entry
         elif entry.kind == "approval":
-            asked = self._waiting.pop(number, None)
-            if asked is None or asked.who == entry.who:
+            request = self._waiting.pop(number, None)
+            if request is None or request.who == entry.who:
                 raise damaged(self._path, f"entry {entry.number} approves no request of another user")
-            self._ready[number] = asked
+            self._ready[number] = request
         elif entry.kind == "charge":
-            asked = self._ready.pop(number, None)
-            if asked is None or any(getattr(asked, name) != getattr(entry, name) for name in (*WORDS, "who")):
+            request = self._ready.pop(number, None)
+            if request is None or any(getattr(request, name) != getattr(entry, name) for name in (*WORDS, "who")):
                 raise damaged(self._path, f"entry {entry.number} was not approved")

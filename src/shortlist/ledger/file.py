@@ -175,9 +175,9 @@ def _charges(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT count(*) FROM entries WHERE kind = 'charge'").fetchall()[0][0])
 
 
-def holds(db: sqlite3.Connection, found: State) -> bool:
+def holds(db: sqlite3.Connection, state: State) -> bool:
     """Whether the file has the very entry after which it stood so."""
-    return db.execute("SELECT hash FROM entries WHERE number = ?", (found.number,)).fetchall() == [(found.head,)]
+    return db.execute("SELECT hash FROM entries WHERE number = ?", (state.number,)).fetchall() == [(state.head,)]
 
 
 def check_chained(entry: LedgerEntry, before: State, path: str) -> None:

@@ -199,9 +199,9 @@ def _cost_of_part(part: Guarantee, order: float | None) -> Amounts:
     return Amounts(epsilon, curve, delta)
 
 
-def kept_of(kept: Guarantee, order: float | None) -> Amounts:
+def kept_of(actual: Guarantee, order: float | None) -> Amounts:
     """What a reservation keeps: of an `ExPost` outcome its realised cost, in rule (a) alone; else the whole cost."""
-    return Amounts(Fraction(kept.cost), None, Fraction(0)) if isinstance(kept, ExPost) else cost_of(kept, order)
+    return Amounts(Fraction(actual.cost), None, Fraction(0)) if isinstance(actual, ExPost) else cost_of(actual, order)
 
 
 def fits(limits: Amounts, total: Amounts) -> bool:
@@ -217,7 +217,7 @@ def has_form(limits: Amounts, cost: Amounts) -> bool:
     return (priced.epsilon is not None or priced.curve is not None) and (limits.delta > 0 or cost.delta == 0)
 
 
-def refund_of(reserved: Amounts, kept: Amounts, currencies: Collection[str]) -> Amounts:
+def refund_of(reserved: Amounts, cost: Amounts, currencies: Collection[str]) -> Amounts:
     """What comes back of a reservation when only `kept` turned out to be used: in the proved currencies, never a delta.
 
     Raises
@@ -225,9 +225,9 @@ def refund_of(reserved: Amounts, kept: Amounts, currencies: Collection[str]) -> 
     ValueError
         if more is kept than was reserved: the worst case was not reserved.
     """
-    epsilon = _given_back(reserved.epsilon, kept.epsilon) if "pure" in currencies else Fraction(0)
-    curve = _given_back(reserved.curve, kept.curve) if "zcdp" in currencies else Fraction(0)
-    if epsilon < 0 or curve < 0 or kept.delta > reserved.delta:
+    epsilon = _given_back(reserved.epsilon, cost.epsilon) if "pure" in currencies else Fraction(0)
+    curve = _given_back(reserved.curve, cost.curve) if "zcdp" in currencies else Fraction(0)
+    if epsilon < 0 or curve < 0 or cost.delta > reserved.delta:
         raise ValueError("kept must not be more than was reserved: reserve the worst case before the call")
     return Amounts(epsilon, curve, Fraction(0))
 
@@ -260,5 +260,5 @@ def _within(total: Fraction | None, limit: Fraction | None) -> bool:
     return total is not None and limit is not None and total <= limit
 
 
-def _given_back(reserved: Fraction | None, kept: Fraction | None) -> Fraction:
-    return Fraction(0) if reserved is None or kept is None else reserved - kept
+def _given_back(reserved: Fraction | None, cost: Fraction | None) -> Fraction:
+    return Fraction(0) if reserved is None or cost is None else reserved - cost

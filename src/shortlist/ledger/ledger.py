@@ -324,9 +324,9 @@ class Ledger:
         """
         write_ledger(self, path, title)
 
-    def _give_back(self, reservation: Reservation, kept: Guarantee) -> None:
+    def _give_back(self, reservation: Reservation, cost: Guarantee) -> None:
         """Book the refund of a reservation, once: by what the file says of it, not by what memory does."""
-        spent, said = kept_of(kept, self.terms.order).where(self.terms.limits), repr(kept)
+        spent, said = kept_of(cost, self.terms.order).where(self.terms.limits), repr(cost)
         texts = ("purpose", "mechanism", "unit")
         check_text("guarantee", said)
 

@@ -102,8 +102,8 @@ def _booked_epsilon(terms: Terms, total: Amounts) -> float:
         sums.append(up(total.epsilon))
     limits = terms.limits_for(total, ZERO, first=False)
     if total.curve is not None and limits.curve and isinstance(terms.budget, ApproxDP):
-        kept = Fraction(terms.split or 0) * Fraction(terms.budget.delta)
-        sums.append(converted_epsilon(total.curve, kept, terms.order))
+        slack = Fraction(terms.split or 0) * Fraction(terms.budget.delta)
+        sums.append(converted_epsilon(total.curve, slack, terms.order))
     return min(sums)
 
 

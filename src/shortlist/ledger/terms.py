@@ -118,9 +118,9 @@ class Terms:
         self, budget: Guarantee | None, split: float | None, order: float | None, approval: bool | None = None
     ) -> None:
         """Refuse to go on with other terms than those the ledger was made with."""
-        for name, asked in (("budget", budget), ("split", split), ("order", order), ("approval", approval)):
+        for name, word in (("budget", budget), ("split", split), ("order", order), ("approval", approval)):
             fixed = getattr(self, name)
-            if asked is not None and asked != fixed:
+            if word is not None and word != fixed:
                 raise ValueError(
                     f"{name} was fixed as {fixed} when this ledger was made and cannot change: leave {name}= out, or "
                     "make a new ledger in another file"
@@ -161,9 +161,9 @@ def converted_epsilon(curve: Fraction, delta: Fraction, order: float | None) -> 
     return max(0.0, math.nextafter(up(curve - gain), math.inf))
 
 
-def _at_most(found: Fraction | None, most: Fraction | None) -> bool:
+def _at_most(number: Fraction | None, most: Fraction | None) -> bool:
     """Whether a stored limit is no more than another; without a limit the rule admits nothing."""
-    return found is None or (most is not None and found <= most)
+    return number is None or (most is not None and number <= most)
 
 
 def _divergence(epsilon: float, delta: Fraction, order: float) -> Fraction:

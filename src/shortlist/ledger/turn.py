@@ -166,11 +166,11 @@ def _tried(path: str, work: Callable[[sqlite3.Connection], Found], write: bool) 
                 raise LedgerError(f"{path} is not a file; give the path of a ledger's file")
             db = turn.connect(path, "rw")
             db.execute("BEGIN EXCLUSIVE" if write else "BEGIN")
-            found = work(db)
+            answer = work(db)
             if turn.process != os.getpid():
                 raise LedgerError(f"{path} was in use when this process was forked; nothing was done here")
             db.execute("COMMIT")
-            return found
+            return answer
         finally:
             turn.end()
     finally:

@@ -15,10 +15,10 @@ LONGEST = {"purpose": 10_000, "unit": 1_000, "mechanism": 1_000_000, "guarantee"
 
 def checked_currencies(refundable: Iterable[Currency]) -> tuple[Currency, ...]:
     """The currencies that may come back, each once and in a fixed order."""
-    asked = (refundable,) if isinstance(refundable, str) else tuple(refundable)
-    if not set(asked) <= set(CURRENCIES):
+    names = (refundable,) if isinstance(refundable, str) else tuple(refundable)
+    if not set(names) <= set(CURRENCIES):
         raise ValueError('refundable must name currencies: write refundable=("pure",) or ("pure", "zcdp")')
-    return tuple(currency for currency in CURRENCIES if currency in asked)
+    return tuple(currency for currency in CURRENCIES if currency in names)
 
 
 def checked_path(path: object) -> str:

@@ -44,9 +44,15 @@ METHODS: dict[str, Method] = {method.name: method for entry in ENTRIES for metho
 """By the words for `method=`."""
 
 
+def entry_of(subject: object) -> Entry | None:
+    """The entry of a mechanism, or of the one that it is made of; None for what is none of ours."""
+    return next((entry for entry in ENTRIES if isinstance(subject, entry.kind)), None)
+
+
 def audited(subject: object) -> Audited | None:
-    """How a mechanism is audited, or one that is made of it; None for what is none of ours."""
-    return next((entry.audited for entry in ENTRIES if isinstance(subject, entry.kind)), None)
+    """How a mechanism is audited; None for what is none of ours."""
+    entry = entry_of(subject)
+    return None if entry is None else entry.audited
 
 
 def table(pages: str) -> list[str]:

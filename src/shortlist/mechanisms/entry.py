@@ -16,6 +16,7 @@ from shortlist.mechanisms.contract import Mechanism
 from shortlist.mechanisms.plan_rows import Domain, Planned, Studied
 from shortlist.mechanisms.unknown_domain import DeltaBudget
 from shortlist.privacy import PureDP
+from shortlist.scores import Scores
 
 FEW_NAMES = 2
 """Where a person counts for so many names at most, geometric noise has the lowest bar."""
@@ -220,3 +221,6 @@ class Entry:
     capped: Callable[[int, int], Sequence[Planned]] = no_capped_rows
     """Its rows in a plan for k items where each person counts for so many items at most, beside those of `planned`.
     What is planned so under a pure budget is compared so too."""
+    surely_reaches: Callable[[Any, Scores, float], bool | None] | None = None
+    """Whether its chance of the right set is at least a target, told without the calibration that its budget takes;
+    None where only that tells. For searches, of a mechanism whose calibration is slow."""

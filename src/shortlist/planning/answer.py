@@ -177,10 +177,10 @@ def _crossing_lines(plan: Plan) -> list[str]:
     """From which k a histogram is taken, and how it compares here with the best selection under each budget."""
     if plan.crossing is None:
         return []
-    found = plan.crossing
+    crossing = plan.crossing
     lines = [
-        f"histogram: taken for an order from k = {found['pure']} on (pure) or k = {found['looser']} (other budgets), "
-        f"with values from k = {found['values']}; for a set alone selection is"
+        f"histogram: taken for an order from k = {crossing['pure']} on (pure) or k = {crossing['looser']} "
+        f"(other budgets), with values from k = {crossing['values']}; for a set alone selection is"
     ]
     for budget in dict.fromkeys(row.budget for row in plan.rows):
         here = [row for row in plan.rows if row.budget == budget and row.domain == "known"]

@@ -14,9 +14,7 @@ from shortlist._reading import installed_frame
 from shortlist._text import text_table
 from shortlist.exact.lower_bound import most_success
 from shortlist.mechanisms.checks import check_studied, checked_k
-from shortlist.mechanisms.entries import ENTRIES
-from shortlist.mechanisms.guarded.entry import surely_reaches
-from shortlist.mechanisms.guarded.mechanism import GuardedTopK
+from shortlist.mechanisms.entries import ENTRIES, entry_of
 from shortlist.mechanisms.histogram.mechanism import checked_cap
 from shortlist.mechanisms.plan_rows import Studied
 from shortlist.pages.plots import plot_comparison
@@ -129,14 +127,14 @@ def compare(
     >>> max(table.rows, key=lambda row: row.top).mechanism
     'canonical'
     """
-    asked, number = _studied(scores, question), checked_k(k)
+    data, number = _studied(scores, question), checked_k(k)
     grid = [PureDP(one).epsilon for one in (epsilon if isinstance(epsilon, Iterable) else [epsilon])]
     if not grid:
         raise ValueError("epsilon must be a number or a list of numbers, for example epsilon=[0.1, 0.3, 1.0]")
     curves = [curve for entry in ENTRIES for curve in entry.compared]
-    rows = [_row(curve.label, curve.build(number, one), one, asked) for curve in curves for one in sorted(grid)]
-    rows += _capped_rows(asked, number, asked.most if most is None else checked_cap(most), sorted(grid))
-    return Comparison(number, tuple(rows), _limit(asked, number, sorted(grid)))
+    rows = [_row(curve.label, curve.build(number, one), one, data) for curve in curves for one in sorted(grid)]
+    rows += _capped_rows(data, number, data.most if most is None else checked_cap(most), sorted(grid))
+    return Comparison(number, tuple(rows), _limit(data, number, sorted(grid)))
 
 
 def _capped_rows(scores: Scores, k: int, most: int | None, grid: list[float]) -> list[Row]:
@@ -197,23 +195,25 @@ def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Un
     """
     if not isinstance(target, int | float) or isinstance(target, bool) or not 0 < target < 1:
         raise ValueError("target must be a probability between 0 and 1, for example target=0.99")
-    budgets, asked = _budgets_like(mechanism), _studied(scores, question)
+    budgets, data = _budgets_like(mechanism), _studied(scores, question)
+
+    entry = entry_of(mechanism)
+    tells = None if entry is None else entry.surely_reaches
+
+    def reaches(budget: Guarantee) -> bool:
+        one = replace(mechanism, budget=budget)
+        answer = None if tells is None else tells(one, data, target)
+        return bool(one.success_probability(data) >= target) if answer is None else answer
 
     def succeeds(log_size: float) -> bool:
-        return _reaches(replace(mechanism, budget=budgets(math.exp(log_size))), asked, target)
+        return reaches(budgets(math.exp(log_size)))
 
-    if isinstance(mechanism, GuardedTopK) and isinstance(mechanism.budget, ApproxDP):
+    if tells is not None and isinstance(mechanism.budget, ApproxDP):
         # every epsilon takes a calibration: begin where it is needed without a delta
-        pure = replace(mechanism, budget=PureDP(1.0))
-        near = _first(lambda log: _reaches(replace(pure, budget=PureDP(math.exp(log))), asked, target), width=0.02)
+        near = _first(lambda log: reaches(PureDP(math.exp(log))), width=0.02)
         if math.isfinite(near):
             return _first(succeeds, start=math.log(near), step=0.04)
     return _first(succeeds)
-
-
-def _reaches(mechanism: Any, scores: Scores, target: float) -> bool:
-    found = surely_reaches(mechanism, scores, target) if isinstance(mechanism, GuardedTopK) else None
-    return bool(mechanism.success_probability(scores) >= target) if found is None else found
 
 
 def _budgets_like(mechanism: Any) -> Callable[[float], Guarantee]:
@@ -259,6 +259,6 @@ def _first(
 
 
 def _studied(scores: object, question: ScoreWords) -> Scores:
-    asked = as_scores(scores, **question)
-    check_studied(asked)
-    return asked
+    data = as_scores(scores, **question)
+    check_studied(data)
+    return data

@@ -94,13 +94,13 @@ def plan(
 
     Examples
     --------
-    >>> found = plan(k=10, target=0.99, items=1000, users=50_000, shape="zipf:1.1", budget="pure")
-    >>> found.best.mechanism, round(found.best.epsilon, 4), found.best.epsilon >= found.bound
+    >>> answer = plan(k=10, target=0.99, items=1000, users=50_000, shape="zipf:1.1", budget="pure")
+    >>> answer.best.mechanism, round(answer.best.epsilon, 4), answer.best.epsilon >= answer.bound
     ('canonical', 0.0107, True)
     """
     size, aim = checked_k(k), checked_goal(goal)
-    asked, described, cap = _question(size, items, users, shape, scores, most, question)
-    choices = int(np.count_nonzero(asked.values > -math.inf))
+    data, described, cap = _question(size, items, users, shape, scores, most, question)
+    choices = int(np.count_nonzero(data.values > -math.inf))
     if size >= choices:
         raise ValueError(f"k={size} of {choices} items: nothing is chosen and nothing spent; choose a smaller k")
     wanted = _target(target, aim, epsilon)
@@ -111,20 +111,20 @@ def plan(
     if not LEAST_DELTA <= room < 0.5:
         raise ValueError(f"delta must be at least {LEAST_DELTA:g} and below 1/2: write delta=1e-6, for example")
     currencies, domains = _several("budget", budget, CURRENCIES), _several("domain", domain, DOMAINS)
-    counts, listed = _are_counts(asked), flag("ordered", ordered)
+    counts, listed = _are_counts(data), flag("ordered", ordered)
     entrants = [one for place in domains for one in contestants(size, place, listed, cap)  # type: ignore[arg-type]
-                if (asked.public if place == "known" else counts) and aim in one.goals]  # fmt: skip
-    bound = BOUNDS[aim](asked.values, size, wanted) if counts and wanted is not None and aim in BOUNDS else None
+                if (data.public if place == "known" else counts) and aim in one.goals]  # fmt: skip
+    bound = BOUNDS[aim](data.values, size, wanted) if counts and wanted is not None and aim in BOUNDS else None
     trail = Trail(bound)
-    rows = [row for one in entrants for row in _rows(one, asked, aim, wanted, spent, room, currencies, trail)]
+    rows = [row for one in entrants for row in _rows(one, data, aim, wanted, spent, room, currencies, trail)]
     if not rows:
         raise ValueError(
             "no mechanism fits: an unknown domain needs counts (whole numbers, none negative, one person added or "
             "removed), a delta, and goal='top' or 'recall'"
         )
     rows.sort(key=lambda row: (row.epsilon, -row.reached) if wanted is not None else (-row.reached, row.epsilon))
-    gamma = float(default_gamma(size, len(asked)))
-    collapse = None if size == 1 else collapse_point(asked.values, size, gamma, float(asked.range_sensitivity))
+    gamma = float(default_gamma(size, len(data)))
+    collapse = None if size == 1 else collapse_point(data.values, size, gamma, float(data.range_sensitivity))
     return Plan(size, aim, wanted, described, tuple(rows), bound, collapse, cap)
 
 
@@ -140,7 +140,7 @@ class Trail:
         last = self._last.get((one.domain, one.ordered))
         return (self._bound * (10.0 if one.ordered else 1.3), 0.7) if last is None else (last, 0.15)
 
-    def found(self, one: Planned, p: float) -> None:
+    def add(self, one: Planned, p: float) -> None:
         if 0 < p <= MOST:
             self._last[one.domain, one.ordered] = p
 
@@ -166,7 +166,7 @@ def _rows(
             law = partial(one.race, scores, goal)
             return least_epsilon_of_a_list(law, one.rounds, own, target, start=start, step=step, width=WIDTH, most=MOST)
         p = least_epsilon_reaching(lambda p: one.law(scores, goal, p, own), target, start=start, step=step, width=WIDTH)
-        trail.found(one, p)
+        trail.add(one, p)
         return math.inf if p > MOST else p
 
     rows: list[PlanRow] = []
@@ -203,16 +203,16 @@ def _question(
     if scores is not None:
         if items is not None or users is not None:
             raise TypeError("items and users belong to shape=; scores bring their own")
-        asked = as_scores(scores, **question)
-        check_studied(asked)
+        data = as_scores(scores, **question)
+        check_studied(data)
         if cap is None:
-            cap = asked.most
-        elif asked.most not in (None, cap):
-            raise ValueError(f"most={cap}: these scores were counted with most={asked.most}; leave it out")
-        if cap is not None and not _are_counts(asked):
+            cap = data.most
+        elif data.most not in (None, cap):
+            raise ValueError(f"most={cap}: these scores were counted with most={data.most}; leave it out")
+        if cap is not None and not _are_counts(data):
             raise ValueError("most is for counts of people, whole numbers and one person added or removed")
-        names = "" if asked.public else ", names not public"
-        return asked, f"top {k} of {len(asked):,} given scores{names}{_capped(cap)}", cap
+        names = "" if data.public else ", names not public"
+        return data, f"top {k} of {len(data):,} given scores{names}{_capped(cap)}", cap
     if question:
         raise TypeError(f"{', '.join(question)}: for scores= only; a shape is counts, one user added or removed")
     values = shaped(shape, items, users, k)
@@ -238,10 +238,10 @@ def _target(target: float | None, goal: Goal, epsilon: float | None) -> float | 
 
 
 def _several(name: str, given: object, known: tuple[str, ...]) -> tuple[str, ...]:
-    asked = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
-    if not asked or not all(isinstance(one, str) and one in known for one in asked):
+    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
+    if not names or not all(isinstance(one, str) and one in known for one in names):
         raise ValueError(f"{name} must be one or more of {', '.join(map(repr, known))}")
-    return tuple(dict.fromkeys(asked))
+    return tuple(dict.fromkeys(names))
 
 
 def _are_counts(scores: Scores) -> bool:

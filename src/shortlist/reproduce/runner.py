@@ -8,7 +8,7 @@ from time import perf_counter
 
 from shortlist.reproduce.catalogue import EXPERIMENTS
 from shortlist.reproduce.experiment import Experiment, Setting
-from shortlist.reproduce.store import Record, kept, read, save
+from shortlist.reproduce.store import Record, read, save, stored
 from shortlist.reproduce.study_page import write_study
 
 Tell = Callable[[Experiment, Record], None]
@@ -39,7 +39,7 @@ def _finished(
     folder: Path, setting: Setting, experiments: Sequence[Experiment], jobs: int
 ) -> Iterator[tuple[Experiment, Record]]:
     """Each experiment with its record, as soon as it is there."""
-    shared = [] if jobs == 1 else [one for one in experiments if not one.alone and kept(folder, one, setting) is None]
+    shared = [] if jobs == 1 else [one for one in experiments if not one.alone and stored(folder, one, setting) is None]
     for experiment in experiments:
         if experiment not in shared:
             yield experiment, _finish(folder, setting, experiment)
@@ -59,7 +59,7 @@ def _finished(
 
 def _finish(folder: Path, setting: Setting, experiment: Experiment) -> Record:
     """The record of an earlier run, or of this one."""
-    record = kept(folder, experiment, setting)
+    record = stored(folder, experiment, setting)
     if record is not None:
         return record
     start = perf_counter()

@@ -73,7 +73,7 @@ def package_hash(package: Path) -> str:
     return digest.hexdigest()
 
 
-def kept(folder: Path, experiment: Experiment, setting: Setting) -> Record | None:
+def stored(folder: Path, experiment: Experiment, setting: Setting) -> Record | None:
     """The record of an earlier run with the same fingerprint whose files are all there, or None."""
     record = read(folder, experiment.name)
     if record is None or record.fingerprint != fingerprint(experiment, setting):

@@ -12,7 +12,7 @@ MOST_ITEMS = 20_000
 """Counts beyond these are far behind the top, and would only take time."""
 
 
-def expected(plan: Offer, asked: dict[str, Any], planner: Planner) -> dict[str, Any] | None:
+def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str, Any] | None:
     """What each mechanism would reach with this budget, and the epsilon it would need; None if nothing was described.
 
     Raises
@@ -20,7 +20,7 @@ def expected(plan: Offer, asked: dict[str, Any], planner: Planner) -> dict[str, 
     ValueError
         naming the field, for a description that is none, or saying that the plan takes too long.
     """
-    users, shape, items = asked.get("users"), asked.get("shape"), plan.candidates or asked.get("items") or 10_000
+    users, shape, items = request.get("users"), request.get("shape"), plan.candidates or request.get("items") or 10_000
     if users is None or plan.question.k is None:
         return None
     for name, number in (("users", users), ("items", items)):

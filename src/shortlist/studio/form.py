@@ -43,7 +43,7 @@ class Form:
     most: int | None = None
 
     @classmethod
-    def of(cls, folder: Folder, asked: dict[str, Any]) -> Form:
+    def of(cls, folder: Folder, request: dict[str, Any]) -> Form:
         """From the page's JSON.
 
         Raises
@@ -51,11 +51,11 @@ class Form:
         ValueError, TypeError, OSError
             naming the field, and what to write.
         """
-        user, item = _text(asked, "user"), _text(asked, "item")
+        user, item = _text(request, "user"), _text(request, "item")
         if user == item:
             raise ValueError("user and item must be different columns")
-        most = None if asked.get("most") is None else checked_most(_whole(asked, "most"))
-        table, candidates = folder.inside(asked.get("table"), TABLES, "table"), _candidates(folder, asked)
+        most = None if request.get("most") is None else checked_most(_whole(request, "most"))
+        table, candidates = folder.inside(request.get("table"), TABLES, "table"), _candidates(folder, request)
         if isinstance(candidates, Path):
             check_public(str(candidates), str(table), user)
         return cls(
@@ -63,13 +63,13 @@ class Form:
             user=user,
             item=item,
             candidates=candidates,
-            k=None if asked.get("candidates") == "every" else _whole(asked, "k"),
-            budget=_budget(asked),
-            ordered=_flag(asked, "ordered"),
-            ledger=folder.inside(asked.get("ledger"), LEDGERS, "ledger"),
-            purpose=_text(asked, "purpose", needed=False),
-            unit=_text(asked, "unit", needed=False) or "user",
-            values=_flag(asked, "values"),
+            k=None if request.get("candidates") == "every" else _whole(request, "k"),
+            budget=_budget(request),
+            ordered=_flag(request, "ordered"),
+            ledger=folder.inside(request.get("ledger"), LEDGERS, "ledger"),
+            purpose=_text(request, "purpose", needed=False),
+            unit=_text(request, "unit", needed=False) or "user",
+            values=_flag(request, "values"),
             most=most,
         )
 
@@ -161,45 +161,45 @@ def ledger_facts(path: Path, name: str) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def new_ledger(folder: Folder, asked: dict[str, Any]) -> Path:
+def new_ledger(folder: Folder, request: dict[str, Any]) -> Path:
     """Make a ledger in the folder; its budget is fixed for good."""
-    name = _text(asked, "name")
+    name = _text(request, "name")
     path = folder.inside(name if name.endswith(LEDGERS) else f"{name}.db", LEDGERS, "ledger", there=False)
     if path.exists():
         raise ValueError("ledger: there is a file of that name already; choose another")
     if not path.parent.is_dir():
         raise ValueError("ledger: the folder for it does not exist")
-    Ledger(path, budget=_budget(asked))
+    Ledger(path, budget=_budget(request))
     return path
 
 
-def _candidates(folder: Folder, asked: dict[str, Any]) -> Path | tuple[str, ...] | None:
-    way = asked.get("candidates")
+def _candidates(folder: Folder, request: dict[str, Any]) -> Path | tuple[str, ...] | None:
+    way = request.get("candidates")
     if way == "file":
-        return folder.inside(asked.get("candidates_file"), (*LISTS, *TABLES), "candidates")
+        return folder.inside(request.get("candidates_file"), (*LISTS, *TABLES), "candidates")
     if way == "text":
-        text = asked.get("candidates_text")
+        text = request.get("candidates_text")
         if not isinstance(text, str) or not text.strip():
             raise ValueError("candidates: write one a line")
         if len(text) > MOST_PASTED:
             raise ValueError("candidates: so long a list belongs into a file")
         return tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
     if way in ("none", "every"):
-        if asked.get("delta") in (None, "", 0):
+        if request.get("delta") in (None, "", 0):
             raise ValueError("delta: without a public list of candidates a release needs one; write 1e-6, for example")
         return None
     raise ValueError("candidates: choose a file, a written list, or none")
 
 
-def _budget(asked: dict[str, Any]) -> PureDP | ApproxDP:
-    epsilon, delta = _number(asked, "epsilon"), asked.get("delta")
+def _budget(request: dict[str, Any]) -> PureDP | ApproxDP:
+    epsilon, delta = _number(request, "epsilon"), request.get("delta")
     if delta in (None, "", 0):
         return PureDP(epsilon)
-    return ApproxDP(epsilon, _number(asked, "delta"))
+    return ApproxDP(epsilon, _number(request, "delta"))
 
 
-def _text(asked: dict[str, Any], name: str, *, needed: bool = True) -> str:
-    value = asked.get(name, "")
+def _text(request: dict[str, Any], name: str, *, needed: bool = True) -> str:
+    value = request.get(name, "")
     if not isinstance(value, str) or len(value) > 1000:
         raise ValueError(f"{name}: write a text of at most 1,000 characters")
     if not value.isprintable():
@@ -209,22 +209,22 @@ def _text(asked: dict[str, Any], name: str, *, needed: bool = True) -> str:
     return value
 
 
-def _number(asked: dict[str, Any], name: str) -> float:
-    value = asked.get(name)
+def _number(request: dict[str, Any], name: str) -> float:
+    value = request.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
         raise ValueError(f"{name}: write a number above 0")
     return float(value)
 
 
-def _whole(asked: dict[str, Any], name: str) -> int:
-    value = asked.get(name)
+def _whole(request: dict[str, Any], name: str) -> int:
+    value = request.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
         raise ValueError(f"{name}: write a whole number from 1 to 1,000,000")
     return value
 
 
-def _flag(asked: dict[str, Any], name: str) -> bool:
-    value = asked.get(name, False)
+def _flag(request: dict[str, Any], name: str) -> bool:
+    value = request.get(name, False)
     if not isinstance(value, bool):
         raise ValueError(f"{name}: true or false")
     return value

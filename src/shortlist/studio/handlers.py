@@ -58,14 +58,14 @@ class Answers:
                     return 200, file[1], file[2], file[0]
         return _json({"error": "there is nothing of that name"}, 404)
 
-    def post(self, route: tuple[str, ...], asked: dict[str, Any]) -> Answer:
+    def post(self, route: tuple[str, ...], request: dict[str, Any]) -> Answer:
         match route:
             case ("ledger",):
-                return _json({"name": self._folder.name(new_ledger(self._folder, asked)), **self._state()})
+                return _json({"name": self._folder.name(new_ledger(self._folder, request)), **self._state()})
             case ("plan",):
-                return _json(self._in_turn(asked))
+                return _json(self._in_turn(request))
             case ("release",):
-                return _json({"job": self._work.confirm(asked.get("confirm"), asked.get("agree")).name})
+                return _json({"job": self._work.confirm(request.get("confirm"), request.get("agree")).name})
         return _json({"error": "there is nothing of that name"}, 404)
 
     def _state(self) -> dict[str, Any]:
@@ -78,19 +78,19 @@ class Answers:
             "done": [self._told(job) for job in self._work.done()],
         }
 
-    def _in_turn(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def _in_turn(self, request: dict[str, Any]) -> dict[str, Any]:
         if not self._plans.acquire(timeout=self._limits.plan_seconds):
             raise BusyError("the studio is busy with other plans; look at the plan again in a moment")
         try:
-            return self._plan(asked)
+            return self._plan(request)
         finally:
             self._plans.release()
 
-    def _plan(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def _plan(self, request: dict[str, Any]) -> dict[str, Any]:
         """The plan and the word that confirms it."""
-        plan = Offer.of(Form.of(self._folder, asked))
+        plan = Offer.of(Form.of(self._folder, request))
         before, after = plan.room()
-        described = expected(plan, asked, self._planner)
+        described = expected(plan, request, self._planner)
         chances = odds(plan.guarantee)
         return {
             "confirm": self._work.offer(plan),
@@ -115,7 +115,7 @@ class Answers:
         }
 
     def _told(self, job: PaidJob) -> dict[str, Any]:
-        asked, release = job.plan.question, job.release
+        form, release = job.plan.question, job.release
         told: dict[str, Any] = {
             "job": job.name,
             "state": job.state,
@@ -127,8 +127,8 @@ class Answers:
         if release is not None and release.receipt is not None:
             receipt = release.receipt
             told |= {
-                "k": asked.k,
-                "purpose": asked.purpose,
+                "k": form.k,
+                "purpose": form.purpose,
                 "items": [terminal_safe(str(item)) for item in release.items or ()],
                 "values": [f"{value:,.6g}" for value in release.values or ()],
                 "margins": [f"{margin.half_width:,.4g}" for margin in release.margins or ()],

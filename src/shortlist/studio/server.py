@@ -131,10 +131,10 @@ class Handler(BaseHTTPRequestHandler):
     def _serve(self, method: str) -> None:
         try:
             route = self._admitted(method)
-            asked = self._body() if method == "POST" else None
+            request = self._body() if method == "POST" else None
             self.server.connections.serve(self.connection, True)  # not before: a body that trickles in is no work
-            if asked is not None:
-                status, kind, body, name = self.server.answers.post(route, asked)
+            if request is not None:
+                status, kind, body, name = self.server.answers.post(route, request)
             else:
                 status, kind, body, name = self.server.answers.get(route)
         except RefusedError as error:
@@ -201,12 +201,12 @@ class Handler(BaseHTTPRequestHandler):
             raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "refused: size")
         raw = self.rfile.read(int(lengths[0]))
         try:
-            found = json.loads(raw)
+            body = json.loads(raw)
         except (ValueError, RecursionError):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "refused: body") from None
-        if len(raw) != int(lengths[0]) or not isinstance(found, dict):
+        if len(raw) != int(lengths[0]) or not isinstance(body, dict):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "refused: body")
-        return found
+        return body
 
     def _refuse(self, status: HTTPStatus, word: str) -> None:
         """One word, and the connection ends: what is left of the request is not read."""

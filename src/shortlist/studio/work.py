@@ -57,7 +57,7 @@ class Work:
         """A word that confirms this plan, once, for a while."""
         word, now = secrets.token_urlsafe(16), time.monotonic()
         with self._lock:
-            self._waiting = {key: kept for key, kept in self._waiting.items() if now - kept[1] < PATIENCE}
+            self._waiting = {key: offer for key, offer in self._waiting.items() if now - offer[1] < PATIENCE}
             self._waiting[word] = plan, now
         return word
 
@@ -97,70 +97,70 @@ class Work:
                 job.error, job.state = f"something went wrong ({type(error).__name__})", "failed"
 
     def _release(self, job: PaidJob) -> None:
-        asked, mechanism = job.plan.question, job.plan.mechanism
+        form, mechanism = job.plan.question, job.plan.mechanism
 
         def tell(share: float) -> None:
             job.share = share
 
         job.state = "checking"
-        if asked.k is None:
-            request = asked.keys()
-            keys_paid = request.booked(str(asked.table), Ledger(asked.ledger), asked.purpose)
+        if form.k is None:
+            request = form.keys()
+            keys_paid = request.booked(str(form.table), Ledger(form.ledger), form.purpose)
             job.booked, job.state = True, "counting"
-            job.release = request.released(str(asked.table), SECURE, keys_paid, tell)
+            job.release = request.released(str(form.table), SECURE, keys_paid, tell)
             job.state = "done"
             return
-        columns = Columns.of(asked.user, asked.item, None, None, asked.most)
-        accepted = uncounted(str(asked.table), columns, asked.listed(), unit=asked.unit)
+        columns = Columns.of(form.user, form.item, None, None, form.most)
+        accepted = uncounted(str(form.table), columns, form.listed(), unit=form.unit)
         if accepted.public:
-            asked.check_k(len(accepted))
-        ledger = Ledger(asked.ledger)
+            form.check_k(len(accepted))
+        ledger = Ledger(form.ledger)
         job.state = "charging"
-        paid = Booked.of(mechanism, accepted, ledger, asked.purpose)
+        paid = Booked.of(mechanism, accepted, ledger, form.purpose)
         job.booked, job.state = True, "counting"
-        scores = counted(str(asked.table), columns, asked.listed(), unit=asked.unit, progress=tell)
+        scores = counted(str(form.table), columns, form.listed(), unit=form.unit, progress=tell)
         job.state = "drawing"
-        job.release = explained(paid.release(scores), job.plan.why, asked.ordered or asked.values, asked.k)
+        job.release = explained(paid.release(scores), job.plan.why, form.ordered or form.values, form.k)
         job.state = "done"
 
     def download(self, job: PaidJob, kind: str) -> tuple[str, str, bytes] | None:
         """(file name, type, bytes) of the list, the report or the code; None if there is no such thing."""
-        release, asked = job.release, job.plan.question
+        release, form = job.release, job.plan.question
         if release is None:
             return None
-        stem = "names" if asked.k is None else f"top{asked.k}"
+        stem = "names" if form.k is None else f"top{form.k}"
         if kind == "list.csv":
             return f"{stem}.csv", "text/csv; charset=utf-8", csv_table(release.columns()).encode()
         if kind == "report.html":
-            return f"{stem}.html", "text/html; charset=utf-8", release_page(release, asked.purpose).encode()
+            return f"{stem}.html", "text/html; charset=utf-8", release_page(release, form.purpose).encode()
         if kind == "repeat.py":
-            return f"{stem}.py", "text/x-python; charset=utf-8", code(self._folder, asked).encode()
+            return f"{stem}.py", "text/x-python; charset=utf-8", code(self._folder, form).encode()
         return None
 
 
-def code(folder: Folder, asked: Form) -> str:
+def code(folder: Folder, form: Form) -> str:
     """The program that does the same again: a new draw, which is charged again."""
-    listed: Any = asked.candidates
+    listed: Any = form.candidates
     if isinstance(listed, tuple):
         candidates = f", candidates={list(listed)!r}"
     else:
         candidates = "" if listed is None else f", candidates={folder.name(listed)!r}"
-    unit = f", unit={asked.unit!r}" if asked.unit != "user" else ""
-    budget = repr(asked.budget)
-    paid = f"epsilon={asked.budget.epsilon!r}" if budget.startswith("PureDP") else f"budget=sl.{budget}"
-    order = (", ordered=True" if asked.ordered else "") + (", values=True" if asked.values else "")
-    most = "" if asked.most is None else f", most={asked.most}"
-    purpose = f", purpose={asked.purpose!r}" if asked.purpose else ""
-    columns = f"{folder.name(asked.table)!r}, user={asked.user!r}, item={asked.item!r}{candidates}{most}{unit}"
-    counted = "" if asked.k is None else f"scores = sl.count({columns})\n"
-    question = f"keys({columns}" if asked.k is None else f"top_k(scores, k={asked.k}"
-    report = "names.html" if asked.k is None else f"top{asked.k}.html"
+    unit = f", unit={form.unit!r}" if form.unit != "user" else ""
+    budget = repr(form.budget)
+    paid = f"epsilon={form.budget.epsilon!r}" if budget.startswith("PureDP") else f"budget=sl.{budget}"
+    order = (", ordered=True" if form.ordered else "") + (", values=True" if form.values else "")
+    most = "" if form.most is None else f", most={form.most}"
+    purpose = f", purpose={form.purpose!r}" if form.purpose else ""
+    columns = f"{folder.name(form.table)!r}, user={form.user!r}, item={form.item!r}{candidates}{most}{unit}"
+    counted = "" if form.k is None else f"scores = sl.count({columns})\n"
+    question = f"keys({columns}" if form.k is None else f"top_k(scores, k={form.k}"
+    report = "names.html" if form.k is None else f"top{form.k}.html"
     return f'''"""The same question again, in the studio's folder. It is a new draw, and the ledger is charged again."""
 
 import shortlist as sl
 
-{counted}with sl.Ledger({folder.name(asked.ledger)!r}) as ledger:
-    release = sl.{question}, {paid}{"" if asked.k is None else order}, ledger=ledger{purpose})
+{counted}with sl.Ledger({folder.name(form.ledger)!r}) as ledger:
+    release = sl.{question}, {paid}{"" if form.k is None else order}, ledger=ledger{purpose})
 print(release)
-release.report("{report}"{f", title={asked.purpose!r}" if asked.purpose else ""})
+release.report("{report}"{f", title={form.purpose!r}" if form.purpose else ""})
 '''

@@ -25,7 +25,7 @@ class Cap:
     """Each person keeps `most` items at most. Public facts alone."""
 
     most: int
-    kept: bool
+    caps_scores: bool
     """Whether an item's score is how many people kept it; otherwise how many have it, and the cap is for weights."""
     weighted: bool
     """Whether there is a column of weights: each person adds 1 / sqrt(t) to the t items they keep.

@@ -112,9 +112,9 @@ def counted(
     """The same for a question that was checked, telling how far it is."""
     _check(question, candidates, unit)
     lines = checked_flag("multiline", multiline)
-    asked = question.capped(candidates is not None)
-    engine = _engine(source, asked, candidates, memory, lines, progress)
-    return _scored(engine, asked, candidates, unit, source)
+    capped = question.capped(candidates is not None)
+    engine = _engine(source, capped, candidates, memory, lines, progress)
+    return _scored(engine, capped, candidates, unit, source)
 
 
 def uncounted(
@@ -135,8 +135,8 @@ def uncounted(
         return counted(_emptied(source), question, candidates, **reading)
     _check(question, candidates, unit)
     number = check_file(os.fspath(source), question, candidates, memory, multiline)
-    asked = question.capped(candidates is not None)
-    return _scored(Uncounted(number or 0, asked.weighted), asked, candidates, unit, source)
+    capped = question.capped(candidates is not None)
+    return _scored(Uncounted(number or 0, capped.weighted), capped, candidates, unit, source)
 
 
 def _emptied(table: Any) -> Any:

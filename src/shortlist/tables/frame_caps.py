@@ -23,7 +23,7 @@ def capped(pairs: Any, keys: list[str], cap: Cap) -> Any:
     if len(heavy):
         keeps[heavy] = _first(pairs[heavy], keys, people[heavy], cap)
     weights = np.floor(np.sqrt(np.floor(float(UNIT**2) / np.minimum(held, cap.most)))).astype(np.int64)
-    made = {"score": keeps if cap.kept else np.ones(len(held)), "weight": np.where(keeps, weights, 0)}
+    made = {"score": keeps if cap.caps_scores else np.ones(len(held)), "weight": np.where(keeps, weights, 0)}
     own = [
         nw.new_series(name, column.astype(np.int64), nw.Int64, backend=pairs.implementation)
         for name, column in made.items()
@@ -43,8 +43,8 @@ def _people(pairs: Any) -> Indices:
         numbers = np.concatenate([np.empty(0, np.int64), *(chunk.indices.to_numpy() for chunk in chunks)])
     else:
         numbers = pairs.with_row_index("n").select(nw.col("n").min().over("u")).to_numpy().ravel()
-    found: Indices = numbers.astype(np.int64)
-    return found
+    people: Indices = numbers.astype(np.int64)
+    return people
 
 
 def _first(pairs: Any, keys: list[str], people: Indices, cap: Cap) -> Mask:
@@ -61,9 +61,9 @@ def _first(pairs: Any, keys: list[str], people: Indices, cap: Cap) -> Mask:
         order = np.array(sorted(range(len(items)), key=lambda n: (people[n], hashes[n], items[n])), np.int64)
     starts = np.flatnonzero(np.append(True, np.diff(people[order]) != 0))
     ranks = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-    found = np.empty(len(order), np.bool_)
-    found[order] = ranks < cap.most
-    return found
+    first = np.empty(len(order), np.bool_)
+    first[order] = ranks < cap.most
+    return first
 
 
 def _text(cell: Any) -> str:

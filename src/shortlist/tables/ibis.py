@@ -213,12 +213,12 @@ def _capped(rows: Any, known: Any, written: Written, question: Question, cap: Ca
         keeps=ibis.row_number().over(group_by=pairs.u, order_by=[hashed, *keys]) < cap.most,
         held=pairs.count().over(group_by=pairs.u),
     )
-    kept = ranked.filter(ranked.keeps) if cap.kept else ranked
-    root = (float(UNIT**2) / ibis.least(kept.held, cap.most)).floor().sqrt().floor().cast("int64")
-    parts = {"score": kept.count()}
+    held = ranked.filter(ranked.keeps) if cap.caps_scores else ranked
+    root = (float(UNIT**2) / ibis.least(held.held, cap.most)).floor().sqrt().floor().cast("int64")
+    parts = {"score": held.count()}
     if cap.weighted:
-        parts["weight"] = kept.keeps.ifelse(root, 0).sum().cast("int64")
-    return kept.group_by(list(question.keys)).agg(**parts)
+        parts["weight"] = held.keeps.ifelse(root, 0).sum().cast("int64")
+    return held.group_by(list(question.keys)).agg(**parts)
 
 
 def _steps(column: Any, clip: Clip) -> Any:
@@ -285,8 +285,8 @@ class IbisCounts:
         return in_one_sentence(WRONG, lambda: self._named(self._at(places, column)))
 
     def counts(self, places: Sequence[Place]) -> list[int]:
-        found: list[int] = in_one_sentence(WRONG, lambda: self._at(places, "weight").score.to_pyarrow().to_pylist())
-        return found
+        counts: list[int] = in_one_sentence(WRONG, lambda: self._at(places, "weight").score.to_pyarrow().to_pylist())
+        return counts
 
     def _at(self, places: Sequence[Place], column: Column) -> Any:
         scores, ranks = zip(*places, strict=True)

@@ -92,10 +92,10 @@ class Question:
         who = _checked_column("user", user)
         if who in items:
             raise ValueError("user and item must be different columns")
-        kept = checked_most(most)
+        cap = checked_most(most)
         if value is None and clip is None:
-            return cls(who, items, None, None, kept)
-        if kept is not None:
+            return cls(who, items, None, None, cap)
+        if cap is not None:
             raise ValueError("most is for counts of people, not for sums: leave value and clip out, or most")
         if value is None or clip is None:
             raise TypeError('value and clip go together: write value="stars", clip=(0, 5)')
@@ -130,9 +130,9 @@ class Question:
         """Our own names for the item's columns."""
         return tuple(f"i{n}" for n in range(len(self.items)))
 
-    def check_columns(self, found: Iterable[str]) -> None:
+    def check_columns(self, columns: Iterable[str]) -> None:
         """Every column must be there, once. What else is there is not told: the header may be a row of data."""
-        names = list(found)
+        names = list(columns)
         for role, name in zip(("user", *["item"] * len(self.items), "value"), self.columns, strict=False):
             if names.count(name) != 1:
                 how = "no column" if name not in names else "more than one column"

@@ -120,13 +120,13 @@ class Weights:
     engine: Engine
     most: int
     """How many items of a person were weighed, at most: public."""
-    _found: Held | None = None
+    _places_held: Held | None = None
 
     @property
     def _held(self) -> Held:
-        if self._found is None:
-            self._found = Held.of(self.engine, "weight")
-        return self._found
+        if self._places_held is None:
+            self._places_held = Held.of(self.engine, "weight")
+        return self._places_held
 
     @property
     def scores(self) -> Indices:
@@ -144,10 +144,10 @@ class Weights:
 
     def counts(self, positions: Sequence[int]) -> list[int]:
         """Their scores: how many people have them, or kept them where a cap was asked for."""
-        found = self.engine.counts(self._held.places(positions)) if len(positions) else []
-        if len(found) != len(positions):
+        counts = self.engine.counts(self._held.places(positions)) if len(positions) else []
+        if len(counts) != len(positions):
             raise RuntimeError(CHANGED)
-        return found
+        return counts
 
 
 CHANGED = "the table changed between counting and naming the winners; count again"

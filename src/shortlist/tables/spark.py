@@ -113,7 +113,7 @@ def _capped(rows: Any, known: Any, question: Question, cap: Cap) -> Any:
     parts = [sf.count(sf.lit(1)).alias("score")]
     if cap.weighted:
         parts.append(sf.sum(sf.when(sf.col("keeps"), weight).otherwise(sf.lit(0).cast("bigint"))).alias("weight"))
-    return (ranked.where("keeps") if cap.kept else ranked).groupBy(*question.keys).agg(*parts)
+    return (ranked.where("keeps") if cap.caps_scores else ranked).groupBy(*question.keys).agg(*parts)
 
 
 def _steps(clip: Clip) -> Any:
@@ -177,11 +177,11 @@ class SparkCounts:
     def _at(self, places: Sequence[Place], column: Column, shown: Sequence[str]) -> list[Any]:
         rows = [(n, score, rank) for n, (score, rank) in enumerate(places)]
 
-        def found() -> Any:
+        def named_rows() -> Any:
             wanted = self.held.sparkSession.createDataFrame(rows, f"n int, {column} bigint, rank int")
             tied = self.held.where(sf.col(column).isin(sorted({score for score, _ in places})))
             order = Window.partitionBy(column).orderBy(*self.keys)
             named = tied.withColumn("rank", sf.row_number().over(order)).join(sf.broadcast(wanted), [column, "rank"])
             return named.orderBy("n").select(*shown).collect()
 
-        return [tuple(row) for row in in_one_sentence(WRONG, found)]
+        return [tuple(row) for row in in_one_sentence(WRONG, named_rows)]

@@ -117,7 +117,7 @@ def _capped(pairs: str, keys: Sequence[str], cap: Cap) -> str:
     ranked += ", count(*) OVER (PARTITION BY u) AS held"
     weight = f"CAST(floor(sqrt(floor({float(UNIT**2)!r}::DOUBLE / least(held, {cap.most})))) AS BIGINT)"
     total = f"CAST(coalesce(sum({weight}) FILTER (WHERE keeps), 0) AS BIGINT) AS weight"
-    only = " WHERE keeps" if cap.kept else ""
+    only = " WHERE keeps" if cap.caps_scores else ""
     return f"SELECT {items}, count(*) AS score, {total} FROM ({ranked} FROM ({pairs})){only} GROUP BY {items}"
 
 
@@ -152,14 +152,14 @@ def listed(rows: list[Row], source: TableSource, question: Question) -> str:
     return f"SELECT {', '.join(parts)}"
 
 
-def matched(found: str, known: str | None, question: Question) -> str:
+def matched(counted: str, known: str | None, question: Question) -> str:
     """The counts of the known candidates, 0 where there are none; or all counts."""
     if known is None:
-        return found
+        return counted
     keys = ", ".join(question.keys)
     return (
         f"SELECT {keys}, coalesce(score, 0) AS score FROM (SELECT DISTINCT {keys} FROM ({known})) AS known "
-        f"LEFT JOIN ({found}) AS found USING ({keys})"
+        f"LEFT JOIN ({counted}) AS found USING ({keys})"
     )
 
 

@@ -130,7 +130,7 @@ def test_great_sets_are_those_of_the_enumeration():
     x = list(range(15, 0, -1))
     sequences, _ = JointTopK(k=3, epsilon=1.0)._sequences(Scores(x, monotone=True))
     law_of_levels = gumbel_law(sequences.steps, sequences.rate)
-    chance = within(law_of_levels.found, law_of_levels.chances, 1, 4)
+    chance = within(law_of_levels.support, law_of_levels.chances, 1, 4)
     exact = sum(p for s, p in law(x, 3, 0.5).items() if 0 in s and max(s) <= 3)
     assert chance == pytest.approx(exact, abs=1e-10)
 

@@ -25,13 +25,13 @@ Cap = Callable[[Sequence[Row], int], Counter[str]]
 def _first(rows: Sequence[Row], most: int, rank: Callable[[int, Row], object]) -> Counter[str]:
     """Each person's first labels in an order that `rank` makes of places and rows."""
     order = sorted(range(len(rows)), key=lambda place: (rank(place, rows[place]), place))
-    kept: dict[str, list[str]] = {}
+    items: dict[str, list[str]] = {}
     for place in order:
         who, what = rows[place]
-        mine = kept.setdefault(who, [])
+        mine = items.setdefault(who, [])
         if what not in mine and len(mine) < most:
             mine.append(what)
-    return Counter(label for labels in kept.values() for label in labels)
+    return Counter(label for labels in items.values() for label in labels)
 
 
 def own_rows(rows: Sequence[Row], most: int) -> Counter[str]:

@@ -103,6 +103,7 @@ ENTRY = Entry(
     ),
     compared=(Compared("guarded", lambda k, epsilon: GuardedTopK(k=k, epsilon=epsilon)),),
     planned=_rows,
+    surely_reaches=surely_reaches,
     audited=Audited(
         law="shortlist.mechanisms.guarded.certified:law", relabelled=True, one_by_one=True, k=3, size=_twice
     ),

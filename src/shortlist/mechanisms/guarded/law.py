@@ -86,12 +86,12 @@ class Leftovers:
 
     def quality(self) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the k that are left."""
-        d, kept = len(self.s), self.inclusion_probabilities()
+        d, chances = len(self.s), self.inclusion_probabilities()
         ranks = ranks_within(np.sort(self.s), self.k)
         great, good = (
             within_ranks(self.s, self.losers, max(d - reach, 0), d - head, self.noise) for head, reach in ranks
         )
-        recall = min(1.0, float(kept[~self._wrong()].sum()) / self.k)
+        recall = min(1.0, float(chances[~self._wrong()].sum()) / self.k)
         return Quality(right_probability(self.s, self.losers, self.noise), great, good, recall)
 
     def number_correct(self) -> Floats:
@@ -178,10 +178,10 @@ class Utility:
         ranking = self.run.guard.ranking
         if not self.run.mirrored:
             return ranking
-        k = len(self.run.kept) - ranking.k
-        return ranked(negated(self.run.kept), k, 2 * ranking.inner, Fraction(1, 2), gap_aware=True)
+        k = len(self.run.finite) - ranking.k
+        return ranked(negated(self.run.finite), k, 2 * ranking.inner, Fraction(1, 2), gap_aware=True)
 
     def _positions(self) -> Floats:
         """The scores in units of one-shot's noise."""
-        kept, k, fallback = self.run.kept, self.run.guard.ranking.k, self.run.fallback
-        return Contest(kept, k, fallback.scale, fallback.noise, kth_largest(kept, k)).positions(kept)
+        values, k, fallback = self.run.finite, self.run.guard.ranking.k, self.run.fallback
+        return Contest(values, k, fallback.scale, fallback.noise, kth_largest(values, k)).positions(values)

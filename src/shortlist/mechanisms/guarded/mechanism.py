@@ -140,39 +140,39 @@ class GuardedTopK(Budgeted[Budget]):
 
         `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
         """
-        asked, source = self._studied(scores, question), checked_source(rng)
-        run = self._prepared(asked)
+        scores, source = self._studied(scores, question), checked_source(rng)
+        run = self._prepared(scores)
         if run is None:
-            rows = self._canonical.release_many(asked, draws=draws, rng=rng)
+            rows = self._canonical.release_many(scores, draws=draws, rng=rng)
             return Draws(rows, None, np.zeros((len(rows), 1), np.int64))
         return run.draw_many(source, checked_draws(draws))
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released set is a true top k], ties counting as equal: exact, to 1e-8."""
-        asked = self._studied(scores, question)
-        run = self._prepared(asked)
-        return self._canonical.success_probability(asked) if run is None else Utility(run).success()
+        scores = self._studied(scores, question)
+        run = self._prepared(scores)
+        return self._canonical.success_probability(scores) if run is None else Utility(run).success()
 
     def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
-        asked = self._studied(scores, question)
-        run = self._prepared(asked)
-        return self._canonical.quality(asked) if run is None else Utility(run).quality()
+        scores = self._studied(scores, question)
+        run = self._prepared(scores)
+        return self._canonical.quality(scores) if run is None else Utility(run).quality()
 
     def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-8."""
-        asked = self._studied(scores, question)
-        run = self._prepared(asked)
-        return self._canonical.number_correct(asked) if run is None else Utility(run).number_correct()
+        scores = self._studied(scores, question)
+        run = self._prepared(scores)
+        return self._canonical.number_correct(scores) if run is None else Utility(run).number_correct()
 
     def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-8."""
-        asked = self._studied(scores, question)
-        run = self._prepared(asked)
+        scores = self._studied(scores, question)
+        run = self._prepared(scores)
         return (
-            self._canonical.inclusion_probabilities(asked)
+            self._canonical.inclusion_probabilities(scores)
             if run is None
-            else Utility(run).inclusion_probabilities(len(asked))
+            else Utility(run).inclusion_probabilities(len(scores))
         )
 
     def guard_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
@@ -195,24 +195,24 @@ class GuardedTopK(Budgeted[Budget]):
             return None
         values, mirrored = scores._numbers, 2 * self.k > public.d
         chosen = np.flatnonzero(values > -np.inf)
-        kept = negated(values[chosen]) if mirrored else values[chosen]
+        finite = negated(values[chosen]) if mirrored else values[chosen]
         fallback = self._one_shot(scores, public.k, public.d)
-        return GuardedRace(chosen, kept, self._chooser(scores, kept, public), fallback, mirrored)
+        return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
 
     def _draw_by_runs(self, scores: Scores, runs: Runs, source: Source) -> Outcome:
         """The same for candidates held in a table, at the cost of their distinct scores."""
         public = self._guarding(scores)
         if public is None:
             return replace(self._canonical._draw(scores, source), extras=CANONICAL)
-        found = self._chooser(scores, runs, public).draw(source)
-        if found is not None:
-            return Outcome(found.tolist(), CANONICAL)
+        places = self._chooser(scores, runs, public).draw(source)
+        if places is not None:
+            return Outcome(places.tolist(), CANONICAL)
         fallback = self._one_shot(scores, public.k, public.d)
         return Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
 
-    def _chooser(self, scores: Scores, kept: Values | Runs, public: Guarding) -> Guard | Switch:
+    def _chooser(self, scores: Scores, values: Values | Runs, public: Guarding) -> Guard | Switch:
         """Who gives a set, or none if one-shot is to follow."""
-        ranking = ranked(kept, public.k, self._rate(scores), Fraction(1, 2), gap_aware=True)
+        ranking = ranked(values, public.k, self._rate(scores), Fraction(1, 2), gap_aware=True)
         if isinstance(self.budget, ZCDP):
             return switched(ranking, SLOPE, SWITCH_TAU, public.junk)
         return guarded(ranking, share_of(public.k, public.d), TAU, public.junk)
@@ -258,7 +258,7 @@ class GuardedRace:
 
     chosen: Indices
     """The candidates above -inf."""
-    kept: Values
+    finite: Values
     """Their scores; negated if the losers are drawn instead of the winners."""
     guard: Guard | Switch
     fallback: OneShot
@@ -266,22 +266,22 @@ class GuardedRace:
 
     def draw(self, source: Source) -> tuple[Indices, Extras]:
         """(the set, in no order that says anything; which way it went)."""
-        found, k = self.guard.draw(source), self.guard.ranking.k
-        used = ONE_SHOT if found is None else CANONICAL
-        if found is None:
-            found = self.fallback.draw(self.kept, k, source)
+        places, k = self.guard.draw(source), self.guard.ranking.k
+        used = ONE_SHOT if places is None else CANONICAL
+        if places is None:
+            places = self.fallback.draw(self.finite, k, source)
         picked = np.zeros(len(self.chosen), np.bool_)
-        picked[found] = True
+        picked[places] = True
         return self.chosen[~picked if self.mirrored else picked], used
 
     def draw_many(self, source: Source, draws: int) -> Draws:
         """Independent draws: sorted rows, and 1 where one-shot was used."""
-        found, k = self.guard.draw_many(source, draws), self.guard.ranking.k
-        one_shot = np.array([one is None for one in found])
+        sets, k = self.guard.draw_many(source, draws), self.guard.ranking.k
+        one_shot = np.array([one is None for one in sets])
         rows = np.empty((draws, k), np.int64)
-        rows[~one_shot] = np.array([one for one in found if one is not None], np.int64).reshape(-1, k)
+        rows[~one_shot] = np.array([one for one in sets if one is not None], np.int64).reshape(-1, k)
         rows[one_shot] = race_many(
-            self.kept,
+            self.finite,
             k=k,
             scale=self.fallback.scale,
             noise=self.fallback.noise,

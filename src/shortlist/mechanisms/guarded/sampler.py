@@ -51,10 +51,10 @@ class Guard:
     def _winner(self, stream: WordStream) -> Indices | None:
         top, guard = Uniform(stream.word), LateArrival(self, self.a, Uniform(stream.word))
         guarded = after(top, guard)
-        found = first_arrival(self.envelope, guard if guarded else top, stream)
-        if found is None and guarded:
+        arrival = first_arrival(self.envelope, guard if guarded else top, stream)
+        if arrival is None and guarded:
             return None
-        return self.ranking.positions(members(self.ranking, found, stream))
+        return self.ranking.positions(members(self.ranking, arrival, stream))
 
     def bounds(self, *, fine: bool) -> tuple[float, float]:
         """(lower, upper) bounds on v: there are none between these and the exact number."""

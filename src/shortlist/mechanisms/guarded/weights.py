@@ -55,8 +55,8 @@ class Family:
         beside, outside = np.zeros(int(self.top)), 0.0 if self.top else -math.inf  # the top k has mass 1
         row = np.flatnonzero(self.first < self.end)
         whole = bounded(self.classes, row, self.first[row], self.end[row] - 1)
-        kept, dropped = cover(self.classes, whole, outside=outside, width=1.0)
-        cells = settle(self.classes, kept, outside=outside, tolerance=tolerance)
+        parts, dropped = cover(self.classes, whole, outside=outside, width=1.0)
+        cells = settle(self.classes, parts, outside=outside, tolerance=tolerance)
         low = log_sum(np.concatenate([cells.lower, beside]))
         high = log_sum(np.concatenate([cells.upper, dropped.upper, beside]))
         return low - ERROR * (1 + abs(low)), high + ERROR * (1 + abs(high))

@@ -52,12 +52,12 @@ def _heaviest(x: Sequence[float], k: int, rate: Fraction) -> arb:
         for ranks in permutations(range(len(x)), k)
         if _is_junk(ranks, k)
     )
-    found: arb | None = None
+    heaviest: arb | None = None
     for number, loss in enumerate(missed, start=1):
         value = arb(number).log() - arb(rational(rate * max(loss, Fraction(0))))
-        found = value if found is None else found.max(value)
-    assert found is not None
-    return found
+        heaviest = value if heaviest is None else heaviest.max(value)
+    assert heaviest is not None
+    return heaviest
 
 
 def _tau(crowd: arb) -> Fraction:

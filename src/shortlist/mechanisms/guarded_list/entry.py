@@ -19,8 +19,8 @@ FEWEST, MOST = 8, 100
 
 def takes(request: Request) -> bool:
     """Whether the rule of `method="auto"` takes guarded lists: by k and the budget alone."""
-    kept = not isinstance(request.budget, ZCDP)
-    return request.plain and kept and request.ordered and FEWEST <= (request.k or 0) <= MOST
+    guardable = not isinstance(request.budget, ZCDP)
+    return request.plain and guardable and request.ordered and FEWEST <= (request.k or 0) <= MOST
 
 
 class Sought(GuardedListTopK):

@@ -43,15 +43,15 @@ class Utility:
         scale: Fraction,
     ) -> Utility:
         """The utility of a race with a guard at v, of rate a; -inf if there is none, inf if one-shot is used anyway."""
-        found = levels(steps, rate)
-        chances = np.zeros(len(found.losses)) if v == np.inf else race_chances(found, v, a)
+        support = levels(steps, rate)
+        chances = np.zeros(len(support.losses)) if v == np.inf else race_chances(support, v, a)
         placed = Contest(values, steps.k, scale, noise, kth_largest(values, steps.k)).positions(values)
         seen = np.where(values == -np.inf, -np.inf, placed)
-        return cls(SequenceLaw(found, chances), candidates, seen, noise)
+        return cls(SequenceLaw(support, chances), candidates, seen, noise)
 
     @property
     def k(self) -> int:
-        return self.law.found.steps.k
+        return self.law.support.steps.k
 
     @property
     def guard(self) -> float:

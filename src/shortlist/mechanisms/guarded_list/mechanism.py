@@ -129,9 +129,9 @@ class GuardedListTopK(Budgeted[PureDP | ApproxDP]):
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         run = self._prepared(scores)
         lists = run.race()
-        found = None if lists is None else lists.draw(source)
-        if found is not None:
-            return Outcome(run.candidates[found].tolist(), CANONICAL)
+        places = None if lists is None else lists.draw(source)
+        if places is not None:
+            return Outcome(run.candidates[places].tolist(), CANONICAL)
         finish = race(scores._numbers, k=self.k, scale=run.scale, noise=run.noise, source=source)
         return Outcome(finish.indices.tolist(), ONE_SHOT)
 
@@ -142,16 +142,16 @@ class GuardedListTopK(Budgeted[PureDP | ApproxDP]):
 
         `chosen` has one column, the way each went: 1 for one-shot and 0 for canonical.
         """
-        asked, source = self._studied(scores, question), checked_source(rng)
-        run, draws = self._prepared(asked), checked_draws(draws)
+        scores, source = self._studied(scores, question), checked_source(rng)
+        run, draws = self._prepared(scores), checked_draws(draws)
         lists = run.race()
-        found = [None] * draws if lists is None else lists.draw_many(source, draws)
-        one_shot = np.array([one is None for one in found])
+        sequences = [None] * draws if lists is None else lists.draw_many(source, draws)
+        one_shot = np.array([one is None for one in sequences])
         rows = np.empty((draws, self.k), np.int64)
-        ranks = np.array([one for one in found if one is not None], np.int64).reshape(-1, self.k)
+        ranks = np.array([one for one in sequences if one is not None], np.int64).reshape(-1, self.k)
         rows[~one_shot] = run.candidates[ranks]
         rows[one_shot] = race_many(
-            asked.values, k=self.k, scale=run.scale, noise=run.noise, source=source, draws=int(one_shot.sum())
+            scores.values, k=self.k, scale=run.scale, noise=run.noise, source=source, draws=int(one_shot.sum())
         )
         return Draws(rows, None, one_shot[:, None].astype(np.int64))
 
@@ -180,12 +180,12 @@ class GuardedListTopK(Budgeted[PureDP | ApproxDP]):
         return self._utility(scores, question).law.in_order()
 
     def _utility(self, scores: object, question: ScoreWords) -> Utility:
-        asked = self._studied(scores, question)
-        run = self._prepared(asked)
+        scores = self._studied(scores, question)
+        run = self._prepared(scores)
         v, a = -math.inf if self.k == 1 else math.inf, 1.0
         if run.guard is not None:
             v, a = sum(run.guard.bounds(fine=True)) / 2, float(run.guard.a)
-        return Utility.of(run.steps, run.rate, run.candidates, v, a, asked.values, run.noise, run.scale)
+        return Utility.of(run.steps, run.rate, run.candidates, v, a, scores.values, run.noise, run.scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +198,8 @@ class ListGuard:
 
     def bounds(self, *, fine: bool) -> tuple[float, float]:
         """(lower, upper) bounds on v."""
-        found = self.junk.finer if fine else self.junk
-        return found.low + float(self.tau), found.high + float(self.tau)
+        junk = self.junk.finer if fine else self.junk
+        return junk.low + float(self.tau), junk.high + float(self.tau)
 
     def exact(self) -> arb:
         """v at the working precision."""

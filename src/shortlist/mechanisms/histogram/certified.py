@@ -61,7 +61,7 @@ def law(mechanism: NoisyHistogram, scores: Scores) -> GaussianCounts | Law:
     places = tuple(Fraction(value) / noisy.scale for value in scores.values.tolist())
     if noisy.noise.name == "gaussian":
         return GaussianCounts(places)
-    found: dict[Any, arb] = {}
+    table: dict[Any, arb] = {}
     for order in permutations(range(len(places)), mechanism.k):
         losers = [places[i] for i in range(len(places)) if i not in order]
         for sums in combinations(sorted(GRID, reverse=True), mechanism.k):
@@ -69,8 +69,8 @@ def law(mechanism: NoisyHistogram, scores: Scores) -> GaussianCounts | Law:
             density = power(rational(-here))
             for x in losers:
                 density *= _below(sums[-1] - x)
-            found[order, sums] = density
-    return Law(found, density=True)
+            table[order, sums] = density
+    return Law(table, density=True)
 
 
 def _below(z: Fraction) -> arb:

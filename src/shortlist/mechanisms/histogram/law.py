@@ -54,10 +54,10 @@ def histogram_noise(budget: Budget, most: int, sensitivity: Fraction) -> Rounded
 
 def root_above(square: Fraction) -> Fraction:
     """A float no smaller than the root, and hardly larger."""
-    found = math.sqrt(square)
-    while Fraction(found) ** 2 < square:
-        found = math.nextafter(found, math.inf)
-    return Fraction(found)
+    root = math.sqrt(square)
+    while Fraction(root) ** 2 < square:
+        root = math.nextafter(root, math.inf)
+    return Fraction(root)
 
 
 @lru_cache

@@ -133,9 +133,9 @@ class NoisyHistogram(Budgeted[Budget]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """The positions and values of independent draws, one row each, for study and audit of public scores."""
-        asked = self._studied(scores, question)
-        noisy = self.noise(asked)
-        races = Field(asked.values, self.k, noisy.scale, noisy.noise).races(checked_draws(draws), checked_source(rng))
+        scores = self._studied(scores, question)
+        noisy = self.noise(scores)
+        races = Field(scores.values, self.k, noisy.scale, noisy.noise).races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows((rows.indices, np.floor(rows.values() + 0.5)) for rows in races)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
@@ -152,8 +152,8 @@ class NoisyHistogram(Budgeted[Budget]):
 
     def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
         """(scores in noise units above the k-th largest, k, noise): what the exact laws are functions of."""
-        asked = self._studied(scores, question)
-        values, noisy = asked.values, self.noise(asked)
+        scores = self._studied(scores, question)
+        values, noisy = scores.values, self.noise(scores)
         contest = Contest(values, self.k, noisy.scale, noisy.noise, kth_largest(values, self.k))
         return contest.positions(values), self.k, noisy.noise
 

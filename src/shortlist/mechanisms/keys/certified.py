@@ -40,7 +40,7 @@ def sums_law(mechanism: KeySet, counts: list[int]) -> Law:
             (chance, [_geometric(coin, reach, count) for count in counts])
             for reach, chance in ((coin.reach, 1 - share), (coin.reach - 1, share))
         ]
-    found: dict[Any, arb] = {}
+    table: dict[Any, arb] = {}
     for chance, labels in parts:
         if not mechanism.values:  # then it makes no difference how far above the bar a label is
             labels = [{None: label[None], 0: sum(_without(label).values(), start=arb(0))} for label in labels]
@@ -51,8 +51,8 @@ def sums_law(mechanism: KeySet, counts: list[int]) -> Law:
             total = chance
             for _, part in outcome:
                 total = total * part
-            found[shown] = found.get(shown, arb(0)) + total
-    return Law(dict(sorted(found.items(), key=lambda one: repr(one[0]))))
+            table[shown] = table.get(shown, arb(0)) + total
+    return Law(dict(sorted(table.items(), key=lambda one: repr(one[0]))))
 
 
 def _without(label: dict[int | None, arb]) -> dict[int | None, arb]:
@@ -73,11 +73,11 @@ def _gaussian(mechanism: KeySet, count: int) -> dict[int | None, arb]:
 
     steps = FAR * (1 if bar.grid == 1 else 4)
     ends = [at_least(step) for step in range(bar.step, bar.step + steps + 1)]
-    found: dict[int | None, arb] = {None: 1 - ends[0]}
+    table: dict[int | None, arb] = {None: 1 - ends[0]}
     for n in range(steps):
-        found[bar.step + n] = ends[n] - ends[n + 1]
-    found[bar.step + steps] = ends[-1]
-    return found
+        table[bar.step + n] = ends[n] - ends[n + 1]
+    table[bar.step + steps] = ends[-1]
+    return table
 
 
 def _geometric(coin: Any, reach: int, count: int) -> dict[int | None, arb]:

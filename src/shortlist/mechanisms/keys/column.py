@@ -32,35 +32,35 @@ class Column:
 
     def places(self, positions: Sequence[int] | Indices) -> list[int]:
         where = np.asarray(positions, np.int64)
-        found: list[int] = (where if self.order is None else self.order[where]).tolist()
-        return found
+        places: list[int] = (where if self.order is None else self.order[where]).tolist()
+        return places
 
 
-def by_score(asked: Scores) -> Indices:
+def by_score(scores: Scores) -> Indices:
     """Where the labels stand among public scores, by their places among the weights; -1 for none."""
-    weights = asked._capped
+    weights = scores._capped
     assert weights is not None
-    where = {label: place for place, label in enumerate(asked.labels)}
+    where = {label: place for place, label in enumerate(scores.labels)}
     return np.array([*(where[label] for label in weights.names(range(int(weights.sizes.sum())))), -1], np.int64)
 
 
-def sums_of(asked: Scores, cap: Cap) -> Values:
+def sums_of(scores: Scores, cap: Cap) -> Values:
     """The sum of every label of public scores, in their order."""
-    weights = asked._capped
+    weights = scores._capped
     if weights is None or not cap.weighted:
-        return asked.values
-    found = np.zeros(len(asked.values), np.int64)
-    found[by_score(asked)[:-1]] = np.repeat(weights.scores, weights.sizes)
-    return found
+        return scores.values
+    sums = np.zeros(len(scores.values), np.int64)
+    sums[by_score(scores)[:-1]] = np.repeat(weights.scores, weights.sizes)
+    return sums
 
 
-def sums_and_right(asked: Scores, cap: Cap, k: int) -> tuple[Values, Mask, Mask]:
+def sums_and_right(scores: Scores, cap: Cap, k: int) -> tuple[Values, Mask, Mask]:
     """(the sum of every label, which may be in a true top k, which must be): public scores.
 
     Whoever is held by as many people as the k-th may, by more must; where there are no people beside the sums, by the
     sums.
     """
-    sums, people = sums_of(asked, cap), asked.values
+    sums, people = sums_of(scores, cap), scores.values
     kth = np.sort(people)[-k] if k <= len(people) else 0
     return sums, people >= max(kth, 1), people > kth
 

@@ -179,30 +179,30 @@ class KeySet(Budgeted[DeltaBudget]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         by_weight = bool(self.weighted) and scores._capped is not None
-        return replace(self._found(scores, source), by_weight=by_weight)
+        return replace(self._outcome(scores, source), by_weight=by_weight)
 
-    def _found(self, scores: Scores, source: Source) -> Outcome:
+    def _outcome(self, scores: Scores, source: Source) -> Outcome:
         column = Column.of(scores, self._cap)
         noises, coin = self._noises(), self._coin
         noise = noises[0 if coin is None else int(coin.tosses(1, source)[0])]
-        found = named_keys(column.scores, column.sizes, noise, source)
-        order = self._ranking(found, source)
-        places = column.places(found.position[order])
+        names = named_keys(column.scores, column.sizes, noise, source)
+        order = self._ranking(names, source)
+        places = column.places(names.position[order])
         if self._measures:
             return self._measured(scores, places, source)
         words = self._words(float(noise.step * self._cap.grid))
         if not self.values:
             return Outcome(places, notes=(words,))
-        people = [float(step) for step in found.sums[order].tolist()]
+        people = [float(step) for step in names.sums[order].tolist()]
         margin = self._margin(noise)
         near = float(noise.step) + 2 * margin.error
         notes = (words, *([near_the_bar(near)] if min(people, default=near) < near else []))
         return Outcome(places, Extras(values=people, margins=[margin] * len(people)), notes)
 
-    def _ranking(self, found: NamedKeys, source: Source) -> list[int]:
+    def _ranking(self, names: NamedKeys, source: Source) -> list[int]:
         """The largest sums first, equal ones in an order that was drawn: theirs would tell what they are made of."""
-        drawn = shuffled(len(found.sums), WordStream(source))
-        ranked = sorted(drawn, key=lambda i: -int(found.sums[i]))
+        drawn = shuffled(len(names.sums), WordStream(source))
+        ranked = sorted(drawn, key=lambda i: -int(names.sums[i]))
         return ranked if self.k is None else ranked[: self.k]
 
     def _margin(self, noise: KeyNoise) -> Margin:
@@ -227,10 +227,10 @@ class KeySet(Budgeted[DeltaBudget]):
         """Of the noise on counts that are measured, where one person may hold so many of the names."""
         measured = self._bar.measured
         assert measured is not None
-        found = Fraction(math.sqrt(max(names, 1))) * measured
-        while found**2 < names * measured**2:
-            found = Fraction(math.nextafter(float(found), math.inf))
-        return found
+        deviation = Fraction(math.sqrt(max(names, 1))) * measured
+        while deviation**2 < names * measured**2:
+            deviation = Fraction(math.nextafter(float(deviation), math.inf))
+        return deviation
 
     def _words(self, bar: float) -> str:
         kind = "weighted people (1/sqrt(t) for each of a person's t names)" if self.weighted else "people"
@@ -243,15 +243,15 @@ class KeySet(Budgeted[DeltaBudget]):
 
         In order of the noisy sums, which are the reals, where values are released; sorted otherwise.
         """
-        asked, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
-        column, noises, coin = Column.of(asked, self._cap), self._noises(), self._coin
+        scores, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        column, noises, coin = Column.of(scores, self._cap), self._noises(), self._coin
         side = np.zeros(count, np.int64) if coin is None else coin.tosses(count, source).astype(np.int64)
         rows: list[tuple[Indices, Values, Indices]] = []
         for which, noise in enumerate(noises):
             ours = np.flatnonzero(side == which)
             if len(ours):
-                found = named_keys(column.scores, column.sizes, noise, source, len(ours))
-                rows.append((ours[found.draw], np.array(column.places(found.position), np.int64), found.sums))
+                names = named_keys(column.scores, column.sizes, noise, source, len(ours))
+                rows.append((ours[names.draw], np.array(column.places(names.position), np.int64), names.sums))
         return self._rows(count, *map(np.concatenate, zip(*rows, strict=True)), source=source)
 
     def _rows(self, count: int, draw: Indices, place: Indices, sums: Indices, *, source: Source) -> Draws:
@@ -279,8 +279,8 @@ class KeySet(Budgeted[DeltaBudget]):
 
     def chances(self, sums: Values) -> Floats:
         """P[a label with this sum is named], for `sums` in people (in units of 2^-20, if weighted); 0 at 0."""
-        found = sum(share * noise.chances(np.asarray(sums)) for share, noise in self._sides())
-        return np.where(np.asarray(sums) > 0, found, 0.0)
+        chances = sum(share * noise.chances(np.asarray(sums)) for share, noise in self._sides())
+        return np.where(np.asarray(sums) > 0, chances, 0.0)
 
     def expected_names(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """How many labels are named, on average: exact, to 1e-9."""
@@ -316,8 +316,8 @@ class KeySet(Budgeted[DeltaBudget]):
             raise ValueError("a true top k needs a k: write k=10, for example")
         known = sums_and_right(self._studied(scores, question), self._cap, self.k)
         sides = [(share, ranked_keys(*known, self.k, noise)) for share, noise in self._sides() if share]
-        names, found, top = (sum(share * getattr(one, what) for share, one in sides) for what in Ranked.__slots__)
-        return Ranked(names, found, top)
+        names, right, top = (sum(share * getattr(one, what) for share, one in sides) for what in Ranked.__slots__)
+        return Ranked(names, right, top)
 
 
 def near_the_bar(below: float) -> str:

@@ -24,21 +24,21 @@ class Recounted:
 
     @property
     def scores(self) -> Values:
-        found: Values = self._weights.scores
-        return found
+        scores: Values = self._weights.scores
+        return scores
 
     @property
     def sizes(self) -> Indices:
-        found: Indices = self._weights.sizes
-        return found
+        sizes: Indices = self._weights.sizes
+        return sizes
 
     def names(self, positions: Sequence[int]) -> list[Hashable]:
-        found: list[Hashable] = self._weights.names(positions)
-        return found
+        names: list[Hashable] = self._weights.names(positions)
+        return names
 
     def counts(self, positions: Sequence[int]) -> list[int]:
-        found: list[int] = self._weights.counts(positions)
-        return found
+        counts: list[int] = self._weights.counts(positions)
+        return counts
 
     def people(self, positions: Sequence[int]) -> tuple[list[int], int]:
         """(how many people hold each, of how many of them one person counts at most)."""

@@ -106,8 +106,8 @@ class GaussianKeys:
         with IMPORTS:
             from scipy.special import ndtr
 
-        found: Floats = ndtr((scores / self.unit - float(self.bar.reach)) / float(self.bar.sigma))
-        return found
+        chances: Floats = ndtr((scores / self.unit - float(self.bar.reach)) / float(self.bar.sigma))
+        return chances
 
     @property
     def smooth(self) -> float:
@@ -118,15 +118,15 @@ class GaussianKeys:
         return DEVIATIONS * self.smooth + 1
 
     def places(self, scores: Values) -> Floats:
-        found: Floats = np.asarray(scores, np.float64) / float(self.unit * self.bar.grid)
-        return found
+        places: Floats = np.asarray(scores, np.float64) / float(self.unit * self.bar.grid)
+        return places
 
     def reaches(self, scores: Values, steps: Floats) -> Floats:
         with IMPORTS:
             from scipy.special import ndtr
 
-        found: Floats = ndtr((np.subtract.outer(self.places(scores), steps) + 0.5) / self.smooth)
-        return found
+        chances: Floats = ndtr((np.subtract.outer(self.places(scores), steps) + 0.5) / self.smooth)
+        return chances
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,24 +184,30 @@ def named_keys(scores: Values, sizes: Indices, noise: KeyNoise, source: Source, 
     scores, ends = np.asarray(scores[:there]), np.cumsum(sizes[:there])
     level = noise.levels(scores).astype(np.int64)
     cuts = [*np.flatnonzero(np.diff(level)) + 1, there] if there else []
-    found: list[tuple[Indices, Indices, Indices]] = []
+    batches: list[tuple[Indices, Indices, Indices]] = []
     start = 0
     for cut in cuts:
         end, bits = int(ends[cut - 1]), int(level[cut - 1])
         hits = successes(draws * (end - start), bits, int(source.words(1)[0]), source)
-        found.append((hits // (end - start), start + hits % (end - start), np.full(len(hits), bits)))
+        batches.append((hits // (end - start), start + hits % (end - start), np.full(len(hits), bits)))
         start = end
-    return _above(found, scores, ends, noise, source)
+    return _above(batches, scores, ends, noise, source)
 
 
 def _above(
-    found: Sequence[tuple[Indices, Indices, Indices]], scores: Values, ends: Indices, noise: KeyNoise, source: Source
+    batches: Sequence[tuple[Indices, Indices, Indices]],
+    scores: Values,
+    ends: Indices,
+    noise: KeyNoise,
+    source: Source,
 ) -> NamedKeys:
     """Of the labels that may be named those that are, with their sums; sorted by draw."""
     none = np.empty(0, np.int64)
-    draw, position, bits = (np.concatenate([none, *part]) for part in zip(*found, strict=True)) if found else [none] * 3
+    draw, position, bits = (
+        (np.concatenate([none, *part]) for part in zip(*batches, strict=True)) if batches else [none] * 3
+    )
     score = scores[np.searchsorted(ends, position, side="right")].astype(np.int64)
     sums = noise.sums(score, source.words(len(position)), bits, source)
-    kept = np.flatnonzero(sums >= noise.step)
-    kept = kept[np.lexsort((position[kept], draw[kept]))]
-    return NamedKeys(draw[kept], position[kept], sums[kept])
+    above = np.flatnonzero(sums >= noise.step)
+    above = above[np.lexsort((position[above], draw[above]))]
+    return NamedKeys(draw[above], position[above], sums[above])

@@ -95,10 +95,10 @@ def branches(
     """What is chosen from: sets at several limits (not for an order), a list, and a key set where there are weights."""
     slack = 1 / Fraction(parts.choice)
     sets = [] if in_order else [limited_set(k, rows, parts.rest, slack) for rows in limits(k, limit)]
-    found = [*sets, limited_list(k, default_limit(k) if limit is None else limit, parts.rest, slack, in_order)]
+    ways = [*sets, limited_list(k, default_limit(k) if limit is None else limit, parts.rest, slack, in_order)]
     if most is not None and limit is None:
-        found.append(_keys(k, most, parts.rest, in_order))
-    return tuple(found)
+        ways.append(_keys(k, most, parts.rest, in_order))
+    return tuple(ways)
 
 
 def limits(k: int, limit: int | None) -> tuple[int, ...]:

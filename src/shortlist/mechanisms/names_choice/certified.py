@@ -38,12 +38,12 @@ def mixed_law(
     branches: Sequence[Branch], rate: Fraction, counts: Sequence[int], weights: Sequence[int] | None, *, in_order: bool
 ) -> Law:
     """Of any branches, chosen at that rate."""
-    found: dict[Any, arb] = {}
+    table: dict[Any, arb] = {}
     for branch, chance in zip(branches, choices(branches, rate, counts), strict=True):
         for shown, here in _names(branch, in_order, counts, weights).items():
             key = (branch.kind, branch.row, shown)
-            found[key] = found.get(key, arb(0)) + chance * here
-    return Law(found)
+            table[key] = table.get(key, arb(0)) + chance * here
+    return Law(table)
 
 
 def _names(branch: Branch, in_order: bool, counts: Sequence[int], weights: Sequence[int] | None) -> dict[Any, arb]:
@@ -55,11 +55,11 @@ def _names(branch: Branch, in_order: bool, counts: Sequence[int], weights: Seque
         if in_order or weights is None:
             raise ValueError("the law of a key set is known for sets, and with the weights of the labels")
         return dict(keys.sums_law(mechanism, list(weights)).chances)
-    found: dict[Any, arb] = {}
+    table: dict[Any, arb] = {}
     for (order, _), chance in limited_domain.lists_law(mechanism, counts).chances.items():
         shown = order if in_order else tuple(sorted(order))
-        found[shown] = found.get(shown, arb(0)) + chance
-    return found
+        table[shown] = table.get(shown, arb(0)) + chance
+    return table
 
 
 def choices(branches: Sequence[Branch], rate: Fraction, counts: Sequence[int]) -> list[arb]:

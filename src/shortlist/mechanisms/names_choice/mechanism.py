@@ -130,9 +130,9 @@ class NamesChoice(Budgeted[DeltaBudget]):
 
     def _choice(self, scores: Scores) -> Choice:
         """From the counts at the ranks that bars look at."""
-        found = self.branches
-        counts = sorted_counts(scores._sequence, max(rank for one in found for rank, _ in one.marks))
-        return Choice([one.bar(counts) for one in found], Fraction(self.rate))
+        ways = self.branches
+        counts = sorted_counts(scores._sequence, max(rank for one in ways for rank, _ in one.marks))
+        return Choice([one.bar(counts) for one in ways], Fraction(self.rate))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         chosen = self.branches[self._choice(scores).draw(source)]
@@ -161,17 +161,17 @@ class NamesChoice(Budgeted[DeltaBudget]):
 
         Where a key set may be chosen, of public scores with the weights that came with them: `count(..).as_public()`.
         """
-        return self._mean(scores, question, lambda mechanism, asked: mechanism.success_probability(asked))
+        return self._mean(scores, question, lambda mechanism, data: mechanism.success_probability(data))
 
     def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """The expected share of a true top k: exact, to 1e-9, for the same scores."""
-        return self._mean(scores, question, lambda mechanism, asked: mechanism.expected_recall(asked))
+        return self._mean(scores, question, lambda mechanism, data: mechanism.expected_recall(data))
 
     def _mean(self, scores: object, question: ScoreWords, law: Callable[[Any, Scores], float]) -> float:
         """Over the branches, by their chances."""
-        asked = self._studied(scores, question)
-        chances = self._choice(asked).chances()
-        return float(sum(p * law(one.mechanism, asked) for p, one in zip(chances, self.branches, strict=True) if p))
+        scores = self._studied(scores, question)
+        chances = self._choice(scores).chances()
+        return float(sum(p * law(one.mechanism, scores) for p, one in zip(chances, self.branches, strict=True) if p))
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
@@ -180,16 +180,16 @@ class NamesChoice(Budgeted[DeltaBudget]):
 
         Best first, or sorted if the order is not released; -1 where there are fewer than k.
         """
-        asked, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
-        chosen = self._choice(asked).draw_many(source, count)
+        scores, source, count = self._studied(scores, question), checked_source(rng), checked_draws(draws)
+        chosen = self._choice(scores).draw_many(source, count)
         rows = np.full((count, self.k), -1, np.int64)
         for n, branch in enumerate(self.branches):
             ours = np.flatnonzero(chosen == n)
             if len(ours):
-                found = branch.mechanism.release_many(asked, draws=len(ours), rng=source)
-                places = found.indices if isinstance(found, Draws) else found
+                draw = branch.mechanism.release_many(scores, draws=len(ours), rng=source)
+                places = draw.indices if isinstance(draw, Draws) else draw
                 if branch.kind == "keys":
-                    places = by_score(asked)[places]
+                    places = by_score(scores)[places]
                 rows[ours, : places.shape[1]] = places
         if not self.in_order:
             beyond = np.iinfo(np.int64).max

@@ -47,8 +47,8 @@ class Choice:
     def chances(self) -> Floats:
         """Of every branch."""
         weights = np.exp([-rounded(loss) for loss in self._losses])
-        found: Floats = weights / weights.sum()
-        return found
+        chances: Floats = weights / weights.sum()
+        return chances
 
 
 def _mass(loss: Fraction) -> arb:

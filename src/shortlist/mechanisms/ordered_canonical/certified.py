@@ -27,8 +27,8 @@ def losses(x: Sequence[float], k: int) -> dict[tuple[int, ...], Fraction]:
     exact = [Fraction(value) for value in x]
     best = sorted(exact, reverse=True)
     gap = min((best[i] - best[i + 1] for i in range(min(k, len(x) - 1))), default=Fraction(0))
-    found = {}
+    table = {}
     for order in permutations(range(len(x)), k):
         missed = max(best[place] - exact[i] for place, i in enumerate(order))
-        found[order] = missed if missed > 0 else -gap
-    return found
+        table[order] = missed if missed > 0 else -gap
+    return table

@@ -149,7 +149,7 @@ class OrderedCanonicalTopK(Budgeted[Budget]):
 
     def _law(self, scores: object, question: ScoreWords) -> tuple[SequenceLaw, Indices]:
         """(the law of the level, the candidate at each rank), of public scores."""
-        asked = self._studied(scores, question)
-        steps, candidates = ladder(asked._numbers, self.k, gap=True)
-        found = levels(steps, self._rate(asked) * steps.unit)
-        return SequenceLaw(found, found.chances if self._kind == GUMBEL else race_chances(found)), candidates
+        scores = self._studied(scores, question)
+        steps, candidates = ladder(scores._numbers, self.k, gap=True)
+        support = levels(steps, self._rate(scores) * steps.unit)
+        return SequenceLaw(support, support.chances if self._kind == GUMBEL else race_chances(support)), candidates

@@ -69,8 +69,8 @@ class _Book:
             if self.teachers not in (None, teachers):
                 raise ValueError(f"votes must be of {self.teachers} teachers in every query: their number is fixed")
             if self.asked == self.queries:
-                asked, spent, left = (_balance(one) for one in (_as_zcdp(self.query), self.spent(), ZCDP(0.0)))
-                raise BudgetExceeded(asked, spent, left)
+                price, spent, left = (_balance(one) for one in (_as_zcdp(self.query), self.spent(), ZCDP(0.0)))
+                raise BudgetExceeded(price, spent, left)
             if ledger is not None:
                 ledger.charge(self.query, purpose=purpose, mechanism=mechanism, unit=UNIT)
             self.teachers = teachers
