@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import islice, permutations
 from typing import Any
 
 import shortlist as sl
-from shortlist import ZCDP, ApproxDP
+from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.audit.black_box import (
     Target,
     default_pairs,
@@ -22,6 +23,7 @@ from shortlist.audit.black_box import (
 from shortlist.audit.broken import catch_all
 from shortlist.audit.encoding import read_many
 from shortlist.audit.enumeration import Proof, neighbours
+from shortlist.audit.names import mechanism_named, names
 from shortlist.audit.prove import prove_mechanism, prove_pate
 from shortlist.cli.audit import claimed
 from shortlist.exact.noise_distributions import KINDS
@@ -57,6 +59,7 @@ TIGHT, MANY, SETS, SOME = 10_000_000, 14_300_000, 2_860_000, 20_000
 
 Sets and sequences are drawn one by one, which is slow: their strongest events have 2,000,000.
 """
+LEVELLED = LargeGap, SparseVector, HybridTopK, HybridSparseVector
 BOTH = [
     NoisyMax(epsilon=1.0),
     OneshotTopK(k=2, epsilon=1.0),
@@ -75,6 +78,7 @@ GENERAL = [
     CanonicalTopK(k=2, epsilon=1.0),
     CanonicalTopK(k=2, epsilon=1.0, noise="gumbel"),
     GuardedTopK(k=3, epsilon=1.0),
+    GuardedTopK(k=3, budget=ApproxDP(1.0, 0.05)),
     JointTopK(k=2, epsilon=1.0),
     TopKWithGaps(k=1, epsilon=1.0, noise="laplace"),
     TopKWithGaps(k=2, epsilon=1.0),
@@ -93,9 +97,24 @@ MONOTONE = [
     CanonicalLimitedDomain(k=2, epsilon=1.0, delta=0.05),
 ]
 """Counts of users, with labels that one user may bring."""
+
+
+def _unlisted() -> Iterator[Any]:
+    """Mechanisms of which nothing is listed above, as `shortlist audit` builds them by name, with and without delta."""
+    listed = tuple(type(one) for one in [*BOTH, *GENERAL, *MONOTONE])
+    for name in names():
+        for claim in (PureDP(1.0), ApproxDP(1.0, 0.05)):
+            with suppress(TypeError, ValueError):  # a claim that it does not take
+                mechanism = mechanism_named(name, None, claim)
+                if not isinstance(mechanism, listed):
+                    yield mechanism
+
+
+OTHERS = list(_unlisted())
 EVERY = [
     *((one, False) for one in [*BOTH, *GENERAL]),
     *((_with_monotone_scores(one), True) for one in [*BOTH, *MONOTONE]),
+    *((one, takes_histograms(one)) for one in OTHERS),
 ]
 
 VOTES = [[0, 0], [1, 0], [0, 1], [1, 1]]
@@ -111,15 +130,17 @@ CLASSES = [([*[0] * many, *[1] * few, 0], [*[0] * many, *[1] * few, 1]) for many
 
 
 def _label(mechanism: Any) -> str:
-    shown = {"k": getattr(mechanism, "k", None), "noise": getattr(mechanism, "noise", None)}
-    words = ", ".join(f"{name}={value}" for name, value in shown.items() if value is not None)
+    shown = {name: getattr(mechanism, name, None) for name in ("k", "most", "noise")}
+    words = ", ".join(f"{name}={value}" for name, value in shown.items() if isinstance(value, int | str))
     return f"{type(mechanism).__name__}({words}{', adaptive' * getattr(mechanism, 'adaptive', False)})"
 
 
 @cache
 def _box(mechanism: Any, monotone: bool) -> str:
     d, top = (6, 1) if isinstance(mechanism, GuardedTopK) else (4, 2) if getattr(mechanism, "k", 1) == 2 else (3, 2)
-    if takes_histograms(mechanism) or isinstance(mechanism, LargeGap | SparseVector | HybridTopK | HybridSparseVector):
+    if mechanism in OTHERS:
+        d, top = min(default_size(mechanism), 6), 3 if takes_histograms(mechanism) else 1
+    elif isinstance(mechanism, LEVELLED) or takes_histograms(mechanism):
         d, top = 3, 3  # they see how high the scores are, and the auditor tries threes
     elif isinstance(mechanism, NoisyMax | OneshotTopK):
         top = 3

@@ -174,6 +174,14 @@ def test_the_tables_of_the_docs_are_those_of_the_entries():
         assert written(page) == page.read_text(), "write it again with: python -m bench.mechanisms"
 
 
+@every
+def test_the_long_audit_attacks_it(entry):
+    from bench.audit import EVERY
+
+    crowds = PATE, MultiLabelPATE  # attacked a query at a time
+    assert entry.kind in crowds or any(isinstance(one, entry.kind) for one, _ in EVERY)
+
+
 def test_a_mechanism_that_is_made_of_ours_is_audited_like_it():
     class Mine(mechanisms.StableTopK):
         pass
