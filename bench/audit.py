@@ -149,6 +149,11 @@ def _box(mechanism: Any, monotone: bool) -> str:
     return _shown(prove_mechanism(mechanism, d=d, top=top, monotone=monotone))
 
 
+def _one_by_one(mechanism: Any) -> bool:
+    how = audited(mechanism)
+    return how is not None and how.one_by_one
+
+
 def _shown(proof: Proof) -> str:
     if not proof.holds:
         return "BROKEN"
@@ -190,7 +195,7 @@ def sets() -> Iterator[str]:
     """Mechanisms over sets and sequences under attack by their own draws, confidence 99.9%."""
     yield from (HEAD, RULE)
     for mechanism, monotone in EVERY:
-        if audited(mechanism).one_by_one:
+        if _one_by_one(mechanism):
             yield _row(mechanism, target_of(mechanism, monotone=monotone), SETS, monotone)
 
 
@@ -198,7 +203,7 @@ def long_run() -> Iterator[str]:
     """All other mechanisms under attack by their own draws, many at a time, confidence 99.9%."""
     yield from (HEAD, RULE)
     for mechanism, monotone in EVERY:
-        if not audited(mechanism).one_by_one:
+        if not _one_by_one(mechanism):
             yield _row(mechanism, target_of(mechanism, monotone=monotone), MANY, monotone)
     crowd, classes = MultiLabelPATE(rho=0.5, delta=0.1, queries=1), PATE(rho=0.125, delta=1e-6, queries=1, classes=2)
     yield _query("MultiLabelPATE", crowd, 0.1, BALLOTS, prove_pate(crowd, labels=2))

@@ -4,8 +4,11 @@ import sys
 from typing import Any
 
 import duckdb
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import dataset
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP, table_release
@@ -110,3 +113,19 @@ def test_what_does_not_go_together_is_refused_in_words(tmp_path):
     with pytest.raises(TypeError, match="ledger must be a Ledger"):
         sl.top_k(ROWS, 2, epsilon=1.0, ledger="l.db", **ASK)  # type: ignore[arg-type]
     assert ledger.spent.epsilon == 0
+
+
+@pytest.mark.parametrize("kind", ["arrow dataset", "pandas groups", "polars groups", "DuckDB connection"])
+def test_what_is_no_table_is_refused_before_it_is_booked(kind, tmp_path):
+    frame = pd.DataFrame({"who": ["a", "b"], "what": ["tea", "milk"]})
+    made = {
+        "arrow dataset": lambda: dataset.dataset(pa.Table.from_pandas(frame)),
+        "pandas groups": lambda: frame.groupby("what"),
+        "polars groups": lambda: pl.DataFrame(frame).group_by("what"),
+        "DuckDB connection": lambda: duckdb.connect().execute("SELECT 1 AS who, 2 AS what"),
+    }
+    ledger = sl.Ledger(tmp_path / "year.db", budget=sl.PureDP(3.0))
+    with pytest.raises(TypeError, match="source must be") as refusal:
+        sl.top_k(made[kind](), user="who", item="what", candidates=["tea", "milk"], k=1, epsilon=1.0, ledger=ledger)
+    assert not ledger.entries()
+    assert ("con.sql" in str(refusal.value)) == (kind == "DuckDB connection")

@@ -189,7 +189,7 @@ def top_k(
     else:
         source = checked_source(rng)
         check_ledger(ledger)
-        paid = None if ledger is None else Booked.of(mechanism, data, ledger, purpose)
+        paid = None if ledger is None else Booked.of(mechanism, data, ledger, purpose, source)
         counted = turned(table.counted(), largest)
         release = mechanism.release(counted, rng=source) if paid is None else paid.release(counted, source)
     release = explained(release, why if method == "auto" else "", keeps_order, k)

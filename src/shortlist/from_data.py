@@ -16,7 +16,7 @@ from shortlist.mechanisms.unknown_domain import checked_delta_budget
 from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Guarantee, Ledger
 from shortlist.release import Release
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import SECURE, Source
 from shortlist.scores import Scores
 from shortlist.tables.count import Progress, counted, uncounted
 from shortlist.tables.question import Question
@@ -96,7 +96,7 @@ def keys(
     )  # fmt: skip
     source = checked_source(rng)
     check_ledger(ledger)
-    paid = None if ledger is None else request.booked(rows, ledger, purpose)
+    paid = None if ledger is None else request.booked(rows, ledger, purpose, source)
     return request.released(rows, source, paid)
 
 
@@ -144,10 +144,11 @@ class KeyRequest:
             return f"each person counts for at most {capped.most}: truncated geometric noise has the lowest bar"
         return f"each person counts for at most {capped.most} names: Gaussian noise, and counts come free"
 
-    def booked(self, rows: object, ledger: Ledger, purpose: str) -> Booked:
+    def booked(self, rows: object, ledger: Ledger, purpose: str, source: Source = SECURE) -> Booked:
         """Check what can be checked without a row, then book."""
-        ledger.check(self.mechanism.charge)
-        return Booked.of(self.mechanism, uncounted(rows, self.question, None, **self.reading), ledger, purpose)
+        ledger.check(ledger.with_room(self.mechanism.charge, self.mechanism.guarantee))
+        accepted = uncounted(rows, self.question, None, **self.reading)
+        return Booked.of(self.mechanism, accepted, ledger, purpose, source)
 
     def released(self, rows: object, source: Source, paid: Booked | None, progress: Progress | None = None) -> Release:
         """Count, draw, and say why."""

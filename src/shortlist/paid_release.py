@@ -22,7 +22,9 @@ class Booked:
     used: bool = False
 
     @classmethod
-    def of(cls, mechanism: Mechanism, accepted: Scores, ledger: Ledger, purpose: str) -> Booked:
+    def of(
+        cls, mechanism: Mechanism, accepted: Scores, ledger: Ledger, purpose: str, source: Source = SECURE
+    ) -> Booked:
         """Book what a release will cost, by what is public of it (`uncounted`).
 
         Raises
@@ -32,7 +34,7 @@ class Booked:
         BudgetExceeded, LedgerError
             as the ledger would: nothing is booked.
         """
-        reservation = mechanism._booked(accepted, ledger, purpose)
+        reservation = mechanism._booked(accepted, ledger, purpose, secure=source.secure)
         assert reservation is not None
         return cls(mechanism, accepted, reservation)
 

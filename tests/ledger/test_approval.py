@@ -224,3 +224,11 @@ def test_the_command_ends_with_4_while_it_waits(tmp_path, user):
     assert shown["standing"]["words"] in done.stdout
     charge = Ledger(book).entries()[2]
     assert charge.source == "rows.csv: user user, item item"
+
+
+def test_another_question_is_not_approved_with_it(ledger, user):
+    ways: list[dict[str, Any]] = [{}, {"largest": False}, {"rng": sl.testing.seeded(1)}]
+    for way in ways:
+        with pytest.raises(ApprovalNeeded):
+            sl.top_k([9, 5, 1], k=2, epsilon=0.1, monotone=True, ledger=ledger, **way)
+    assert [entry.kind for entry in ledger.entries()] == ["request"] * len(ways)

@@ -331,8 +331,6 @@ _REST = [
              "mechanisms/canonical/test_offsets.py", "off by one: a block is never held as fully as it may be"),
     _planted("sampling/subset_draw_offsets.py", "        log += float(self.levels.near[bracket]) - inside\n", "",
              "mechanisms/canonical/test_offsets.py", "sets are weighed by their bracket and not by their own loss"),
-    _planted("exact/stair_counts.py", "met &= ~early | (ranks >= least)[:, None]", "met &= True",
-             "mechanisms/canonical/test_offsets.py", "heads that miss a boundary are counted"),
     _planted("mechanisms/canonical/certified.py", "Fraction(9, 10) if k == 2", "Fraction(4, 5) if k == 2",
              "house/test_certified_alone.py", "what is proved is another mechanism than the one that runs"),
     _planted("mechanisms/canonical/certified.py", "from shortlist.certified.races import choice_law\n",

@@ -97,7 +97,7 @@ def top(
     if ledger is not None:
         book = Ledger(ledger)
         COMMAND.more = whether_booked(book)
-        book.check(mechanism.charge)  # before the header is looked at
+        book.check(book.with_room(mechanism.charge, mechanism.guarantee))  # before the header is looked at
         accepted = turned(uncounted(source, question, candidates, **reading), not smallest)
         COMMAND.check()
         paid = Booked.of(mechanism, accepted, book, noted)

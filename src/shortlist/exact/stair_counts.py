@@ -79,15 +79,12 @@ class Boundaries:
         return Boundaries(self.k, np.minimum(self.ranks, rank), self.least)
 
     def first_beyond(self) -> tuple[Indices, Mask]:
-        """(for every row and head h, the first boundary at rank h + 1 or later; whether those before it are met)."""
-        heads = np.arange(self.k)
-        first = np.zeros((len(self), self.k), np.int64)
-        met = np.ones((len(self), self.k), np.bool_)
-        for ranks, least in zip(self.ranks.T, self.least.T, strict=True):
-            early = ranks[:, None] <= heads
-            met &= ~early | (ranks >= least)[:, None]
-            first += early
-        return np.minimum(first, self.ranks.shape[1] - 1), met & (first < self.ranks.shape[1])
+        """(for every row and head h, the first boundary at rank h + 1 or later; whether there is one).
+
+        Those before it are met: no row asks more of the first ranks than the top k has there.
+        """
+        first = (self.ranks[:, :, None] <= np.arange(self.k)).sum(axis=1)
+        return np.minimum(first, self.ranks.shape[1] - 1), first < self.ranks.shape[1]
 
 
 def log_binomials(sizes: Indices, k: int) -> Floats:

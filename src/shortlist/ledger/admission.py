@@ -47,6 +47,17 @@ def admitted(terms: Terms, before: State, cost: Amounts) -> tuple[Amounts, Amoun
     raise BudgetExceeded(price, spent, left, words)
 
 
+def first_with_room(terms: Terms, before: State, guarantees: tuple[Guarantee, ...]) -> Guarantee:
+    """The first of several true statements of one release that would be admitted, or else the first (Theorem 223)."""
+    return next((one for one in guarantees if _has_room(terms, before, one)), guarantees[0])
+
+
+def _has_room(terms: Terms, before: State, guarantee: Guarantee) -> bool:
+    cost = cost_of(guarantee, terms.order)
+    limits = terms.limits_for(before.total, cost, first=not before.charges)
+    return has_form(terms.limits, cost) and fits(limits, (before.total + cost).where(limits))
+
+
 def price_text(price: Balance) -> str:
     """A cost in words, by the first rule that counts it."""
     rules = {"epsilon": price.epsilon, "rho": price.rho, "Renyi divergence": price.renyi}

@@ -11,8 +11,8 @@ from typing import Any, Self
 from shortlist.accounting.checked_numbers import count, number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.ledger import file as file
-from shortlist.ledger.admission import admitted, left_of_terms, priced, spent_of
-from shortlist.ledger.approval import ApprovalNeeded, approve, approved, request_for
+from shortlist.ledger.admission import admitted, first_with_room, left_of_terms, priced, spent_of
+from shortlist.ledger.approval import WORDS, ApprovalNeeded, approve, approved, request_for
 from shortlist.ledger.book import Book
 from shortlist.ledger.file import LedgerEntry, State
 from shortlist.ledger.filter import ZERO, Balance, Currency, kept_of, refund_of
@@ -67,8 +67,6 @@ class Ledger:
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger(f"{folder.name}/year.db", budget=PureDP(3.0))
     >>> ledger.charge(PureDP(0.5), purpose="weekly chart")
-    >>> ledger.spent, ledger.remaining
-    (Balance(epsilon=0.5, delta=0.0), Balance(epsilon=2.5, delta=0.0))
     >>> print(ledger)
     booked: epsilon 0.5 of 3, 1 release; a charge of up to epsilon 2.5 would still be admitted
     >>> folder.cleanup()
@@ -184,13 +182,13 @@ class Ledger:
         ValueError
             if nothing is left, or less delta than that.
         """
-        here = self._book.state()
-        return share_of(self.terms, here, count("releases", releases), number("delta", delta, below=1.0))
+        n, own = count("releases", releases), number("delta", delta, below=1.0)
+        return share_of(self.terms, self._book.state(), n, own)
 
     def charge(
         self, guarantee: Guarantee, *, purpose: str = "", mechanism: str = "", unit: str = "", source: str = ""
     ) -> None:
-        """Book what is going to be released, or was released elsewhere. It is on the disk when this returns.
+        """Book what is going to be released, or elsewhere, before its output is seen. It is on the disk then.
 
         `guarantee` is what it costs; `purpose`, `mechanism`, `unit` and `source` (which table and columns) are words
         that are noted with it.
@@ -245,7 +243,7 @@ class Ledger:
         after = self._book.write(work)
         if waiting:
             raise ApprovalNeeded(self.path, waiting[-1])
-        return Reservation(self, after.number, after.head, purpose)
+        return Reservation(self, after.number, after.head, purpose, guarantee)
 
     def approve(self, request: int) -> None:
         """Approve the release that was asked for as entry `request`, as somebody else. It is noted in the chain.
@@ -280,9 +278,13 @@ class Ledger:
 
     def standing_if(self, guarantee: Guarantee) -> Standing:
         """The `standing` as it would be after this charge; raises as `if_charged` does."""
-        here = self._book.state()
-        total = admitted(self.terms, here, priced(self.terms, guarantee))[1]
-        return Standing.of_state(self.terms, replace(here, total=total, charges=here.charges + 1))
+        here, cost = self._book.state(), priced(self.terms, guarantee)
+        after = replace(here, total=admitted(self.terms, here, cost)[1], charges=here.charges + 1)
+        return Standing.of_state(self.terms, after)
+
+    def with_room(self, *guarantees: Guarantee) -> Guarantee:
+        """The first of these that would be admitted now, or else the first: several true statements of one release."""
+        return first_with_room(self.terms, self._book.state(), guarantees)
 
     def check(self, guarantee: Guarantee) -> None:
         """Raise as `charge` would, and book nothing. Others may charge in between: this promises no room."""
@@ -306,8 +308,8 @@ class Ledger:
 
     def entries(self, last: int | None = None) -> list[LedgerEntry]:
         """The entries, oldest first; with `last`, the newest so many of them."""
-        most = checked_last(last, file.MOST_ENTRIES)
-        return self._book.read(lambda db: file.read(db, self.path, "ORDER BY number DESC LIMIT ?", most))[::-1]
+        newest = "ORDER BY number DESC LIMIT ?", checked_last(last, file.MOST_ENTRIES)
+        return self._book.read(lambda db: file.read(db, self.path, *newest))[::-1]
 
     def report(self, path: str | os.PathLike[str], *, title: str = "") -> None:
         """Write a page for whoever answers for the budget, and its table as CSV beside it (`q4.html`, `q4.csv`).
@@ -327,7 +329,6 @@ class Ledger:
     def _give_back(self, reservation: Reservation, cost: Guarantee) -> None:
         """Book the refund of a reservation, once: by what the file says of it, not by what memory does."""
         spent, said = kept_of(cost, self.terms.order).where(self.terms.limits), repr(cost)
-        texts = ("purpose", "mechanism", "unit")
         check_text("guarantee", said)
 
         def work(db: Connection, before: State) -> State:
@@ -335,7 +336,7 @@ class Ledger:
             back = refund_of(charge.amounts, spent, charge.refundable.split())
             if not (back.epsilon or back.curve):
                 return before
-            noted: dict[str, Any] = {name: getattr(charge, name) or "" for name in (*texts, "source")}
+            noted: dict[str, Any] = {name: getattr(charge, name) or "" for name in WORDS}
             noted |= {"kind": "refund", "guarantee": said, "refundable": "", "refund_of": charge.number}
             return file.append(db, before, back, (before.total - back).where(self.terms.limits), **noted)
 

@@ -67,6 +67,8 @@ class Reservation:
         Which entry it is.
     purpose
         What it was booked for.
+    guarantee
+        What was booked.
 
     Examples
     --------
@@ -84,6 +86,7 @@ class Reservation:
     number: int
     hash: str
     purpose: str
+    guarantee: Guarantee
 
     def receipt(self) -> Receipt:
         """This charge, and how the ledger stood when it was last seen: after the charge or its refund."""

@@ -30,6 +30,8 @@ Paid = TypeVar("Paid", bound=Guarantee)
 
 UNSAID: Any = None
 """The default of a budget: then a short form must say it."""
+SEEDED = "not private: seeded randomness"
+"""What a ledger notes of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +150,14 @@ class Mechanism(ABC):
 
     @final
     def _reserve(
-        self, ledger: Ledger | None, charge: Guarantee, purpose: str, unit: str, source: str = ""
+        self, ledger: Ledger | None, terms: tuple[Guarantee, Guarantee], purpose: str, unit: str, source: str = ""
     ) -> Reservation | None:
-        """Book the charge, before anything is looked at."""
+        """Book the charge, before anything is looked at; or the guarantee, where only that has room (Theorem 223)."""
         if ledger is None:
             return None
+        guarantee, charge = terms
         words = {"purpose": purpose, "mechanism": repr(self), "unit": unit, "source": source}
-        return ledger.reserve(charge, refundable=self.refundable, **words)
+        return ledger.reserve(ledger.with_room(charge, guarantee), refundable=self.refundable, **words)
 
     @final
     def release(
@@ -185,7 +188,7 @@ class Mechanism(ABC):
         scores = self._asked(scores, question)
         source = checked_source(rng)
         check_ledger(ledger)
-        reservation = self._booked(scores, ledger, purpose)
+        reservation = self._booked(scores, ledger, purpose, secure=source.secure)
         return self._drawn(scores, source, reservation)
 
     @abstractmethod
@@ -195,7 +198,9 @@ class Mechanism(ABC):
         """So many independent draws, exact and fast, for study and audit of public scores: nothing is booked."""
 
     @final
-    def _booked(self, scores: Scores, ledger: Ledger | None, purpose: str) -> Reservation | None:
+    def _booked(
+        self, scores: Scores, ledger: Ledger | None, purpose: str, *, secure: bool = True
+    ) -> Reservation | None:
         """Refuse a question that does not fit, then book its charge: by public facts alone, so before rows are read."""
         if not (self.exchangeable or scores.numbered):
             raise ValueError(
@@ -206,12 +211,14 @@ class Mechanism(ABC):
         if ledger is None:
             return None
         unit = f"{scores.unit} ({scores.neighbours})"
-        return self._reserve(ledger, self._terms(scores)[1], purpose, unit, scores._source)
+        facts = scores._source, "the smallest" * scores._turned, SEEDED * (not secure)
+        return self._reserve(ledger, self._terms(scores), purpose, unit, "; ".join(filter(None, facts)))
 
     @final
     def _drawn(self, scores: Scores, source: Source, reservation: Reservation | None) -> Release:
         """One exact draw from a question that was accepted, and paid for where there is a ledger."""
         guarantee, charge = self._terms(scores)
+        charge = charge if reservation is None else reservation.guarantee
         outcome, ordered = self._draw(scores, source), self.ordered
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))

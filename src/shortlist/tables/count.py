@@ -144,7 +144,10 @@ def _emptied(table: Any) -> Any:
     for way in ("limit", "head"):
         cut: Callable[[int], Any] | None = getattr(table, way, None)
         if callable(cut):
-            return cut(0)
+            empty = cut(0)
+            if not isinstance(table, type(empty)):  # a dataset, or a frame in groups, gives a frame and is none
+                raise _no_table(table)
+            return empty
     return table.slice(0, 0) if callable(getattr(table, "slice", None)) else table
 
 
@@ -192,11 +195,17 @@ def _engine(
     if optional is not None:
         count_optional: Callable[[Any, Question, object], Engine] = late(*optional)
         return count_optional(source, question, candidates)
-    if family & {"duckdb", "_duckdb"}:
+    if family & {"duckdb", "_duckdb"} and hasattr(source, "columns"):
         return count_relation(source, question, candidates)
     if family & {"pandas", "polars", "pyarrow"}:
         return count_frame(source, question, candidates)
-    raise TypeError(
+    raise _no_table(source)
+
+
+def _no_table(source: object) -> TypeError:
+    name = type(source).__name__
+    words = "; con.sql(...) gives a relation" if name == "DuckDBPyConnection" else ""
+    return TypeError(
         "source must be a path, a pandas, polars or pyarrow frame, a DuckDB relation, an Ibis table or a Spark "
-        f"DataFrame, not a {type(source).__name__}"
+        f"DataFrame, not a {name}{words}"
     )

@@ -120,7 +120,9 @@ class Question:
         table = f"a {type(source).__module__.partition('.')[0]} table"
         if isinstance(source, str | os.PathLike):
             table = os.path.basename(os.fspath(source))
-        value = [] if self.value is None else [f"value {self.value}"]
+        value = (
+            [] if self.clip is None else [f"value {self.value} from {self.clip.bounds[0]:g} to {self.clip.bounds[1]:g}"]
+        )
         most = [] if self.most is None else [f"at most {self.most} items each"]
         columns = [f"user {self.user}", *(f"item {item}" for item in self.items), *value, *most]
         return f"{table}: {', '.join(columns)}"

@@ -24,6 +24,7 @@ from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.privacy import BoundedRange
 from shortlist.sampling import proportional_draw, subset_draw_exponential, subset_draw_offsets, subset_rejection
 from shortlist.sampling.entropy import Seeded
+from shortlist.sampling.uniforms import WordStream
 from shortlist.scores import Scores
 from tests.helpers.subset_law import counted
 from tests.helpers.support import assert_law, full_size, sized
@@ -96,6 +97,24 @@ def test_wide_brackets_and_exact_arithmetic_everywhere_change_nothing(case, nois
     law = law_of(case, noise)
     rows = prepare_offsets(ranking_of(case), noise, width=9.0).draw_many(Seeded(22), sized(100, full=4000))
     assert_law(counted(rows, law), list(law.values()))
+
+
+@pytest.mark.parametrize("case", CASES[:3], ids=str)
+def test_floats_bound_the_chance_that_a_proposal_is_accepted_with(case):
+    envelope, stream = subset_draw_offsets.offset_envelope(ranking_of(case), width=9.0), WordStream(Seeded(24))
+    chances = []
+    for proposal in (envelope.propose(stream) for _ in range(40)):
+        chances.append(float(proposal.chance()))
+        assert math.exp(proposal.low) <= chances[-1] <= math.exp(proposal.high)
+        assert proposal.high - proposal.low < 1e-9
+    assert min(chances) < 0.9
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_boundaries_ask_no_more_of_the_first_ranks_than_the_top_k_has(case):
+    of = ranking_of(case)
+    rows = of.boundaries(covered(of, width=0.7).levels)
+    assert (np.minimum(rows.ranks, of.k) >= rows.least).all()
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -168,6 +168,7 @@ def test_notes_depend_on_the_way_and_on_how_many_came_alone():
             release = sl.top_k(
                 Scores(counts, monotone=True), 4, epsilon=1.0, delta=1e-6, rng=sl.testing.seeded(6 * n + seed)
             )
+            assert release.notes[0].startswith(f"a noisy choice took {release.used}")
             said.setdefault((release.used, len(present(release.items)) < 4), set()).add(release.notes)
     assert all(len(notes) == 1 for notes in said.values())
     assert len(said) > 2
