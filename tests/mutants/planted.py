@@ -200,6 +200,12 @@ _PRIVACY = [
              "ledger/test_shares.py", "a plan for which there is not enough delta"),
     _planted("ledger/standing.py", "total + (times * cost(epsilon)).where(limits)", "total + cost(epsilon).where(limits)",
              "ledger/test_shares.py", "what one release may spend is planned for each of many"),
+    _planted("ledger/admission.py", "return has_form(terms.limits, cost) and fits(limits, (before.total + cost).where(limits))",
+             "return False", "ledger/test_admission.py", "only the finer statement of a release is ever booked"),
+    _planted("mechanisms/contract.py", "charge = charge if reservation is None else reservation.guarantee\n", "pass\n",
+             "ledger/test_admission.py", "a release says another charge than was booked"),
+    _planted("mechanisms/contract.py", "SEEDED * (not secure)", "\"\"",
+             "ledger/test_approval.py ledger/test_admission.py", "an approval is good for a release that is not private"),
     _planted("ledger/approval.py", "if request is None or request.who == entry.who:", "if request is None:",
              "ledger/test_approval.py", "a release that its own asker has approved"),
     _planted("ledger/file.py", "digest(previous, *self.columns()[:-1], *facts)", "digest(previous, *self.columns()[:-1])",
@@ -296,7 +302,7 @@ _REPORT = [
 ]  # fmt: skip
 
 _REST = [
-    _planted("cli/top.py", "        book.check(mechanism.charge)  # before the header is looked at\n", "",
+    _planted("cli/top.py", "        book.check(book.with_room(mechanism.charge, mechanism.guarantee))  # before the header is looked at\n", "",
              "cli/test_top.py cli/test_ledger.py", "the table is looked at before there is room for it"),
     _planted("_text.py", "letter if _shows(letter) else", "letter if letter else",
              "test_text.py", "a label moves the cursor of the reader's terminal"),
@@ -387,10 +393,10 @@ _EDGES = [
              "the largest are named where the smallest were drawn"),
     _planted("choose.py", "        _check_smallest(request, chosen, unlisted)\n", "        pass\n",
              "test_smallest.py", "the smallest of names from the data: one person's own"),
-    _planted("choose.py", "        paid = None if ledger is None else Booked.of(mechanism, data, ledger, purpose)\n"
+    _planted("choose.py", "        paid = None if ledger is None else Booked.of(mechanism, data, ledger, purpose, source)\n"
              "        counted = turned(table.counted(), largest)\n",
              "        counted = turned(table.counted(), largest)\n"
-             "        paid = None if ledger is None else Booked.of(mechanism, data, ledger, purpose)\n",
+             "        paid = None if ledger is None else Booked.of(mechanism, data, ledger, purpose, source)\n",
              "test_table_release.py", "a table is read before its release is paid for"),
 ]  # fmt: skip
 
