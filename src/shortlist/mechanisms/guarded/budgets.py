@@ -42,14 +42,19 @@ def nearly_one_shot_of(budget: Budget, k: int, share: Fraction) -> tuple[Noise, 
     return _one_shot(budget, k, share, _nearly_epsilon_of_a_round)
 
 
-NEARLY = Fraction(1001, 1000)
-"""So many times the e of `nearly_one_shot_of` is at least e."""
+def budget_with_rounds(e: float, k: int, share: Fraction, delta: float) -> tuple[ApproxDP, tuple[Noise, Fraction]]:
+    """(the least budget with this delta whose one-shot can have rounds of e, its `one_shot_of`): one cost, no search.
+
+    A calibration stops within a part in 10^9 of e, so the noise is that of an e which is smaller by two.
+    """
+    whole = Fraction(BoundedRange(e).repeat(k).epsilon_at(delta)) / (1 - share)
+    near = max(float(whole), LEAST)
+    budget = ApproxDP(near if Fraction(near) >= whole else math.nextafter(near, math.inf), delta)
+    return budget, _one_shot(budget, k, share, lambda _, __: e * (1 - 2e-9))
 
 
-def nearly_tells_the_noise(budget: Budget, k: int, share: Fraction) -> bool:
-    """Whether that has the noise of `one_shot_of` for sure: a slightly larger e would not change it."""
-    larger = _one_shot(budget, k, share, lambda k, left: float(NEARLY) * _nearly_epsilon_of_a_round(k, left))
-    return nearly_one_shot_of(budget, k, share)[0] == larger[0]
+LEAST = math.exp(-60.0)
+"""No smaller epsilon is told from none."""
 
 
 def _one_shot(
