@@ -23,8 +23,8 @@ from tests.helpers.typed import present
 
 CASES = [
     ([3, 2, 2, 0], 0.2),
-    ([90, 60, 20, 1], 0.5),
-    ([95.5, 60.0, 20.0, 1.0, 0.25], 0.3),
+    ([60, 40, 20, 1], 0.5),
+    ([80.5, 52.0, 26.0, 1.0, 0.25], 0.3),
     ([4, 1, 3], 0.1),
     ([7, 7, 7, 7], 0.1),
     ([400, 300, 200, 10, 5], 0.02),
@@ -56,14 +56,14 @@ def test_draws_follow_the_certified_law(x, rho):
 def test_draws_decided_exactly_follow_the_law(monkeypatch):
     """With bounds that say nothing of the lead, every coin is compared with the exact one in balls."""
     monkeypatch.setattr(ListSwitch, "bounds", lambda switch, fine: (-1e3, 1e3))
-    scores, mechanism = Scores([90, 60, 20, 1], monotone=True), GuardedListTopK(k=2, budget=ZCDP(0.5))
+    scores, mechanism = Scores([60, 40, 20, 1], monotone=True), GuardedListTopK(k=2, budget=ZCDP(0.5))
     exact = chances(mechanism, scores)
     wrong = chances(GuardedListTopK(k=2, budget=ZCDP(0.1)), scores)
     assert_law(counted(mechanism, scores, exact, seed=4, draws=800), list(exact.values()), wrong=list(wrong.values()))
 
 
 def test_one_draw_is_one_of_many():
-    scores, mechanism = Scores([90, 60, 20, 1], monotone=True), GuardedListTopK(k=2, budget=ZCDP(0.5))
+    scores, mechanism = Scores([60, 40, 20, 1], monotone=True), GuardedListTopK(k=2, budget=ZCDP(0.5))
     exact = chances(mechanism, scores)
     releases = [mechanism.release(scores, rng=sl.testing.seeded(seed)) for seed in range(400)]
     seen = [(tuple(one.items), one.used) for one in releases]
@@ -92,8 +92,10 @@ def test_utility_is_that_of_the_certified_law(x, rho):
 
 
 @pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
-@pytest.mark.parametrize("rho", [0.05, 2.0])
-def test_it_keeps_its_budget_on_a_box(rho, monotone):
+@pytest.mark.parametrize(("rho", "tau"), [(0.05, 40), (0.05, 0), (2.0, 0)])
+def test_it_keeps_its_budget_on_a_box(rho, tau, monotone, monkeypatch):
+    """Whatever tau is: at 0 both ways are likely on scores that differ little."""
+    monkeypatch.setattr(certified, "SWITCH_TAU", Fraction(tau))
     proof = prove_mechanism(GuardedListTopK(k=2, budget=ZCDP(rho)), d=4, top=1, monotone=monotone)
     assert proof.holds, proof.violation
     assert proof.renyi <= 0
@@ -113,8 +115,8 @@ def test_the_switch_takes_a_sixty_fifth():
     scores, mechanism = Scores(range(100), monotone=True), GuardedListTopK(k=20, budget=ZCDP(0.1))
     e, (noise, round_) = float(2 * mechanism._rate(scores)), mechanism._one_shot(100)
     assert noise == GUMBEL
-    assert (1 + float(SLOPE) ** 2) * e**2 / 8 == pytest.approx(0.1, rel=1e-3)  # the tight value is a little better
-    assert 20 * round_**2 == pytest.approx(e**2, rel=1e-3)
+    assert 0.1 <= (1 + float(SLOPE) ** 2) * e**2 / 8 <= 0.102  # the tight value of zCDP is a little below e^2 / 8
+    assert 20 * float(round_) ** 2 == pytest.approx(e**2, rel=0.02)
     assert mechanism._one_shot(39)[1] == epsilon_of_a_round(20, ZCDP(0.1))  # few candidates: no switch
 
 

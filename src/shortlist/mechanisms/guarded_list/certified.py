@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shortlist.scores import Scores
 
 
-SLOPE, SWITCH_TAU = Fraction(1, 8), Fraction(16)
+SLOPE, SWITCH_TAU = Fraction(1, 8), Fraction(40)
 
 
 def law(mechanism: GuardedListTopK, scores: Scores) -> Law:
@@ -36,7 +36,7 @@ def law(mechanism: GuardedListTopK, scores: Scores) -> Law:
     if len(x) < 2 * k or getattr(mechanism.guarantee, "epsilon", 1.0) == 0:
         return Law({(y, "one-shot"): p for y, p in after.items()})
     if zcdp:
-        lead = arb(rational(max(exponents))) - _heaviest(x, k, rate, k)
+        lead = arb(rational(max(exponents))) - _heaviest(x, k, rate, ceil(Fraction(9, 10) * k))
         left = 1 / (1 + (arb(rational(SLOPE)) * (lead - arb(rational(SWITCH_TAU)))).exp())
         won = [(1 - left) * p for p in choice_law(exponents, "gumbel")]
     else:
@@ -48,7 +48,7 @@ def law(mechanism: GuardedListTopK, scores: Scores) -> Law:
 
 
 def _least_held(k: int) -> int:
-    """A list of ranks that holds fewer of the k best is junk (Definition 191); under zCDP all k are needed."""
+    """A list of ranks that holds fewer of the k best is junk, but under zCDP (Definition 191)."""
     rho = Fraction(3, 5) if k < 20 else Fraction(4, 5) if k < 64 else Fraction(9, 10)
     return ceil(rho * k)
 

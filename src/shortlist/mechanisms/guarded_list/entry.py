@@ -72,8 +72,8 @@ def _why(request: Request) -> str:
     """What a list is drawn by; the fact is one of pure budgets."""
     if isinstance(request.budget, ZCDP):
         return (
-            f"for a list of {FEWEST_ZCDP} to {MOST} items and a zCDP budget: the exact order in one round where no "
-            "wrong set weighs much beside it, and peeling elsewhere, after a choice of the two that takes 1/65 of rho"
+            f"for a list of {FEWEST_ZCDP} to {MOST} items and a zCDP budget: the exact order in one round where rho "
+            "allows it, and peeling where not, after a choice of the two that takes 1/65 of rho"
         )
     said = (
         f"for a list of {FEWEST} to {MOST} items and {'a pure' if request.pure else 'an (epsilon, delta)'} budget: the "

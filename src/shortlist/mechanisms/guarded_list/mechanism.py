@@ -65,7 +65,7 @@ class GuardedListTopK(Budgeted[Budget]):
       epsilon is set aside for that: the guard's noise has hazard a < 1, so its victory costs a epsilon and leaves
       (1 - a) epsilon for one-shot; a is 1/100. With a delta one-shot has all of it: Gumbel noise (peeling) where delta
       is worth that, by a public rule, and exponential noise elsewhere.
-    - `ZCDP(rho)`: a choice of two by the weight of the wrong sets takes 1/65 of rho, and ordered canonical top-k with
+    - `ZCDP(rho)`: a choice of two by the weight of the junk takes 1/65 of rho, and ordered canonical top-k with
       Gumbel noise or peeling follows with the rest.
 
     With fewer than 2k candidates one-shot has the whole budget, and for one winner there is no guard.

@@ -1,12 +1,13 @@
-"""The switch of lists under zCDP: an exponential mechanism that has ordered canonical and peeling to choose (Lemma 261).
+"""The switch of lists under zCDP: an exponential mechanism of two candidates, ordered canonical or peeling (Lemma 261).
 
-With lead = (score of the right list) - max_t (ln N_J(t) - rate t), N_J(t) the lists of a wrong set that lose at most t,
-ordered canonical top-k is chosen with probability 1 / (1 + e^-(t (lead - tau))). The lead is enclosed by floats, more
+With lead = (score of the right list) - max_t (ln N_J(t) - rate t), N_J(t) the junk lists that lose at most t, ordered
+canonical top-k is chosen with probability 1 / (1 + e^-(slope (lead - tau))). The lead is enclosed by floats, more
 closely if they do not tell on which side a partially drawn uniform lies, and then computed in balls.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -26,17 +27,22 @@ if TYPE_CHECKING:
 SLOPE = Fraction(1, 8)
 """t, how much of the lead the switch sees: it costs t^2 / (1 + t^2) of rho (Definition 260)."""
 
-TAU = Fraction(16)
+TAU = Fraction(40)
 """How far the right list is to be ahead for even odds (Definition 260)."""
+
+
+def held_by_junk(k: int) -> int:
+    """A list that holds so many of the k best, or fewer, is junk: it misses more than a tenth (Definition 260)."""
+    return math.ceil(Fraction(9, 10) * k) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class ListSwitch:
-    """Ordered canonical top-k with Gumbel noise, unless lists of wrong sets are too heavy."""
+    """Ordered canonical top-k with Gumbel noise, unless the junk is too heavy."""
 
     sequences: Sequences
     junk: Junk
-    """Of every list of a wrong set, beside the right list."""
+    """What it weighs beside the right list."""
 
     def draw(self, source: Source) -> list[int] | None:
         """The ranks of a list, or None if peeling is chosen."""
@@ -55,7 +61,7 @@ class ListSwitch:
         return is_below(coin, *self.bounds(fine=True), self.exact) if quick is None else quick
 
     def bounds(self, *, fine: bool) -> tuple[float, float]:
-        """(lower, upper) bounds on t (lead - tau), the log odds of ordered canonical."""
+        """(lower, upper) bounds on slope (lead - tau), the log odds of ordered canonical."""
         junk = self.junk.finer if fine else self.junk
         low, high = -junk.high - float(TAU), -junk.low - float(TAU)
         error = ERROR * (1.0 + abs(low) + abs(high))
@@ -67,5 +73,5 @@ class ListSwitch:
 
 
 def list_switch(steps: Ladder, rate: Fraction) -> ListSwitch:
-    """The switch of a ladder with its gap; some set must be wrong, which the number of candidates tells."""
-    return ListSwitch(Sequences(steps, rate), junk_of(steps, rate, steps.k - 1))
+    """The switch of a ladder with its gap; some list must be junk, which the number of candidates tells."""
+    return ListSwitch(Sequences(steps, rate), junk_of(steps, rate, held_by_junk(steps.k)))
