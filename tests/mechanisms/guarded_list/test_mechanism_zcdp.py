@@ -15,7 +15,7 @@ from shortlist.mechanisms import GuardedListTopK, OneshotTopK, OrderedCanonicalT
 from shortlist.mechanisms.entry import Request
 from shortlist.mechanisms.guarded_list import certified
 from shortlist.mechanisms.guarded_list.certified import law
-from shortlist.mechanisms.guarded_list.switch import SLOPE, ListSwitch
+from shortlist.mechanisms.guarded_list.switch import SLOPE, ListSwitch, held_by_junk
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.privacy import ZCDP
 from tests.helpers.support import assert_law
@@ -135,6 +135,15 @@ def test_without_a_switch_nothing_is_paid_for_one():
         peeled.inclusion_probabilities(few),
         atol=1e-8,
     )
+
+
+def test_junk_is_rarely_released_by_the_switch():
+    scores = Scores(np.concatenate([[60, 50, 40, 30, 20], np.zeros(500)]).astype(np.int64), monotone=True)
+    for rho in (0.001, 0.5, 2.0):
+        mechanism, plain = GuardedListTopK(k=5, budget=ZCDP(rho)), OrderedCanonicalTopK(k=5, budget=ZCDP(rho))
+        junk = float(mechanism._utility(scores, {}).law.number_correct()[: held_by_junk(5) + 1].sum())
+        assert junk <= math.exp(-5) * (1 + 60 * float(mechanism._rate(scores))) ** 0.125
+        assert rho > 0.001 or plain.number_correct(scores)[:2].sum() > 0.9  # where it collapses without a switch
 
 
 def order_of_peeling(x, k, e):
