@@ -1,5 +1,6 @@
 """epsilon_for with a delta: it is sought by the rounds of one-shot, which tell epsilon without a calibration."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,6 @@ SCORES = Scores((3000 / np.arange(1, 61) ** 0.7).astype(np.int64), monotone=True
 def test_the_least_epsilon_with_a_delta_is_the_least_and_none_is_calibrated(k, target, monkeypatch):
     asked: list[Any] = []
     monkeypatch.setattr(budgets, "epsilon_of_a_round", noting(asked, epsilon_of_a_round))
-    costs: list[Any] = []
-    monkeypatch.setattr(budgets, "budget_with_rounds", noting(costs, budgets.budget_with_rounds))
     found = sl.epsilon_for(GuardedTopK(k=k, budget=ApproxDP(1.0, 1e-6)), SCORES, target=target)
     assert not asked
     at, below = (GuardedTopK(k=k, budget=ApproxDP(found * by, 1e-6)) for by in (1.0, 1 - 2e-6))
@@ -38,9 +37,8 @@ def test_the_rounds_of_one_shot_tell_epsilon_and_the_chance(k, e, noise):
     mechanism = GuardedTopK(k=k, budget=ApproxDP(epsilon, 1e-4))
     share = share_of(k, len(SCORES))
     assert budgets.one_shot_of(mechanism.guarantee, k, share)[0] == noise
-    assert float(epsilon_of_a_round(k, ApproxDP(budgets._down((1 - share) * budgets.Fraction(epsilon)), 1e-4))) >= (
-        e * (1 - 2e-9)
-    )
+    left = budgets._down((1 - share) * Fraction(epsilon))
+    assert epsilon_of_a_round(k, ApproxDP(left, 1e-4)) >= e * (1 - 2e-9)
     assert chance <= mechanism.success_probability(SCORES) == pytest.approx(chance, rel=1e-7)
 
 
