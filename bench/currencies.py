@@ -1,7 +1,8 @@
 """Sets in every currency: the published law, peeling, canonical, the default of 0.1.0 and today's, and the limit.
 
 The published law is canonical top-k as it was published (g = 1, Gumbel noise). The default of 0.1.0 was guarded under a
-pure budget alone, and canonical under any other. The limit is that of all mechanisms, and known for pure budgets only.
+pure budget alone, as today's is, and canonical under any other. The limit is that of all mechanisms, and known for pure
+budgets only.
 """
 
 from __future__ import annotations
@@ -12,13 +13,11 @@ from typing import Any
 
 from bench.canonical import NAMES, counts, epsilon_for
 from bench.looser import DELTA, collapse
-from bench.offset import _right, flat
 from shortlist import Scores
 from shortlist.exact.lower_bound import least_epsilon, most_recall
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
 from shortlist.mechanisms.guarded.entry import Sought
-from shortlist.mechanisms.guarded.mechanism import share_of
 from shortlist.planning.compare import epsilon_for as budget_for
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, PureDP
@@ -50,8 +49,7 @@ def needs(values: Any, k: int, scores: Scores) -> Iterator[tuple[str, list[float
     )
     rounds = least(lambda e: OneshotTopK(k=k, epsilon=k * e).success_probability(scores), canonical)
     new = least(lambda e: GuardedTopK(k=k, epsilon=e).success_probability(scores), plain)
-    old = new if k > 30 else least(lambda e: _right(flat(values, k, e, HALF), values, k, e), plain)
-    yield "epsilon", [published, k * rounds, plain, old, new, least_epsilon(values, k, TARGET)]
+    yield "epsilon", [published, k * rounds, plain, new, new, least_epsilon(values, k, TARGET)]
     laws = [BoundedRange(published), BoundedRange(rounds).repeat(k), BoundedRange(canonical)]
     costs: list[float | None] = [law.epsilon_at(DELTA) for law in laws]
     new = budget_for(GuardedTopK(k=k, budget=ApproxDP(plain, DELTA)), scores, target=TARGET)
@@ -79,29 +77,17 @@ def epsilon_currencies_table() -> Iterator[str]:
 
 def recalls(k: int, budget: PureDP | ApproxDP | ZCDP, scores: Scores) -> list[float]:
     """Of the published law, peeling, canonical, the default of 0.1.0 and today's."""
-    pure = isinstance(budget, PureDP)
-    canonical = CanonicalTopK(k=k, budget=budget)
     kind = Sought if isinstance(budget, ApproxDP) else GuardedTopK
     found = [
         float(one.quality(scores).recall)
         for one in (
             CanonicalTopK(k=k, budget=budget, gamma=1.0, noise="gumbel"),
             OneshotTopK(k=k, budget=budget),
-            canonical,
+            CanonicalTopK(k=k, budget=budget),
             kind(k=k, budget=budget),
         )
     ]
-    return [*found[:3], _old_recall(k, budget, scores, found[3]) if pure else found[2], found[3]]
-
-
-def _old_recall(k: int, budget: Any, scores: Scores, new: float) -> float:
-    """That of 0.1.0 under a pure budget: g = 1/2 for every k."""
-    if k > 30:
-        return new
-    raced = flat(scores.values, k, budget.epsilon, HALF)
-    left = (1 - float(share_of(k, len(scores)))) * budget.epsilon
-    after = OneshotTopK(k=k, epsilon=left, noise="exponential").quality(scores).recall
-    return raced.recall + raced.guard * float(after)
+    return [*found[:3], found[3 if isinstance(budget, PureDP) else 2], found[3]]
 
 
 def guarded_currencies_table() -> Iterator[str]:

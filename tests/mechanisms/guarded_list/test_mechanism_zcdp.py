@@ -66,7 +66,7 @@ def test_one_draw_is_one_of_many():
     scores, mechanism = Scores([60, 40, 20, 1], monotone=True), GuardedListTopK(k=2, budget=ZCDP(0.5))
     exact = chances(mechanism, scores)
     releases = [mechanism.release(scores, rng=sl.testing.seeded(seed)) for seed in range(400)]
-    seen = [(tuple(one.items), one.used) for one in releases]
+    seen = [(tuple(present(one.items)), one.used) for one in releases]
     counts = np.array([seen.count(outcome) for outcome in exact])
     wrong = chances(GuardedListTopK(k=2, budget=ZCDP(0.1)), scores)
     assert_law(counts, list(exact.values()), wrong=list(wrong.values()))
@@ -164,11 +164,12 @@ def test_it_costs_little_beside_peeling_and_gains_the_order(shape):
     }[shape].astype(np.int64)
     scores, gained = Scores(values, monotone=True), []
     for e in (0.003, 0.03, 0.3, 3.0):
-        mechanism, peeling = (kind(k=k, budget=ZCDP(e**2 / 8)) for kind in (GuardedListTopK, OneshotTopK))
+        budget = ZCDP(e**2 / 8)
+        mechanism, peeling = GuardedListTopK(k=k, budget=budget), OneshotTopK(k=k, budget=budget)
         recall, plain = (one.number_correct(scores) @ np.arange(k + 1) / k for one in (mechanism, peeling))
         assert recall > plain - 0.01
         after = mechanism.guard_probability(scores) * order_of_peeling(values, k, mechanism._one_shot(300)[1])
-        before = order_of_peeling(values, k, epsilon_of_a_round(k, ZCDP(e**2 / 8)))
+        before = order_of_peeling(values, k, epsilon_of_a_round(k, budget))
         gained.append(mechanism.least_order_probability(scores) + after - before)
     assert shape == "blocks" or min(gained) > -0.04
 
@@ -181,9 +182,12 @@ def test_the_rule_takes_it_from_twenty_to_a_hundred_items(k, name):
 
 def test_lists_of_the_default_say_which_way_they_went():
     scores = {f"item {i}": 1000 * (60 - i) for i in range(60)}
-    words = {"k": 20, "monotone": True, "public": True, "ordered": True}
-    release = sl.top_k(scores, budget=ZCDP(50.0), **words)
+
+    def released(rho, rng=None):
+        return sl.top_k(scores, k=20, budget=ZCDP(rho), monotone=True, public=True, ordered=True, rng=rng)
+
+    release = released(50.0)
     assert (release.items, release.used) == ([f"item {i}" for i in range(20)], "canonical")
     assert "1/65 of rho" in release.why
-    release = sl.top_k(scores, budget=ZCDP(1e-9), rng=sl.testing.seeded(1), **words)
+    release = released(1e-9, sl.testing.seeded(1))
     assert (release.used, release.ordered, release.guarantee) == ("one-shot", True, ZCDP(1e-9))
