@@ -7,6 +7,7 @@ budgets only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -50,19 +51,18 @@ def needs(values: Any, k: int, scores: Scores) -> Iterator[tuple[str, list[float
     rounds = least(lambda e: OneshotTopK(k=k, epsilon=k * e).success_probability(scores), canonical)
     new = least(lambda e: GuardedTopK(k=k, epsilon=e).success_probability(scores), plain)
     yield "epsilon", [published, k * rounds, plain, new, new, least_epsilon(values, k, TARGET)]
-    laws = [BoundedRange(published), BoundedRange(rounds).repeat(k), BoundedRange(canonical)]
-    costs: list[float | None] = [law.epsilon_at(DELTA) for law in laws]
+    laws = [(published, 1), (rounds, k), (canonical, 1)]
+    costs: list[float | None] = [_cost(*law, lambda one: one.epsilon_at(DELTA)) for law in laws]
     new = budget_for(GuardedTopK(k=k, budget=ApproxDP(plain, DELTA)), scores, target=TARGET)
     yield f"epsilon, delta = {DELTA:g}", [*costs, costs[2], new, None]
-    rhos = [_rho(law) for law in laws]
+    rhos = [_cost(*law, lambda one: one.as_zcdp().rho) for law in laws]
     new = least(lambda rho: GuardedTopK(k=k, budget=ZCDP(rho)).success_probability(scores), rhos[2])
     yield "rho", [*rhos, rhos[2], new, None]
 
 
-def _rho(law: Any) -> float:
-    zcdp = law.as_zcdp()
-    assert zcdp is not None
-    return float(zcdp.rho)
+def _cost(e: float, rounds: int, measured: Callable[[Any], float]) -> float:
+    """Of so many rounds of range e; infinite where no e is enough."""
+    return measured(BoundedRange(e).repeat(rounds)) if math.isfinite(e) else math.inf
 
 
 def epsilon_currencies_table() -> Iterator[str]:
