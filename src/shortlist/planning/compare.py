@@ -213,14 +213,14 @@ def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Un
 
 def _least_traced(traced: Traced, target: float, near: float) -> float:
     """The least epsilon about that one, rounded up by less than one part in a million."""
-    seen = dict[float, float]()
+    epsilons = dict[float, float]()
 
     def chance(number: float) -> float:
-        seen[number], found = traced.at(number)
-        return found
+        epsilons[number], right = traced.at(number)
+        return right
 
     number = least_epsilon_reaching(chance, target, start=traced.start(near), width=4e-7, step=0.1)
-    return seen.get(number, number)
+    return epsilons.get(number, number)
 
 
 def _budgets_like(mechanism: Any) -> Callable[[float], Guarantee]:
