@@ -63,6 +63,7 @@ def test_mended_they_are_not_convicted():
 def test_a_guard_and_a_switch_that_are_paid_for_are_not_convicted():
     assert not mended("guard's fallback at the full budget", law=lambda x: guarded.raced(x, guarded.LEFT)).by
     assert not mended("switch that is not charged", law=lambda x: guarded.switched(x, guarded.PAID)).by
+    assert not mended("switch of lists that is not charged", law=lambda x: guarded.switched_lists(x, 0.4**0.5)).by
 
     def as_a_set(x):
         law: dict[frozenset[int], arb] = {}

@@ -1,7 +1,6 @@
-"""epsilon_for with a delta: what a rough calibration tells is what the exact one says."""
+"""epsilon_for with a delta: it is sought by the rounds of one-shot, which tell epsilon without a calibration."""
 
-import math
-from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,36 +8,45 @@ import pytest
 
 import shortlist as sl
 from shortlist import ApproxDP, Scores
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
 from shortlist.mechanisms import GuardedTopK
 from shortlist.mechanisms.guarded import budgets
-from shortlist.mechanisms.guarded.entry import surely_reaches
+from shortlist.mechanisms.guarded.entry import by_rounds
+from shortlist.mechanisms.guarded.mechanism import share_of
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from tests.helpers.typed import noting
 
 SCORES = Scores((3000 / np.arange(1, 61) ** 0.7).astype(np.int64), monotone=True)
 
 
-@pytest.mark.parametrize("k", [3, 8])
-def test_the_least_epsilon_with_a_delta_is_the_least_and_calibrates_rarely(k, monkeypatch):
+@pytest.mark.parametrize(("k", "target"), [(3, 0.9), (8, 0.9), (8, 0.01), (54, 0.5)])
+def test_the_least_epsilon_with_a_delta_is_the_least_and_none_is_calibrated(k, target, monkeypatch):
     asked: list[Any] = []
     monkeypatch.setattr(budgets, "epsilon_of_a_round", noting(asked, epsilon_of_a_round))
-    found = sl.epsilon_for(GuardedTopK(k=k, budget=ApproxDP(1.0, 1e-6)), SCORES, target=0.9)
-    assert 0 < len(asked) <= 12  # of more than thirty epsilons that are tried
+    found = sl.epsilon_for(GuardedTopK(k=k, budget=ApproxDP(1.0, 1e-6)), SCORES, target=target)
+    assert not asked
     at, below = (GuardedTopK(k=k, budget=ApproxDP(found * by, 1e-6)) for by in (1.0, 1 - 2e-6))
-    assert at.success_probability(SCORES) >= 0.9 > below.success_probability(SCORES)
+    assert at.success_probability(SCORES) >= target > below.success_probability(SCORES)
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.05, 0.2])
-@pytest.mark.parametrize("target", [0.01, 0.3, 0.9])
-def test_what_is_told_roughly_is_so(epsilon, target):
-    mechanism = GuardedTopK(k=8, budget=ApproxDP(epsilon, 1e-6))
-    told = surely_reaches(mechanism, SCORES, target)
-    assert told in (None, mechanism.success_probability(SCORES) >= target)
+@pytest.mark.parametrize(("k", "e", "noise"), [(8, 1e-3, GUMBEL), (8, 0.02, GUMBEL), (3, 0.5, EXPONENTIAL)])
+def test_the_rounds_of_one_shot_tell_epsilon_and_the_chance(k, e, noise):
+    traced = by_rounds(GuardedTopK(k=k, budget=ApproxDP(1.0, 1e-4)), SCORES)
+    assert traced is not None
+    epsilon, chance = traced.at(e)
+    mechanism = GuardedTopK(k=k, budget=ApproxDP(epsilon, 1e-4))
+    share = share_of(k, len(SCORES))
+    assert budgets.one_shot_of(mechanism.guarantee, k, share)[0] == noise
+    left = budgets._down((1 - share) * Fraction(epsilon))
+    assert epsilon_of_a_round(k, ApproxDP(left, 1e-4)) >= e * (1 - 2e-9)
+    assert chance <= mechanism.success_probability(SCORES) == pytest.approx(chance, rel=1e-7)
 
 
-def test_near_the_chance_itself_nothing_is_told():
-    mechanism = GuardedTopK(k=8, budget=ApproxDP(0.02, 1e-2))
-    chance = mechanism.success_probability(SCORES)
-    assert surely_reaches(mechanism, SCORES, chance) in (None, True)
-    assert surely_reaches(mechanism, SCORES, math.nextafter(chance, 0)) in (None, True)
-    assert surely_reaches(replace(mechanism, budget=sl.PureDP(1.0)), SCORES, 0.5) is None
+def test_a_delta_that_pays_for_everything_needs_no_epsilon():
+    assert 0 < sl.epsilon_for(GuardedTopK(k=3, budget=ApproxDP(1.0, 0.9)), SCORES, target=1e-4) < 1e-6
+
+
+def test_nothing_is_traced_without_a_delta_or_a_guard():
+    assert by_rounds(GuardedTopK(k=8, epsilon=1.0), SCORES) is None
+    assert by_rounds(GuardedTopK(k=8, budget=sl.ZCDP(0.1)), SCORES) is None
+    assert by_rounds(GuardedTopK(k=2, budget=ApproxDP(1.0, 1e-6)), SCORES) is None

@@ -191,6 +191,16 @@ class Audited:
     """Names for `shortlist audit`; a mechanism without methods has one at least, so that it is audited."""
 
 
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """The chance of the right set, by a number from which epsilon follows without a search."""
+
+    start: Callable[[float], float]
+    """The number about an epsilon."""
+    at: Callable[[float], tuple[float, float]]
+    """(epsilon, rounded up; at most the chance there): both grow with the number, epsilon by no more than squares."""
+
+
 def no_rows(k: int) -> Sequence[Planned]:
     """Of a mechanism that is in no plan."""
     return ()
@@ -221,6 +231,5 @@ class Entry:
     capped: Callable[[int, int], Sequence[Planned]] = no_capped_rows
     """Its rows in a plan for k items where each person counts for so many items at most, beside those of `planned`.
     What is planned so under a pure budget is compared so too."""
-    surely_reaches: Callable[[Any, Scores, float], bool | None] | None = None
-    """Whether its chance of the right set is at least a target, told without the calibration that its budget takes;
-    None where only that tells. For searches, of a mechanism whose calibration is slow."""
+    traced: Callable[[Any, Scores], Traced | None] | None = None
+    """For searches, of a mechanism whose calibration is slow; None where it is not."""

@@ -15,9 +15,11 @@ from shortlist._text import text_table
 from shortlist.exact.lower_bound import most_success
 from shortlist.mechanisms.checks import check_studied, checked_k
 from shortlist.mechanisms.entries import ENTRIES, entry_of
+from shortlist.mechanisms.entry import Traced
 from shortlist.mechanisms.histogram.mechanism import checked_cap
 from shortlist.mechanisms.plan_rows import Studied
 from shortlist.pages.plots import plot_comparison
+from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import Scores, ScoreWords, as_scores
 
@@ -197,23 +199,28 @@ def epsilon_for(mechanism: Any, scores: object, *, target: float, **question: Un
         raise ValueError("target must be a probability between 0 and 1, for example target=0.99")
     budgets, data = _budgets_like(mechanism), _studied(scores, question)
 
+    def chance(budget: Guarantee) -> float:
+        return float(replace(mechanism, budget=budget).success_probability(data))
+
     entry = entry_of(mechanism)
-    tells = None if entry is None else entry.surely_reaches
+    traced = None if entry is None or entry.traced is None else entry.traced(mechanism, data)
+    if traced is None:
+        return _first(lambda log_size: chance(budgets(math.exp(log_size))) >= target)
+    # where it is needed without a delta, to begin there
+    near = least_epsilon_reaching(lambda epsilon: chance(PureDP(epsilon)), target, width=0.05)
+    return _least_traced(traced, target, near) if 0 < near < math.inf else near
 
-    def reaches(budget: Guarantee) -> bool:
-        one = replace(mechanism, budget=budget)
-        answer = None if tells is None else tells(one, data, target)
-        return bool(one.success_probability(data) >= target) if answer is None else answer
 
-    def succeeds(log_size: float) -> bool:
-        return reaches(budgets(math.exp(log_size)))
+def _least_traced(traced: Traced, target: float, near: float) -> float:
+    """The least epsilon about that one, rounded up by less than one part in a million."""
+    epsilons = dict[float, float]()
 
-    if tells is not None and isinstance(mechanism.budget, ApproxDP):
-        # every epsilon takes a calibration: begin where it is needed without a delta
-        near = _first(lambda log: reaches(PureDP(math.exp(log))), width=0.02)
-        if math.isfinite(near):
-            return _first(succeeds, start=math.log(near), step=0.04)
-    return _first(succeeds)
+    def chance(number: float) -> float:
+        epsilons[number], right = traced.at(number)
+        return right
+
+    number = least_epsilon_reaching(chance, target, start=traced.start(near), width=4e-7, step=0.1)
+    return epsilons.get(number, number)
 
 
 def _budgets_like(mechanism: Any) -> Callable[[float], Guarantee]:
@@ -234,16 +241,9 @@ def _budgets_like(mechanism: Any) -> Callable[[float], Guarantee]:
     )
 
 
-def _first(
-    succeeds: Callable[[float], bool],
-    *,
-    start: float = 0.0,
-    step: float = 1.0,
-    width: float = 5e-7,
-    farthest: float = 60.0,
-) -> float:
+def _first(succeeds: Callable[[float], bool], *, width: float = 5e-7, farthest: float = 60.0) -> float:
     """e to the least number at which an increasing predicate holds, from above; infinite beyond `farthest`."""
-    here, low, high = start, -math.inf, math.inf
+    here, step, low, high = 0.0, 1.0, -math.inf, math.inf
     while math.isinf(low) or math.isinf(high):
         if abs(here) > farthest:
             return math.inf if here > 0 else math.exp(here)

@@ -59,14 +59,15 @@ class Sequences:
 
     def draw(self, source: Source) -> list[int]:
         """One sequence of ranks."""
-        return self._sequence(WordStream(source))
+        return self.sequence(WordStream(source))
 
     def draw_many(self, source: Source, draws: int) -> list[list[int]]:
         """Independent sequences."""
         stream = WordStream(source, ahead=1024)
-        return [self._sequence(stream) for _ in range(draws)]
+        return [self.sequence(stream) for _ in range(draws)]
 
-    def _sequence(self, stream: WordStream) -> list[int]:
+    def sequence(self, stream: WordStream) -> list[int]:
+        """One sequence of ranks, from these words."""
         while True:
             cell = self._shares.propose(stream)
             level = self.level(cell, stream)

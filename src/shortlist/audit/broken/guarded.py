@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 from flint import arb
@@ -13,6 +13,7 @@ from shortlist.audit.broken.entry import Broken
 from shortlist.certified.curves import power, rational
 from shortlist.certified.law import Law, Point
 from shortlist.certified.races import choice_law, guarded_choice, ordered_law
+from shortlist.mechanisms.ordered_canonical.certified import losses
 from shortlist.privacy import ZCDP, ApproxDP
 
 Class = tuple[int, int]
@@ -64,6 +65,22 @@ def switched(x: Point, e: float) -> Law:
     return _joined(u, sets, fallback, ordered_law(x, 3, "gumbel", 1 / Fraction(e / 3**0.5)))
 
 
+def switched_lists(x: Point, e: float) -> Law:
+    """Two of four in order: a switch of slope 1, then ordered canonical or peeling (Theorem 262)."""
+    u = {y: -Fraction(e) / 2 * lost for y, lost in losses(x, 2).items()}
+    best = sorted((Fraction(value) for value in x), reverse=True)
+    wrong = sorted(
+        max(best[0] - best[i], best[1] - best[j], Fraction(0)) for i, j in permutations(range(4), 2) if {i, j} != {0, 1}
+    )
+    weights = [arb(n).log() - arb(rational(Fraction(e) / 2 * loss)) for n, loss in enumerate(wrong, start=1)]
+    heaviest = weights[0]
+    for weight in weights[1:]:
+        heaviest = heaviest.max(weight)
+    fallback = 1 / (1 + (arb(rational(max(u.values()))) - heaviest).exp())
+    lists = [(1 - fallback) * p for p in choice_law(list(u.values()), "gumbel")]
+    return _joined(u, lists, fallback, ordered_law(x, 2, "gumbel", 1 / Fraction(e / 2**0.5)))
+
+
 def order_of_the_rest(x: Point) -> Law:
     """Three of four by drawing the loser, at epsilon 1; the three are told in the order of their noise."""
     turned = [-value for value in x]
@@ -92,6 +109,14 @@ ENTRIES = (
         claim=ZCDP(0.3),
         law=lambda x: switched(x, UNPAID),
         pairs=(((4, 7, 7, 6, 3), (4, 8, 7, 7, 3)),),
+    ),
+    Broken(
+        name="switch of lists that is not charged",
+        what="a choice between ordered canonical and peeling by the scores, and either with the whole of rho",
+        source="easily written: see docs/mechanisms/guarded-list.md",  # (Theorem 262)
+        claim=ZCDP(0.1),
+        law=lambda x: switched_lists(x, 0.8**0.5),
+        pairs=(((1, 0, 0, 3), (0, 0, 0, 2)),),
     ),
     Broken(
         name="order of those whom the losers leave",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shortlist.mechanisms.entry import Audited, Compared, Entry, Fact, Method, Request
-from shortlist.mechanisms.guarded.budgets import NEARLY, nearly_one_shot_of, nearly_tells_the_noise
+from shortlist.mechanisms.entry import Audited, Compared, Entry, Fact, Method, Request, Traced
+from shortlist.mechanisms.guarded.budgets import budget_with_rounds, nearly_one_shot_of
 from shortlist.mechanisms.guarded.law import Utility
 from shortlist.mechanisms.guarded.mechanism import GuardedTopK, OneShot, share_of
+from shortlist.mechanisms.oneshot.mechanism import quick_epsilon_of_a_round
 from shortlist.mechanisms.plan_rows import EVERY, Goal, Planned, as_goals, listed, reached
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
 from shortlist.scores import Scores
@@ -22,19 +23,20 @@ class Sought(GuardedTopK):
         return OneShot(noise, scores.range_sensitivity / e)
 
 
-def surely_reaches(mechanism: GuardedTopK, scores: Scores, target: float) -> bool | None:
-    """Whether its chance of the right set is at least the target; None where that takes the exact calibration.
-
-    One-shot is more often right the less noise it has, so a noise that is too large and one that is too small tell.
-    """
+def by_rounds(mechanism: GuardedTopK, scores: Scores) -> Traced | None:
+    """Its chance of the right set by the e of a round of one-shot, which tells epsilon at once."""
     budget, public = mechanism.guarantee, mechanism._guarding(scores)
-    run = Sought(k=mechanism.k, budget=budget)._prepared(scores) if isinstance(budget, ApproxDP) else None
-    if run is None or public is None or not nearly_tells_the_noise(budget, public.k, share_of(public.k, public.d)):
+    if not isinstance(budget, ApproxDP) or not budget.delta or public is None:
         return None
-    if Utility(run).success() >= target:
-        return True
-    less = replace(run.fallback, scale=run.fallback.scale / NEARLY)
-    return False if Utility(replace(run, fallback=less)).success() < target else None
+    k, share, delta = public.k, share_of(public.k, public.d), budget.delta
+
+    def at(e: float) -> tuple[float, float]:
+        whole, (noise, less) = budget_with_rounds(e, k, share, delta)
+        one = replace(mechanism, budget=whole)
+        run = one._followed(scores, public, OneShot(noise, scores.range_sensitivity / less))
+        return whole.epsilon, Utility(run).success()
+
+    return Traced(lambda epsilon: quick_epsilon_of_a_round(k, ApproxDP(epsilon, delta)), at)
 
 
 def _rows(k: int) -> Sequence[Planned]:
@@ -103,7 +105,7 @@ ENTRY = Entry(
     ),
     compared=(Compared("guarded", lambda k, epsilon: GuardedTopK(k=k, epsilon=epsilon)),),
     planned=_rows,
-    surely_reaches=surely_reaches,
+    traced=by_rounds,
     audited=Audited(
         law="shortlist.mechanisms.guarded.certified:law", relabelled=True, one_by_one=True, k=3, size=_twice
     ),

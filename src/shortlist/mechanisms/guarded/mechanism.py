@@ -191,12 +191,13 @@ class GuardedTopK(Budgeted[Budget]):
     def _prepared(self, scores: Scores) -> GuardedRace | None:
         """Whatever depends on the scores alone, done once; None if there is no guard."""
         public = self._guarding(scores)
-        if public is None:
-            return None
+        return None if public is None else self._followed(scores, public, self._one_shot(scores, public.k, public.d))
+
+    def _followed(self, scores: Scores, public: Guarding, fallback: OneShot) -> GuardedRace:
+        """The same with this one-shot, if it comes to that."""
         values, mirrored = scores._numbers, 2 * self.k > public.d
         chosen = np.flatnonzero(values > -np.inf)
         finite = negated(values[chosen]) if mirrored else values[chosen]
-        fallback = self._one_shot(scores, public.k, public.d)
         return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
 
     def _draw_by_runs(self, scores: Scores, runs: Runs, source: Source) -> Outcome:

@@ -8,6 +8,7 @@ partially drawn uniform lies, it is summed class by class in balls.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -53,23 +54,9 @@ class Switch:
         return [self._winner(stream) for _ in range(draws)]
 
     def _winner(self, stream: WordStream) -> Indices | None:
-        if not self._is_canonical(Uniform(stream.word)):
+        if not is_below(Uniform(stream.word), self.low, self.high, self.exact):
             return None
         return self.ranking.positions(members(self.ranking, gumbel_class(self.envelope, stream), stream))
-
-    def _is_canonical(self, coin: Uniform) -> bool:
-        """Whether the log odds of the coin are below those of canonical top-k, exactly."""
-        if coin.high < 1.0 and _log_odds(coin.high, +1.0) < self.low:
-            return True
-        if coin.low and _log_odds(coin.low, -1.0) > self.high:
-            return False
-
-        def ahead() -> arb:
-            odds = self.exact() if coin.bits > 128 else around(self.low, self.high)
-            uniform = coin.ball()
-            return odds - (uniform / (1 - uniform)).log()
-
-        return is_positive(formula(ahead, [coin]))
 
     def exact(self) -> arb:
         """The log odds of canonical top-k at the working precision."""
@@ -87,6 +74,27 @@ def switched(ranking: Ranking, slope: Fraction, tau: Fraction, first: Indices) -
     error = ERROR * (1.0 + abs(most_rest) + abs(most_junk))
     odds = float(slope) * (low - error), float(slope) * (high + error)
     return Switch(ranking, envelope, slope, tau, rest, junk, (least_rest, least_junk), *odds)
+
+
+def is_below(coin: Uniform, low: float, high: float, exact: Callable[[], arb]) -> bool:
+    """Whether the log odds of the coin are below a number, exactly: its bounds in floats tell most of the time."""
+    quick = told(coin, low, high)
+    if quick is not None:
+        return quick
+
+    def ahead() -> arb:
+        odds = exact() if coin.bits > 128 else around(low, high)
+        uniform = coin.ball()
+        return odds - (uniform / (1 - uniform)).log()
+
+    return is_positive(formula(ahead, [coin]))
+
+
+def told(coin: Uniform, low: float, high: float) -> bool | None:
+    """The same by the bounds and the bits that are drawn alone; None where they do not tell."""
+    if coin.high < 1.0 and _log_odds(coin.high, +1.0) < low:
+        return True
+    return False if coin.low and _log_odds(coin.low, -1.0) > high else None
 
 
 def _log_odds(uniform: float, sign: float) -> float:

@@ -1,4 +1,4 @@
-"""The certified law of guarded lists: a race of all lists and the guard, from the definition (Definition 191)."""
+"""The certified law of guarded lists: a race of all lists and the guard, or the switch (Definition 191, 260)."""
 
 from __future__ import annotations
 
@@ -20,37 +20,46 @@ if TYPE_CHECKING:
     from shortlist.scores import Scores
 
 
+SLOPE, SWITCH_TAU = Fraction(1, 8), Fraction(40)
+
+
 def law(mechanism: GuardedListTopK, scores: Scores) -> Law:
     """(list, the way it went); k is at most 2 where there is a guard."""
-    x, k = scores.values.tolist(), mechanism.k
+    x, k, zcdp = scores.values.tolist(), mechanism.k, type(mechanism.guarantee).__name__ == "ZCDP"
     lost, rate = losses(x, k), mechanism._rate(scores)
     exponents = [-rate * loss for loss in lost.values()]
     if k == 1:
-        return Law({(y, "canonical"): p for y, p in zip(lost, choice_law(exponents, "exponential"), strict=True)})
+        alone = choice_law(exponents, "gumbel" if zcdp else "exponential")
+        return Law({(y, "canonical"): p for y, p in zip(lost, alone, strict=True)})
     noise, scale = noise_name(mechanism._one_shot(len(x))[0]), mechanism._one_shot_scale(scores, len(x))  # how much
     after = ordered_law(x, k, noise, scale)
-    if len(x) < 2 * k or mechanism.guarantee.epsilon == 0:
+    if len(x) < 2 * k or getattr(mechanism.guarantee, "epsilon", 1.0) == 0:
         return Law({(y, "one-shot"): p for y, p in after.items()})
-    crowd = arb(factorial(len(x)) // factorial(len(x) - k)).log()
-    guard = _heaviest(x, k, rate) + arb(rational(_tau(crowd)))
-    won, left = guarded_choice(exponents, guard, Fraction(1, 100))
+    if zcdp:
+        lead = arb(rational(max(exponents))) - _heaviest(x, k, rate, ceil(Fraction(9, 10) * k))
+        left = 1 / (1 + (arb(rational(SLOPE)) * (lead - arb(rational(SWITCH_TAU)))).exp())
+        won = [(1 - left) * p for p in choice_law(exponents, "gumbel")]
+    else:
+        crowd = arb(factorial(len(x)) // factorial(len(x) - k)).log()
+        guard = _heaviest(x, k, rate, _least_held(k)) + arb(rational(_tau(crowd)))
+        won, left = guarded_choice(exponents, guard, Fraction(1, 100))
     chances: dict[Any, arb] = {(y, "canonical"): p for y, p in zip(lost, won, strict=True)}
     return Law(chances | {(y, "one-shot"): left * p for y, p in after.items()})
 
 
-def _is_junk(ranks: Sequence[int], k: int) -> bool:
-    """Whether a list of ranks holds fewer than rho of the k best (Definition 191)."""
+def _least_held(k: int) -> int:
+    """A list of ranks that holds fewer of the k best is junk, but under zCDP (Definition 191)."""
     rho = Fraction(3, 5) if k < 20 else Fraction(4, 5) if k < 64 else Fraction(9, 10)
-    return sum(rank < k for rank in ranks) < ceil(rho * k)
+    return ceil(rho * k)
 
 
-def _heaviest(x: Sequence[float], k: int, rate: Fraction) -> arb:
+def _heaviest(x: Sequence[float], k: int, rate: Fraction, held: int) -> arb:
     """max over t of ln #{junk lists of ranks that lose at most t} - rate t; the right list has no lead here."""
     best = sorted((Fraction(value) for value in x), reverse=True)
     missed = sorted(
         max(best[place] - best[rank] for place, rank in enumerate(ranks))
         for ranks in permutations(range(len(x)), k)
-        if _is_junk(ranks, k)
+        if sum(rank < k for rank in ranks) < held
     )
     heaviest: arb | None = None
     for number, loss in enumerate(missed, start=1):

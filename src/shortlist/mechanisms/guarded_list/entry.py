@@ -1,4 +1,4 @@
-"""The entry of guarded lists: the default for a list of 8 to 100 items under a pure or (epsilon, delta) budget."""
+"""The entry of guarded lists: the default for a list of 8 to 100 items, of 20 to 100 under zCDP."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from shortlist.mechanisms.entry import Audited, Compared, Entry, Fact, Method, R
 from shortlist.mechanisms.guarded.budgets import nearly_one_shot_of
 from shortlist.mechanisms.guarded_list.mechanism import SHARE, GuardedListTopK
 from shortlist.mechanisms.plan_rows import EVERY, Goal, Planned, as_goals, listed, reached
-from shortlist.privacy import ZCDP, ApproxDP
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
 from shortlist.scores import Scores
 
 FEWEST, MOST = 8, 100
 """Items: one-shot is as good for fewer, and for more the junk takes long to count."""
 
+FEWEST_ZCDP = 20
+"""Under zCDP a round of peeling costs 1 / sqrt k and not 1 / k of the whole: there is less to gain for few items."""
+
 
 def takes(request: Request) -> bool:
     """Whether the rule of `method="auto"` takes guarded lists: by k and the budget alone."""
-    guardable = not isinstance(request.budget, ZCDP)
-    return request.plain and guardable and request.ordered and FEWEST <= (request.k or 0) <= MOST
+    fewest = FEWEST_ZCDP if isinstance(request.budget, ZCDP) else FEWEST
+    return request.plain and request.ordered and fewest <= (request.k or 0) <= MOST
 
 
 class Sought(GuardedListTopK):
@@ -40,9 +43,16 @@ def _rows(k: int) -> Sequence[Planned]:
     def qualities(scores: Scores, epsilon: float, delta: float) -> dict[Goal, float]:
         return as_goals(GuardedListTopK(k=k, budget=ApproxDP(epsilon, delta)).quality(scores))
 
+    def zcdp(p: float) -> GuardedListTopK:
+        """Of a budget that one round of range p has."""
+        budget = BoundedRange(p).as_zcdp()
+        assert budget is not None, "bounded range has a rho"
+        return GuardedListTopK(k=k, budget=budget)
+
     label, method = "guarded list", "guarded-list"
     return (
         listed(label, method, lambda p: GuardedListTopK(k=k, epsilon=p), ordered=True, currencies=("pure",)),
+        listed(label, method, zcdp, ordered=True, currencies=("zcdp",)),
         Planned(label, method, True, 1, ("approx",), "known", EVERY, law, qualities, one_pair=True),
     )
 
@@ -60,6 +70,11 @@ FACT = Fact(
 
 def _why(request: Request) -> str:
     """What a list is drawn by; the fact is one of pure budgets."""
+    if isinstance(request.budget, ZCDP):
+        return (
+            f"for a list of {FEWEST_ZCDP} to {MOST} items and a zCDP budget: the exact order in one round where rho "
+            "allows it, and peeling where not, after a choice of the two that takes 1/65 of rho"
+        )
     said = (
         f"for a list of {FEWEST} to {MOST} items and {'a pure' if request.pure else 'an (epsilon, delta)'} budget: the "
     )
@@ -72,7 +87,7 @@ ENTRY = Entry(
     page="guarded-list.md",
     summary="ordered canonical top-k that falls back to one-shot where it would return junk",
     gives="k items in order, and which way it went",
-    budgets="pure, (ε, δ)",
+    budgets="pure, (ε, δ), zCDP",
     methods=(
         Method(
             "guarded-list",

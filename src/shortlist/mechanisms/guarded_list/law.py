@@ -1,7 +1,8 @@
-"""Exact utility of a guarded list (Theorem 194): the race of all lists, and one-shot if the guard arrives first."""
+"""Exact utility of a guarded list (Theorem 194, 263): the draw of a list, and one-shot where there is none."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,18 +13,17 @@ from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.quality import Quality
 from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.exact.sequence_classes import Ladder
-from shortlist.exact.sequence_laws import SequenceLaw, levels
-from shortlist.exact.sequence_races import race_chances
+from shortlist.exact.sequence_laws import Levels, SequenceLaw, levels
 from shortlist.mechanisms.guarded.law import mixed
 from shortlist.mechanisms.oneshot.law import inclusion_probabilities, number_correct, quality, right_probability
 
 
 @dataclass(frozen=True, slots=True)
 class Utility:
-    """How good what a guarded race of lists gives is."""
+    """How good what a guarded race or a switch of lists gives is."""
 
     law: SequenceLaw
-    """That of the race, if a list wins."""
+    """That of the list, unless one-shot is used."""
     candidates: Indices
     positions: Floats
     """The scores of all candidates in units of one-shot's noise; -inf for those that are never chosen."""
@@ -36,18 +36,16 @@ class Utility:
         steps: Ladder,
         rate: Fraction,
         candidates: Indices,
-        v: float,
-        a: float,
+        chances: Callable[[Levels], Floats],
         values: Values,
         noise: Noise,
         scale: Fraction,
     ) -> Utility:
-        """The utility of a race with a guard at v, of rate a; -inf if there is none, inf if one-shot is used anyway."""
+        """The utility of lists whose levels have these chances; what they lack of 1 is one-shot's."""
         support = levels(steps, rate)
-        chances = np.zeros(len(support.losses)) if v == np.inf else race_chances(support, v, a)
         placed = Contest(values, steps.k, scale, noise, kth_largest(values, steps.k)).positions(values)
         seen = np.where(values == -np.inf, -np.inf, placed)
-        return cls(SequenceLaw(support, chances), candidates, seen, noise)
+        return cls(SequenceLaw(support, chances(support)), candidates, seen, noise)
 
     @property
     def k(self) -> int:
@@ -55,7 +53,7 @@ class Utility:
 
     @property
     def guard(self) -> float:
-        """P[the guard wins]."""
+        """P[one-shot is used]."""
         return max(0.0, 1.0 - float(self.law.chances.sum()))
 
     def success(self) -> float:

@@ -1,9 +1,9 @@
-"""Guarded lists: ordered canonical top-k that cannot collapse, under a pure or (epsilon, delta) budget (Theorem 192).
+"""Guarded lists: ordered canonical top-k that cannot collapse, under every budget (Theorem 192, 213, 262).
 
 Below a critical epsilon the crowd of junk lists outweighs the right one. As for sets, a guard takes part in the race,
 whose score is the weight of the junk and whose noise is heavier. If a list wins, it is ordered canonical top-k at the
 full epsilon; if the guard wins, one-shot top-k follows with what is left and all of delta (Theorem 213), and its order
-is released too.
+is released too. Under zCDP a switch chooses between ordered canonical and peeling first (`switch.py`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.partial_reals import ball
 from shortlist.exact.sequence_classes import Ladder, ladder
 from shortlist.exact.sequence_junk import Junk, junk_of
+from shortlist.exact.sequence_laws import Levels
+from shortlist.exact.sequence_races import race_chances
 from shortlist.extras import Extras
 from shortlist.mechanisms.checks import (
+    Budget,
     check_known_candidates,
     checked_budget,
     checked_draws,
@@ -30,12 +33,15 @@ from shortlist.mechanisms.checks import (
     checked_source,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.guarded.budgets import one_shot_of
+from shortlist.mechanisms.guarded.budgets import one_shot_of, range_beside_switch, round_beside_switch
 from shortlist.mechanisms.guarded_list.law import Utility
-from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.mechanisms.guarded_list.switch import SLOPE, ListSwitch, list_switch
+from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.privacy import ZCDP, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race
 from shortlist.sampling.race_batch import race_many
+from shortlist.sampling.sequence_draw import Sequences
 from shortlist.sampling.sequence_race import SequenceRace, envelope_of
 from shortlist.sampling.subset_draw_exponential import LateArrival
 from shortlist.scores import Scores, ScoreWords
@@ -50,21 +56,26 @@ CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
 
 
 @described
-class GuardedListTopK(Budgeted[PureDP | ApproxDP]):
-    """Ordered canonical top-k with exponential noise, and one-shot top-k where that would return junk.
+class GuardedListTopK(Budgeted[Budget]):
+    """Ordered canonical top-k, and one-shot top-k where that would return junk, under every budget.
 
-    Promise: the budget, for the ordered list together with the way it went (`release.used`). No part of epsilon is set
-    aside for the choice: the guard's noise has hazard a < 1, so its victory costs a epsilon and leaves (1 - a) epsilon
-    for one-shot; a is 1/100. With a delta one-shot has all of it: Gumbel noise (peeling) where delta is worth that, by
-    a public rule, and exponential noise elsewhere. With fewer than 2k candidates one-shot has the whole budget, and for
-    one winner there is no guard.
+    Promise: the budget, for the ordered list together with the way it went (`release.used`).
+
+    - `PureDP(epsilon)`, `ApproxDP(epsilon, delta)`: lists with exponential noise race with a guard, and no part of
+      epsilon is set aside for that: the guard's noise has hazard a < 1, so its victory costs a epsilon and leaves
+      (1 - a) epsilon for one-shot; a is 1/100. With a delta one-shot has all of it: Gumbel noise (peeling) where delta
+      is worth that, by a public rule, and exponential noise elsewhere.
+    - `ZCDP(rho)`: a choice of two by the weight of the junk takes 1/65 of rho, and ordered canonical top-k with
+      Gumbel noise or peeling follows with the rest.
+
+    With fewer than 2k candidates one-shot has the whole budget, and for one winner there is no guard.
 
     Parameters
     ----------
     k
         How many items.
     epsilon, budget
-        `epsilon=1.0` is short for `budget=PureDP(1.0)`; `ApproxDP(epsilon, delta)` is the other one.
+        `epsilon=1.0` is short for `budget=PureDP(1.0)`; `ApproxDP(epsilon, delta)` and `ZCDP(rho)` are others.
 
     Examples
     --------
@@ -81,13 +92,7 @@ class GuardedListTopK(Budgeted[PureDP | ApproxDP]):
 
     def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        budget = checked_budget(epsilon, self.budget)
-        if isinstance(budget, ZCDP):
-            raise ValueError(
-                f"guarded lists keep pure and (epsilon, delta) budgets only; for {budget} use OrderedCanonicalTopK or "
-                "OneshotTopK"
-            )
-        self._pay(budget)
+        self._pay(checked_budget(epsilon, self.budget))
 
     @property
     def name(self) -> str:
@@ -97,17 +102,31 @@ class GuardedListTopK(Budgeted[PureDP | ApproxDP]):
     def ordered(self) -> bool:
         return True
 
+    @property
+    def charge(self) -> Guarantee:
+        """The budget, whichever way it goes: never bounded range, which neither the guard nor the switch leaves."""
+        budget = self.guarantee
+        return ZCDP(budget.rho) if isinstance(budget, ZCDP) else budget
+
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
         self._one_shot(scores._choosable)  # a budget that nothing fits is refused before it is booked
 
     def _rate(self, scores: Scores) -> Fraction:
-        """epsilon / (2 R), exactly."""
-        return Fraction(self.guarantee.epsilon) / (2 * scores.range_sensitivity)
+        """e / (2 R), exactly, e the epsilon of lists."""
+        budget, d = self.guarantee, scores._choosable
+        if not isinstance(budget, ZCDP):
+            return Fraction(budget.epsilon) / (2 * scores.range_sensitivity)
+        e = range_beside_switch(budget, SLOPE) if self._is_guarded(d) else epsilon_of_a_round(1, budget)
+        return Fraction(e) / (2 * scores.range_sensitivity)
 
     def _one_shot(self, d: int) -> tuple[Noise, Fraction]:
-        """(noise, e of a round) of one-shot top-k: if the guard has won, its look at the scores took a of epsilon."""
-        return one_shot_of(self.guarantee, self.k, SHARE if self._is_guarded(d) else Fraction(0))
+        """(noise, e of a round) of one-shot top-k: what is left where a guard or a switch had its look."""
+        budget, guarded = self.guarantee, self._is_guarded(d)
+        if isinstance(budget, ZCDP):
+            rounds = round_beside_switch(budget, self.k, SLOPE) if guarded else epsilon_of_a_round(self.k, budget)
+            return GUMBEL, Fraction(rounds)
+        return one_shot_of(budget, self.k, SHARE if guarded else Fraction(0))
 
     def _one_shot_scale(self, scores: Scores, d: int) -> Fraction:
         """R / e."""
@@ -115,16 +134,24 @@ class GuardedListTopK(Budgeted[PureDP | ApproxDP]):
 
     def _is_guarded(self, d: int) -> bool:
         """Whether lists race beside a guard, which is public: one that sees no scores would guard nothing."""
-        return is_guarded(self.k, d) and self.guarantee.epsilon > 0
+        budget = self.guarantee
+        return is_guarded(self.k, d) and (isinstance(budget, ZCDP) or budget.epsilon > 0)
 
     def _prepared(self, scores: Scores) -> ListRace:
         """Whatever depends on the scores alone, done once."""
         steps, candidates = ladder(scores._numbers, self.k, gap=True)
         rate, d = self._rate(scores) * steps.unit, len(candidates)
-        guard = None
+        lists = self._lists(steps, rate, d)
+        return ListRace(steps, rate, candidates, lists, self._one_shot(d)[0], self._one_shot_scale(scores, d))
+
+    def _lists(self, steps: Ladder, rate: Fraction, d: int) -> ListGuard | ListSwitch | Alone | None:
+        """Who decides about lists; None where one-shot is used without one."""
+        zcdp = isinstance(self.guarantee, ZCDP)
         if self._is_guarded(d):
-            guard = ListGuard(junk_of(steps, rate, held_by_junk(self.k)), SHARE, tau_of(self.k, d))
-        return ListRace(steps, rate, candidates, guard, self._one_shot(d)[0], self._one_shot_scale(scores, d))
+            if zcdp:
+                return list_switch(steps, rate)
+            return ListGuard(junk_of(steps, rate, held_by_junk(self.k)), SHARE, tau_of(self.k, d))
+        return Alone(GUMBEL if zcdp else EXPONENTIAL) if self.k == 1 else None
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         run = self._prepared(scores)
@@ -182,10 +209,7 @@ class GuardedListTopK(Budgeted[PureDP | ApproxDP]):
     def _utility(self, scores: object, question: ScoreWords) -> Utility:
         scores = self._studied(scores, question)
         run = self._prepared(scores)
-        v, a = -math.inf if self.k == 1 else math.inf, 1.0
-        if run.guard is not None:
-            v, a = sum(run.guard.bounds(fine=True)) / 2, float(run.guard.a)
-        return Utility.of(run.steps, run.rate, run.candidates, v, a, scores.values, run.noise, run.scale)
+        return Utility.of(run.steps, run.rate, run.candidates, run.chances, scores.values, run.noise, run.scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,25 +231,50 @@ class ListGuard:
 
 
 @dataclass(frozen=True, slots=True)
+class Alone:
+    """No guard: lists alone, with this noise."""
+
+    noise: Noise
+
+
+@dataclass(frozen=True, slots=True)
 class ListRace:
-    """A guarded race of lists that can be run again and again."""
+    """A guarded race or a switch of lists that can be run again and again."""
 
     steps: Ladder
     rate: Fraction
     candidates: Indices
     """The candidate at each rank."""
-    guard: ListGuard | None
+    lists: ListGuard | ListSwitch | Alone | None
     noise: Noise
     """That of one-shot top-k, if it comes to that."""
     scale: Fraction
 
-    def race(self) -> SequenceRace | None:
-        """The race of all lists; None where one-shot is used without one."""
-        guard = self.guard
-        if guard is None and self.steps.k > 1:
-            return None
-        other = None if guard is None else partial(LateArrival, guard, guard.a)
-        return SequenceRace(envelope_of(self.steps, self.rate), other)
+    def race(self) -> SequenceRace | ListSwitch | Sequences | None:
+        """What draws a list, or says that there is none; None where one-shot is used anyway."""
+        match self.lists:
+            case ListGuard() as guard:
+                return SequenceRace(envelope_of(self.steps, self.rate), partial(LateArrival, guard, guard.a))
+            case Alone(noise):
+                return Sequences(self.steps, self.rate) if noise == GUMBEL else self._unguarded()
+            case lists:
+                return lists
+
+    def _unguarded(self) -> SequenceRace:
+        return SequenceRace(envelope_of(self.steps, self.rate))
+
+    def chances(self, support: Levels) -> Floats:
+        """P[a list of this level is released], for every level."""
+        match self.lists:
+            case ListGuard() as guard:
+                return race_chances(support, sum(guard.bounds(fine=True)) / 2, float(guard.a))
+            case ListSwitch() as switch:
+                log_odds = sum(switch.bounds(fine=True)) / 2
+                return support.chances * math.exp(-float(np.logaddexp(0.0, -log_odds)))
+            case Alone(noise):
+                return support.chances if noise == GUMBEL else race_chances(support)
+            case _:
+                return np.zeros(len(support.losses))
 
 
 def crowd_of(k: int, d: int) -> float:
