@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 
@@ -25,9 +25,10 @@ def rows(name: str, select: str) -> str:
     import duckdb
 
     HOME.mkdir(parents=True, exist_ok=True)
-    path = HOME / name
+    path, part = HOME / name, HOME / f"{name}.part"
     if not path.exists():
-        duckdb.sql(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
+        duckdb.sql(f"COPY ({select}) TO '{part}' (FORMAT parquet)")
+        part.rename(path)
     return str(path)
 
 
@@ -154,13 +155,14 @@ TABLES = {"tables": tables_table, "tables-memory": memory_table, "tables-peers":
 
 def measured(job) -> None:
     """Do the job, and print how long it took and how much memory."""
-    began = perf_counter()
+    began, worked = perf_counter(), process_time()
     tracemalloc.start()
     job()
     print(
         json.dumps(
             {
                 "seconds": perf_counter() - began,
+                "processor": process_time() - worked,
                 "python": tracemalloc.get_traced_memory()[1],
                 "process": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             }

@@ -111,13 +111,32 @@ def unlisted(
     return Planned(label, method, ordered, rounds, currencies, "unknown", goals, law, qualities, one_pair, race)
 
 
-def budgets_of(delta: float) -> dict[Currency, Callable[[float], ZCDP | ApproxDP]]:
-    """What a mechanism with a delta of its own is given for p: (p, delta), or the rho of one round of range p."""
+class Recalling(Protocol):
+    """A mechanism for names from the data whose exact utility is known."""
 
-    def zcdp(p: float) -> ZCDP:
-        return ZCDP(range_rho(p), delta)
+    def success_probability(self, scores: object) -> float: ...
 
-    return {"zcdp": zcdp, "approx": lambda p: ApproxDP(p, delta)}
+    def expected_recall(self, scores: object) -> float: ...
+
+
+def unlisted_each(
+    label: str, method: str, build: Callable[[ZCDP | ApproxDP], Recalling | None], *, ordered: bool = False
+) -> tuple[Planned, ...]:
+    """Rows under zCDP, given the rho of one round of range p, and under (p, delta), of what `build` makes of them.
+
+    Where it makes nothing, nothing is reached.
+    """
+
+    def row(currency: Currency) -> Planned:
+        def law(scores: Scores, goal: Goal, p: float, delta: float) -> float:
+            mechanism = build(ApproxDP(p, delta) if currency == "approx" else ZCDP(range_rho(p), delta))
+            if mechanism is None:
+                return 0.0
+            return mechanism.success_probability(scores) if goal == "top" else mechanism.expected_recall(scores)
+
+        return unlisted(label, method, law, ordered=ordered, currencies=(currency,), one_pair=currency == "approx")
+
+    return row("zcdp"), row("approx")
 
 
 def as_goals(quality: Quality) -> dict[Goal, float]:

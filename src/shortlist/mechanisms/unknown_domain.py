@@ -53,6 +53,14 @@ def checked_delta_budget(epsilon: float | None, delta: float | None, budget: Gua
     return budget
 
 
+def checked_small_delta(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> DeltaBudget:
+    """The same, with a delta below 1/2."""
+    checked = checked_delta_budget(epsilon, delta, budget)
+    if checked.delta >= 0.5:
+        raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
+    return checked
+
+
 def checked_limit(limit: object, least: int) -> int:
     """A public number of rows to look at, at least as many as are wanted."""
     try:

@@ -16,7 +16,7 @@ from shortlist.mechanisms.canonical_limited.sampler import LimitedSets
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
-from shortlist.mechanisms.unknown_domain import DeltaBudget, check_counts, checked_delta_budget, checked_limit, listing
+from shortlist.mechanisms.unknown_domain import DeltaBudget, check_counts, checked_limit, checked_small_delta, listing
 from shortlist.privacy import ZCDP, Guarantee, ThinnedRange
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords
@@ -74,12 +74,10 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_delta_budget(epsilon, delta, self.budget))
+        self._pay(checked_small_delta(epsilon, delta, self.budget))
         limit = checked_limit(2 * self.k if self.limit is None else self.limit, self.k)
         object.__setattr__(self, "limit", limit)
         object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
-        if self.guarantee.delta >= 0.5:
-            raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
         if self.k * limit > MOST_CLASSES:
             raise ValueError(
                 f"k times limit must be at most {MOST_CLASSES:,}: choose a smaller limit, or LimitedDomainTopK"

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shortlist.mechanisms.checks import Budget
 from shortlist.mechanisms.entry import Audited, Entry, Method, Named
 from shortlist.mechanisms.keys.mechanism import KeySet
-from shortlist.mechanisms.plan_rows import Currency, Goal, Planned, budgets_of, unlisted
+from shortlist.mechanisms.plan_rows import Planned, unlisted_each
+from shortlist.mechanisms.unknown_domain import DeltaBudget
 from shortlist.mechanisms.unknown_domain_rule import keys_of, keys_wanted, why_keys
-from shortlist.scores import Scores
-
-
-def _built(most: int) -> Named:
-    def build(k: int, budget: Budget) -> KeySet:
-        return KeySet(most=most, budget=budget)
-
-    return Named("keys" if most == 3 else f"keys-{most}", build)
 
 
 def _labels(mechanism: KeySet) -> int:
@@ -28,17 +20,11 @@ def _labels(mechanism: KeySet) -> int:
 def _rows(k: int, most: int) -> Sequence[Planned]:
     """The k largest of what each person kept."""
 
-    def row(currency: Currency) -> Planned:
-        def law(scores: Scores, goal: Goal, p: float, delta: float) -> float:
-            mechanism = KeySet(most=most, k=k, values=False, budget=budgets_of(delta)[currency](p))
-            if not mechanism.fits_tables:
-                return 0.0
-            return mechanism.success_probability(scores) if goal == "top" else mechanism.expected_recall(scores)
+    def build(budget: DeltaBudget) -> KeySet | None:
+        mechanism = KeySet(most=most, k=k, values=False, budget=budget)
+        return mechanism if mechanism.fits_tables else None
 
-        label = f"key set, at most {most} a person"
-        return unlisted(label, "keys", law, ordered=True, currencies=(currency,), one_pair=currency == "approx")
-
-    return row("zcdp"), row("approx")
+    return unlisted_each(f"key set, at most {most} a person", "keys", build, ordered=True)
 
 
 ENTRY = Entry(
@@ -54,6 +40,9 @@ ENTRY = Entry(
         inputs="histograms",
         sees_level=True,
         size=_labels,
-        names=(_built(3), _built(2)),
+        names=(
+            Named("keys", lambda k, budget: KeySet(most=3, budget=budget)),
+            Named("keys-2", lambda k, budget: KeySet(most=2, budget=budget)),
+        ),
     ),
 )

@@ -26,7 +26,7 @@ from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.keys.column import Column, people_of, sums_and_right, sums_of
 from shortlist.mechanisms.keys.sampler import GaussianKeys, GeometricKeys, KeyNoise, NamedKeys, named_keys
-from shortlist.mechanisms.unknown_domain import DeltaBudget, check_column, checked_delta_budget
+from shortlist.mechanisms.unknown_domain import DeltaBudget, check_column, checked_small_delta
 from shortlist.privacy import ZCDP, Guarantee
 from shortlist.sampling.additive import add_whole_noise
 from shortlist.sampling.entropy import Source
@@ -90,9 +90,7 @@ class KeySet(Budgeted[DeltaBudget]):
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
-        self._pay(checked_delta_budget(epsilon, delta, self.budget))
-        if self.guarantee.delta >= 0.5:
-            raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
+        self._pay(checked_small_delta(epsilon, delta, self.budget))
         weighted = self.most is None if self.weighted is None else checked_flag("weighted", self.weighted)
         object.__setattr__(self, "weighted", weighted)
         object.__setattr__(self, "most", count("most", MOST if self.most is None else self.most, LARGEST_MOST))

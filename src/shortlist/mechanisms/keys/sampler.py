@@ -20,6 +20,7 @@ from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist._imports import IMPORTS
 from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.exact.key_bars import KeyBar
+from shortlist.exact.key_ranking import SteppedNoise
 from shortlist.exact.partial_reals import ball
 from shortlist.exact.truncated_geometric import Geometric
 from shortlist.sampling.additive import whole_sums
@@ -35,13 +36,8 @@ DEVIATIONS = 9.0
 """Normal noise is larger with probability e^-43."""
 
 
-class KeyNoise(Protocol):
-    """Noise on whole scores, and the bar above which a label is named."""
-
-    @property
-    def step(self) -> int:
-        """A label is named if its noisy sum is at least so many steps of the grid."""
-        ...
+class KeyNoise(SteppedNoise, Protocol):
+    """Noise of which the chances are known, and that can be drawn."""
 
     def levels(self, scores: Values) -> NDArray[np.int8]:
         """j with P[named] <= 2^-j, for each score."""
@@ -57,24 +53,6 @@ class KeyNoise(Protocol):
 
     def chances(self, scores: Values) -> Floats:
         """P[named] in floats."""
-        ...
-
-    @property
-    def smooth(self) -> float:
-        """The deviation in steps, if `reaches` is smooth in the step; 0 if it is known at whole steps alone."""
-        ...
-
-    @property
-    def far(self) -> float:
-        """Noise is larger than so many steps with probability e^-42 at most."""
-        ...
-
-    def places(self, scores: Values) -> Floats:
-        """Scores in steps."""
-        ...
-
-    def reaches(self, scores: Values, steps: Floats) -> Floats:
-        """P[the noisy sum is at least so many steps] in floats, for each score (rows) and step (columns)."""
         ...
 
 

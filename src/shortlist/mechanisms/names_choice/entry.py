@@ -4,31 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shortlist.mechanisms.checks import Budget
 from shortlist.mechanisms.entry import MANY_NAMES, Audited, Entry, Fact, Method, Named
 from shortlist.mechanisms.names_choice.mechanism import NamesChoice
-from shortlist.mechanisms.plan_rows import Currency, Goal, Planned, budgets_of, unlisted
+from shortlist.mechanisms.plan_rows import Planned, unlisted_each
 from shortlist.mechanisms.unknown_domain_rule import choice_of, choice_wanted, why_a_choice
-from shortlist.scores import Scores
-
-
-def _audited(k: int, budget: Budget) -> NamesChoice:
-    return NamesChoice(k=k, budget=budget)
 
 
 def _rows(k: int) -> Sequence[Planned]:
     """Of counts without weights, where the rule takes it for rows too."""
     if not 1 < k <= MANY_NAMES:
         return ()
-
-    def row(currency: Currency) -> Planned:
-        def law(scores: Scores, goal: Goal, p: float, delta: float) -> float:
-            mechanism = NamesChoice(k=k, budget=budgets_of(delta)[currency](p))
-            return mechanism.success_probability(scores) if goal == "top" else mechanism.expected_recall(scores)
-
-        return unlisted("noisy choice", "names-choice", law, currencies=(currency,), one_pair=currency == "approx")
-
-    return row("zcdp"), row("approx")
+    return unlisted_each("noisy choice", "names-choice", lambda budget: NamesChoice(k=k, budget=budget))
 
 
 ENTRY = Entry(
@@ -53,6 +39,6 @@ ENTRY = Entry(
         inputs="histograms",
         sees_level=True,
         one_by_one=True,
-        names=(Named("names-choice", _audited),),
+        names=(Named("names-choice", lambda k, budget: NamesChoice(k=k, budget=budget)),),
     ),
 )

@@ -24,8 +24,8 @@ from shortlist.mechanisms.unknown_domain import (
     DeltaBudget,
     check_column,
     check_counts,
-    checked_delta_budget,
     checked_limit,
+    checked_small_delta,
     sorted_counts,
 )
 from shortlist.privacy import Guarantee
@@ -91,9 +91,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_delta_budget(epsilon, delta, self.budget))
-        if self.guarantee.delta >= 0.5:
-            raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
+        self._pay(checked_small_delta(epsilon, delta, self.budget))
         if self.limit is not None:
             object.__setattr__(self, "limit", checked_limit(self.limit, self.k))
         if self.most is not None:

@@ -34,7 +34,7 @@ from shortlist.mechanisms.stable.sampler import passes, passes_many
 from shortlist.mechanisms.unknown_domain import (
     DeltaBudget,
     check_counts,
-    checked_delta_budget,
+    checked_small_delta,
     largest_counts,
     part_of,
     sorted_counts,
@@ -124,7 +124,7 @@ class StableTopK(Budgeted[DeltaBudget]):
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         if self.k is not None:
             object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_delta_budget(epsilon, delta, self.budget))
+        self._pay(checked_small_delta(epsilon, delta, self.budget))
         store_ranks(self, self.k or 1)
         if not isinstance(self.fill, bool) or (self.fill and self.k is None):
             raise ValueError("fill must be True or False, and needs a fixed k: write k=10, fill=True")
@@ -137,8 +137,6 @@ class StableTopK(Budgeted[DeltaBudget]):
             number("split", self.split, above=True, below=1.0)
             if zcdp or self.test != "gaussian":
                 raise ValueError("split is for the Gaussian test under (epsilon, delta): leave it out here")
-        if self.guarantee.delta >= 0.5:
-            raise ValueError("delta must be below 1/2: write delta=1e-6, for example")
 
     @property
     def name(self) -> str:
