@@ -3,6 +3,10 @@ PYTHON ?= python3
 BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 FUZZ ?= 60
 
+# Python keeps what it compiled, whatever the shell says: the tests start hundreds of processes, and each would compile
+# the package again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test tests checks lint types docs bench audit mutants clean
 
 demo: .venv/installed

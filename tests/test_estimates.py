@@ -100,3 +100,9 @@ def test_extreme_rates_do_not_overflow():
         assert GapLaw(noise, 0.0, 1e-160, 1e-170).variance == math.inf
         assert GapLaw(noise, 0.0, 800.0, 900.0).variance >= 0
         assert math.isfinite(GapLaw(noise, 0.0, 800.0, 900.0).lower_bound(1.0, 0.9).value)
+
+
+@pytest.mark.parametrize("threshold", [math.inf, -math.inf])
+def test_a_threshold_that_a_damaged_file_has_at_infinity_bounds_nothing(threshold):
+    law = GapLaw("laplace", threshold, 1.0, 1.0)
+    assert law.lower_bound(3.0, 0.9).value == -math.inf

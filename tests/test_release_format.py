@@ -4,6 +4,7 @@ import contextlib
 import copy
 import dataclasses
 import datetime
+import functools
 import json
 import math
 import os
@@ -38,6 +39,10 @@ FAMILIES = {**PUBLIC, **NUMBERED, **UNKNOWN}
 def release_of(name, seed=5, **more):
     scores = sl.Scores(COUNTS, monotone=True, public=name not in UNKNOWN)
     return FAMILIES[name].release(scores, rng=seeded(seed), **more)
+
+
+kept = functools.cache(release_of)
+"""The same, drawn once for all examples of a test; nobody may change it."""
 
 
 def ways(release):
@@ -142,7 +147,7 @@ labels = st.recursive(plain, lambda parts: st.lists(parts, max_size=3).map(tuple
 @settings(deadline=None, max_examples=200)
 @given(st.lists(labels, min_size=1, max_size=4))
 def test_labels_keep_their_types(items):
-    release = dataclasses.replace(release_of("ordered"), items=items, indices=None)
+    release = dataclasses.replace(kept("ordered"), items=items, indices=None)
     with contextlib.suppress(ValueError):  # nested deeper than a label may be
         text = release.to_json()
         again = Release.from_json(text)
@@ -155,7 +160,7 @@ def test_labels_keep_their_types(items):
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=4))
 def test_numbers_come_back_bit_by_bit(numbers):
     release = dataclasses.replace(
-        release_of("ordered"), items=numbers, indices=None, extras=Extras(values=numbers, gaps=numbers)
+        kept("ordered"), items=numbers, indices=None, extras=Extras(values=numbers, gaps=numbers)
     )
     text = release.to_json()
     assert "Infinity" not in text
@@ -399,7 +404,7 @@ def test_other_tools_may_write_whole_floats_without_a_point():
 @settings(deadline=None, max_examples=300)
 @given(st.data())
 def test_a_damaged_text_is_read_or_refused_and_nothing_else(data):
-    text = bytearray(release_of("sparse vector").to_json().encode())
+    text = bytearray(kept("sparse vector").to_json().encode())
     for _ in range(data.draw(st.integers(1, 3))):
         text[data.draw(st.integers(0, len(text) - 1))] = data.draw(st.integers(0, 255))
     with contextlib.suppress(ValueError):
@@ -426,7 +431,7 @@ def places(content, path=()):
 @settings(deadline=None, max_examples=400)
 @given(st.data(), st.sampled_from(["sparse vector", "Gumbel values", "exponential with gap", "stable, failed"]))
 def test_whatever_stands_in_whatever_place_is_read_or_refused_in_words(data, name):
-    content = json.loads(release_of(name).to_json())
+    content = json.loads(kept(name).to_json())
     *path, last = data.draw(st.sampled_from([place for place in places(content) if place]))
     inside = content
     for key in path:

@@ -132,7 +132,7 @@ class GapLaw:
         t = _least(lambda t: self.exceedance(t) <= 1 - sure, 1 / self.query_rate + 1 / self.threshold_rate)
         if self.noise == "geometric":
             t = math.ceil(t)
-        if not (math.isfinite(gap) and math.isfinite(t)):
+        if abs(self.threshold) == math.inf or not (math.isfinite(gap) and math.isfinite(t)):
             return LowerBound(-math.inf, sure)
         return LowerBound(_rounded_down(Fraction(self.threshold) + Fraction(gap) - Fraction(t)), sure)
 

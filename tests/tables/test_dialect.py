@@ -142,7 +142,8 @@ def test_a_reader_that_follows_quotes_over_lines_is_found_out():
     @settings(QUICK, max_examples=200)
     @given(neighbours("csv"))
     def check(pair):
-        broken.append(not holds(*moved(unsafe, "csv", pair)))
+        if not any(broken):  # one is enough
+            broken.append(not holds(*moved(unsafe, "csv", pair)))
 
     check()
     assert any(broken)
@@ -246,23 +247,24 @@ def test_a_public_list_may_have_names_over_several_lines(tmp_path):
     assert found(sl.count(rows, user="user", item="item", candidates=path)) == {"two\nlines": 1, "tea": 0}
 
 
-@pytest.mark.parametrize("inner", [b"1,x\n" * 40, b",\n" * 40], ids=["rows", "separators"])
+@pytest.mark.parametrize("inner", [b"1,x\n" * 80, b",\n" * 160], ids=["rows", "separators"])
 def test_a_field_over_several_lines_may_lie_across_the_parts_that_threads_read(tmp_path, inner):
     """DuckDB's threads start at byte 8,000,000: one that starts inside a quoted field took its lines for rows."""
-    lines = b"".join(b'%07d,"tea"\n' % n for n in range(600_000))
+    long, many = b"tea" * 40, 64_500  # long lines: as many bytes, and fewer people to count
+    lines = b"".join(b'%07d,"%s"\n' % (n, long) for n in range(many))
     for before in (5, 50):
         cut = lines.rfind(b"\n", 0, 8_000_000 - before) + 1
         content = b"user,item\n" + lines[:cut] + b'9,"' + inner + b'"\n' + lines[cut:]
         scores = sl.count(written(tmp_path, "rows.csv", content), user="user", item="item", multiline=True)
-        assert found(scores) == {"tea": 600_000, inner.decode(): 1}
+        assert found(scores) == {long.decode(): many, inner.decode(): 1}
 
 
 def test_quotes_on_one_line_may_lie_across_the_parts_that_threads_read(tmp_path):
-    line = b'%07d,"a,""b"",""\\,c"\n'
-    content = b"user,item\n" + b"".join(line % n for n in range(800_000))
+    line, many = b'%07d,"' + b'a,""b"",""\\,c' * 8 + b'"\n', 152_000
+    content = b"user,item\n" + b"".join(line % n for n in range(many))
     assert len(content) > 17_000_000
     scores = sl.count(written(tmp_path, "rows.csv", content), user="user", item="item")
-    assert found(scores) == {'a,"b","\\,c': 800_000}
+    assert found(scores) == {'a,"b","\\,c' * 8: many}
 
 
 def test_gzip_files_in_several_parts_are_whole_and_torn_ones_are_refused(tmp_path):

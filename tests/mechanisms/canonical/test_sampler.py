@@ -194,7 +194,7 @@ def test_draws_have_the_law_of_all_subsets(case, noise):
     law = law_of(case, noise)
     tied = len(set(case[0])) == 1  # whatever the noise, all sets are alike
     wrong = None if tied else list(at_rate(case, noise, sized(2.5, full=1.3)).values())
-    draws = sized(1200, full=40_000)
+    draws = sized(1200 if case is CASES[-1] else 400, full=40_000)  # the last: scores so near that rates differ little
     assert_law(counted(race_of(case, noise).draw_many(Seeded(11), draws), law), list(law.values()), wrong=wrong)
 
 

@@ -240,10 +240,12 @@ def test_recall_on_real_data_is_that_of_the_table(shared_data, name, k, budget, 
 EVERY = [ApproxDP(0.5, 0.02), ApproxDP(1.0, 0.2), ApproxDP(1.0, 1e-6), ZCDP(0.005), ZCDP(0.3), ZCDP(4.0)]
 
 
+@full_size
 @pytest.mark.parametrize("budget", EVERY, ids=str)
 @pytest.mark.parametrize(("k", "d"), [(3, 6), pytest.param(4, 7, marks=pytest.mark.long)])
 def test_it_keeps_its_budget_on_a_box(budget, k, d):
-    for monotone in (True, False):
+    """Monotone neighbours and general ones: in the suite in turn, so that each currency meets both."""
+    for monotone in sized((EVERY.index(budget) % 2 == 0,), full=(True, False)):
         proof = prove_mechanism(GuardedTopK(k=k, budget=budget), d=d, top=1, monotone=monotone)
         assert proof.holds, proof.violation
         assert proof.log_ratio > 0
@@ -291,10 +293,10 @@ def test_many_draws_have_the_law_of_the_set_and_the_way_it_went(k, budget, other
 def test_single_releases_have_the_law_of_many(budget):
     x = [14, 11, 10, 5, 4, 1, 0]
     m, source = GuardedTopK(k=3, budget=budget), sl.testing.seeded(5)
-    draws = sized(600, full=6000)
+    draws, off = sized(250, full=6000), sized(0.22, full=0.14)
     right = sum(m.release(x, monotone=True, rng=source).items == [0, 1, 2] for _ in range(draws))
     chance = m.success_probability(x, monotone=True)
-    assert_law([right, draws - right], [chance, 1 - chance], wrong=[chance - 0.14, 1.14 - chance])
+    assert_law([right, draws - right], [chance, 1 - chance], wrong=[chance - off, 1 + off - chance])
 
 
 def wanted_of(switch, law):

@@ -74,7 +74,7 @@ def test_sums_follow_their_law(mechanism):
 @full_size
 @some
 def test_single_releases_follow_the_law_of_many(mechanism):
-    source, draws = seeded(3), sized(500, full=20_000)
+    source, draws = seeded(3), sized(200, full=20_000)
     named = np.zeros(len(COUNTS), int)
     for _ in range(draws):
         release = mechanism.release(scores(), rng=source)
