@@ -66,7 +66,7 @@ def switched(x: Point, e: float) -> Law:
 
 
 def switched_lists(x: Point, e: float) -> Law:
-    """Two of four in order: a switch of slope 1, then ordered canonical or peeling (Theorem 262)."""
+    """Two of four in order: a switch of slope 1, then ordered canonical or peeling (Theorem 226)."""
     u = {y: -Fraction(e) / 2 * lost for y, lost in losses(x, 2).items()}
     best = sorted((Fraction(value) for value in x), reverse=True)
     wrong = sorted(
@@ -113,7 +113,7 @@ ENTRIES = (
     Broken(
         name="switch of lists that is not charged",
         what="a choice between ordered canonical and peeling by the scores, and either with the whole of rho",
-        source="easily written: see docs/mechanisms/guarded-list.md",  # (Theorem 262)
+        source="easily written: see docs/mechanisms/guarded-list.md",  # (Theorem 226)
         claim=ZCDP(0.1),
         law=lambda x: switched_lists(x, 0.8**0.5),
         pairs=(((1, 0, 0, 3), (0, 0, 0, 2)),),

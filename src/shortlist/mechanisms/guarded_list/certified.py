@@ -1,4 +1,4 @@
-"""The certified law of guarded lists: a race of all lists and the guard, or the switch (Definition 191, 260)."""
+"""The certified law of guarded lists: a race of all lists and the guard, or the switch (Definition 191, 224)."""
 
 from __future__ import annotations
 

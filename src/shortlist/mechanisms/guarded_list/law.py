@@ -1,4 +1,4 @@
-"""Exact utility of a guarded list (Theorem 194, 263): the draw of a list, and one-shot where there is none."""
+"""Exact utility of a guarded list (Theorem 194, 227): the draw of a list, and one-shot where there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guarded lists: ordered canonical top-k that cannot collapse, under every budget (Theorem 192, 213, 262).
+"""Guarded lists: ordered canonical top-k that cannot collapse, under every budget (Theorem 192, 213, 226).
 
 Below a critical epsilon the crowd of junk lists outweighs the right one. As for sets, a guard takes part in the race,
 whose score is the weight of the junk and whose noise is heavier. If a list wins, it is ordered canonical top-k at the

@@ -1,4 +1,4 @@
-"""The switch of lists under zCDP: an exponential mechanism of two candidates, ordered canonical or peeling (Lemma 261).
+"""The switch of lists under zCDP: an exponential mechanism of two candidates, ordered canonical or peeling (Lemma 225).
 
 With lead = (score of the right list) - max_t (ln N_J(t) - rate t), N_J(t) the junk lists that lose at most t, ordered
 canonical top-k is chosen with probability 1 / (1 + e^-(slope (lead - tau))). The lead is enclosed by floats, more
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from flint import arb
 
 SLOPE = Fraction(1, 8)
-"""t, how much of the lead the switch sees: it costs t^2 / (1 + t^2) of rho (Definition 260)."""
+"""t, how much of the lead the switch sees: it costs t^2 / (1 + t^2) of rho (Definition 224)."""
 
 TAU = Fraction(40)
-"""How far the right list is to be ahead for even odds (Definition 260)."""
+"""How far the right list is to be ahead for even odds (Definition 224)."""
 
 
 def held_by_junk(k: int) -> int:
-    """A list that holds so many of the k best, or fewer, is junk: it misses more than a tenth (Definition 260)."""
+    """A list that holds so many of the k best, or fewer, is junk: it misses more than a tenth (Definition 224)."""
     return math.ceil(Fraction(9, 10) * k) - 1
 
 
