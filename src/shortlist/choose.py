@@ -1,31 +1,53 @@
-"""From a question to a release in one call, and the public rule behind `method="auto"`.
-
-The rule looks at public facts alone: k, the budget, and whether an order is wanted. Never at a score.
-"""
+"""From a question to a release in one call."""
 
 from __future__ import annotations
 
-import sys
-import warnings
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any, Unpack
+from typing import Any, Unpack, overload
 
 from shortlist._reading import checked_flag
 from shortlist.accounting.checked_numbers import number
+from shortlist.grouped_release import GroupedRelease
+from shortlist.grouped_scores import GroupedScores
+from shortlist.groups import GroupRequest, grouped
 from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.checks import checked_budget, checked_k
-from shortlist.mechanisms.entries import METHODS
-from shortlist.mechanisms.entry import Method, Request
-from shortlist.mechanisms.unknown_domain import checked_delta_budget, checked_limit
+from shortlist.mechanisms.checks import Budget, check_ledger, checked_source
+from shortlist.method_choice import checked_budget_of, mechanism_for
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
-from shortlist.scores import ScoreWords, as_scores
-
-LARGE_DELTA = 1e-3
+from shortlist.scores import Scores, ScoreWords, as_scores
 
 
+class OneWords(ScoreWords, total=False):
+    """The words of `select`."""
+
+    epsilon: float | None
+    delta: float | None
+    budget: Guarantee | None
+    method: str
+    rng: Source | None
+    ledger: Ledger | None
+    purpose: str
+
+
+class ListWords(OneWords, total=False):
+    """The words of `top_k`."""
+
+    ordered: bool
+    values: bool
+    gaps: bool
+    limit: int | None
+    at_least: float | None
+
+
+@overload
+def select(  # type: ignore[overload-overlap]
+    scores: GroupedScores, **words: Unpack[OneWords]
+) -> GroupedRelease: ...
+@overload
+def select(scores: object, **words: Unpack[OneWords]) -> Release: ...
 def select(
     scores: object,
     *,
@@ -37,8 +59,8 @@ def select(
     ledger: Ledger | None = None,
     purpose: str = "",
     **question: Unpack[ScoreWords],
-) -> Release:
-    """Release one winner.
+) -> Release | GroupedRelease:
+    """Release one winner; one for each group of `GroupedScores`.
 
     Parameters
     ----------
@@ -74,7 +96,7 @@ def select(
     >>> sl.select([120, 3, 40], epsilon=1.0, monotone=True).index
     0
     """
-    return top_k(
+    return _answered(
         scores,
         1,
         epsilon=epsilon,
@@ -85,14 +107,29 @@ def select(
         rng=rng,
         ledger=ledger,
         purpose=purpose,
-        **question,
+        question=question,
     )
 
 
+@overload
+def top_k(  # type: ignore[overload-overlap]
+    scores: GroupedScores, k: int | Mapping[Any, int] | None, **words: Unpack[ListWords]
+) -> GroupedRelease: ...
+@overload
+def top_k(  # type: ignore[overload-overlap]
+    scores: list[list[int]] | list[list[float]] | list[Scores],
+    k: int | Mapping[Any, int] | None,
+    *,
+    parallel: bool = False,
+    **words: Unpack[ListWords],
+) -> GroupedRelease: ...
+@overload
+def top_k(scores: object, k: int | None, **words: Unpack[ListWords]) -> Release: ...
 def top_k(
     scores: object,
-    k: int | None,
+    k: Any,
     *,
+    parallel: bool = False,
     epsilon: float | None = None,
     delta: float | None = None,
     budget: Guarantee | None = None,
@@ -106,15 +143,20 @@ def top_k(
     ledger: Ledger | None = None,
     purpose: str = "",
     **question: Unpack[ScoreWords],
-) -> Release:
-    """Release the k best candidates: as a set, or best first with `ordered=True`.
+) -> Release | GroupedRelease:
+    """Release the k best candidates: as a set, or best first with `ordered=True`; of many groups, a list for each.
 
     Parameters
     ----------
     scores
-        `Scores`, or plain values with `sensitivity=` and `monotone=` (and the other words of `Scores`).
+        `Scores`, or plain values with `sensitivity=` and `monotone=` (and the other words of `Scores`). `GroupedScores`
+        (`sl.count(..., by="country")`) give a list for each group, at one charge for the groups that one person may be
+        in. A list of such lists, or of `Scores`, gives one for each, at the charge of all of them.
     k
-        How many; None lets the gaps decide (`StableTopK`), and needs a delta.
+        How many; None lets the gaps decide (`StableTopK`), and needs a delta. For groups also a mapping from key to k.
+    parallel
+        Of a list of score lists: that nobody is in more than one of them, so that all cost what one costs. It is a
+        promise of yours, and the release says so.
     epsilon, delta, budget
         What it may cost: `epsilon=1.0` is short for `budget=PureDP(1.0)`, and with `delta=1e-6` for
         `budget=ApproxDP(1.0, 1e-6)`. Candidates that come from the data need a delta.
@@ -142,7 +184,8 @@ def top_k(
     Returns
     -------
     Release
-        with the winners as `items`, the guarantee, the mechanism and why it was chosen.
+        with the winners as `items`, the guarantee, the mechanism and why it was chosen; for groups and lists of score
+        lists a `GroupedRelease`, a mapping from key to `Release`.
 
     Raises
     ------
@@ -157,14 +200,69 @@ def top_k(
     >>> sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True).items
     ['ada', 'bob']
     """
+    plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method,
+            "ordered": ordered, "values": values, "gaps": gaps, "limit": limit}  # fmt: skip
+    return _answered(
+        scores,
+        k,
+        parallel=parallel,
+        at_least=at_least,
+        rng=rng,
+        ledger=ledger,
+        purpose=purpose,
+        question=question,
+        **plan,
+    )
+
+
+def _answered(
+    scores: object,
+    k: Any,
+    *,
+    question: ScoreWords,
+    parallel: bool = False,
+    at_least: float | None = None,
+    rng: Source | None = None,
+    ledger: Ledger | None = None,
+    purpose: str = "",
+    **plan: Any,
+) -> Release | GroupedRelease:
+    """One release, or one for each group."""
+    has_values = checked_flag("values", plan.get("values", False)) and plan["method"] != "gumbel-values"
+    least = check_least(at_least, has_values)
+    groups = grouped(scores, parallel, question)
+    if groups is not None:
+        request = group_request(groups, k, least, **plan)
+        source = checked_source(rng)
+        check_ledger(ledger)
+        return request.released(groups, source, request.booked(groups, ledger, purpose))
     asked = as_scores(scores, **question)
-    plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method, "ordered": ordered,
-            "values": values, "gaps": gaps, "limit": limit}  # fmt: skip
     weighed = asked._capped is not None
     mechanism, why, keeps_order = mechanism_for(k, public=asked.public, most=asked.most, weighed=weighed, **plan)
-    least = check_least(at_least, checked_flag("values", values) and method != "gumbel-values")
     release = mechanism.release(asked, rng=rng, ledger=ledger, purpose=purpose)
-    release = explained(release, why if method == "auto" else "", keeps_order)
+    return _finished(release, why if plan["method"] == "auto" else "", keeps_order, least)
+
+
+def group_request(groups: GroupedScores, k: Any, least: float | None = None, **plan: Any) -> GroupRequest:
+    """What a question about groups asks for and costs, from public facts alone."""
+    if not groups.public_groups and (plan.get("values") or plan.get("gaps")):
+        raise ValueError("values and gaps need public groups: give groups=[...] to count, or leave them out")
+    budget = checked_budget_of(plan.pop("epsilon", None), plan.pop("delta", None), plan.pop("budget", None))
+    facts: dict[str, Any] = {"public": groups.public, "most": groups.most}
+    facts |= {"weighed": groups._template._capped is not None, **plan}
+
+    def build(number: int | None, share: Budget) -> tuple[Mechanism, str, bool]:
+        mechanism, why, keeps_order = mechanism_for(number, budget=share, **facts)
+        return mechanism, why if facts.get("method", "auto") == "auto" else "", keeps_order
+
+    def finish(release: Release, why: str, keeps_order: bool) -> Release:
+        return _finished(release, why, keeps_order, least)
+
+    return GroupRequest.of(groups, k, budget, build, finish)
+
+
+def _finished(release: Release, why: str, keeps_order: bool, least: float | None) -> Release:
+    release = explained(release, why, keeps_order)
     return release if least is None else left_out(release, least)
 
 
@@ -197,92 +295,3 @@ def explained(release: Release, why: str, keeps_order: bool) -> Release:
     if release.ordered and not keeps_order:
         release = release.as_set()
     return replace(release, why=f"auto: {why}") if why else release
-
-
-def mechanism_for(
-    k: int | None,
-    *,
-    public: bool,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    budget: Guarantee | None = None,
-    method: str = "auto",
-    ordered: bool = False,
-    values: bool = False,
-    gaps: bool = False,
-    limit: int | None = None,
-    most: int | None = None,
-    weighed: bool = False,
-) -> tuple[Mechanism, str, bool]:
-    """(the mechanism that `top_k` takes, why, whether its order is released): from public facts alone.
-
-    So what it will charge is known before there are scores; `public` is whether the candidates come from a public list,
-    `most` how many of them one person counts for, where that is capped, and `weighed` whether rows are counted without
-    such a list, which makes capped weights too.
-    """
-    wanted = None if k is None else checked_k(k)
-    paid = checked_budget(epsilon, budget) if delta is None else checked_delta_budget(epsilon, delta, budget)
-    ordered, values, gaps = checked_flag("ordered", ordered), checked_flag("values", values), checked_flag("gaps", gaps)
-    if not isinstance(method, str) or method not in ("auto", *METHODS):
-        raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
-    rows = None if limit is None else checked_limit(limit, 1)
-    request = Request(wanted, paid, ordered, values, gaps, public, rows, most, weighed)
-    named = None if method == "auto" else METHODS[method]
-    chosen, why = by_rule(request) if named is None else (named, "")
-    unlisted = not request.listed if chosen.domain == "either" else chosen.domain == "unknown"
-    (_check_unlisted if unlisted else _check_listed)(request, named)
-    return chosen.build(request), why, ordered or values or chosen.gaps
-
-
-@lru_cache
-def by_rule(request: Request) -> tuple[Method, str]:
-    """(the method whose own public rule holds, why): the same for the same public facts, so it is remembered."""
-    method = next(method for method in METHODS.values() if method.when(request))
-    return method, method.reason(request)
-
-
-def _check_unlisted(request: Request, named: Method | None) -> None:
-    """Where the candidates, or how many of them, come from the data."""
-    if request.gaps:
-        raise ValueError("gaps need a public list of candidates and a fixed k: leave them out")
-    if request.values and (request.k is None or not (named is None or named.values)):
-        raise ValueError(
-            'values need a fixed k, and method="auto", "keys" or "measured-set": write k=10, or leave values= out'
-        )
-    delta = getattr(request.budget, "delta", 0.0)
-    if delta > LARGE_DELTA:
-        warnings.warn(
-            f"delta={delta:g} lets one person's own item out with that chance; "
-            "write a delta well below one over the number of people",
-            stacklevel=_calls_inside(),
-        )
-    if request.ordered and named is not None and not named.ordered:
-        raise ValueError(f'method={named.name!r} releases sets; for an order write method="limited-domain"')
-    if request.ordered and named is None and request.k is None:
-        raise ValueError("k=None releases a set: leave ordered= out, or give k=10")
-
-
-def _calls_inside() -> int:
-    """How far a warning of whoever calls this is from the line that called the package, by `select` or `top_k`."""
-    frame, calls = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "shortlist":
-        frame, calls = frame.f_back, calls + 1
-    return calls
-
-
-def _check_listed(request: Request, named: Method | None) -> None:
-    """Where the candidates are a public list."""
-    if request.k is None:
-        raise ValueError("k=None lets the data choose k, which needs a delta: write delta=1e-6, or a number for k")
-    if request.limit is not None:
-        raise ValueError(
-            "limit is for candidates that are not public: leave it out, or name a mechanism that takes it, "
-            'delta=1e-6, method="limited-domain"'
-        )
-    if named is None:
-        return
-    for what, wanted, can in (("values", request.values, named.values), ("gaps", request.gaps, named.gaps)):
-        if wanted and not can:
-            fitting = (method for method in METHODS.values() if method.domain != "unknown" and getattr(method, what))
-            able = " or ".join(f'"{method.name}"' for method in fitting)
-            raise ValueError(f'method={named.name!r} releases no {what}; write method="auto" or {able}')

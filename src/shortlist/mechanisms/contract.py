@@ -17,7 +17,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.ledger.filter import Currency
-from shortlist.ledger.ledger import Reservation
+from shortlist.ledger.ledger import Receipt, Reservation
 from shortlist.mechanisms.checks import check_ledger, check_studied, checked_source
 from shortlist.privacy import Guarantee, Ledger, LedgerError
 from shortlist.release import Release
@@ -206,12 +206,20 @@ class Mechanism(ABC):
     @final
     def _drawn(self, asked: Scores, source: Source, reservation: Reservation | None) -> Release:
         """One exact draw from a question that was accepted, and paid for where there is a ledger."""
-        guarantee, charge = self._terms(asked)
         outcome = self._draw(asked, source)
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
+        receipt = None if reservation is None else reservation.receipt()
+        return self._told(asked, outcome, _named(asked, outcome), source.secure, receipt)
+
+    @final
+    def _told(
+        self, asked: Scores, outcome: Outcome, items: list[Hashable] | None, secure: bool, receipt: Receipt | None
+    ) -> Release:
+        """What was drawn, as a release, once the winners are named."""
+        guarantee, charge = self._terms(asked)
         release = Release(
-            items=_named(asked, outcome),
+            items=items,
             # places in a private list, or by rank, must not even break ties
             indices=outcome.indices if asked.numbered and asked.public else None,
             ordered=self.ordered,
@@ -221,10 +229,10 @@ class Mechanism(ABC):
             why="named by the caller",
             unit=asked.unit,
             neighbours=asked.neighbours,
-            secure=source.secure,
+            secure=secure,
             frame=asked.frame,
             notes=outcome.notes,
-            receipt=None if reservation is None else reservation.receipt(),
+            receipt=receipt,
             item_columns=asked.columns,
             extras=outcome.extras,
         )

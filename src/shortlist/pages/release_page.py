@@ -17,6 +17,7 @@ from shortlist.pages.theme import page, table
 from shortlist.privacy import ApproxDP
 
 if TYPE_CHECKING:
+    from shortlist.grouped_release import GroupedRelease
     from shortlist.ledger.filter import Balance
     from shortlist.ledger.ledger import Receipt
     from shortlist.release import Release
@@ -39,18 +40,20 @@ def release_page(release: Release, title: str = "") -> str:
             "<main>",
             f'<header class="top"><p class="mark">shortlist · a private release</p><h1>{page_safe(heading)}</h1>',
             f'<p class="lead">{_lead(release)}</p></header>',
-            "" if release.secure else _warning(),
-            _list(release),
-            _promise(release),
-            _made(release),
-            _paid(release),
-            _cite(release, heading),
+            "" if release.secure else seeded_warning(),
+            list_of(release),
+            about(release, heading),
             "</main>",
             f'<footer><p class="note">Written by shortlist {page_safe(version())}. This page holds released '
             "and public facts alone, loads nothing and sends nothing.</p></footer>",
         ]
     )
     return page(title=heading, body=body, styles=("pages/base.css", "pages/release.css"))
+
+
+def about(release: Release | GroupedRelease, heading: str) -> str:
+    """What is said below the list, or the lists."""
+    return "\n".join([_promise(release), _made(release), _paid(release), _cite(release, heading)])
 
 
 def _heading(release: Release) -> str:
@@ -71,14 +74,16 @@ def _lead(release: Release) -> str:
     return f"{order}It was drawn with differential privacy, {paid}, for every single {unit}."
 
 
-def _warning() -> str:
+def seeded_warning() -> str:
+    """Of a release that is a test."""
     return (
         '<p class="warning" role="note"><b>Not private.</b> This release was drawn with seeded randomness, for tests: '
         "whoever knows the seed can undo it.</p>"
     )
 
 
-def _list(release: Release) -> str:
+def list_of(release: Release) -> str:
+    """The items, with what was released beside them."""
     columns = release.columns()
     rows = []
     for place, item in enumerate(release.items or ()):
@@ -99,7 +104,7 @@ def _name(item: object) -> str:
     return " · ".join(map(str, item)) if isinstance(item, tuple) else str(item)
 
 
-def _promise(release: Release) -> str:
+def _promise(release: Release | GroupedRelease) -> str:
     unit, chances = page_safe(release.unit), odds(release.guarantee)
     if release.neighbours == "replace":
         doubt = f"which of two versions of one {unit}’s data was used"
@@ -135,7 +140,7 @@ def _alarms(chances: Odds) -> str:
     return table(("an attack that wrongly accuses", "catches at most"), rows)
 
 
-def _limits(release: Release) -> str:
+def _limits(release: Release | GroupedRelease) -> str:
     guarantee, unit = release.guarantee, page_safe(release.unit)
     failing = ""
     pure = guarantee.as_pure()
@@ -158,7 +163,7 @@ def _facts(facts: list[tuple[str, str]]) -> str:
     return '<dl class="facts">' + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts) + "</dl>"
 
 
-def _made(release: Release) -> str:
+def _made(release: Release | GroupedRelease) -> str:
     moved = {"add-remove": "one is added or removed, with all their rows", "replace": "one is exchanged for another"}
     why = release.why.removeprefix("auto: ")
     why = f"Chosen by public facts alone: {why}" if release.why.startswith("auto: ") else why
@@ -180,7 +185,7 @@ def _made(release: Release) -> str:
     return f"<h2>How it was made</h2>{_facts(facts)}"
 
 
-def _paid(release: Release) -> str:
+def _paid(release: Release | GroupedRelease) -> str:
     receipt = release.receipt
     if receipt is None:
         return (
@@ -215,7 +220,7 @@ def spent_share(spent: Balance, remaining: Balance) -> float | None:
     return min(shares, default=None)
 
 
-def _cite(release: Release, heading: str) -> str:
+def _cite(release: Release | GroupedRelease, heading: str) -> str:
     today, number = datetime.now(UTC).date(), version()
     text = (
         f"“{heading}”. Released under {release.guarantee} for one {release.unit} ({release.neighbours}) by "

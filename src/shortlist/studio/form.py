@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shortlist.choose import mechanism_for
 from shortlist.ledger.filter import Balance
 from shortlist.mechanisms import Mechanism
+from shortlist.method_choice import mechanism_for
 from shortlist.pages.release_page import spent_share
 from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
