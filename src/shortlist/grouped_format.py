@@ -25,6 +25,7 @@ COMMON: dict[str, Codec] = {
     "notes": listed(TEXT, tuple),
     "receipt": optional(RECEIPT),
     "frame": optional(FRAME),
+    "item_columns": listed(TEXT, tuple),
 }
 
 

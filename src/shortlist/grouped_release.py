@@ -44,8 +44,8 @@ class GroupedRelease(Mapping[Hashable, Release]):
         The promise to one person in all groups together, and what a ledger books for it, once.
     per_group
         The promise in each of them.
-    frame
-        In words, which kind of frame `to_frame` makes.
+    frame, item_columns
+        In words, which kind of frame `to_frame` makes; the columns that make an item, where there are several.
     notes, receipt
         What it means in words, and where the charge was booked; None without a ledger.
     unit, neighbours, secure, mechanism, why
@@ -73,6 +73,7 @@ class GroupedRelease(Mapping[Hashable, Release]):
     notes: tuple[str, ...] = ()
     receipt: Receipt | None = None
     frame: Frame | None = None
+    item_columns: tuple[str, ...] = ()
 
     def __getitem__(self, key: Hashable) -> Release:
         return self.releases[key]
@@ -87,7 +88,8 @@ class GroupedRelease(Mapping[Hashable, Release]):
     def columns(self) -> dict[str, list[Any]]:
         """The released table, column by column: those of the key first."""
         tables = [(key, release.columns()) for key, release in self.releases.items()]
-        names = list(dict.fromkeys(name for _, table in tables for name in table)) or ["item"]
+        nothing = self.item_columns or ("item",)
+        names = list(dict.fromkeys(name for _, table in tables for name in table) or nothing)
         keys = self._key_columns(names)
         found: dict[str, list[Any]] = {name: [] for name in (*keys, *names)}
         for key, table in tables:

@@ -106,6 +106,7 @@ class GroupRequest:
             notes=_notes(scores),
             receipt=None if reservation is None else reservation.receipt(),
             frame=scores._frame if scores.by else None,
+            item_columns=scores._template.columns,
         )
 
     def _draw(self, scores: GroupedScores, group: int, source: Source) -> Drawn:
