@@ -176,9 +176,8 @@ def _charges(
 ) -> list[Guarantee]:
     """What is charged in one group, each different charge once; refuses groups that do not fit their mechanism."""
     found: dict[Guarantee, None] = {}
-    if not scores.public_groups:
-        found[_accepted(built[k][0], scores._template)] = None
-        return list(found)
+    if not (scores.public_groups and scores.public):  # how many candidates there are is private
+        return list(dict.fromkeys(_accepted(mechanism, scores._template) for mechanism, _, _ in built.values()))
     seen: set[tuple[int | None, int]] = set()
     for group, key in enumerate(scores.groups):
         number, part = k if sizes is None else sizes[key], scores._make(group)

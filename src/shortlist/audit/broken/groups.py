@@ -29,13 +29,13 @@ def never_truncated(x: Point) -> Law:
 
 
 def least_crowded(x: Point) -> Law:
-    """x[0] people hold the second item of both groups, x[1] people that of the first group alone.
+    """x[0] people hold the second item of both groups, x[1] people the first item of the first group alone.
 
     Everybody is kept in the group of theirs in which there are fewer people, the first one if there are as many.
     """
     both, one = x
     kept_first = both if both + one <= both else 0
-    return winners(((0, kept_first + one), (0, both - kept_first)))
+    return winners(((one, kept_first), (0, both - kept_first)))
 
 
 def listed_if_there(x: Point) -> Law:
