@@ -264,6 +264,12 @@ def test_lists_of_scores_are_charged_together_or_as_one_if_the_caller_promises()
     promised = sl.top_k(vectors, 1, epsilon=3.0, monotone=True, parallel=True)
     assert (promised.guarantee, promised.per_group) == (PureDP(3.0), PureDP(3.0))
     assert "the caller says" in promised.notes[0]
+    mixed = [sl.Scores([1, 2], monotone=True), sl.Scores({"a": 1, "b": 2}, monotone=True)]
+    with pytest.raises(ValueError, match="must be alike"):
+        sl.top_k(mixed, 1, epsilon=1.0, delta=1e-6)
+    unfit = [sl.Scores({"a": 9}, monotone=True), sl.Scores({"a": 9}, monotone=True, sensitivity=2.0)]
+    with pytest.raises(ValueError):  # noqa: PT011 - every list is looked at, in the words of the mechanism
+        sl.top_k(unfit, 1, epsilon=1.0, delta=1e-6, method="limited-domain")
     with pytest.raises(ValueError, match="add-remove"):
         sl.top_k(vectors, 1, epsilon=1.0, neighbours="replace", parallel=True)
     with pytest.raises(TypeError, match="parallel is for"):

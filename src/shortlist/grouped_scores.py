@@ -64,8 +64,11 @@ class GroupedScores:
         if not 1 <= len(vectors) <= MANY:
             raise ValueError(f"scores: give 1 to {MANY:,} lists of scores")
         parts = [as_scores(vector, **({} if isinstance(vector, Scores) else question)) for vector in vectors]
-        if len({(part.neighbours, part.unit) for part in parts}) > 1:
-            raise ValueError("scores: all lists must have the same unit and the same neighbours")
+        facts = {(one.neighbours, one.unit, one.public, one.most, one._capped is None, one.columns) for one in parts}
+        if len(facts) > 1:  # the mechanism is chosen by them, once for all lists
+            raise ValueError(
+                "scores: all lists must be alike in unit, neighbours, whether they are public, most and item columns"
+            )
         if one_each and parts[0].neighbours == "replace":
             raise ValueError(
                 'parallel=True is for neighbours="add-remove": a person who is replaced leaves one list and enters '

@@ -176,7 +176,7 @@ def _charges(
 ) -> list[Guarantee]:
     """What is charged in one group, each different charge once; refuses groups that do not fit their mechanism."""
     found: dict[Guarantee, None] = {}
-    if not (scores.public_groups and scores.public):  # how many candidates there are is private
+    if scores._names is not None and not (scores.public_groups and scores.public):  # all groups are alike in public
         return list(dict.fromkeys(_accepted(mechanism, scores._template) for mechanism, _, _ in built.values()))
     seen: set[tuple[int | None, int]] = set()
     for group, key in enumerate(scores.groups):
