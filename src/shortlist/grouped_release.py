@@ -164,7 +164,7 @@ class GroupedRelease(Mapping[Hashable, Release]):
         return None
 
     def texts(self, most: int | None = None) -> dict[str, list[str]]:
-        """The table as a person reads it, of so many groups at most."""
+        """The table as a person reads it, of `most` groups at most."""
         some = self if most is None or len(self) <= most else self._first(most)
         columns = some.columns()
         numbers = ("value", "margin", "gap")

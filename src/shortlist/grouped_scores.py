@@ -35,8 +35,22 @@ class GroupedScores:
 
     __slots__ = ("_by", "_frame", "_keys", "_make", "_names", "_parts", "_per_user", "_size", "_template")
 
-    def __init__(
-        self,
+    _by: tuple[str, ...]
+    _frame: Frame | None
+    _keys: tuple[Hashable, ...] | None
+    _make: Callable[[int], Scores]
+    _names: NamesOfGroups | None
+    _parts: dict[Hashable, int]
+    _per_user: int
+    _size: int | None
+    _template: Scores
+
+    def __init__(self) -> None:
+        raise TypeError('groups are counted: sl.count(rows, user=.., item=.., by="country")')
+
+    @classmethod
+    def _of(
+        cls,
         template: Scores,
         make: Callable[[int], Scores],
         *,
@@ -46,19 +60,22 @@ class GroupedScores:
         per_user: int,
         frame: Frame | None,
         size: int | None = None,
-    ) -> None:
-        self._template = template
-        self._make = make
-        self._names = names
-        self._keys = None if keys is None else tuple(keys)
-        self._by = by
-        self._per_user = per_user
-        self._frame = frame
-        self._size = size
-        self._parts: dict[Hashable, int] = {} if keys is None else {key: n for n, key in enumerate(keys)}
+    ) -> Self:
+        """`make` gives the scores of a group by its number; `template` has what is public of all of them."""
+        made = object.__new__(cls)
+        made._template = template
+        made._make = make
+        made._names = names
+        made._keys = None if keys is None else tuple(keys)
+        made._by = by
+        made._per_user = per_user
+        made._frame = frame
+        made._size = size
+        made._parts = {} if keys is None else {key: n for n, key in enumerate(keys)}
+        return made
 
     @classmethod
-    def of_vectors(cls, vectors: Sequence[Any], parallel: object, question: ScoreWords) -> Self:
+    def _of_vectors(cls, vectors: Sequence[Any], parallel: object, question: ScoreWords) -> Self:
         """Lists of scores, keyed 0, 1, ..: one person may be in all of them, or in one alone if they are `parallel`."""
         one_each = checked_flag("parallel", parallel)
         if not 1 <= len(vectors) <= MANY:
@@ -75,7 +92,7 @@ class GroupedScores:
                 "another"
             )
         most = 1 if one_each else len(parts)
-        return cls(
+        return cls._of(
             parts[0], parts.__getitem__, names=None, keys=range(len(parts)), by=(), per_user=most,
             frame=parts[0].frame,
         )  # fmt: skip

@@ -122,7 +122,7 @@ Drawn = tuple[Scores, Outcome, tuple[Mechanism, str, bool]]
 def grouped(scores: object, parallel: bool, question: ScoreWords) -> GroupedScores | None:
     """The groups, or the list of score lists, that were asked about; None for one list."""
     if isinstance(scores, list | tuple) and scores and isinstance(scores[0], Scores | list | tuple | np.ndarray):
-        return GroupedScores.of_vectors(scores, parallel, question)
+        return GroupedScores._of_vectors(scores, parallel, question)
     if checked_flag("parallel", parallel):
         raise TypeError("parallel is for a list of score lists: leave it out")
     if not isinstance(scores, GroupedScores):

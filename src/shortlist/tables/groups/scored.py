@@ -42,7 +42,7 @@ def scores_of_groups(held: GroupHeld, question: Question, candidates: object, un
         weights=GroupWeights(held, -1, cap.most) if cap is not None and weighted else None,
     )
     sizes = {int(size) for size in held.offered} if held.offered is not None else set()
-    return GroupedScores(
+    return GroupedScores._of(
         template,
         _maker(held, template, None if clip is None else clip.grid, cap.most if cap is not None and weighted else None),
         names=held,
