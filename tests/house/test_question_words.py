@@ -46,8 +46,8 @@ def test_a_misspelt_word_is_refused_by_the_call():
     """And by a type checker: `make types` refuses a `type: ignore` that is not needed."""
     mechanism = CanonicalTopK(k=1, epsilon=1)
     for call in (
-        lambda: sl.top_k([1, 2], 1, epsilom=1),  # type: ignore[call-arg]
-        lambda: sl.select([1, 2], epsilon=1, monoton=True),  # type: ignore[call-arg]
+        lambda: sl.top_k([1, 2], 1, epsilom=1),  # type: ignore[call-overload]
+        lambda: sl.select([1, 2], epsilon=1, monoton=True),  # type: ignore[call-overload]
         lambda: sl.compare([1, 2], 1, epsilon=1, sensitivty=1),  # type: ignore[call-arg]
         lambda: sl.epsilon_for(mechanism, [1, 2], target=0.9, monoton=True),  # type: ignore[call-arg]
         lambda: mechanism.release([1, 2], label=["a", "b"]),  # type: ignore[call-arg]

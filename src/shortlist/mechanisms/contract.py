@@ -17,7 +17,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.ledger.filter import Currency
-from shortlist.ledger.ledger import Reservation
+from shortlist.ledger.ledger import Receipt, Reservation
 from shortlist.mechanisms.checks import check_ledger, check_studied, checked_source
 from shortlist.privacy import Guarantee, Ledger, LedgerError
 from shortlist.release import Release
@@ -211,29 +211,37 @@ class Mechanism(ABC):
     @final
     def _drawn(self, scores: Scores, source: Source, reservation: Reservation | None) -> Release:
         """One exact draw from a question that was accepted, and paid for where there is a ledger."""
-        guarantee, charge = self._terms(scores)
-        outcome, ordered = self._draw(scores, source), self.ordered
+        outcome = self._draw(scores, source)
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
+        receipt = None if reservation is None else reservation.receipt()
+        return self._told(scores, outcome, _named(scores, outcome), source.secure, receipt)
+
+    @final
+    def _told(
+        self, scores: Scores, outcome: Outcome, items: list[Hashable] | None, secure: bool, receipt: Receipt | None
+    ) -> Release:
+        """What was drawn, as a release, once the winners are named."""
+        guarantee, charge = self._terms(scores)
         release = Release(
-            items=_named(scores, outcome),
+            items=items,
             # places in a private list, or by rank, must not even break ties
             indices=outcome.indices if scores.numbered and scores.public else None,
-            ordered=ordered,
+            ordered=self.ordered,
             guarantee=guarantee,
             charge=charge,
             mechanism=f"{self.name}, on negated scores" if scores._turned else self.name,
             why="named by the caller",
             unit=scores.unit,
             neighbours=scores.neighbours,
-            secure=source.secure,
+            secure=secure,
             frame=scores.frame,
             notes=(NOTE, *outcome.notes) if scores._turned else outcome.notes,
-            receipt=None if reservation is None else reservation.receipt(),
+            receipt=receipt,
             item_columns=scores.columns,
             extras=turned_back(outcome.extras) if scores._turned else outcome.extras,
         )
-        return release if ordered else release.as_set()
+        return release if self.ordered else release.as_set()
 
 
 class Budgeted(Mechanism, Generic[Paid]):

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shortlist.choose import mechanism_for
 from shortlist.from_data import KeyRequest
 from shortlist.ledger.admission import price_text, priced, spent_of
 from shortlist.mechanisms import Mechanism
+from shortlist.method_choice import mechanism_for
 from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP, Standing
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
 from shortlist.tables.caps import checked_most
