@@ -254,8 +254,9 @@ def _answered(
     """One release, or one for each group."""
     table = _table(scores, question) if TABLE_WORDS & question.keys() else None
     words = cast(ScoreWords, {} if table is not None else question)
-    split = table is not None and table.question.grouping is not None
-    groups = table.uncounted_groups() if table is not None and split else grouped(scores, parallel, words)
+    groups = grouped(scores if table is None else None, parallel, words)
+    if table is not None and table.question.grouping is not None:
+        groups = table.uncounted_groups()
     has_values = checked_flag("values", plan.get("values", False)) and plan["method"] != "gumbel-values"
     least = check_least(at_least, has_values)
     if groups is not None:
