@@ -10,7 +10,7 @@ import shortlist as sl
 from shortlist import mechanisms
 from shortlist.mechanisms import CanonicalTopK, OneshotTopK, SparseVector
 from shortlist.scores import Scores, ScoreWords
-from shortlist.table_words import TABLE_WORDS, TableWords
+from shortlist.table_words import TABLE_WORDS, GroupWords
 
 KINDS = [getattr(mechanisms, name) for name in mechanisms.__all__]
 METHODS = {
@@ -31,13 +31,13 @@ def test_the_words_are_those_of_scores():
 
 def test_the_words_of_a_table_are_those_of_count():
     counted = get_type_hints(sl.count)
-    of_tables = {name: hint for name, hint in get_type_hints(TableWords).items() if name in TABLE_WORDS}
+    of_tables = {name: hint for name, hint in get_type_hints(GroupWords).items() if name in TABLE_WORDS}
     assert of_tables == {name: counted[name] for name in counted if name not in ("source", "unit", "return")}
 
 
 @pytest.mark.parametrize("function", TAKERS, ids=lambda one: one.__qualname__)
 def test_whatever_takes_plain_values_takes_these_words_and_no_others(function):
-    words = TableWords if function in (sl.top_k, sl.select) else ScoreWords  # a table in place of values
+    words = GroupWords if function in (sl.top_k, sl.select) else ScoreWords  # a table in place of values
     assert function.__annotations__["question"] == f"Unpack[{words.__name__}]"
     assert function.__globals__[words.__name__] is words
 

@@ -24,21 +24,24 @@ def write_groups(release: GroupedRelease, path: str | os.PathLike[str], title: s
 def groups_page(release: GroupedRelease, title: str) -> str:
     """The page as text."""
     heading = terminal_safe(title or f"{len(release):,} lists, chosen privately")
-    paid, unit = page_safe(in_short(release.guarantee)), page_safe(release.unit)
+    price, unit = page_safe(in_short(release.guarantee)), page_safe(release.unit)
     most = f"{release.groups_per_user} group{'s' * (release.groups_per_user != 1)}"
+    each = [set(one.notes) for one in release.values()]
+    common = set.intersection(*each) if each else set()
     lists = "".join(
-        f"<section><h2><bdi>{page_safe(terminal_safe(_name(key)))}</bdi></h2>{list_of(one)}</section>"
+        f"<section><h2><bdi>{page_safe(terminal_safe(_name(key)))}</bdi></h2>{list_of(one, common)}</section>"
         for key, one in release.items()
     )
     empty = (
         "" if len(release) else "<p>It looked, and found no group that it may name: an answer too, and paid for.</p>"
     )
-    notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in release.notes)
+    said = [note for one in list(release.values())[:1] for note in one.notes if note in common]
+    notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in (*said, *release.notes))
     body = "\n".join(
         [
             "<main>",
             f'<header class="top"><p class="mark">shortlist · a private release</p><h1>{page_safe(heading)}</h1>',
-            f'<p class="lead">Drawn with differential privacy. One {unit} is in at most {most} and pays {paid} in all '
+            f'<p class="lead">Drawn with differential privacy. One {unit} is in at most {most} and pays {price} in all '
             "of them together.</p></header>",
             "" if release.secure else seeded_warning(),
             lists,

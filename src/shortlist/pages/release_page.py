@@ -6,6 +6,7 @@ Everything on it is released or public; nothing else can be, since a `Release` h
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -87,8 +88,8 @@ def seeded_warning() -> str:
     )
 
 
-def list_of(release: Release) -> str:
-    """The items, with what was released beside them."""
+def list_of(release: Release, elsewhere: Collection[str] = ()) -> str:
+    """The items, with what was released beside them; without notes that stand `elsewhere` on the page."""
     columns = release.columns()
     rows = []
     for place, item in enumerate(release.items or ()):
@@ -100,7 +101,7 @@ def list_of(release: Release) -> str:
         )
         rows.append(f'<li>{mark}<bdi class="name">{page_safe(_name(item))}</bdi>{numbers}</li>')
     kind = "ol" if release.ordered else "ul"
-    notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in release.notes)
+    notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in release.notes if note not in elsewhere)
     empty = "" if rows else "<p>It looked, and found nothing that it may name: an answer too, and paid for.</p>"
     return f'<{kind} class="list" role="list">{"".join(rows)}</{kind}>{empty}{notes}'
 
