@@ -79,6 +79,11 @@ class GroupRequest:
         """One for all, or that of the first group."""
         return next(iter(self.built.values()))[0]
 
+    @property
+    def why(self) -> str:
+        """Why that one was chosen."""
+        return next(iter(self.built.values()))[1]
+
     def booked(self, ledger: Ledger | None, purpose: str) -> Reservation | None:
         """Book the charge, once, before anything is looked at. Nothing of it comes back."""
         if ledger is None:

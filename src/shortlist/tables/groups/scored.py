@@ -10,7 +10,7 @@ from shortlist._table_names import Names, OnGrid
 from shortlist.grouped_scores import GroupedScores
 from shortlist.scores import Scores
 from shortlist.tables.groups.grouping import plain_key
-from shortlist.tables.groups.held import GroupHeld, GroupNames, GroupWeights
+from shortlist.tables.groups.held import GroupHeld, GroupNames, GroupWeights, NoGroups
 from shortlist.tables.question import Question
 
 
@@ -55,6 +55,19 @@ def scores_of_groups(
         frame=held.engine.frame,
         size=sizes.pop() if len(sizes) == 1 else None,
     )
+
+
+def unread_groups(question: Question, candidates: int | None, unit: str) -> GroupedScores:
+    """What is public of the scores of groups, by the question alone: not even a header is read.
+
+    `candidates` is how many there are in each group, where they are public.
+    """
+    assert question.grouping is not None
+    listed = question.grouping.listed
+    capped = question.capped(candidates is not None)
+    offered = None if candidates is None or listed is None else np.full(len(listed), candidates, np.int64)
+    held = GroupHeld(NoGroups(capped.weighted), None if listed is None else list(listed), offered)
+    return scores_of_groups(held, capped, candidates, unit, "")
 
 
 def _maker(held: GroupHeld, template: Scores, grid: float | None, most: int | None) -> Callable[[int], Scores]:
