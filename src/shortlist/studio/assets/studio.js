@@ -71,7 +71,7 @@
     if (name === "empty" && $("results").childElementCount) $("empty").hidden = true;
   };
   const fail = (error) => {
-    const name = /^([a-z]+):/.exec(error.message), field = name && $(name[1] === "candidates" ? "candidates_file" : name[1]);
+    const name = /^([a-z_]+):/.exec(error.message), field = name && $(name[1] === "candidates" ? "candidates_file" : name[1]);
     $("problem").textContent = sentence(error.message);
     only("problem");
     if (field && field.offsetParent && form.contains(field)) {
