@@ -83,3 +83,11 @@ def test_what_is_no_question_about_groups_is_refused_in_a_sentence(folder, more,
     done = called(*asked(*more), cwd=folder)
     assert (done.returncode, done.stdout) == (1, "")
     assert words in done.stderr
+
+
+def test_without_room_in_the_ledger_not_even_the_header_is_looked_at(folder):
+    Ledger(folder / "small.db", budget=PureDP(0.5))
+    words = ["nowhere" if word == "country" else word for word in GROUPS]
+    done = called(*asked(*words, "--ledger", "small.db"), cwd=folder)
+    assert done.returncode == 3
+    assert "nowhere" not in done.stderr

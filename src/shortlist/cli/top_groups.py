@@ -13,6 +13,8 @@ from shortlist.grouped_release import GroupedRelease
 from shortlist.privacy import Ledger
 from shortlist.sampling.entropy import SECURE
 from shortlist.tables.count import counted_groups, uncounted_groups
+from shortlist.tables.file_sources import rows_of_file
+from shortlist.tables.groups.scored import unread_groups
 from shortlist.tables.question import Question
 
 BETWEEN = "|"
@@ -38,6 +40,9 @@ def lists_of_groups(
     purpose: str,
 ) -> GroupedRelease:
     """Count, draw and, where there is a ledger, book first."""
+    if book is not None:  # before the header is looked at
+        number = None if candidates is None else len(set(rows_of_file(candidates, question.items)))
+        book.check(group_request(unread_groups(question, number, reading["unit"]), k, **plan).charge)
     accepted = uncounted_groups(source, question, candidates, **reading)
     request = group_request(accepted, k, **plan)
     COMMAND.check()

@@ -199,8 +199,10 @@ class FrameGroups:
 
     def winners(self, spots: Sequence[Spot], column: Column) -> list[Row]:
         rows = [self._at(spot, column) for spot in spots]
+        unheld = {spot[0]: self._zeros(spot[0]) for row, spot in zip(rows, spots, strict=True) if row is None}
         numbers = [
-            self._zero(*spot) if row is None else int(self.item[row]) for row, spot in zip(rows, spots, strict=True)
+            int(unheld[group][rank - 1] if row is None else self.item[row])
+            for row, (group, _, rank) in zip(rows, spots, strict=True)
         ]
         return _rows(self.numbers.items.select(*self.items)[numbers])
 
@@ -219,9 +221,9 @@ class FrameGroups:
         numbers = (self.score if column == "score" else self.weight)[start:end]
         return int(start + np.flatnonzero(numbers == score)[rank - 1])
 
-    def _zero(self, group: int, _score: int, rank: int) -> int:
+    def _zeros(self, group: int) -> Indices:
+        """The candidates of a group that nobody has there."""
         assert self.offered is not None
         start, end = np.searchsorted(self.group, [group, group + 1])
         offered = self.offered[group if len(self.offered) > 1 else 0]
-        left = np.setdiff1d(offered, self.item[start:end], assume_unique=True)
-        return int(left[rank - 1])
+        return np.setdiff1d(offered, self.item[start:end], assume_unique=True)
