@@ -168,7 +168,7 @@ def test_flags_must_be_flags(scores):
         with pytest.raises(TypeError, match=flag):
             sl.top_k(scores, k=2, epsilon=1.0, **words)
     with pytest.raises(ValueError, match="not known"):
-        sl.top_k(scores, k=2, epsilon=1.0, method=["peeling"])  # type: ignore[arg-type]
+        sl.top_k(scores, k=2, epsilon=1.0, method=["peeling"])  # type: ignore[call-overload]
 
 
 def test_mixed_labels_make_a_frame_of_texts():

@@ -246,7 +246,7 @@ def test_what_is_for_the_largest_alone_is_refused(tmp_path):
     with pytest.raises(ValueError, match="may never be chosen"):
         sl.top_k([1.0, -np.inf, 3.0], 1, epsilon=1.0, largest=False, ledger=ledger)
     with pytest.raises(TypeError, match="largest must be True or False"):
-        sl.top_k(GOODS, 2, epsilon=1.0, largest="no", **public)  # type: ignore[arg-type]
+        sl.top_k(GOODS, 2, epsilon=1.0, largest="no", **public)  # type: ignore[call-overload]
     assert ledger.spent.epsilon == 0
 
 

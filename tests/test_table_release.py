@@ -111,7 +111,7 @@ def test_what_does_not_go_together_is_refused_in_words(tmp_path):
     with pytest.raises(TypeError, match="source must be"):
         sl.top_k([1, 2], 1, epsilon=1.0, user="who", item="what")
     with pytest.raises(TypeError, match="ledger must be a Ledger"):
-        sl.top_k(ROWS, 2, epsilon=1.0, ledger="l.db", **ASK)  # type: ignore[arg-type]
+        sl.top_k(ROWS, 2, epsilon=1.0, ledger="l.db", **ASK)  # type: ignore[call-overload]
     assert ledger.spent.epsilon == 0
 
 

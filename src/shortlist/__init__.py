@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from shortlist.choose import select, top_k
     from shortlist.example import example
     from shortlist.from_data import keys
+    from shortlist.grouped_release import GroupedRelease
+    from shortlist.grouped_scores import GroupedScores
     from shortlist.pages.guarantee_in_words import odds
     from shortlist.planning import compare, epsilon_for, plan
     from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP
@@ -32,6 +34,8 @@ __all__ = [
     "ZCDP",
     "ApproxDP",
     "BudgetExceeded",
+    "GroupedRelease",
+    "GroupedScores",
     "Ledger",
     "PureDP",
     "Release",
@@ -53,6 +57,8 @@ _ON_DEMAND = {
     "ZCDP": "shortlist.privacy",
     "ApproxDP": "shortlist.privacy",
     "BudgetExceeded": "shortlist.privacy",
+    "GroupedRelease": "shortlist.grouped_release",
+    "GroupedScores": "shortlist.grouped_scores",
     "Ledger": "shortlist.privacy",
     "PureDP": "shortlist.privacy",
     "Release": "shortlist.release",

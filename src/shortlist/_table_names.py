@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -35,6 +35,28 @@ class WeighedNames(Names, Protocol):
 
     def counts(self, positions: Sequence[int]) -> list[int]:
         """The scores, as `Scores` have them, of the candidates at these positions."""
+
+
+class Pick(NamedTuple):
+    """Positions in one group: of its scores, or of its capped weights."""
+
+    group: int
+    positions: Sequence[int]
+    by_weight: bool = False
+
+
+class NamesOfGroups(Protocol):
+    """The names of many groups, asked for together: one question for all winners."""
+
+    @property
+    def number(self) -> int:
+        """How many groups there are: private, unless their keys are public."""
+
+    def keys(self, groups: Sequence[int]) -> list[Hashable]:
+        """The keys of these groups: of those that are listed, for they travel."""
+
+    def names(self, picks: Sequence[Pick]) -> list[list[Hashable]]:
+        """The candidates that were picked, group by group."""
 
 
 class OnGrid:

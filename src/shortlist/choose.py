@@ -1,38 +1,63 @@
-"""From a question to a release in one call, and the public rule behind `method="auto"`.
-
-The rule looks at public facts alone: k, the budget, and whether an order is wanted. Never at a score.
-"""
+"""From a question to a release in one call."""
 
 from __future__ import annotations
 
-import sys
-import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from shortlist._imports import late
 from shortlist._reading import checked_flag
 from shortlist.accounting.checked_numbers import number
+from shortlist.grouped_release import GroupedRelease
+from shortlist.grouped_scores import GroupedScores
+from shortlist.groups import GroupRequest, grouped
 from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.checks import check_ledger, checked_budget, checked_k, checked_source
-from shortlist.mechanisms.entries import METHODS
-from shortlist.mechanisms.entry import Method, Request
-from shortlist.mechanisms.unknown_domain import checked_delta_budget, checked_limit
+from shortlist.mechanisms.checks import Budget, check_ledger, checked_source
+from shortlist.method_choice import checked_budget_of, mechanism_for
 from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords, as_scores
 from shortlist.smallest import smallest_first
-from shortlist.table_words import TABLE_WORDS, TableWords
+from shortlist.table_words import TABLE_WORDS, GroupWords, TableWords
 
 if TYPE_CHECKING:
     from shortlist.table_release import Table
 
-LARGE_DELTA = 1e-3
+
+class OneWords(TableWords, total=False):
+    """The words of `select`."""
+
+    epsilon: float | None
+    delta: float | None
+    budget: Guarantee | None
+    method: str
+    largest: bool
+    rng: Source | None
+    ledger: Ledger | None
+    purpose: str
 
 
+class ListWords(OneWords, total=False):
+    """The words of `top_k`."""
+
+    ordered: bool
+    values: bool
+    gaps: bool
+    limit: int | None
+    at_least: float | None
+
+
+@overload
+def select(  # type: ignore[overload-overlap]
+    scores: GroupedScores, **words: Unpack[OneWords]
+) -> GroupedRelease: ...
+@overload
+def select(scores: object, **words: Unpack[OneWords]) -> Release: ...
+@overload
+def select(scores: object, *, by: str | Iterable[str], **words: Unpack[OneWords]) -> GroupedRelease: ...
 def select(
     scores: object,
     *,
@@ -44,9 +69,9 @@ def select(
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
-    **question: Unpack[TableWords],
-) -> Release:
-    """Release one winner.
+    **question: Unpack[GroupWords],
+) -> Release | GroupedRelease:
+    """Release one winner; one for each group of `GroupedScores`.
 
     Parameters
     ----------
@@ -86,7 +111,7 @@ def select(
     >>> sl.select([120, 3, 40], epsilon=1.0, monotone=True).index
     0
     """
-    return top_k(
+    return _answered(
         scores,
         1,
         epsilon=epsilon,
@@ -98,14 +123,33 @@ def select(
         rng=rng,
         ledger=ledger,
         purpose=purpose,
-        **question,
+        question=question,
     )
 
 
+@overload
+def top_k(  # type: ignore[overload-overlap]
+    scores: GroupedScores, k: int | Mapping[Any, int] | None, **words: Unpack[ListWords]
+) -> GroupedRelease: ...
+@overload
+def top_k(  # type: ignore[overload-overlap]
+    scores: list[list[int]] | list[list[float]] | list[Scores],
+    k: int | Mapping[Any, int] | None,
+    *,
+    parallel: bool = False,
+    **words: Unpack[ListWords],
+) -> GroupedRelease: ...
+@overload
+def top_k(scores: object, k: int | None, **words: Unpack[ListWords]) -> Release: ...
+@overload
+def top_k(
+    scores: object, k: int | Mapping[Any, int] | None, *, by: str | Iterable[str], **words: Unpack[ListWords]
+) -> GroupedRelease: ...
 def top_k(
     scores: object,
-    k: int | None,
+    k: Any,
     *,
+    parallel: bool = False,
     epsilon: float | None = None,
     delta: float | None = None,
     budget: Guarantee | None = None,
@@ -119,9 +163,9 @@ def top_k(
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
-    **question: Unpack[TableWords],
-) -> Release:
-    """Release the k best candidates: as a set, or best first with `ordered=True`.
+    **question: Unpack[GroupWords],
+) -> Release | GroupedRelease:
+    """Release the k best candidates: as a set, or best first with `ordered=True`; of many groups, a list for each.
 
     Parameters
     ----------
@@ -129,7 +173,10 @@ def top_k(
         `Scores`; or plain values with `sensitivity=` and `monotone=` (and the other words of `Scores`); or a table with
         `user=` and `item=` (and the other words of `count`).
     k
-        How many; None lets the gaps decide (`StableTopK`), and needs a delta.
+        How many; None lets the gaps decide (`StableTopK`), and needs a delta. For groups also a mapping from key to k.
+    parallel
+        Of a list of score lists: that nobody is in more than one of them, so that all cost what one costs. It is a
+        promise of yours, and the release says so.
     epsilon, delta, budget
         What it may cost: `epsilon=1.0` is short for `budget=PureDP(1.0)`, and with `delta=1e-6` for
         `budget=ApproxDP(1.0, 1e-6)`. Candidates that come from the data need a delta.
@@ -161,7 +208,8 @@ def top_k(
     Returns
     -------
     Release
-        with the winners as `items`, the guarantee, the mechanism and why it was chosen.
+        with the winners as `items`, the guarantee, the mechanism and why it was chosen; for groups and lists of score
+        lists a `GroupedRelease`, a mapping from key to `Release`.
 
     Raises
     ------
@@ -176,14 +224,52 @@ def top_k(
     >>> sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True).items
     ['ada', 'bob']
     """
+    plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method,
+            "ordered": ordered, "values": values, "gaps": gaps, "limit": limit, "largest": largest}  # fmt: skip
+    return _answered(
+        scores,
+        k,
+        parallel=parallel,
+        at_least=at_least,
+        rng=rng,
+        ledger=ledger,
+        purpose=purpose,
+        question=question,
+        **plan,
+    )
+
+
+def _answered(
+    scores: object,
+    k: Any,
+    *,
+    question: GroupWords,
+    parallel: bool = False,
+    at_least: float | None = None,
+    rng: Source | None = None,
+    ledger: Ledger | None = None,
+    purpose: str = "",
+    **plan: Any,
+) -> Release | GroupedRelease:
+    """One release, or one for each group."""
     table = _table(scores, question) if TABLE_WORDS & question.keys() else None
-    data = as_scores(scores, **cast(ScoreWords, question)) if table is None else table.uncounted()
-    plan: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "budget": budget, "method": method, "ordered": ordered,
-            "values": values, "gaps": gaps, "limit": limit, "largest": largest}  # fmt: skip
+    words = cast(ScoreWords, {} if table is not None else question)
+    groups = grouped(scores if table is None else None, parallel, words)
+    if table is not None and table.question.grouping is not None:
+        groups = table.uncounted_groups()
+    has_values = checked_flag("values", plan.get("values", False)) and plan["method"] != "gumbel-values"
+    least = check_least(at_least, has_values)
+    if groups is not None:
+        request = group_request(groups, k, least, **plan)
+        source = checked_source(rng)
+        check_ledger(ledger)
+        reservation = request.booked(ledger, purpose, source)
+        return request.released(groups if table is None else table.counted_groups(), source, reservation)
+    data = as_scores(scores, **words) if table is None else table.uncounted()
     most, weighed = data._most, data._capped is not None
     mechanism, why, keeps_order = mechanism_for(k, public=data.public, most=most, weighed=weighed, **plan)
-    least = check_least(at_least, bool(values) and method != "gumbel-values")
-    data = data if largest else turned(data, largest)
+    largest = bool(plan["largest"])
+    data = turned(data, largest)
     if table is None:
         release = mechanism.release(data, rng=rng, ledger=ledger, purpose=purpose)
     else:
@@ -192,11 +278,34 @@ def top_k(
         paid = None if ledger is None else Booked.of(mechanism, data, ledger, purpose, source)
         counted = turned(table.counted(), largest)
         release = mechanism.release(counted, rng=source) if paid is None else paid.release(counted, source)
-    release = explained(release, why if method == "auto" else "", keeps_order, k)
+    return _finished(release, why if plan["method"] == "auto" else "", keeps_order, k, least)
+
+
+def group_request(groups: GroupedScores, k: Any, least: float | None = None, **plan: Any) -> GroupRequest:
+    """What a question about groups asks for and costs, from public facts alone."""
+    if not groups.public_groups and (plan.get("values") or plan.get("gaps")):
+        raise ValueError("values and gaps need public groups: give groups=[...] to count, or leave them out")
+    budget = checked_budget_of(plan.pop("epsilon", None), plan.pop("delta", None), plan.pop("budget", None))
+    facts: dict[str, Any] = {"public": groups.public, "most": groups.most}
+    facts |= {"weighed": groups._template._capped is not None, **plan}
+
+    def build(number: int | None, share: Budget) -> tuple[Mechanism, str, bool]:
+        mechanism, why, keeps_order = mechanism_for(number, budget=share, **facts)
+        return mechanism, why if facts.get("method", "auto") == "auto" else "", keeps_order
+
+    def finish(release: Release, why: str, keeps_order: bool, number: int | None) -> Release:
+        return _finished(release, why, keeps_order, number, least)
+
+    largest = checked_flag("largest", plan.get("largest", True))
+    return GroupRequest.of(groups, k, budget, build, finish, largest=largest)
+
+
+def _finished(release: Release, why: str, keeps_order: bool, k: int | None, least: float | None) -> Release:
+    release = explained(release, why, keeps_order, k)
     return release if least is None else left_out(release, least)
 
 
-def _table(rows: object, question: TableWords) -> Table:
+def _table(rows: object, question: GroupWords) -> Table:
     """A table and what is asked of it; what counts tables is loaded when there is one."""
     table: Table = late("shortlist.table_release", "Table").of(rows, question)
     return table
@@ -237,110 +346,3 @@ def explained(release: Release, why: str, keeps_order: bool, k: int | None) -> R
         release = release.as_set()
     words = f"auto: {why}" if why else release.why
     return replace(release, why=words, extras=replace(release.extras, asked=None if k is None else int(k)))
-
-
-def mechanism_for(
-    k: int | None,
-    *,
-    public: bool,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    budget: Guarantee | None = None,
-    method: str = "auto",
-    ordered: bool = False,
-    values: bool = False,
-    gaps: bool = False,
-    limit: int | None = None,
-    most: int | None = None,
-    weighed: bool = False,
-    largest: bool = True,
-) -> tuple[Mechanism, str, bool]:
-    """(the mechanism that `top_k` takes, why, whether its order is released): from public facts alone.
-
-    So what it will charge is known before there are scores; `public` is whether the candidates come from a public list,
-    `most` how many of them one person counts for, where that is capped, and `weighed` whether rows are counted without
-    such a list, which makes capped weights too. For the smallest (`largest=False`) the mechanism gets negated scores.
-    """
-    wanted = None if k is None else checked_k(k)
-    paid = checked_budget(epsilon, budget) if delta is None else checked_delta_budget(epsilon, delta, budget)
-    ordered, values, gaps = checked_flag("ordered", ordered), checked_flag("values", values), checked_flag("gaps", gaps)
-    if not isinstance(method, str) or method not in ("auto", *METHODS):
-        raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
-    rows = None if limit is None else checked_limit(limit, 1)
-    request = Request(wanted, paid, ordered, values, gaps, public, rows, most, weighed)
-    named = None if method == "auto" else METHODS[method]
-    chosen, why = by_rule(request) if named is None else (named, "")
-    unlisted = not request.listed if chosen.domain == "either" else chosen.domain == "unknown"
-    if not checked_flag("largest", largest):
-        _check_smallest(request, chosen, unlisted)
-    (_check_unlisted if unlisted else _check_listed)(request, named)
-    return chosen.build(request), why, ordered or values or chosen.gaps
-
-
-@lru_cache
-def by_rule(request: Request) -> tuple[Method, str]:
-    """(the method whose own public rule holds, why): the same for the same public facts, so it is remembered."""
-    method = next(method for method in METHODS.values() if method.when(request))
-    return method, method.reason(request)
-
-
-def _check_smallest(request: Request, chosen: Method, unlisted: bool) -> None:
-    """Whether the smallest are defined, and the mechanism takes negated scores."""
-    if not request.public:
-        raise ValueError(
-            "largest=False needs a public list of candidates: of names that come from the data the smallest count "
-            "would be one person's own. Give candidates=, or public=True if the labels are public"
-        )
-    if request.k is None:
-        raise ValueError("largest=False needs a fixed k: write k=10")
-    if unlisted or chosen.largest_only:
-        raise ValueError(
-            f'method={chosen.name!r} is about the largest scores alone; with largest=False write method="auto"'
-        )
-
-
-def _check_unlisted(request: Request, named: Method | None) -> None:
-    """Where the candidates, or how many of them, come from the data."""
-    if request.gaps:
-        raise ValueError("gaps need a public list of candidates and a fixed k: leave them out")
-    if request.values and (request.k is None or not (named is None or named.values)):
-        raise ValueError(
-            'values need a fixed k, and method="auto", "keys" or "measured-set": write k=10, or leave values= out'
-        )
-    delta = getattr(request.budget, "delta", 0.0)
-    if delta > LARGE_DELTA:
-        warnings.warn(
-            f"delta={delta:g} lets one person's own item out with that chance; "
-            "write a delta well below one over the number of people",
-            stacklevel=_calls_inside(),
-        )
-    if request.ordered and named is not None and not named.ordered:
-        raise ValueError(f'method={named.name!r} releases sets; for an order write method="limited-domain"')
-    if request.ordered and named is None and request.k is None:
-        raise ValueError("k=None releases a set: leave ordered= out, or give k=10")
-
-
-def _calls_inside() -> int:
-    """How far a warning of whoever calls this is from the line that called the package, by `select` or `top_k`."""
-    frame, calls = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "shortlist":
-        frame, calls = frame.f_back, calls + 1
-    return calls
-
-
-def _check_listed(request: Request, named: Method | None) -> None:
-    """Where the candidates are a public list."""
-    if request.k is None:
-        raise ValueError("k=None lets the data choose k, which needs a delta: write delta=1e-6, or a number for k")
-    if request.limit is not None:
-        raise ValueError(
-            "limit is for candidates that are not public: leave it out, or name a mechanism that takes it, "
-            'delta=1e-6, method="limited-domain"'
-        )
-    if named is None:
-        return
-    for what, wanted, can in (("values", request.values, named.values), ("gaps", request.gaps, named.gaps)):
-        if wanted and not can:
-            fitting = (method for method in METHODS.values() if method.domain != "unknown" and getattr(method, what))
-            able = " or ".join(f'"{method.name}"' for method in fitting)
-            raise ValueError(f'method={named.name!r} releases no {what}; write method="auto" or {able}')

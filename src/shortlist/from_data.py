@@ -28,6 +28,7 @@ def keys(
     user: str,
     item: str | Iterable[str],
     most: int | None = None,
+    where: str | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
     budget: Guarantee | None = None,
@@ -54,6 +55,8 @@ def keys(
     most
         For how many names each person counts, a public number. None lets each person share one vote among up to 64
         names, which does well where people hold different numbers of them; if everybody holds one, write `most=1`.
+    where
+        Which rows count, as text: `"week >= 40"` (as in `sl.count`).
     epsilon, delta, budget
         What it may cost: `epsilon=1.0, delta=1e-6` is short for `budget=ApproxDP(1.0, 1e-6)`; `ZCDP(rho, delta)` is
         taken too. A delta is needed: it is the chance that a name is shown which one person alone brought.
@@ -91,8 +94,8 @@ def keys(
     ['tea', 'milk']
     """
     request = KeyRequest.of(
-        user, item, most=most, epsilon=epsilon, delta=delta, budget=budget, weighted=weighted, values=values,
-        at_least=at_least, unit=unit, memory=memory, multiline=multiline,
+        user, item, most=most, where=where, epsilon=epsilon, delta=delta, budget=budget, weighted=weighted,
+        values=values, at_least=at_least, unit=unit, memory=memory, multiline=multiline,
     )  # fmt: skip
     source = checked_source(rng)
     check_ledger(ledger)
@@ -116,6 +119,7 @@ class KeyRequest:
         item: str | Iterable[str],
         *,
         most: int | None,
+        where: str | None = None,
         epsilon: float | None,
         delta: float | None,
         budget: Guarantee | None,
@@ -128,7 +132,7 @@ class KeyRequest:
     ) -> KeyRequest:
         paid = checked_delta_budget(epsilon, delta, budget)
         mechanism = KeySet(most=most, budget=paid, weighted=weighted, values=values)
-        question = Question.of(user, item, None, None, most)
+        question = Question.of(user, item, None, None, most, where)
         least = check_least(at_least, checked_flag("values", values))
         return cls(question, mechanism, least, {"unit": unit, "memory": memory, "multiline": multiline})
 

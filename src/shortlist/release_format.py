@@ -159,13 +159,14 @@ def read(text: object) -> dict[str, Any]:
     if not isinstance(text, str | bytes):
         raise TypeError("text must be the JSON that release.to_json() gave")
     try:
-        return _fields(parsed(text))
+        return fields_of(parsed(text))
     except Damaged as damage:
         reason = str(damage)
     raise ValueError(f"this is no release that shortlist can read: {reason}")
 
 
-def _fields(content: Any) -> dict[str, Any]:
+def fields_of(content: Any) -> dict[str, Any]:
+    """The same from what the JSON says; raises `Damaged`."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise Damaged(f'it does not say "format": "{FORMAT}"')
     if type(content.get("version")) is not int or content["version"] != VERSION:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shortlist._arrays import Indices, Values
-from shortlist._table_names import Names
+from shortlist._table_names import Names, NamesOfGroups, Pick
 from shortlist.extras import Extras
+from shortlist.grouped_scores import GroupedScores
 from shortlist.scores import Scores
 
 LARGEST = np.iinfo(np.int64).max
@@ -60,6 +61,35 @@ class Backwards:
     def names(self, positions: Sequence[int]) -> list[Hashable]:
         last = int(self._names.sizes.sum()) - 1
         return self._names.names([last - int(position) for position in positions])
+
+
+def smallest_of_groups(groups: GroupedScores) -> GroupedScores:
+    """The same question with every score of every group negated."""
+    names = None if groups._names is None else BackwardsInGroups(groups._names, groups._make)
+    template = smallest_first(groups._template)
+    return groups._with(template, lambda group: smallest_first(groups._make(group)), names)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BackwardsInGroups:
+    """The same candidates of many groups, the smallest score of each group first."""
+
+    _names: NamesOfGroups
+    _make: Callable[[int], Scores]
+
+    @property
+    def number(self) -> int:
+        return self._names.number
+
+    def keys(self, groups: Sequence[int]) -> list[Hashable]:
+        return self._names.keys(groups)
+
+    def names(self, picks: Sequence[Pick]) -> list[list[Hashable]]:
+        return self._names.names([pick._replace(positions=self._turned(pick)) for pick in picks])
+
+    def _turned(self, pick: Pick) -> list[int]:
+        last = self._make(pick.group)._size - 1
+        return [last - int(position) for position in pick.positions]
 
 
 def turned_back(extras: Extras) -> Extras:

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from shortlist.grouped_scores import GroupedScores
 from shortlist.scores import Scores, ScoreWords
-from shortlist.table_words import TableWords
-from shortlist.tables.count import counted, uncounted
+from shortlist.table_words import GroupWords
+from shortlist.tables.count import counted, counted_groups, uncounted, uncounted_groups
 from shortlist.tables.question import Question
 
 READING = ("unit", "memory", "multiline")
@@ -35,15 +36,16 @@ class Table:
         ValueError, TypeError
             naming the word.
         """
-        if isinstance(rows, Scores):
+        if isinstance(rows, Scores | GroupedScores):
             raise TypeError("user, item and the like are for a table; these are Scores, so leave such words out")
         unfit = [word for word in words if word in ScoreWords.__annotations__ and word not in READING]
         if unfit:
             raise TypeError(f"{', '.join(unfit)}: of a table this follows from the count; leave it out")
-        unknown = next((word for word in words if word not in TableWords.__annotations__), None)
+        unknown = next((word for word in words if word not in GroupWords.__annotations__), None)
         if unknown is not None:
             raise TypeError(f"{unknown} is no word that is known here")
-        columns = [words.get(name) for name in ("user", "item", "value", "clip", "most")]
+        names = ("user", "item", "value", "clip", "most", "where", "by", "groups", "groups_per_user")
+        columns = [words.get(name) for name in names]
         known = words.get("candidates")
         listed = list(known) if isinstance(known, Iterator) else known  # it is read twice
         return cls(rows, Question.of(*columns), listed, {name: words[name] for name in READING if name in words})
@@ -54,3 +56,10 @@ class Table:
 
     def counted(self) -> Scores:
         return counted(self.rows, self.question, self.candidates, **self.reading)
+
+    def uncounted_groups(self) -> GroupedScores:
+        """What is public of the scores of groups, with no row read."""
+        return uncounted_groups(self.rows, self.question, self.candidates, **self.reading)
+
+    def counted_groups(self) -> GroupedScores:
+        return counted_groups(self.rows, self.question, self.candidates, **self.reading)

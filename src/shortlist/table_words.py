@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 from shortlist.scores import ScoreWords
 
@@ -16,9 +16,18 @@ class TableWords(ScoreWords, total=False):
     value: str | None
     clip: tuple[float, float] | None
     most: int | None
+    where: str | None
+    groups: Iterable[Hashable] | None
+    groups_per_user: int | None
     memory: str | None
     multiline: bool
 
 
-TABLE_WORDS = TableWords.__annotations__.keys() - ScoreWords.__annotations__.keys()
+class GroupWords(TableWords, total=False):
+    """The same, and by what the rows of a table are grouped."""
+
+    by: str | Iterable[str] | None
+
+
+TABLE_WORDS = GroupWords.__annotations__.keys() - ScoreWords.__annotations__.keys()
 """Whoever writes one of these means a table."""

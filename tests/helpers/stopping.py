@@ -70,7 +70,7 @@ def counting():
     def bar():
         yield tell
 
-    top.bar = bar
+    vars(top)["bar"] = bar
 
 
 def in_a_finalizer():

@@ -92,6 +92,18 @@ def test_names_come_from_the_data(tmp_path, monkeypatch):
     assert set(booked) <= films
 
 
+def test_groups_filters_and_budgets_over_time(tmp_path, monkeypatch, capsys):
+    names, (lists,) = run_second(blocks(SECOND, "python")[3], tmp_path, monkeypatch)
+    assert list(lists) == ["CH", "DE", "FR"]
+    assert {len(one) for one in lists.values()} == {3}
+    assert present(lists.receipt).entry == 1
+    assert names["ledger"].spent.epsilon == 0.5
+    assert len(names["ledger"].entries()) == 1
+    names["sl"].top_k(names["by_country"], k=3, budget=names["share"], ledger=names["ledger"])
+    assert "1 release" in capsys.readouterr().out
+    assert all((tmp_path / page).stat().st_size > 2_000 for page in ("lists.html", "q4.html"))
+
+
 def test_the_second_part_of_the_contract_is_the_shared_one():
     if not SHARED_SECOND.exists():
         pytest.skip("the shared papers are not beside the repository")

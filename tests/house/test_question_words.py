@@ -10,7 +10,7 @@ import shortlist as sl
 from shortlist import mechanisms
 from shortlist.mechanisms import CanonicalTopK, OneshotTopK, SparseVector
 from shortlist.scores import Scores, ScoreWords
-from shortlist.table_words import TABLE_WORDS, TableWords
+from shortlist.table_words import TABLE_WORDS, GroupWords
 
 KINDS = [getattr(mechanisms, name) for name in mechanisms.__all__]
 METHODS = {
@@ -31,13 +31,13 @@ def test_the_words_are_those_of_scores():
 
 def test_the_words_of_a_table_are_those_of_count():
     counted = get_type_hints(sl.count)
-    of_tables = {name: hint for name, hint in get_type_hints(TableWords).items() if name in TABLE_WORDS}
+    of_tables = {name: hint for name, hint in get_type_hints(GroupWords).items() if name in TABLE_WORDS}
     assert of_tables == {name: counted[name] for name in counted if name not in ("source", "unit", "return")}
 
 
 @pytest.mark.parametrize("function", TAKERS, ids=lambda one: one.__qualname__)
 def test_whatever_takes_plain_values_takes_these_words_and_no_others(function):
-    words = TableWords if function in (sl.top_k, sl.select) else ScoreWords  # a table in place of values
+    words = GroupWords if function in (sl.top_k, sl.select) else ScoreWords  # a table in place of values
     assert function.__annotations__["question"] == f"Unpack[{words.__name__}]"
     assert function.__globals__[words.__name__] is words
 
@@ -46,8 +46,8 @@ def test_a_misspelt_word_is_refused_by_the_call():
     """And by a type checker: `make types` refuses a `type: ignore` that is not needed."""
     mechanism = CanonicalTopK(k=1, epsilon=1)
     for call in (
-        lambda: sl.top_k([1, 2], 1, epsilom=1),  # type: ignore[call-arg]
-        lambda: sl.select([1, 2], epsilon=1, monoton=True),  # type: ignore[call-arg]
+        lambda: sl.top_k([1, 2], 1, epsilom=1),  # type: ignore[call-overload]
+        lambda: sl.select([1, 2], epsilon=1, monoton=True),  # type: ignore[call-overload]
         lambda: sl.compare([1, 2], 1, epsilon=1, sensitivty=1),  # type: ignore[call-arg]
         lambda: sl.epsilon_for(mechanism, [1, 2], target=0.9, monoton=True),  # type: ignore[call-arg]
         lambda: mechanism.release([1, 2], label=["a", "b"]),  # type: ignore[call-arg]

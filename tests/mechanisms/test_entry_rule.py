@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.choose import by_rule, mechanism_for
 from shortlist.mechanisms.checks import Budget
 from shortlist.mechanisms.entries import METHODS
 from shortlist.mechanisms.entry import Request
+from shortlist.method_choice import by_rule, mechanism_for
 
 BUDGETS: tuple[Budget, ...] = (
     PureDP(1.0),

@@ -32,6 +32,7 @@ from shortlist.mechanisms import (
 from shortlist.mechanisms.contract import Mechanism
 from shortlist.pate import PATE
 from tests.helpers.releases import NUMBERED, PUBLIC, UNKNOWN
+from tests.helpers.typed import of_kind
 
 HERE = Path(__file__).parent
 COUNTS = [900, 850, 850, 500, 420, 90, 88, 12, 5, 0]
@@ -173,7 +174,7 @@ def releases() -> dict[str, Any]:
     for n, words in enumerate(CALLS):
         for title, scores in (SCORES | {f"names, {title}": scores for title, scores in NAMES.items()}).items():
             drawn[f"top_k {n} | {title}"] = tried(
-                lambda s, w: released(sl.top_k(s, rng=sl.testing.seeded(4), **w)), scores, words
+                lambda s, w: released(of_kind(sl.Release, sl.top_k(s, rng=sl.testing.seeded(4), **w))), scores, words
             )
     for method in METHODS:
         for k in (1, 3):

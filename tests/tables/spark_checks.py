@@ -9,6 +9,7 @@ import dataclasses
 import datetime
 import os
 import pickle
+import random
 import sys
 import tempfile
 from pathlib import Path
@@ -24,9 +25,11 @@ from tests.helpers import taint
 from tests.helpers.releases import PUBLIC, UNKNOWN
 from tests.helpers.support import sized
 from tests.helpers.typed import present
+from tests.tables.groups import test_grouping as grouping
 from tests.tables.tables import counts_of, found
 from tests.tables.test_caps import SALT, counts_kept, kept_by, weights_of
 from tests.tables.test_count import LABELS, rows_of
+from tests.tables.where import test_conditions as conditions
 
 MASTERS = {"local": "local[2]", "cluster": "local-cluster[2,1,1024]"}
 QUICK = {
@@ -86,6 +89,8 @@ def check(spark, folder, thorough):
     engines_agree(rows, plain)
     caps_agree(rows, plain)
     keys_agree(cells, rows, plain, folder)
+    filters_agree(spark, folder)
+    groups_agree(spark, cells, folder)
     types_agree(spark, folder)
     kinds_are_checked(spark)
     broken_text_is_refused(spark)
@@ -159,6 +164,58 @@ def keys_agree(cells, rows, plain, folder):
             assert parted.items == here.items
     few = rows.where("user = 3")
     assert sl.keys(few, user="user", item="item", epsilon=1.0, delta=1e-9, rng=sl.testing.seeded(3)).items == []
+
+
+def filters_agree(spark, folder):
+    """The rows that plain Python keeps, of every kind of column."""
+    rng = random.Random(5)
+    kinds = conditions.CELLS.keys() - {"u"}  # Spark has no whole numbers without a sign
+    cells: dict[str, list[Any]] = {
+        "n": conditions.WHOLE, "m": conditions.WHOLE, "f": conditions.REAL, "t": conditions.TEXTS,
+        "s": conditions.TEXTS, "d": conditions.DAYS, "b": [True, False],
+    }  # fmt: skip
+    rows = [{name: rng.choice([None, *cells[name]]) for name in kinds} for _ in range(60)]
+    schema = {name: kind for name, kind in conditions.SCHEMA.items() if name in kinds}
+    frame = pl.DataFrame(rows, schema=schema).with_row_index("row").with_columns(
+        row=pl.col("row").cast(pl.Int64), who=pl.col("row").cast(pl.Int64)
+    )  # fmt: skip
+    frame.write_parquet(folder / "filters.parquet")
+    table = spark.read.parquet(str(folder / "filters.parquet"))
+    for tree in SPARK_TREES:
+        wanted = {row["row"] for row in frame.to_dicts() if conditions.truth(tree, row) is True}
+        where = conditions.written(tree)
+        assert set(found(sl.count(table, user="who", item="row", where=where))) == wanted, where
+
+
+SPARK_TREES: list[Any] = [
+    ("and", ("not", ("compare", "n", "<>", "9007199254740993")), ("null", "n", True)),
+    ("or", ("not", ("compare", "t", ">", "1.5")), ("in", "t", True, ("'a'", "'é'", "'10'"))),
+    ("or", ("between", "f", True, "0.1", "1.5"), ("compare", "t", "<", "DATE '2024-03-01'")),
+    ("and", ("compare", "t", "<=", ("column", "s")), ("not", ("compare", "n", "<", ("column", "f")))),
+    ("or", ("compare", "b", "<>", "TRUE"), ("and", ("compare", "d", ">", "DATE '1969-12-31'"), ("null", "f", False))),
+]
+"""Every kind of reading once: a job for each."""
+
+
+def groups_agree(spark, cells, folder):
+    """The groups of plain Python; the driver gets three cells for each score of a group, and the winners."""
+    plain = grouping.rows_of(1)
+    plain.write_parquet(folder / "groups.parquet")
+    rows = spark.read.parquet(str(folder / "groups.parquet"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(caps, "fresh_salt", lambda: SALT)
+        for name in ("own lists", "capped", "keys from the data"):
+            asked, facts = grouping.QUESTIONS[name]
+            scores = sl.count(rows, user="user", item="film", by="country", **asked)
+            keys = grouping.PUBLIC if "groups" in asked else None
+            assert grouping.found(scores) == grouping.wanted(grouping.groups_of(plain, **facts), keys), name
+        asked, facts = grouping.QUESTIONS["public"]
+        cells.seen = 0
+        scores = sl.count(rows, user="user", item="film", by="country", **asked)
+        lists = sl.top_k(scores, 2, epsilon=1.0)
+        counts = grouping.groups_of(plain, **facts).values()
+        assert cells.seen == 3 * sum(len(set(one.values())) for one in counts) + 2 * 2 * len(lists)
+        assert dict(lists.to_frame().dtypes) == {"country": "string", "item": "string"}
 
 
 def types_agree(spark, folder):

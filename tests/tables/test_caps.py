@@ -160,7 +160,7 @@ def test_a_hash_that_says_nothing_moves_nobody_else_either(tmp_path, monkeypatch
 
 def changed(monkeypatch, order, column="0 AS nothing"):
     """The statement that caps, in another order, which may look at a further column of the pairs."""
-    written = sql._capped
+    written = sql.capped
 
     def other(pairs, keys, cap):
         statement = written(f"SELECT *, {column} FROM ({pairs})", keys, cap)
@@ -169,7 +169,7 @@ def changed(monkeypatch, order, column="0 AS nothing"):
             raise ValueError("nothing was changed")
         return found
 
-    monkeypatch.setattr(sql, "_capped", other)
+    monkeypatch.setattr(sql, "capped", other)
 
 
 SAME = "ORDER BY md5('same'), i0"

@@ -6,7 +6,7 @@ import ibis
 import pytest
 
 import shortlist as sl
-from shortlist.tables import ibis as module
+from shortlist.tables import ibis_columns as module
 
 
 def _table(users: list[object]) -> ibis.Table:

@@ -140,17 +140,18 @@ def test_text_is_equal_only_if_its_bytes_are(how, setting):
 def test_ibis_counts_people_without_a_sketch():
     """Its `nunique` is a sketch in ClickHouse and Druid."""
     from shortlist.tables import ibis as engine
+    from shortlist.tables.ibis_columns import Texts
 
     rows = ibis.table({"user": "int64", "item": "int64"}, name="rows")
     question = Question.of("user", "item", None, None)
-    pairs = engine._counted(engine._rows(rows, ["integer"], engine.Texts("clickhouse"), question), question)
+    pairs = engine._counted(engine._rows(rows, ["integer"], Texts("clickhouse"), question), question)
     words = str(ibis.to_sql(pairs, dialect="clickhouse"))
     assert "DISTINCT" in words
     assert "uniq" not in words.lower()
 
 
 def test_ibis_refuses_text_where_texts_that_differ_are_equal():
-    from shortlist.tables.ibis import Texts
+    from shortlist.tables.ibis_columns import Texts
 
     class Table:
         @staticmethod

@@ -238,7 +238,7 @@ def test_fields_over_several_lines_are_read_where_they_are_asked_for(tmp_path):
     with pytest.raises(TypeError, match="multiline is for CSV files"):
         sl.count(pl.DataFrame({"user": [1], "item": ["a"]}), user="user", item="item", multiline=True)
     with pytest.raises(TypeError, match="multiline must be True or False"):
-        sl.count(path, user="user", item="item", multiline="yes")  # type: ignore[arg-type]
+        sl.count(path, user="user", item="item", multiline="yes")  # type: ignore[call-overload]
 
 
 def test_a_public_list_may_have_names_over_several_lines(tmp_path):

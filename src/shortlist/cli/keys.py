@@ -9,7 +9,8 @@ import typer
 
 from shortlist._signals import COMMAND
 from shortlist.cli.output import check_writable
-from shortlist.cli.top import bar, cost_of, deliver, kept_files, whether_booked
+from shortlist.cli.progress_bar import bar
+from shortlist.cli.top import cost_of, deliver, kept_files, whether_booked
 from shortlist.from_data import KeyRequest
 from shortlist.privacy import Ledger
 from shortlist.sampling.entropy import SECURE
@@ -21,6 +22,9 @@ def keys(
     item: Annotated[list[str], typer.Option(help="The column of names; several make one name.")],
     most: Annotated[
         int | None, typer.Option(help="For how many names each person counts; without it one vote is shared.")
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(help='Which rows count, for example "week >= 40".', show_default=False)
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="What it may cost, beside --delta.")] = None,
     delta: Annotated[
@@ -48,8 +52,8 @@ def keys(
     if delta is None:
         raise ValueError("names come from the data, and no release without a delta exists: give --delta 1e-6")
     request = KeyRequest.of(
-        user, item, most=most, epsilon=cost.get("epsilon"), delta=delta, budget=cost.get("budget"), weighted=weighted,
-        values=values, at_least=at_least, unit=unit, memory=memory, multiline=multiline,
+        user, item, most=most, where=where, epsilon=cost.get("epsilon"), delta=delta, budget=cost.get("budget"),
+        weighted=weighted, values=values, at_least=at_least, unit=unit, memory=memory, multiline=multiline,
     )  # fmt: skip
     inputs = kept_files(source, None, ledger)
     if out is not None:

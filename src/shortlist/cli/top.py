@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Annotated, Any
 
@@ -12,13 +11,17 @@ import typer
 
 from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe
-from shortlist.choose import explained, mechanism_for, turned
+from shortlist.choose import explained, turned
 from shortlist.cli.output import check_writable, write_picture, write_table
+from shortlist.cli.progress_bar import bar
+from shortlist.cli.top_groups import keys_of, lists_of_groups
+from shortlist.grouped_release import GroupedRelease
+from shortlist.method_choice import mechanism_for
 from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Ledger
 from shortlist.release import Release
 from shortlist.released_frames import NUMBERS
-from shortlist.tables.count import Progress, counted, uncounted
+from shortlist.tables.count import counted, uncounted
 from shortlist.tables.file_sources import files_at
 from shortlist.tables.files import check_public
 from shortlist.tables.question import Question
@@ -53,6 +56,19 @@ def top(
         int | None,
         typer.Option(help="Each person keeps at most so many items, drawn from their own.", show_default=False),
     ] = None,
+    where: Annotated[
+        str | None, typer.Option(help='Which rows count, for example "week >= 40".', show_default=False)
+    ] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="A list for each value of this column; several make one key.")
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(help="The public groups, as CH,DE,FR; without it they come from the data.", show_default=False),
+    ] = None,
+    groups_per_user: Annotated[
+        int | None, typer.Option(help="In how many groups one person counts; 1 if not said.", show_default=False)
+    ] = None,
     limit: Annotated[
         int | None,
         typer.Option(help="Without candidates: how many of the largest counts may be looked at.", show_default=False),
@@ -71,7 +87,8 @@ def top(
 ) -> None:
     """The k items with the most users, and nothing else about anybody."""
     cost = cost_of(epsilon, delta, rho)
-    question = Question.of(user, item, value, clip, most)
+    keys = keys_of(groups, len(by or [""]))
+    question = Question.of(user, item, value, clip, most, where, by or None, keys, groups_per_user)
     if candidates is None and delta is None:
         raise ValueError(
             "without a public list of candidates their names come from the data, and no release without a delta "
@@ -87,16 +104,21 @@ def top(
     if report is not None:
         check_writable("--report", report, (".html",), inputs)
     reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
-    plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps, "most": most}
+    plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps}
     plan |= {"limit": limit, "largest": not smallest}
-    plan["weighed"] = candidates is None and value is None  # rows are counted, so weights are made
-    mechanism, why, keeps_order = mechanism_for(k, public=candidates is not None, **plan)
+    weighed = candidates is None and value is None  # rows are counted, so weights are made
+    mechanism, why, keeps_order = mechanism_for(k, public=candidates is not None, most=most, weighed=weighed, **plan)
     if candidates is not None:
         check_public(candidates, source, user)
     noted, paid = purpose or f"top {k} of {os.path.basename(source)}", None
-    if ledger is not None:
-        book = Ledger(ledger)
+    book = None if ledger is None else Ledger(ledger)
+    if book is not None:
         COMMAND.more = whether_booked(book)
+    if question.grouping is not None:
+        lists = lists_of_groups(source, question, candidates, k, plan, reading, book, noted)
+        deliver(lists, out, plot, report, purpose, as_json)
+        return
+    if book is not None:
         book.check(book.with_room(mechanism.charge, mechanism.guarantee))  # before the header is looked at
         accepted = turned(uncounted(source, question, candidates, **reading), not smallest)
         COMMAND.check()
@@ -135,7 +157,14 @@ def kept_files(source: str, candidates: str | None, ledger: str | None) -> list[
     return [*files_at(source), *([] if candidates is None else files_at(candidates)), *books]
 
 
-def deliver(release: Release, out: str | None, plot: str | None, report: str | None, title: str, as_json: bool) -> None:
+def deliver(
+    release: Release | GroupedRelease,
+    out: str | None,
+    plot: str | None,
+    report: str | None,
+    title: str,
+    as_json: bool,
+) -> None:
     """Everything that was asked for is tried, the list itself first: it was paid for, and there is no second one."""
     steps: dict[str, Callable[[], None]] = {
         "shown": lambda: typer.echo(release.to_json()) if as_json else show(release)
@@ -164,34 +193,18 @@ def cost_of(epsilon: float | None, delta: float | None, rho: float | None) -> di
     return paid if delta is None else {**paid, "delta": delta}
 
 
-@contextmanager
-def bar() -> Iterator[Progress | None]:
-    """A progress bar on a terminal: the share of the rows that were read, and nothing about them."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as shown:
-        task = shown.add_task("rows read", total=1.0)
-        yield lambda share: shown.update(task, completed=share)
-
-
-def _draw(release: Release, path: str) -> None:
+def _draw(release: Release | GroupedRelease, path: str) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    axes = release.plot()
-    write_picture(path, axes.figure, dpi=160)  # type: ignore[arg-type]
+    release.plot()
+    write_picture(path, plt.gcf(), dpi=160)
     plt.close("all")
 
 
-def show(release: Release) -> None:
+def show(release: Release | GroupedRelease) -> None:
     """A table and what it cost: colours on a terminal, plain text in a pipe."""
     from rich.console import Console
     from rich.table import Table

@@ -9,7 +9,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 from contextlib import suppress
-from dataclasses import FrozenInstanceError, dataclass, field, fields
+from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_transform, final
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.ledger.filter import Currency
-from shortlist.ledger.ledger import Reservation
+from shortlist.ledger.ledger import Receipt, Reservation
 from shortlist.mechanisms.checks import check_ledger, check_studied, checked_source
 from shortlist.privacy import Guarantee, Ledger, LedgerError
 from shortlist.release import Release
@@ -30,8 +30,6 @@ Paid = TypeVar("Paid", bound=Guarantee)
 
 UNSAID: Any = None
 """The default of a budget: then a short form must say it."""
-SEEDED = "not private: seeded randomness"
-"""What a ledger notes of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +63,12 @@ class Draws:
         """Positions and reals that were drawn some rows at a time."""
         positions, reals = zip(*rows, strict=True)
         return cls(np.concatenate(positions), np.concatenate(reals))
+
+
+def noted(source: str, *, largest: bool = True, secure: bool = True) -> str:
+    """What a ledger notes of a question: its table and columns, and what else whoever approves it would ask."""
+    facts = source, "" if largest else "the smallest", "" if secure else "not private: seeded randomness"
+    return "; ".join(filter(None, facts))
 
 
 class Mechanism(ABC):
@@ -211,36 +215,46 @@ class Mechanism(ABC):
         if ledger is None:
             return None
         unit = f"{scores.unit} ({scores.neighbours})"
-        facts = scores._source, "the smallest" * scores._turned, SEEDED * (not secure)
-        return self._reserve(ledger, self._terms(scores), purpose, unit, "; ".join(filter(None, facts)))
+        source = noted(scores._source, largest=not scores._turned, secure=secure)
+        return self._reserve(ledger, self._terms(scores), purpose, unit, source)
 
     @final
     def _drawn(self, scores: Scores, source: Source, reservation: Reservation | None) -> Release:
         """One exact draw from a question that was accepted, and paid for where there is a ledger."""
-        guarantee, charge = self._terms(scores)
-        charge = charge if reservation is None else reservation.guarantee
-        outcome, ordered = self._draw(scores, source), self.ordered
+        outcome = self._draw(scores, source)
         if reservation is not None and self.refundable:
             give_back(reservation, self._kept(outcome))
+        items = _named(scores, outcome)
+        if reservation is None:
+            return self._told(scores, outcome, items, source.secure, None)
+        release = self._told(scores, outcome, items, source.secure, reservation.receipt())
+        return replace(release, charge=reservation.guarantee)
+
+    @final
+    def _told(
+        self, scores: Scores, outcome: Outcome, items: list[Hashable] | None, secure: bool, receipt: Receipt | None
+    ) -> Release:
+        """What was drawn, as a release, once the winners are named."""
+        guarantee, charge = self._terms(scores)
         release = Release(
-            items=_named(scores, outcome),
+            items=items,
             # places in a private list, or by rank, must not even break ties
             indices=outcome.indices if scores.numbered and scores.public else None,
-            ordered=ordered,
+            ordered=self.ordered,
             guarantee=guarantee,
             charge=charge,
             mechanism=f"{self.name}, on negated scores" if scores._turned else self.name,
             why="named by the caller",
             unit=scores.unit,
             neighbours=scores.neighbours,
-            secure=source.secure,
+            secure=secure,
             frame=scores.frame,
             notes=(NOTE, *outcome.notes) if scores._turned else outcome.notes,
-            receipt=None if reservation is None else reservation.receipt(),
+            receipt=receipt,
             item_columns=scores.columns,
             extras=turned_back(outcome.extras) if scores._turned else outcome.extras,
         )
-        return release if ordered else release.as_set()
+        return release if self.ordered else release.as_set()
 
 
 class Budgeted(Mechanism, Generic[Paid]):

@@ -12,12 +12,15 @@ from shortlist.pages.summary import first_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from shortlist.grouped_release import GroupedRelease
     from shortlist.planning.compare import Comparison
     from shortlist.release import Release
 
 INK = "#1f2a37"
 ACCENT = "#0f766e"
 SOFT = "#94a3b8"
+PANELS = 12
+"""Groups that are drawn."""
 AS_TEXT: dict[str, Any] = {"parse_math": False, "usetex": False}
 """For words that somebody else chose: neither formulas nor, whatever the caller's settings, a program for TeX."""
 
@@ -39,6 +42,13 @@ def new_axes(width: float, height: float) -> Axes:
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
+def new_panels(across: int, down: int, size: tuple[float, float]) -> list[Axes]:
+    """Of a new figure, in rows."""
+    figure = new_axes(*size).figure
+    figure.clear()
+    return list(figure.subplots(down, across, squeeze=False).ravel())
+
+
 def plot_release(release: Release, ax: Axes | None = None) -> Axes:
     """The items as a list: numbered where the order was released, and with equal marks where it was not."""
     items = release.items or []
@@ -57,6 +67,25 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
     promise = terminal_safe(f"{release.guarantee} for one {release.unit}, {release.mechanism}")
     ax.set_xlabel(_short(promise, 160), loc="left", color=SOFT, fontsize=9, **AS_TEXT)
     return ax
+
+
+def plot_groups(release: GroupedRelease) -> list[Axes]:
+    """One panel for each of the first groups, side by side, and the promise that holds for all of them."""
+    first = list(release.items())[:PANELS]
+    across = min(3, len(first)) or 1
+    down = -(-len(first) // across) or 1
+    tallest = max((len(one) for _, one in first), default=0)
+    panels = new_panels(across, down, (3.4 * across, 0.6 + (0.9 + 0.34 * tallest) * down))
+    for ax, (key, one) in zip(panels, first, strict=False):
+        plot_release(one, ax)
+        ax.set_title(_shown(key), loc="left", color=INK, fontsize=12, **AS_TEXT)
+        ax.set(xlabel="", ylim=(tallest - 0.4, -0.6))
+    for ax in panels[len(first) :]:
+        ax.set_visible(False)
+    more = f"; {len(release) - len(first)} more groups are not drawn" if len(release) > len(first) else ""
+    promise = terminal_safe(f"{release.guarantee} for one {release.unit} in all groups{more}")
+    panels[0].figure.suptitle(_short(promise, 160), x=0.01, ha="left", color=SOFT, fontsize=9, **AS_TEXT)
+    return panels[: len(first)]
 
 
 def plot_against_truth(

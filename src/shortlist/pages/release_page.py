@@ -6,6 +6,7 @@ Everything on it is released or public; nothing else can be, since a `Release` h
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from shortlist.pages.summary import first_of
 from shortlist.pages.theme import page
 
 if TYPE_CHECKING:
+    from shortlist.grouped_release import GroupedRelease
     from shortlist.ledger.filter import Balance
     from shortlist.ledger.ledger import Receipt
     from shortlist.release import Release
@@ -44,18 +46,20 @@ def release_page(release: Release, title: str = "") -> str:
             "<main>",
             f'<header class="top"><p class="mark">shortlist · a private release</p><h1>{page_safe(heading)}</h1>',
             f'<p class="lead">{_lead(release)}</p></header>',
-            "" if release.secure else _warning(),
-            _list(release),
-            _promise(release),
-            _made(release),
-            _paid(release),
-            _cite(release, heading),
+            "" if release.secure else seeded_warning(),
+            list_of(release),
+            about(release, heading),
             "</main>",
             f'<footer><p class="note">Written by shortlist {page_safe(version())}. This page holds released '
             "and public facts alone, loads nothing and sends nothing.</p></footer>",
         ]
     )
     return page(title=heading, body=body, styles=("pages/base.css", "pages/release.css"))
+
+
+def about(release: Release | GroupedRelease, heading: str) -> str:
+    """What is said below the list, or the lists."""
+    return "\n".join([_promise(release), _made(release), _paid(release), _cite(release, heading)])
 
 
 def _heading(release: Release) -> str:
@@ -76,14 +80,16 @@ def _lead(release: Release) -> str:
     return f"{order}It was drawn with differential privacy, {price}, for every single {unit}."
 
 
-def _warning() -> str:
+def seeded_warning() -> str:
+    """Of a release that is a test."""
     return (
         '<p class="warning" role="note"><b>Not private.</b> This release was drawn with seeded randomness, for tests: '
         "whoever knows the seed can undo it.</p>"
     )
 
 
-def _list(release: Release) -> str:
+def list_of(release: Release, elsewhere: Collection[str] = ()) -> str:
+    """The items, with what was released beside them; without notes that stand `elsewhere` on the page."""
     columns = release.columns()
     rows = []
     for place, item in enumerate(release.items or ()):
@@ -95,7 +101,7 @@ def _list(release: Release) -> str:
         )
         rows.append(f'<li>{mark}<bdi class="name">{page_safe(_name(item))}</bdi>{numbers}</li>')
     kind = "ol" if release.ordered else "ul"
-    notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in release.notes)
+    notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in release.notes if note not in elsewhere)
     empty = "" if rows else "<p>It looked, and found nothing that it may name: an answer too, and paid for.</p>"
     return f'<{kind} class="list" role="list">{"".join(rows)}</{kind}>{empty}{notes}'
 
@@ -104,7 +110,7 @@ def _name(item: object) -> str:
     return " · ".join(map(str, item)) if isinstance(item, tuple) else str(item)
 
 
-def _promise(release: Release) -> str:
+def _promise(release: Release | GroupedRelease) -> str:
     unit = page_safe(release.unit)
     if release.neighbours == "replace":
         doubt = f"which of two versions of one {unit}’s data was used"
@@ -118,7 +124,7 @@ def _promise(release: Release) -> str:
     )
 
 
-def _limits(release: Release) -> str:
+def _limits(release: Release | GroupedRelease) -> str:
     guarantee, unit = release.guarantee, page_safe(release.unit)
     failing = ""
     pure = guarantee.as_pure()
@@ -137,7 +143,7 @@ def _limits(release: Release) -> str:
     )
 
 
-def _made(release: Release) -> str:
+def _made(release: Release | GroupedRelease) -> str:
     changes = {"add-remove": "one is added or removed, with all their rows", "replace": "one is exchanged for another"}
     why = release.why.removeprefix("auto: ")
     why = f"Chosen by public facts alone: {why}" if release.why.startswith("auto: ") else why
@@ -159,7 +165,7 @@ def _made(release: Release) -> str:
     return f"<h2>How it was made</h2>{facts(rows)}"
 
 
-def _paid(release: Release) -> str:
+def _paid(release: Release | GroupedRelease) -> str:
     receipt = release.receipt
     if receipt is None:
         return (
@@ -195,7 +201,7 @@ def spent_share(spent: Balance, remaining: Balance) -> float | None:
     return min(shares, default=None)
 
 
-def _cite(release: Release, heading: str) -> str:
+def _cite(release: Release | GroupedRelease, heading: str) -> str:
     today, number = datetime.now(UTC).date(), version()
     text = (
         f"“{heading}”. Released under {release.guarantee} for one {release.unit} ({release.neighbours}) by "

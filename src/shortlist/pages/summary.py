@@ -10,6 +10,7 @@ from shortlist.pages.guarantee_in_words import chance_to_be_right, percent
 
 if TYPE_CHECKING:
     from shortlist.accounting.guarantees import Guarantee
+    from shortlist.grouped_release import GroupedRelease
     from shortlist.release import Release
 
 
@@ -28,13 +29,25 @@ def in_words(release: Release) -> str:
     return terminal_safe(" ".join([_came(release), _gives_away(release), *_left(release)]))
 
 
+def groups_in_words(release: GroupedRelease) -> str:
+    """The same of many lists: what all of them together can give away.
+
+    >>> import shortlist as sl
+    >>> sl.top_k([[900, 20], [7, 500]], k=1, epsilon=1.0, monotone=True).summary[:24]
+    '2 lists, 2 items in all.'
+    """
+    lists, items = len(release), sum(map(len, release.values()))
+    came = f"{lists:,} list{'s' * (lists != 1)}, {items:,} item{'s' * (items != 1)} in all."
+    return terminal_safe(" ".join([came, _gives_away(release), *_left(release)]))
+
+
 def _came(release: Release) -> str:
     many = len(release)
     of = "came out" if release.asked is None else f"of {release.asked:,} asked for"
     return f"{many:,} {of}{', the smallest' if release.largest is False else ''}."
 
 
-def _gives_away(release: Release) -> str:
+def _gives_away(release: Release | GroupedRelease) -> str:
     replaced = release.neighbours == "replace"
     doubt = "which of two versions of their data was used" if replaced else "whether they are in the data"
     right, price = percent(chance_to_be_right(release.guarantee)), _price(release.guarantee)
@@ -51,7 +64,7 @@ def _price(guarantee: Guarantee) -> str:
     return str(guarantee)
 
 
-def _left(release: Release) -> list[str]:
+def _left(release: Release | GroupedRelease) -> list[str]:
     receipt = release.receipt
     if receipt is None:
         return []

@@ -21,7 +21,7 @@ def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
         naming the field, for a description that is none, or saying that the plan takes too long.
     """
     users, shape, items = request.get("users"), request.get("shape"), plan.candidates or request.get("items") or 10_000
-    if users is None or plan.question.k is None:
+    if users is None or plan.question.k is None or plan.question.by:  # groups share the budget
         return None
     for name, number in (("users", users), ("items", items)):
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 10**10:

@@ -10,15 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shortlist.choose import mechanism_for
+from shortlist.choose import group_request
 from shortlist.from_data import KeyRequest
+from shortlist.grouped_scores import GroupedScores
+from shortlist.groups import GroupRequest
 from shortlist.ledger.admission import price_text, priced, spent_of
 from shortlist.mechanisms import Mechanism
+from shortlist.method_choice import mechanism_for
 from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP, Standing
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
 from shortlist.tables.caps import checked_most
 from shortlist.tables.file_sources import rows_of_file
 from shortlist.tables.files import check_public
+from shortlist.tables.groups.scored import unread_groups
+from shortlist.tables.question import Question as Columns
 
 MOST_PASTED = 500_000
 """Characters of a pasted list of candidates."""
@@ -41,6 +46,12 @@ class Form:
     unit: str
     values: bool = False
     most: int | None = None
+    where: str = ""
+    by: str = ""
+    """The column whose values make groups; none for one list."""
+    groups: tuple[str, ...] = ()
+    """The public keys; none if they come from the data."""
+    groups_per_user: int = 1
 
     @classmethod
     def of(cls, folder: Folder, request: dict[str, Any]) -> Form:
@@ -58,7 +69,12 @@ class Form:
         table, candidates = folder.inside(request.get("table"), TABLES, "table"), _candidates(folder, request)
         if isinstance(candidates, Path):
             check_public(str(candidates), str(table), user)
-        return cls(
+        by, groups = _text(request, "by", needed=False), _groups(request)
+        if by and request.get("candidates") == "every":
+            raise ValueError("by: a list for every group needs a number of items; choose another way to get candidates")
+        if by and not groups and candidates is not None:
+            raise ValueError("groups: write the public groups beside a public list of candidates, for example CH, DE")
+        form = cls(
             table=table,
             user=user,
             item=item,
@@ -71,7 +87,22 @@ class Form:
             unit=_text(request, "unit", needed=False) or "user",
             values=_flag(request, "values"),
             most=most,
+            where=_text(request, "where", needed=False),
+            by=by,
+            groups=groups if by else (),
+            groups_per_user=1 if request.get("groups_per_user") is None else _whole(request, "groups_per_user"),
         )
+        form.columns()
+        return form
+
+    def columns(self) -> Columns:
+        """Which columns are read, and how."""
+        by = (self.by, list(self.groups) or None, self.groups_per_user) if self.by else (None, None, None)
+        return Columns.of(self.user, self.item, None, None, self.most, self.where or None, *by)
+
+    def lists(self, scores: GroupedScores) -> GroupRequest:
+        """The question for a list of every group, by what is public of the scores."""
+        return group_request(scores, self.k, budget=self.budget, ordered=self.ordered, values=self.values)
 
     def mechanism(self) -> tuple[Mechanism, str]:
         """What will run, and why: the public rule of `top_k`, or that of `keys`."""
@@ -88,7 +119,8 @@ class Form:
     def keys(self) -> KeyRequest:
         """The question for every name that enough people hold, with counts."""
         return KeyRequest.of(
-            self.user, self.item, most=self.most, epsilon=None, delta=None, budget=self.budget, weighted=None,
+            self.user, self.item, most=self.most, where=self.where or None, epsilon=None, delta=None,
+            budget=self.budget, weighted=None,
             values=True, at_least=None, unit=self.unit, memory=None, multiline=False,
         )  # fmt: skip
 
@@ -117,28 +149,29 @@ class Offer:
     mechanism: Mechanism
     why: str
     candidates: int | None
+    guarantee: Guarantee
+    charge: Guarantee
 
     @classmethod
     def of(cls, question: Form) -> Offer:
         number = question.number_of_candidates()
         if number is not None:
             question.check_k(number)
+        if question.by:
+            request = question.lists(unread_groups(question.columns(), number, question.unit))
+            return cls(question, request.mechanism, request.why, number, request.guarantee, request.charge)
         mechanism, why = question.mechanism()
-        return cls(question, mechanism, why.removeprefix("auto: "), number)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        return self.mechanism.guarantee
+        return cls(question, mechanism, why.removeprefix("auto: "), number, mechanism.guarantee, mechanism.charge)
 
     def room(self) -> tuple[Standing, Standing]:
         """How the ledger stands and how it would; refused, as the ledger would, if there is no room."""
         ledger = Ledger(self.question.ledger)
-        return ledger.standing, ledger.standing_if(self.mechanism.charge)
+        return ledger.standing, ledger.standing_if(self.charge)
 
     def price(self) -> str:
         """What is booked for it, in words."""
         terms = Ledger(self.question.ledger).terms
-        return price_text(spent_of(terms, priced(terms, self.mechanism.charge).where(terms.limits)))
+        return price_text(spent_of(terms, priced(terms, self.charge).where(terms.limits)))
 
 
 def ledger_facts(path: Path, name: str) -> dict[str, Any] | None:
@@ -207,6 +240,12 @@ def _text(request: dict[str, Any], name: str, *, needed: bool = True) -> str:
     if needed and not value:
         raise ValueError(f"{name}: write it as the table does" if name in ("user", "item") else f"{name}: write it")
     return value
+
+
+def _groups(request: dict[str, Any]) -> tuple[str, ...]:
+    """The public keys, from "CH, DE, FR"."""
+    words = _text(request, "groups", needed=False).split(",")
+    return tuple(word.strip() for word in words if word.strip())
 
 
 def _number(request: dict[str, Any], name: str) -> float:

@@ -8,8 +8,10 @@ import threading
 from typing import Any
 
 from shortlist._text import terminal_safe
+from shortlist.grouped_release import GroupedRelease
 from shortlist.pages.guarantee_in_words import odds, percent
 from shortlist.pages.release_page import spent_share
+from shortlist.release import Release
 from shortlist.studio.expected import expected
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
 from shortlist.studio.form import Form, Offer, ledger_facts, new_ledger
@@ -96,10 +98,13 @@ class Answers:
             "confirm": self._work.offer(plan),
             "k": plan.question.k,
             "candidates": plan.candidates,
+            "by": plan.question.by,
+            "groups": len(plan.question.groups),
+            "groups_per_user": plan.question.groups_per_user,
             "mechanism": plan.mechanism.name,
             "why": plan.why[:1].upper() + plan.why[1:] + ".",
             "guarantee": str(plan.guarantee),
-            "charge": str(plan.mechanism.charge),
+            "charge": str(plan.charge),
             "price": plan.price(),
             "proof": plan.mechanism.proof,
             "unit": plan.question.unit,
@@ -129,11 +134,8 @@ class Answers:
             told |= {
                 "k": form.k,
                 "purpose": form.purpose,
-                "items": [terminal_safe(str(item)) for item in release.items or ()],
-                "values": [f"{value:,.6g}" for value in release.values or ()],
-                "margins": [f"{margin.half_width:,.4g}" for margin in release.margins or ()],
+                **_listed(release),
                 "summary": release.summary,
-                "ordered": release.ordered,
                 "guarantee": str(release.guarantee),
                 "mechanism": release.mechanism,
                 "notes": list(release.notes),
@@ -144,6 +146,18 @@ class Answers:
                 "head": receipt.head[:16],
             }
         return told
+
+
+def _listed(release: Release | GroupedRelease) -> dict[str, Any]:
+    """What came out: one list, or one for each group."""
+    if not isinstance(release, Release):
+        return {"lists": [{"key": terminal_safe(str(key)), **_listed(one)} for key, one in release.items()]}
+    return {
+        "items": [terminal_safe(str(item)) for item in release.items or ()],
+        "values": [f"{value:,.6g}" for value in release.values or ()],
+        "margins": [f"{margin.half_width:,.4g}" for margin in release.margins or ()],
+        "ordered": release.ordered,
+    }
 
 
 def _json(value: dict[str, Any], status: int = 200) -> Answer:

@@ -13,6 +13,8 @@ from typing import Any
 
 from shortlist._text import csv_table
 from shortlist.choose import explained
+from shortlist.grouped_release import GroupedRelease
+from shortlist.pages.grouped_page import groups_page
 from shortlist.pages.release_page import release_page
 from shortlist.paid_release import Booked
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, Ledger, LedgerError
@@ -20,8 +22,7 @@ from shortlist.release import Release
 from shortlist.sampling.entropy import SECURE
 from shortlist.studio.folder import Folder
 from shortlist.studio.form import Form, Offer
-from shortlist.tables.count import counted, uncounted
-from shortlist.tables.question import Question as Columns
+from shortlist.tables.count import Progress, counted, counted_groups, uncounted, uncounted_groups
 
 SAID = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded, ApprovalNeeded)
 """Errors of ours, whose one sentence shows nothing of the table."""
@@ -39,7 +40,7 @@ class PaidJob:
     state: str = "waiting"
     share: float = 0.0
     error: str = ""
-    release: Release | None = None
+    release: Release | GroupedRelease | None = None
     booked: bool = False
 
 
@@ -110,7 +111,10 @@ class Work:
             job.release = request.released(str(form.table), SECURE, keys_paid, tell)
             job.state = "done"
             return
-        columns = Columns.of(form.user, form.item, None, None, form.most)
+        if form.by:
+            self._lists(job, tell)
+            return
+        columns = form.columns()
         accepted = uncounted(str(form.table), columns, form.listed(), unit=form.unit)
         if accepted.public:
             form.check_k(len(accepted))
@@ -123,6 +127,22 @@ class Work:
         job.release = explained(paid.release(scores), job.plan.why, form.ordered or form.values, form.k)
         job.state = "done"
 
+    def _lists(self, job: PaidJob, tell: Progress) -> None:
+        """A list for every group: one charge."""
+        form, table = job.plan.question, str(job.plan.question.table)
+        columns = form.columns()
+        accepted = uncounted_groups(table, columns, form.listed(), unit=form.unit)
+        request = form.lists(accepted)
+        if request.charge != job.plan.charge:
+            raise ValueError("the groups or the candidates are not those of the plan: look at the plan again")
+        job.state = "charging"
+        reservation = request.booked(Ledger(form.ledger), form.purpose)
+        job.booked, job.state = True, "counting"
+        scores = counted_groups(table, columns, form.listed(), unit=form.unit, progress=tell)
+        job.state = "drawing"
+        job.release = request.released(scores, SECURE, reservation)
+        job.state = "done"
+
     def download(self, job: PaidJob, kind: str) -> tuple[str, str, bytes] | None:
         """(file name, type, bytes) of the list, the report or the code; None if there is no such thing."""
         release, form = job.release, job.plan.question
@@ -132,7 +152,11 @@ class Work:
         if kind == "list.csv":
             return f"{stem}.csv", "text/csv; charset=utf-8", csv_table(release.columns()).encode()
         if kind == "report.html":
-            return f"{stem}.html", "text/html; charset=utf-8", release_page(release, form.purpose).encode()
+            if isinstance(release, Release):
+                page = release_page(release, form.purpose)
+            else:
+                page = groups_page(release, form.purpose)
+            return f"{stem}.html", "text/html; charset=utf-8", page.encode()
         if kind == "repeat.py":
             return f"{stem}.py", "text/x-python; charset=utf-8", code(self._folder, form).encode()
         return None
@@ -151,7 +175,10 @@ def code(folder: Folder, form: Form) -> str:
     order = (", ordered=True" if form.ordered else "") + (", values=True" if form.values else "")
     most = "" if form.most is None else f", most={form.most}"
     purpose = f", purpose={form.purpose!r}" if form.purpose else ""
-    columns = f"{folder.name(form.table)!r}, user={form.user!r}, item={form.item!r}{candidates}{most}{unit}"
+    rows = f", where={form.where!r}" if form.where else ""
+    keys = f", groups={list(form.groups)!r}" if form.groups else ""
+    by = f", by={form.by!r}{keys}, groups_per_user={form.groups_per_user}" if form.by else ""
+    columns = f"{folder.name(form.table)!r}, user={form.user!r}, item={form.item!r}{candidates}{most}{rows}{by}{unit}"
     counted = "" if form.k is None else f"scores = sl.count({columns})\n"
     question = f"keys({columns}" if form.k is None else f"top_k(scores, k={form.k}"
     report = "names.html" if form.k is None else f"top{form.k}.html"

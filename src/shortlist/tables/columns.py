@@ -23,6 +23,8 @@ from shortlist.tables.column_types import (
     text_of,
 )
 from shortlist.tables.question import Question
+from shortlist.tables.where.conditions import Condition, form_of, readings
+from shortlist.tables.where.in_frames import in_frames
 
 OBJECTS = "objects"
 """A pandas column of Python objects or categories: text, cell by cell (`column_types.text_of`)."""
@@ -48,13 +50,30 @@ def declared_types(source: Any, library: FrameKind) -> dict[str, str]:
 
 def check_types(types: dict[str, str], question: Question) -> list[Kind]:
     """The kinds of the item columns; refuses what may not be counted."""
-    named = {name: "string" if kind == OBJECTS else kind for name, kind in types.items()}
+    named = _by_name(types)
     check_user(question.user, named[question.user])
+    condition_of(types, question)
+    group_kinds(types, question)
     kinds = [item_kind(item, named[item]) for item in question.items]
     value = question.value
     if value is not None and not is_number(types[value]):
         raise ValueError(f"value={value!r} must be a column of numbers; convert it first")
     return kinds
+
+
+def condition_of(types: dict[str, str], question: Question) -> Condition | None:
+    """Which rows count, for columns of these types; None for all of them."""
+    named = _by_name(types)
+    return None if question.where is None else question.where.typed(lambda name: form_of(name, named[name]))
+
+
+def group_kinds(types: dict[str, str], question: Question) -> list[Kind]:
+    """The kinds of the columns that make groups, if any do."""
+    return [] if question.grouping is None else question.grouping.kinds(_by_name(types))
+
+
+def _by_name(types: dict[str, str]) -> dict[str, str]:
+    return {name: "string" if kind == OBJECTS else kind for name, kind in types.items()}
 
 
 def is_text(declared: str) -> bool:
@@ -63,26 +82,32 @@ def is_text(declared: str) -> bool:
 
 
 def kept_rows(source: Any, library: FrameKind, types: dict[str, str], kinds: list[Kind], question: Question) -> Any:
-    """A frame of our own names (u, the keys, v): rows with a missing user, item or value dropped."""
-    names = {"u": question.user, **dict(zip(question.keys, question.items, strict=True))}
+    """A frame of our own names (u, the keys, v): rows with a missing user, item, key of a group or value dropped."""
+    forms = dict(zip(question.labels, [*kinds, *group_kinds(types, question)], strict=True))
+    names = {"u": question.user} | question.labels
     names |= {} if question.value is None else {"v": question.value}
-    frame, wanted = _own(source, library, types, names), {"u": nw.col("u")}
+    condition = condition_of(types, question)
+    read = [] if condition is None else dict.fromkeys((name, form == "float") for name, form in readings(condition))
+    looked = {key: f"{'v' if key[1] else 'w'}{n}" for n, key in enumerate(read)}
+    frame = _own(source, library, types, names | {ours: name for (name, _), ours in looked.items()})
+    if condition is not None:
+        frame = frame.filter(in_frames(condition, looked))
+    wanted = {"u": nw.col("u")}
     if is_float(types[question.user]):
         wanted["u"] = nw.col("u") + 0.0  # one zero
-    for key, kind in zip(question.keys, kinds, strict=True):
+    for key, kind in forms.items():
         wanted[key] = nw.col(key).cast(WIDE[kind]) if kind in WIDE else nw.col(key)
     if question.value is not None:
         wanted["v"] = nw.col("v").cast(nw.Float64)
     rows = frame.select(**wanted).drop_nulls()
     floats = [name for name in ("u", "v") if name in names and (name == "v" or is_float(types[names[name]]))]
-    dates = [
-        nw.col(key).is_between(FIRST, LAST) for key, kind in zip(question.keys, kinds, strict=True) if kind == "date"
-    ]
+    dates = [nw.col(key).is_between(FIRST, LAST) for key, kind in forms.items() if kind == "date"]
     filters = [*(~nw.col(name).is_nan() for name in floats), *dates]
     return rows.filter(*filters) if filters else rows
 
 
 def _own(source: Any, library: FrameKind, types: dict[str, str], names: dict[str, str]) -> Any:
+    """A frame of these columns under our own names; those that begin with v are read as floats."""
     if library == "polars":
         import polars as pl
 
@@ -92,10 +117,12 @@ def _own(source: Any, library: FrameKind, types: dict[str, str], names: dict[str
     if library == "pyarrow":
         import pyarrow as pa
 
-        return nw.from_native(pa.table({ours: _arrow(source[name], ours == "v") for ours, name in names.items()}))
+        return nw.from_native(
+            pa.table({ours: _arrow(source[name], ours.startswith("v")) for ours, name in names.items()})
+        )
     import pandas as pd
 
-    columns = {ours: _pandas(source[name], types[name], ours == "v") for ours, name in names.items()}
+    columns = {ours: _pandas(source[name], types[name], ours.startswith("v")) for ours, name in names.items()}
     return nw.from_native(pd.DataFrame(columns))
 
 
@@ -161,3 +188,25 @@ def _pandas(column: Any, declared: str, number: bool) -> Any:
     else:
         cells = [text_of(cell) for cell in column.to_numpy(dtype=object)]
     return pd.Series(cells, index=column.index, dtype="string")
+
+
+def typed_frame(columns: dict[str, list[Any]], like: Any, library: FrameKind) -> Any:
+    """A frame of these cells in the very types of another, for some libraries join no two types of text."""
+    if library == "polars":
+        import polars as pl
+
+        return pl.DataFrame(columns, schema=like.schema)
+    if library == "pyarrow":
+        import pyarrow as pa
+
+        return pa.table(columns, schema=like.schema)
+    import pandas as pd
+
+    return pd.DataFrame({name: pd.Series(cells, dtype=like.dtypes[name]) for name, cells in columns.items()})
+
+
+def type_names(items: Any, library: FrameKind) -> list[str]:
+    """What the library calls the types of a frame's columns."""
+    if library == "pyarrow":
+        return list(map(str, items.schema.types))
+    return list(map(str, items.dtypes))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, overload
 
 from shortlist._imports import late
 from shortlist._reading import checked_flag
+from shortlist.grouped_scores import GroupedScores
 from shortlist.scores import Scores
-from shortlist.tables.files import check_file, count_files
+from shortlist.tables.files import check_file, check_groups_of_file, count_files
 from shortlist.tables.frames import count_frame
+from shortlist.tables.groups.held import GroupHeld, NoGroups
+from shortlist.tables.groups.scored import scores_of_groups
 from shortlist.tables.question import Question
 from shortlist.tables.relations import count_relation
 from shortlist.tables.remote_scores import Engine, Held, Uncounted, Weights
@@ -25,6 +28,7 @@ OPTIONAL = {
 """Engines whose library may not be there: their modules are imported when a table of theirs is met."""
 
 
+@overload
 def count(
     source: object,
     *,
@@ -34,10 +38,51 @@ def count(
     value: str | None = None,
     clip: tuple[float, float] | None = None,
     most: int | None = None,
+    where: str | None = None,
+    by: None = None,
     unit: str = "user",
     memory: str | None = None,
     multiline: bool = False,
-) -> Scores:
+) -> Scores: ...
+
+
+@overload
+def count(
+    source: object,
+    *,
+    user: str,
+    item: str | Iterable[str],
+    candidates: object = None,
+    value: str | None = None,
+    clip: tuple[float, float] | None = None,
+    most: int | None = None,
+    where: str | None = None,
+    by: str | Iterable[str],
+    groups: Iterable[Hashable] | None = None,
+    groups_per_user: int | None = None,
+    unit: str = "user",
+    memory: str | None = None,
+    multiline: bool = False,
+) -> GroupedScores: ...
+
+
+def count(
+    source: object,
+    *,
+    user: str,
+    item: str | Iterable[str],
+    candidates: object = None,
+    value: str | None = None,
+    clip: tuple[float, float] | None = None,
+    most: int | None = None,
+    where: str | None = None,
+    by: str | Iterable[str] | None = None,
+    groups: Iterable[Hashable] | None = None,
+    groups_per_user: int | None = None,
+    unit: str = "user",
+    memory: str | None = None,
+    multiline: bool = False,
+) -> Scores | GroupedScores:
     """Distinct users per item, or clipped sums, counted where the table is.
 
     Promise: adding or removing all rows of one user moves every count by at most 1, and all of them the same way. A
@@ -68,6 +113,14 @@ def count(
     most
         How many distinct items of each user count, 1 to 4096: a public number. Items off the list of candidates use
         none of it up. Not with `value`.
+    where
+        Which rows count, as text: `"week >= 40 AND country IN ('CH', 'DE')"`. A small language of its own, meant alike
+        in every engine (docs/tables.md#filters); it looks at one row at a time, so it costs nothing.
+    by, groups, groups_per_user
+        A column, or several, whose values make groups with a list each; the public list of their keys, or None if the
+        keys come from the data (then the candidates must too); and in how many groups one person counts, 1 if not said.
+        A person with rows in more of them keeps those with the most rows (docs/tables.md#groups). With public groups
+        `candidates` may be a mapping from key to list.
     unit
         What one user is, for the record.
     memory
@@ -80,7 +133,8 @@ def count(
     Returns
     -------
     Scores
-        for `top_k`, `select` and every mechanism. They show nothing of the counts before `as_public()`.
+        for `top_k`, `select` and every mechanism. They show nothing of the counts before `as_public()`. With `by`,
+        `GroupedScores` for `top_k` and `select`: one list for each group, and one charge.
 
     Raises
     ------
@@ -95,8 +149,9 @@ def count(
     >>> scores
     Scores(3 candidates, sensitivity=1.0, monotone, add-remove, public)
     """
-    question = Question.of(user, item, value, clip, most)
-    return counted(source, question, candidates, unit=unit, memory=memory, multiline=multiline)
+    question = Question.of(user, item, value, clip, most, where, by, groups, groups_per_user)
+    way = counted if question.grouping is None else counted_groups
+    return way(source, question, candidates, unit=unit, memory=memory, multiline=multiline)
 
 
 def counted(
@@ -114,7 +169,27 @@ def counted(
     lines = checked_flag("multiline", multiline)
     capped = question.capped(candidates is not None)
     engine = _engine(source, capped, candidates, memory, lines, progress)
+    assert not isinstance(engine, GroupHeld)
     return _scored(engine, capped, candidates, unit, source)
+
+
+def counted_groups(
+    source: object,
+    question: Question,
+    candidates: object,
+    *,
+    unit: str = "user",
+    memory: str | None = None,
+    multiline: bool = False,
+    progress: Progress | None = None,
+) -> GroupedScores:
+    """The same for a question about groups."""
+    _check(question, candidates, unit)
+    lines = checked_flag("multiline", multiline)
+    capped = question.capped(candidates is not None)
+    held = _engine(source, capped, candidates, memory, lines, progress)
+    assert isinstance(held, GroupHeld)
+    return scores_of_groups(held, capped, candidates, unit, source)
 
 
 def uncounted(
@@ -151,7 +226,31 @@ def _emptied(table: Any) -> Any:
     return table.slice(0, 0) if callable(getattr(table, "slice", None)) else table
 
 
+def uncounted_groups(
+    source: Any,
+    question: Question,
+    candidates: object,
+    *,
+    unit: str = "user",
+    memory: str | None = None,
+    multiline: bool = False,
+) -> GroupedScores:
+    """The same for a question about groups."""
+    if not isinstance(source, str | os.PathLike):
+        reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
+        return counted_groups(_emptied(source), question, candidates, **reading)
+    _check(question, candidates, unit)
+    number, listed = check_groups_of_file(os.fspath(source), question, candidates, memory, multiline)
+    capped = question.capped(candidates is not None)
+    return scores_of_groups(GroupHeld(NoGroups(capped.weighted), listed, number), capped, candidates, unit, source)
+
+
 def _check(question: Question, candidates: object, unit: str) -> None:
+    if question.grouping is not None and question.grouping.listed is None and candidates is not None:
+        raise ValueError(
+            "groups from the data do not go with public candidates: a list of k items for a group would tell that "
+            "somebody is in it. Give the public groups too, groups=[...], or leave candidates out and give a delta"
+        )
     if question.clip is not None and candidates is None:
         raise ValueError("sums need candidates: no mechanism takes sums of items that only the data knows")
     if not isinstance(unit, str) or not unit:
@@ -182,7 +281,7 @@ def _engine(
     memory: str | None,
     multiline: bool,
     progress: Progress | None,
-) -> Engine:
+) -> Engine | GroupHeld:
     """The engine for that kind of table."""
     family = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
     if isinstance(source, str | os.PathLike):
@@ -193,7 +292,7 @@ def _engine(
         raise TypeError("multiline is for CSV files; a table in an engine or in memory has been read already")
     optional = next((OPTIONAL[library] for library in OPTIONAL if library in family), None)
     if optional is not None:
-        count_optional: Callable[[Any, Question, object], Engine] = late(*optional)
+        count_optional: Callable[[Any, Question, object], Engine | GroupHeld] = late(*optional)
         return count_optional(source, question, candidates)
     if family & {"duckdb", "_duckdb"} and hasattr(source, "columns"):
         return count_relation(source, question, candidates)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
+from shortlist._arrays import Indices
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
-from shortlist.tables.column_types import kind_of
+from shortlist.tables.column_types import Row, kind_of
 from shortlist.tables.errors import TableError
 from shortlist.tables.file_sources import (
     check_lines,
@@ -21,6 +24,9 @@ from shortlist.tables.file_sources import (
     source_of,
     stamps,
 )
+from shortlist.tables.groups.grouping import candidates_of_groups
+from shortlist.tables.groups.held import GroupHeld
+from shortlist.tables.groups.in_duckdb import Names, held_groups, listed_groups
 from shortlist.tables.progress import watched
 from shortlist.tables.question import Question
 
@@ -35,7 +41,7 @@ def count_files(
     memory: str | None,
     multiline: bool,
     progress: Callable[[float], None] | None,
-) -> sql.DuckDBCounts:
+) -> sql.DuckDBCounts | GroupHeld:
     """The counts in a DuckDB of our own, which goes to a private folder of its own when memory is short.
 
     It ends with the counts, and removes its files then without any code of ours: an interrupt cannot keep it from that.
@@ -55,12 +61,20 @@ def _counted(
     candidates: object,
     multiline: bool,
     progress: Callable[[float], None] | None,
-) -> sql.DuckDBCounts:
+) -> sql.DuckDBCounts | GroupHeld:
     counts = sql.DuckDBCounts(runner(connection, path), TABLE, question.keys, None, question.weighted)
     before = stamps(path)
     source = source_of(counts.run, path, question.columns, multiline)
     question.check_columns(source.columns)
     source.check(question)
+    if question.grouping is not None:
+        with watched(connection, progress):
+            grouped = held_groups(
+                counts.run, source, question, candidates, lambda: _known(counts.run, candidates, source, question),
+                Names("counts"), before=lambda: check_lines(path, multiline),
+            )  # fmt: skip
+        _check_same(path, before)
+        return grouped
     known = None if candidates is None else _known(counts.run, candidates, source, question)
     if known is not None:  # a table of its own: of a statement with a list in it DuckDB tells no progress
         counts.run(f"CREATE TEMP TABLE {KNOWN} AS {known}")
@@ -69,9 +83,13 @@ def _counted(
     check_lines(path, multiline)
     with watched(connection, progress):
         counts.run(f"CREATE TEMP TABLE {TABLE} AS {held}")
+    _check_same(path, before)
+    return counts
+
+
+def _check_same(path: str, before: list[tuple[int, ...]]) -> None:
     if stamps(path) != before:
         raise TableError(f"{path} cannot be counted: it changed while it was read")
-    return counts
 
 
 def check_file(
@@ -93,6 +111,25 @@ def check_file(
         return int(run(f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(question.keys)} FROM ({known}))")[0][0])
     finally:
         connection.close()
+
+
+def check_groups_of_file(
+    path: str, question: Question, candidates: object, memory: str | None = None, multiline: bool = False
+) -> tuple[Indices | None, list[Row] | None]:
+    """The same for groups: (how many candidates each of them has, their keys), where these are public."""
+    single = None if isinstance(candidates, Mapping) else candidates
+    number = check_file(path, question, single, memory, multiline)
+    connection = connect(memory)
+    try:
+        source = source_of(runner(connection, path), path, question.columns, multiline)
+        listed = listed_groups(source, question)
+        lists = candidates_of_groups(candidates, listed)
+        kinds = [source.kind(item) for item in question.items]
+        if lists is not None:
+            return np.array([len(known_rows(one, question.items, kinds)) for one in lists], np.int64), listed
+    finally:
+        connection.close()
+    return None if number is None else np.full(len(listed or ()), number, np.int64), listed
 
 
 def check_public(candidates: str, table: str, user: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -16,12 +17,12 @@ from shortlist.tables.caps import BETWEEN, Cap
 
 def capped(pairs: Any, keys: list[str], cap: Cap) -> Any:
     """Scores and weights per item, from the distinct (user, item) pairs of a frame (caps.py)."""
-    people = _people(pairs)
+    people = people_of(pairs)
     held = np.bincount(people)[people]
     heavy = np.flatnonzero(held > cap.most)
     keeps = held <= cap.most
     if len(heavy):
-        keeps[heavy] = _first(pairs[heavy], keys, people[heavy], cap)
+        keeps[heavy] = first_of(pairs[heavy], keys, people[heavy], cap)
     weights = np.floor(np.sqrt(np.floor(float(UNIT**2) / np.minimum(held, cap.most)))).astype(np.int64)
     made = {"score": keeps if cap.caps_scores else np.ones(len(held)), "weight": np.where(keeps, weights, 0)}
     own = [
@@ -33,7 +34,7 @@ def capped(pairs: Any, keys: list[str], cap: Cap) -> Any:
     return counts.filter(nw.col("score") > 0)
 
 
-def _people(pairs: Any) -> Indices:
+def people_of(pairs: Any) -> Indices:
     """A number for the person of each row, the same for the same person.
 
     Arrow has no window over groups: narwhals joins there, and a join of arrow keeps no order of rows.
@@ -47,12 +48,9 @@ def _people(pairs: Any) -> Indices:
     return people
 
 
-def _first(pairs: Any, keys: list[str], people: Indices, cap: Cap) -> Mask:
+def first_of(pairs: Any, keys: list[str], people: Indices, cap: Cap) -> Mask:
     """Which of these pairs are among the first of their person."""
-    columns = [list(map(_text, pairs[name].to_list())) for name in ("u", *keys)]
-    words = map(BETWEEN.join, zip(*columns, strict=True))
-    start = cap.salt + BETWEEN
-    hashes = [hashlib.md5((start + one).encode(), usedforsecurity=False).digest() for one in words]
+    hashes = hashes_of(pairs, ("u", *keys), cap.salt)
     high, low = np.frombuffer(b"".join(hashes), ">u8").astype(np.uint64).reshape(-1, 2).T
     order = np.lexsort((low, high, people))
     same = [column[order[1:]] == column[order[:-1]] for column in (people, high, low)]
@@ -64,6 +62,13 @@ def _first(pairs: Any, keys: list[str], people: Indices, cap: Cap) -> Mask:
     first = np.empty(len(order), np.bool_)
     first[order] = ranks < cap.most
     return first
+
+
+def hashes_of(rows: Any, columns: Sequence[str], salt: str) -> list[bytes]:
+    """The hash of each row by these columns."""
+    words = map(BETWEEN.join, zip(*(map(_text, rows[name].to_list()) for name in columns), strict=True))
+    start = salt + BETWEEN
+    return [hashlib.md5((start + one).encode(), usedforsecurity=False).digest() for one in words]
 
 
 def _text(cell: Any) -> str:

@@ -12,17 +12,29 @@ import numpy as np
 from shortlist._reading import FRAMES, Frame, FrameKind
 from shortlist.released_frames import own_frame
 from shortlist.tables.candidates import known_rows
-from shortlist.tables.column_types import Row
-from shortlist.tables.columns import check_types, declared_types, is_text, kept_rows, names_of
+from shortlist.tables.column_types import Kind, Row
+from shortlist.tables.columns import (
+    check_types,
+    declared_types,
+    group_kinds,
+    is_text,
+    kept_rows,
+    names_of,
+    type_names,
+    typed_frame,
+)
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.frame_caps import capped
+from shortlist.tables.groups.grouping import candidates_of_groups
+from shortlist.tables.groups.held import GroupHeld
+from shortlist.tables.groups.in_frames import groups_of_rows
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 from shortlist.tables.remote_scores import Column, Place
 
 WRONG = "the frame cannot be counted"
 
 
-def count_frame(source: Any, question: Question, candidates: object) -> FrameCounts:
+def count_frame(source: Any, question: Question, candidates: object) -> FrameCounts | GroupHeld:
     """The counts as a frame of the same library."""
     library = _library(source)
     if not {kind.__name__ for kind in type(source).__mro__} & {"DataFrame", "LazyFrame", "Table"}:
@@ -30,6 +42,8 @@ def count_frame(source: Any, question: Question, candidates: object) -> FrameCou
     names, types = in_one_sentence(WRONG, lambda: (names_of(source, library), declared_types(source, library)))
     question.check_columns(names)
     kinds = check_types(types, question)
+    if question.grouping is not None:
+        return _groups(source, library, types, kinds, question, candidates)
     known = None if candidates is None else known_rows(candidates, question.items, kinds)
 
     def counted() -> Any:
@@ -41,6 +55,31 @@ def count_frame(source: Any, question: Question, candidates: object) -> FrameCou
         return counts if known is None else _matched(counts, known, library, question)
 
     return FrameCounts(in_one_sentence(WRONG, counted), question.keys, library, question.weighted)
+
+
+def _groups(
+    source: Any,
+    library: FrameKind,
+    types: dict[str, str],
+    kinds: list[Kind],
+    question: Question,
+    candidates: object,
+) -> GroupHeld:
+    """The counts of every group."""
+    assert question.grouping is not None
+    listed = question.grouping.fitted(group_kinds(types, question))
+    lists = candidates_of_groups(candidates, listed)
+    if lists is None:
+        known = None if candidates is None else [known_rows(candidates, question.items, kinds)]
+    else:
+        known = [known_rows(one, question.items, kinds) for one in lists]
+
+    def counted() -> GroupHeld:
+        rows = kept_rows(source, library, types, kinds, question)
+        named = _collected(rows.filter(nw.col("u") != "") if is_text(types[question.user]) else rows)
+        return groups_of_rows(named, library, question, listed, known)
+
+    return in_one_sentence(WRONG, counted)
 
 
 def _collected(frame: Any) -> Any:
@@ -77,22 +116,7 @@ def _matched(counts: Any, known: list[Row], library: FrameKind, question: Questi
 def _listed(known: list[Row], beside: Any, library: FrameKind, question: Question) -> Any:
     """The known candidates, for a join with that frame."""
     columns = dict(zip(question.keys, map(list, zip(*known, strict=True)), strict=True))
-    return nw.from_native(_typed(columns, beside.select(*question.keys).to_native(), library))
-
-
-def _typed(columns: dict[str, list[Any]], like: Any, library: FrameKind) -> Any:
-    """A frame of these cells in the very types of another, for some libraries join no two types of text."""
-    if library == "polars":
-        import polars as pl
-
-        return pl.DataFrame(columns, schema=like.schema)
-    if library == "pyarrow":
-        import pyarrow as pa
-
-        return pa.table(columns, schema=like.schema)
-    import pandas as pd
-
-    return pd.DataFrame({name: pd.Series(cells, dtype=like.dtypes[name]) for name, cells in columns.items()})
+    return nw.from_native(typed_frame(columns, beside.select(*question.keys).to_native(), library))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -106,7 +130,7 @@ class FrameCounts:
 
     @property
     def frame(self) -> Frame:
-        return own_frame(self.library, _type_names(self.held.select(*self.keys).to_native(), self.library))
+        return own_frame(self.library, type_names(self.held.select(*self.keys).to_native(), self.library))
 
     def classes(self, column: Column = "score") -> list[tuple[int, int]]:
         numbers = self.held[column].to_numpy()
@@ -134,13 +158,6 @@ class FrameCounts:
         places = [rank - 1 for rank in ranks]
         rows = in_one_sentence(WRONG, lambda: tied.sort(*self.keys).select(*shown)[places].rows())
         return [tuple(part.item() if isinstance(part, np.generic) else part for part in row) for row in rows]
-
-
-def _type_names(items: Any, library: FrameKind) -> list[str]:
-    """What the library calls the types of a frame's columns."""
-    if library == "pyarrow":
-        return list(map(str, items.schema.types))
-    return list(map(str, items.dtypes))
 
 
 def _library(source: Any) -> FrameKind:

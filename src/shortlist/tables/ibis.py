@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import ibis
-import ibis.expr.operations as ops
+import numpy as np
 
 from shortlist._reading import Frame
 from shortlist._sql import as_text
@@ -17,23 +15,28 @@ from shortlist.exact.key_bars import UNIT
 from shortlist.released_frames import own_frame
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.caps import BETWEEN, Cap
-from shortlist.tables.column_types import FIRST, LAST, Kind, check_user, item_kind, kind_of
+from shortlist.tables.column_types import Kind, Row, check_user, item_kind, kind_of
 from shortlist.tables.errors import TableError, in_one_sentence
+from shortlist.tables.groups.grouping import candidates_of_groups
+from shortlist.tables.groups.held import GroupHeld
+from shortlist.tables.groups.in_ibis import Hashing, Shown, count_groups
+from shortlist.tables.ibis_columns import (
+    BYTEWISE,
+    TYPES,
+    WRONG,
+    Texts,
+    Written,
+    item_of,
+    number_of,
+    user_of,
+)
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 from shortlist.tables.remote_scores import Column, Place
-
-WRONG = "the Ibis table cannot be counted"
-TYPES: dict[Kind, str] = {
-    "text": "string", "integer": "int64", "unsigned": "uint64", "boolean": "boolean", "date": "date",
-}  # fmt: skip
-CASELESS = ("mysql", "mssql", "singlestoredb")
-"""Backends in which 'tea' = 'TEA' unless somebody asked for the contrary: a label would be one person's spelling."""
-
-BYTEWISE = ("duckdb", "sqlite")
-"""Backends in which texts are compared by their bytes here, whatever collation a column has (`Texts.hidden`)."""
+from shortlist.tables.where.conditions import Form, form_of
+from shortlist.tables.where.in_ibis import in_ibis
 
 
-def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts:
+def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts | GroupHeld:
     """The counts, held by the backend until the scores are forgotten."""
     if not hasattr(table, "schema"):
         raise TypeError("source must be an Ibis table, not a column or a value")
@@ -43,15 +46,23 @@ def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts
     forms = [item_kind(item, str(kinds[item])) for item in question.items]
     if question.value is not None and not (kinds[question.value].is_numeric() or kinds[question.value].is_boolean()):
         raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
-    texts = in_one_sentence(WRONG, lambda: Texts.of(table, "text" in forms))
-    cap = question.cap if texts.hashes(table) and texts.parts(kinds[question.user]) else None
-    if question.most is not None and cap is None:
+    looked = [] if question.where is None else [form_of(name, str(kinds[name])) for name in question.where.columns]
+    declared = {name: str(kind) for name, kind in kinds.items()}
+    by = [] if question.grouping is None else question.grouping.kinds(declared)
+    texts = in_one_sentence(WRONG, lambda: Texts.of(table, "text" in (*forms, *looked, *by)))
+    if question.where is not None:
+        _condition(table, texts, question)
+    apart = texts.hashes(table) and texts.parts(kinds[question.user])
+    cap = question.cap if apart else None
+    if not apart and (question.most is not None or question.grouping is not None):
         raise TableError(
-            f"{WRONG}: {texts.backend} has no MD5 here, by which most= chooses, or may take texts for equal that "
-            "differ, so that two people would be one; have users as whole numbers, or count elsewhere"
+            f"{WRONG}: {texts.backend} has no MD5 here, by which most= and by= choose, or may take texts for equal "
+            "that differ, so that two people would be one; have users as whole numbers, or count elsewhere"
         )
-    known = None if candidates is None else _known(candidates, forms, texts, question)
     written = Written(texts, (kind_of(str(kinds[question.user])), *forms))
+    if question.grouping is not None:
+        return _groups(table, question, candidates, forms, by, written)
+    known = None if candidates is None else _known(candidates, forms, texts, question)
 
     def counted() -> IbisCounts:
         rows = _rows(table, forms, texts, question)
@@ -64,114 +75,72 @@ def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts
     return in_one_sentence(WRONG, counted)
 
 
-@ibis.udf.scalar.builtin(name="encode")  # type: ignore[untyped-decorator]
-def _encode(words: str) -> bytes:  # type: ignore[empty-body]
-    """DuckDB's bytes of a text."""
-
-
-@ibis.udf.scalar.builtin(name="decode")  # type: ignore[untyped-decorator]
-def _decode(letters: bytes) -> str:  # type: ignore[empty-body]
-    """The text of such bytes."""
-
-
-@ibis.udf.scalar.builtin(name="date")  # type: ignore[untyped-decorator]
-def _day(moment: dt.date) -> dt.date:  # type: ignore[empty-body]
-    """SQLite's one spelling of a day, for its columns of dates hold any text or number; None for no day."""
-
-
-@ibis.udf.scalar.python  # type: ignore[untyped-decorator]
-def _md5(words: str) -> str:
-    """For SQLite, which has none and runs in this process."""
-    return hashlib.md5(words.encode(), usedforsecurity=False).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """Texts as their bytes while they are counted, where a backend may have collations that Ibis does not tell."""
-
-    backend: str
-
-    @classmethod
-    def of(cls, table: Any, needed: bool) -> Texts:
-        backend = table.get_backend().name
-        if needed and backend in CASELESS:
-            raise TableError(f"{WRONG}: {backend} takes texts for equal that differ; count whole numbers, or elsewhere")
-        return cls(backend)
-
-    def hashes(self, table: Any) -> bool:
-        """Whether there is a hash by which a person's items are chosen."""
-        return self.backend == "sqlite" or bool(table.get_backend().has_operation(ops.HexDigest))
-
-    def parts(self, user: Any) -> bool:
-        """Whether two people are never taken for one, so that one's items do not use up what the other keeps."""
-        return self.backend in BYTEWISE or kind_of(str(user)) != "text"
-
-    def hash(self, words: Any) -> Any:
-        return _md5(words) if self.backend == "sqlite" else words.hexdigest("md5")
-
-    def hidden(self, words: Any) -> Any:
-        if self.backend == "duckdb":
-            return _encode(words)
-        return words.cast("binary") if self.backend == "sqlite" else words
-
-    def shown(self, key: Any) -> Any:
-        if self.backend == "duckdb":
-            return _decode(key)
-        return key.cast("string") if self.backend == "sqlite" else key
-
-
 def _rows(table: Any, forms: list[Kind], texts: Texts, question: Question) -> Any:
-    wanted = {"u": _user(table[question.user], texts)} | _items(table, forms, texts, question)
+    wanted = {"u": user_of(table[question.user], texts)} | _items(table, forms, texts, question.labels)
     if question.value is not None:
-        wanted["v"] = _number(table[question.value], texts)
-    rows = table.select(**wanted)
+        wanted["v"] = number_of(table[question.value], texts)
+    condition = None if question.where is None else _condition(table, texts, question)
+    rows = (table if condition is None else table.filter(condition)).select(**wanted)
     return rows.filter(*(rows[name].notnull() for name in wanted))
 
 
-def _items(table: Any, forms: list[Kind], texts: Texts, question: Question) -> dict[str, Any]:
+def _condition(table: Any, texts: Texts, question: Question) -> Any:
+    """Which rows count."""
+    assert question.where is not None
+    kinds = table.schema()
+
+    def read(column: Any, form: Form) -> Any:
+        if form == "float":
+            return number_of(column, texts) + 0.0
+        assert form != "written number"
+        assert form != "written date"
+        return item_of(column, form, texts)
+
+    return in_ibis(
+        question.where.typed(lambda name: form_of(name, str(kinds[name]))),
+        table,
+        read,
+        texts.hidden,
+        sqlite=texts.backend == "sqlite",
+        bytewise=texts.backend in BYTEWISE,
+    )
+
+
+def _groups(
+    table: Any, question: Question, candidates: object, forms: list[Kind], by: list[Kind], written: Written
+) -> GroupHeld:
+    """The counts of every group."""
+    assert question.grouping is not None
+    listed, texts = question.grouping.fitted(by), written.texts
+    lists, known, offered = candidates_of_groups(candidates, listed), None, None
+    if lists is not None:
+        each = [known_rows(one, question.items, forms) for one in lists]
+        rows = [(n, *row) for n, one in enumerate(each) for row in one]
+        known = _listed(rows, ["integer", *forms], texts, ("n", *question.keys))
+        offered = np.array(list(map(len, each)), np.int64)
+    elif candidates is not None:
+        assert listed is not None
+        known = _known(candidates, forms, texts, question)
+        offered = np.full(len(listed), in_one_sentence(WRONG, lambda: known.count().to_pyarrow().as_py()), np.int64)
+    groups = None
+    if listed is not None:
+        numbered = [(n, *row) for n, row in enumerate(listed)]
+        groups = _listed(numbered, ["integer", *by], texts, ("n", *question.grouping.keys))
+    shown = Shown(texts.shown, dict(zip(question.labels, [*forms, *by], strict=True)), TYPES)
+    hashing = Hashing(lambda words: texts.hash(ibis.literal(BETWEEN).join(words)), written.of, texts.shown)
+
+    def counted() -> GroupHeld:
+        rows = _rows(table, [*forms, *by], texts, question)
+        named = rows.filter(written.of([rows.u])[0] != "")
+        engine = count_groups(named, groups, known, lists is not None, question, shown, hashing)
+        return GroupHeld(engine, listed, offered)
+
+    return in_one_sentence(WRONG, counted)
+
+
+def _items(table: Any, forms: list[Kind], texts: Texts, labels: dict[str, str]) -> dict[str, Any]:
     """The items in the form that is counted."""
-    parts = zip(question.keys, question.items, forms, strict=True)
-    return {key: _item(table[item], form, texts) for key, item, form in parts}
-
-
-def _item(column: Any, form: Kind, texts: Texts) -> Any:
-    if form == "text":
-        return texts.hidden(column.cast("string"))
-    if form == "date":
-        day = _day(column) if texts.backend == "sqlite" else column
-        return day.year().between(FIRST.year, LAST.year).ifelse(day, None)
-    return _whole(column, form) if texts.backend == "sqlite" else column.cast(TYPES[form])
-
-
-def _whole(column: Any, form: Kind) -> Any:
-    """SQLite's columns hold anything: what is not of the declared type is missing."""
-    number = column.cast("int64")
-    fits = column.typeof() == "integer"
-    return (fits & number.isin([0, 1]) if form == "boolean" else fits).ifelse(column, None)
-
-
-def _user(column: Any, texts: Texts) -> Any:
-    """Missing floats are missing, and there is one zero. Two people whose names a collation takes for equal are two."""
-    if kind_of(str(column.type())) == "text":
-        return texts.hidden(column)
-    if texts.backend == "sqlite":  # it stores NaN as null, 0.0 = -0.0 there, and what is no column has no collation
-        return column.notnull().ifelse(column, None)
-    if not column.type().is_floating():
-        return column
-    return _is_nan(column).ifelse(None, column + 0.0)
-
-
-def _number(column: Any, texts: Texts) -> Any:
-    """A float, and missing where there is no number."""
-    number = column.cast("float64")
-    if texts.backend == "sqlite":
-        return column.typeof().isin(["integer", "real"]).ifelse(number, None)
-    return _is_nan(number).ifelse(None, number)
-
-
-def _is_nan(column: Any) -> Any:
-    """With a list, for the reason told in `sql.is_nan`."""
-    return ibis.array([column])[0].isnan()
+    return {key: item_of(table[item], form, texts) for (key, item), form in zip(labels.items(), forms, strict=True)}
 
 
 def _counted(rows: Any, question: Question) -> Any:
@@ -183,22 +152,6 @@ def _counted(rows: Any, question: Question) -> Any:
     parts = persons.mutate(v=persons.v.clip(question.clip.low, question.clip.high))
     sums = parts.group_by(list(question.keys)).agg(score=parts.v.sum())
     return sums.mutate(score=sums.score.clip(-LARGEST, LARGEST).cast("int64"))
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """The user and the items of a row as texts, the same for equal ones."""
-
-    texts: Texts
-    forms: tuple[Kind | None, ...]
-
-    def of(self, columns: list[Any]) -> list[Any]:
-        return [self._text(one, form) for one, form in zip(columns, self.forms, strict=False)]
-
-    def _text(self, column: Any, form: Kind | None) -> Any:
-        if form == "text":
-            return self.texts.shown(column)
-        return (column + 0.0 if column.type().is_floating() else column).cast("string")  # there is one zero
 
 
 def _capped(rows: Any, known: Any, written: Written, question: Question, cap: Cap) -> Any:
@@ -233,15 +186,19 @@ def _known(candidates: Any, forms: list[Kind], texts: Texts, question: Question)
             raise ValueError("candidates: the query must have the item columns, by the same names")
         if [kind_of(str(own[item])) for item in question.items] != forms:
             raise ValueError("candidates: the query's columns must be of the same kinds as the item columns; cast them")
-        listed = candidates.select(**_items(candidates, forms, texts, question))
+        own_items = dict(zip(question.keys, question.items, strict=True))
+        listed = candidates.select(**_items(candidates, forms, texts, own_items))
         return listed.filter(*(listed[key].notnull() for key in question.keys)).distinct()
-    rows = known_rows(candidates, question.items, forms)
+    return _listed(known_rows(candidates, question.items, forms), forms, texts, question.keys).distinct()
+
+
+def _listed(rows: list[Row], forms: list[Kind], texts: Texts, keys: Sequence[str]) -> Any:
+    """Public rows as a table of these kinds, in the form that is counted."""
     columns = zip(*([as_text(part) for part in row] for row in rows), strict=True)
-    table = ibis.memtable(dict(zip(question.items, map(list, columns), strict=True)))
-    cast = table.mutate(
-        **{item: table[item].cast(TYPES[form]) for item, form in zip(question.items, forms, strict=True)}
-    )
-    return cast.select(**_items(cast, forms, texts, question)).distinct()
+    table = ibis.memtable(dict(zip(keys, map(list, columns), strict=True)))
+    parts = dict(zip(keys, forms, strict=True))
+    cast = table.mutate(**{key: table[key].cast(TYPES[form]) for key, form in parts.items()})
+    return cast.select(**_items(cast, forms, texts, dict(zip(keys, keys, strict=True))))
 
 
 def _matched(counts: Any, known: Any, question: Question) -> Any:

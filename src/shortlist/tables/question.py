@@ -10,6 +10,8 @@ from fractions import Fraction
 from typing import Self
 
 from shortlist.tables.caps import Cap, checked_most
+from shortlist.tables.groups.grouping import Grouping
+from shortlist.tables.where.parse import Where
 
 BITS = 24
 """A clipped sum has so many bits: the grid is the power of two 2^-24 below the larger end of the clip, or less."""
@@ -80,9 +82,24 @@ class Question:
     """How many distinct items each person keeps; None for all of them."""
     cap: Cap | None = None
     """How that is done in one count, and where items are weighed; set by `capped`."""
+    where: Where | None = None
+    """Which rows count; None for all of them."""
+    grouping: Grouping | None = None
+    """By what the rows are grouped; None for one list of all."""
 
     @classmethod
-    def of(cls, user: object, item: object, value: object, clip: object, most: object = None) -> Question:
+    def of(
+        cls,
+        user: object,
+        item: object,
+        value: object,
+        clip: object,
+        most: object = None,
+        where: object = None,
+        by: object = None,
+        groups: object = None,
+        groups_per_user: object = None,
+    ) -> Question:
         several = [item] if isinstance(item, str) or not isinstance(item, Iterable) else list(item)
         items = tuple(_checked_column("item", one) for one in several)
         if not items:
@@ -92,18 +109,23 @@ class Question:
         who = _checked_column("user", user)
         if who in items:
             raise ValueError("user and item must be different columns")
-        cap = checked_most(most)
+        cap, rows = checked_most(most), Where.of(where)
+        grouping = Grouping.of(by, groups, groups_per_user)
+        if grouping is not None and {who, *items} & {*grouping.by}:
+            raise ValueError("by must name other columns than user and item")
         if value is None and clip is None:
-            return cls(who, items, None, None, cap)
+            return cls(who, items, None, None, cap, where=rows, grouping=grouping)
         if cap is not None:
             raise ValueError("most is for counts of people, not for sums: leave value and clip out, or most")
         if value is None or clip is None:
             raise TypeError('value and clip go together: write value="stars", clip=(0, 5)')
-        return cls(who, items, _checked_column("value", value), Clip.of(clip))
+        return cls(who, items, _checked_column("value", value), Clip.of(clip), where=rows, grouping=grouping)
 
     def capped(self, listed: bool) -> Self:
         """The same question for one count, with a fresh salt where people's items are capped."""
-        return self if self.clip is not None else replace(self, cap=Cap.of(self.most, listed))
+        grouping = None if self.grouping is None else self.grouping.salted()
+        cap = None if self.clip is not None else Cap.of(self.most, listed)
+        return self if cap is None and grouping is None else replace(self, cap=cap, grouping=grouping)
 
     @property
     def weighted(self) -> bool:
@@ -111,9 +133,17 @@ class Question:
         return self.cap is not None and self.cap.weighted
 
     @property
+    def roles(self) -> list[tuple[str, str]]:
+        """(what it is for, column) for every column that is read."""
+        value = [] if self.value is None else [("value", self.value)]
+        rows = [] if self.where is None else [("where", name) for name in self.where.columns]
+        by = [] if self.grouping is None else [("by", name) for name in self.grouping.by]
+        return [("user", self.user), *(("item", item) for item in self.items), *value, *rows, *by]
+
+    @property
     def columns(self) -> tuple[str, ...]:
-        """Every column that is read."""
-        return (self.user, *self.items, *(() if self.value is None else (self.value,)))
+        """Every column that is read, once."""
+        return tuple(dict.fromkeys(name for _, name in self.roles))
 
     def in_words(self, source: object) -> str:
         """Which table and columns are read, for the record: a file by its name, another table by its kind."""
@@ -124,7 +154,9 @@ class Question:
             [] if self.clip is None else [f"value {self.value} from {self.clip.bounds[0]:g} to {self.clip.bounds[1]:g}"]
         )
         most = [] if self.most is None else [f"at most {self.most} items each"]
-        columns = [f"user {self.user}", *(f"item {item}" for item in self.items), *value, *most]
+        rows = [] if self.where is None else [f"where {self.where.text}"]
+        by = [] if self.grouping is None else [f"by {' and '.join(self.grouping.by)}"]
+        columns = [f"user {self.user}", *(f"item {item}" for item in self.items), *value, *most, *by, *rows]
         return f"{table}: {', '.join(columns)}"
 
     @property
@@ -132,13 +164,20 @@ class Question:
         """Our own names for the item's columns."""
         return tuple(f"i{n}" for n in range(len(self.items)))
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """Our own name for every column that makes an item or the key of a group, and that column."""
+        own = dict(zip(self.keys, self.items, strict=True))
+        return own if self.grouping is None else own | dict(zip(self.grouping.keys, self.grouping.by, strict=True))
+
     def check_columns(self, columns: Iterable[str]) -> None:
         """Every column must be there, once. What else is there is not told: the header may be a row of data."""
         names = list(columns)
-        for role, name in zip(("user", *["item"] * len(self.items), "value"), self.columns, strict=False):
+        for role, name in self.roles:
             if names.count(name) != 1:
                 how = "no column" if name not in names else "more than one column"
-                raise ValueError(f"{role}={name!r}: the table has {how} of that name; write it as the table does")
+                said = f"where: {name!r}" if role == "where" else f"{role}={name!r}"
+                raise ValueError(f"{said}: the table has {how} of that name; write it as the table does")
 
 
 def _checked_column(role: str, name: object) -> str:

@@ -11,10 +11,12 @@ from shortlist.released_frames import own_frame
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.errors import fresh, in_one_sentence
+from shortlist.tables.groups.held import GroupHeld
+from shortlist.tables.groups.in_duckdb import Names, held_groups
 from shortlist.tables.question import Question
 
 
-def count_relation(relation: Any, question: Question, candidates: object) -> sql.DuckDBCounts:
+def count_relation(relation: Any, question: Question, candidates: object) -> sql.DuckDBCounts | GroupHeld:
     """The counts in a temporary table of the relation's own connection, dropped with the scores."""
     view, table = fresh(), fresh()
 
@@ -30,6 +32,17 @@ def count_relation(relation: Any, question: Question, candidates: object) -> sql
     source = sql.TableSource(view, {column: quoted(column) for column in types}, types, from_memory=True)
     source.check(question)
     kinds = [source.kind(item) for item in question.items]
+    frame = own_frame("duckdb", [sql.TYPES[kind] for kind in kinds])
+    if question.grouping is not None:
+        keys = [sql.TYPES[kind] for kind in question.grouping.kinds(source.declared)]
+        names = Names(table)
+        grouped = held_groups(
+            run, source, question, candidates,
+            lambda: sql.listed(known_rows(candidates, question.items, kinds), source, question), names,
+            own_frame("duckdb", [*keys, *(sql.TYPES[kind] for kind in kinds)]),
+        )  # fmt: skip
+        weakref.finalize(grouped.engine, _forget, relation, view, *names.all)
+        return grouped
     known = None
     if candidates is not None:
         known = sql.listed(known_rows(candidates, question.items, kinds), source, question)
@@ -38,13 +51,13 @@ def count_relation(relation: Any, question: Question, candidates: object) -> sql
     texts = [key for key, kind in zip(question.keys, kinds, strict=True) if kind == "text"]
     if texts:  # taken over from memory they may be no UTF-8, which only `decode` looks at: refuse now, not when named
         run(f"SELECT {', '.join(f'max(length(decode(encode({key}))))' for key in texts)} FROM {table}")
-    frame = own_frame("duckdb", [sql.TYPES[kind] for kind in kinds])
     counts = sql.DuckDBCounts(run, table, question.keys, frame, question.weighted)
     weakref.finalize(counts, _forget, relation, view, table)
     return counts
 
 
-def _forget(relation: Any, view: str, table: str) -> None:
+def _forget(relation: Any, view: str, *tables: str) -> None:
     with contextlib.suppress(Exception):  # the caller may have closed the connection
-        relation.query(view, f"DROP TABLE IF EXISTS {table}")
+        for table in tables:
+            relation.query(view, f"DROP TABLE IF EXISTS {table}")
         relation.query(view, f"DROP VIEW IF EXISTS {view}")

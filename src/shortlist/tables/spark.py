@@ -8,19 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from pyspark.sql import Window
 from pyspark.sql import functions as sf
 
 from shortlist._reading import Frame
 from shortlist._sql import as_text
-from shortlist.exact.key_bars import UNIT
 from shortlist.released_frames import own_frame
 from shortlist.tables.candidates import known_rows
-from shortlist.tables.caps import BETWEEN, Cap
+from shortlist.tables.caps import Cap
 from shortlist.tables.column_types import (
     FIRST,
     LAST,
     Kind,
+    Row,
     check_user,
     is_float,
     is_number,
@@ -28,14 +29,20 @@ from shortlist.tables.column_types import (
     kind_of,
 )
 from shortlist.tables.errors import in_one_sentence
-from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
+from shortlist.tables.groups.grouping import candidates_of_groups
+from shortlist.tables.groups.held import GroupHeld
+from shortlist.tables.groups.in_spark import SparkGroups, count_groups
+from shortlist.tables.question import Question
 from shortlist.tables.remote_scores import Column, Place
+from shortlist.tables.spark_counting import capped, counted_by
+from shortlist.tables.where.conditions import form_of
+from shortlist.tables.where.in_spark import in_spark
 
 WRONG = "the Spark DataFrame cannot be counted"
 TYPES: dict[Kind, str] = {"text": "string", "integer": "bigint", "boolean": "boolean", "date": "date"}
 
 
-def count_spark(table: Any, question: Question, candidates: object) -> SparkCounts:
+def count_spark(table: Any, question: Question, candidates: object) -> SparkCounts | GroupHeld:
     """The counts, persisted until the scores are forgotten."""
     if not hasattr(table, "dtypes"):
         raise TypeError("source must be a Spark DataFrame, not a column or a session")
@@ -45,10 +52,13 @@ def count_spark(table: Any, question: Question, candidates: object) -> SparkCoun
     forms = [item_kind(item, kinds[item]) for item in question.items]
     if question.value is not None and not is_number(kinds[question.value]):
         raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
+    some = _kept(table, kinds, question)
+    if question.grouping is not None:
+        return _groups(some, kinds, forms, question, candidates)
     known = None if candidates is None else _known(table, candidates, forms, question)
 
     def counted() -> Any:
-        rows = _rows(table, kinds, forms, question)
+        rows = _rows(some, kinds, forms, question)
         counts = _counted(rows, question) if question.cap is None else _capped(rows, known, question, question.cap)
         return (counts if known is None else _matched(counts, known, question)).persist()
 
@@ -56,6 +66,45 @@ def count_spark(table: Any, question: Question, candidates: object) -> SparkCoun
     result = SparkCounts(held, question.keys, tuple(forms), question.weighted)
     weakref.finalize(result, _forget, held)
     return result
+
+
+def _groups(table: Any, kinds: dict[str, str], forms: list[Kind], question: Question, candidates: object) -> GroupHeld:
+    """The counts of every group."""
+    assert question.grouping is not None
+    by = question.grouping.kinds(kinds)
+    listed = question.grouping.fitted(by)
+    lists = candidates_of_groups(candidates, listed)
+    known, offered = None, None
+    if lists is not None:
+        each = [known_rows(one, question.items, forms) for one in lists]
+        rows = [(n, *row) for n, one in enumerate(each) for row in one]
+        known = _listed(table, rows, ["integer", *forms], ("n", *question.keys))
+        offered = np.array(list(map(len, each)), np.int64)
+    elif candidates is not None:
+        assert listed is not None
+        known = _known(table, candidates, forms, question).persist()
+        offered = np.full(len(listed), in_one_sentence(WRONG, known.count), np.int64)
+    groups = None
+    if listed is not None:
+        numbered = [(n, *row) for n, row in enumerate(listed)]
+        groups = _listed(table, numbered, ["integer", *by], ("n", *question.grouping.keys))
+
+    def counted() -> SparkGroups:
+        rows = _rows(table, kinds, [*forms, *by], question)
+        named = rows.where(sf.col("u").cast("string") != "")
+        return count_groups(named, groups, known, lists is not None, question, [TYPES[kind] for kind in (*by, *forms)])
+
+    engine = in_one_sentence(WRONG, counted)
+    for held in (engine.held, engine.groups, *([] if known is None else [known])):
+        weakref.finalize(engine, _forget, held)
+    return in_one_sentence(WRONG, lambda: GroupHeld(engine, listed, offered))
+
+
+def _kept(table: Any, kinds: dict[str, str], question: Question) -> Any:
+    """The rows that count."""
+    if question.where is None:
+        return table
+    return table.where(in_spark(question.where.typed(lambda name: form_of(name, kinds[name])), _column))
 
 
 def _column(name: str) -> Any:
@@ -69,9 +118,9 @@ def _user(name: str, kind: str) -> Any:
 
 
 def _items(forms: list[Kind], question: Question) -> list[Any]:
-    """The items in the form their labels have."""
-    parts = zip(question.keys, question.items, forms, strict=True)
-    return [_item(_column(item), form).alias(key) for key, item, form in parts]
+    """The items, and with their forms the keys of groups, in the form their labels have."""
+    parts = zip(question.labels.items(), forms, strict=False)
+    return [_item(_column(item), form).alias(key) for (key, item), form in parts]
 
 
 def _item(column: Any, form: Kind) -> Any:
@@ -90,40 +139,15 @@ def _rows(table: Any, kinds: dict[str, str], forms: list[Kind], question: Questi
     return table.select(*wanted).dropna()
 
 
-def _counted(rows: Any, question: Question) -> Any:
-    if question.clip is None:
-        return rows.groupBy(*question.keys).agg(sf.countDistinct("u").alias("score"))
-    persons = rows.withColumn("v", _steps(question.clip)).groupBy("u", *question.keys).agg(sf.sum("v").alias("v"))
-    parts = persons.withColumn("v", _within("v", question.clip.low, question.clip.high))
-    sums = parts.groupBy(*question.keys).agg(sf.sum("v").alias("score"))
-    return sums.withColumn("score", _within("score", -LARGEST, LARGEST))
-
-
 def _capped(rows: Any, known: Any, question: Question, cap: Cap) -> Any:
     """Scores and weights of what each person keeps (caps.py), of the known items alone if there are such."""
     some = rows if known is None else rows.join(known, list(question.keys), "left_semi")
-    texts = [sf.col(name).cast("string") for name in ("u", *question.keys)]
-    pairs = some.where(texts[0] != "").distinct()
-    people = Window.partitionBy("u")
-    order = people.orderBy(sf.md5(sf.concat_ws(BETWEEN, sf.lit(cap.salt), *texts)), *question.keys)
-    keeps = sf.row_number().over(order) <= cap.most
-    held = sf.least(sf.count(sf.lit(1)).over(people), sf.lit(cap.most).cast("bigint"))
-    ranked = pairs.select(*question.keys, keeps.alias("keeps"), held.alias("held"))
-    weight = sf.floor(sf.sqrt(sf.floor(sf.lit(float(UNIT**2)) / sf.col("held")))).cast("bigint")
-    parts = [sf.count(sf.lit(1)).alias("score")]
-    if cap.weighted:
-        parts.append(sf.sum(sf.when(sf.col("keeps"), weight).otherwise(sf.lit(0).cast("bigint"))).alias("weight"))
-    return (ranked.where("keeps") if cap.caps_scores else ranked).groupBy(*question.keys).agg(*parts)
+    pairs = some.where(sf.col("u").cast("string") != "").distinct()
+    return capped(pairs, question.keys, cap)
 
 
-def _steps(clip: Clip) -> Any:
-    scaled = sf.col("v") * sf.lit(clip.steps)
-    held = sf.greatest(sf.least(scaled, sf.lit(SATURATED)), sf.lit(-SATURATED))
-    return sf.floor(held + sf.lit(0.5)).cast("bigint")
-
-
-def _within(name: str, low: int, high: int) -> Any:
-    return sf.greatest(sf.least(sf.col(name), sf.lit(high).cast("bigint")), sf.lit(low).cast("bigint"))
+def _counted(rows: Any, question: Question) -> Any:
+    return counted_by(rows, question.keys, question)
 
 
 def _known(table: Any, candidates: Any, forms: list[Kind], question: Question) -> Any:
@@ -135,9 +159,14 @@ def _known(table: Any, candidates: Any, forms: list[Kind], question: Question) -
         if [kind_of(own[item]) for item in question.items] != forms:
             raise ValueError("candidates: the query's columns must be of the same kinds as the item columns; cast them")
         return candidates.select(*_items(forms, question)).dropna().distinct()
-    rows = [tuple(map(as_text, row)) for row in known_rows(candidates, question.items, forms)]
-    listed = table.sparkSession.createDataFrame(rows, ", ".join(f"{key} string" for key in question.keys))
-    return listed.select(*(listed[key].cast(TYPES[form]) for key, form in zip(question.keys, forms, strict=True)))
+    return _listed(table, known_rows(candidates, question.items, forms), forms, question.keys)
+
+
+def _listed(table: Any, rows: list[Row], forms: list[Kind], keys: Sequence[str]) -> Any:
+    """Public rows as a DataFrame of these kinds."""
+    texts = [tuple(map(as_text, row)) for row in rows]
+    listed = table.sparkSession.createDataFrame(texts, ", ".join(f"{key} string" for key in keys))
+    return listed.select(*(listed[key].cast(TYPES[form]).alias(key) for key, form in zip(keys, forms, strict=True)))
 
 
 def _matched(counts: Any, known: Any, question: Question) -> Any:

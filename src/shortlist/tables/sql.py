@@ -16,6 +16,8 @@ from shortlist.tables.caps import BETWEEN, Cap
 from shortlist.tables.column_types import FIRST, LAST, Kind, Row, check_user, is_float, is_number, item_kind, kind_of
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 from shortlist.tables.remote_scores import Column, Place
+from shortlist.tables.where.conditions import form_of
+from shortlist.tables.where.in_duckdb import in_duckdb
 
 Run = Callable[[str], list[Any]]
 """Runs one statement in the engine and returns its rows."""
@@ -52,6 +54,11 @@ class TableSource:
         """The kind of an item column; an enum is its text."""
         return item_kind(item, declared(self.types[item]))
 
+    @property
+    def declared(self) -> dict[str, str]:
+        """The types as column_types.py reads them."""
+        return {column: declared(kind) for column, kind in self.types.items()}
+
     def user(self, column: str) -> str:
         """Missing floats are missing, and there is one zero."""
         expression = self.columns[column]
@@ -70,20 +77,36 @@ class TableSource:
     def number(self, column: str) -> str:
         return f"{'TRY_CAST' if self.as_text else 'CAST'}({self.columns[column]} AS DOUBLE)"
 
+    def filtered(self, question: Question) -> str:
+        """The rows that count, as a condition; nothing for all of them."""
+        if question.where is None:
+            return ""
+        condition = question.where.typed(lambda name: form_of(name, self.declared[name]))
+        return f" WHERE {in_duckdb(condition, self.columns)}"
+
     def check(self, question: Question) -> None:
         """From the types alone (column_types.py); the value must be a number."""
         check_user(question.user, declared(self.types[question.user]))
+        self.filtered(question)
         for item in question.items:
             self.kind(item)
+        if question.grouping is not None:
+            question.grouping.kinds(self.declared)
         if question.value is not None and not self.as_text and not is_number(self.types[question.value]):
             raise ValueError(f"value={question.value!r} must be a column of numbers; convert it first")
 
 
 def counting(source: TableSource, question: Question, known: str | None = None) -> str:
     """Distinct users per item, or clipped sums; exact, in the engine. Of known items alone, if that matters."""
-    keys, rows = ", ".join(question.keys), _rows(source, question)
+    rows = rows_of(source, question)
     if question.cap is not None:
-        return _capped(_pairs(source, rows, known, question), question.keys, question.cap)
+        return capped(_pairs(source, rows, known, question), question.keys, question.cap)
+    return aggregated(rows, question.keys, question)
+
+
+def aggregated(rows: str, columns: Sequence[str], question: Question) -> str:
+    """Distinct users, or clipped sums, for each combination of these columns."""
+    keys = ", ".join(columns)
     if question.clip is None:
         return f"SELECT {keys}, count(DISTINCT u) AS score FROM ({rows}) GROUP BY {keys}"
     within = _held(f"sum({_steps(question.clip)})", question.clip.low, question.clip.high)
@@ -107,29 +130,37 @@ def _pairs(source: TableSource, rows: str, known: str | None, question: Question
     return f"SELECT {', '.join(checked)} FROM ({pairs})"
 
 
-def _capped(pairs: str, keys: Sequence[str], cap: Cap) -> str:
-    """Scores and weights of what each person keeps (caps.py)."""
-    items, texts = ", ".join(keys), ", ".join(f"CAST({column} AS VARCHAR)" for column in ("u", *keys))
-    order = f"ORDER BY md5(concat_ws(chr({ord(BETWEEN)}), '{cap.salt}', {texts})), {items}"
-    ranked = f"SELECT {items}, row_number() OVER (PARTITION BY u {order}) <= {cap.most} AS keeps"
+def hashed(salt: str, columns: Sequence[str]) -> str:
+    """The hash by which a person's items, or groups, are put into an order (caps.py)."""
+    texts = ", ".join(f"CAST({column} AS VARCHAR)" for column in columns)
+    return f"md5(concat_ws(chr({ord(BETWEEN)}), '{salt}', {texts}))"
+
+
+def capped(pairs: str, keys: Sequence[str], cap: Cap, within: Sequence[str] = ()) -> str:
+    """Scores and weights of what each person keeps (caps.py), in each group if the pairs are `within` groups."""
+    items, person = ", ".join((*within, *keys)), ", ".join(("u", *within))
+    order = f"ORDER BY {hashed(cap.salt, ('u', *keys))}, {', '.join(keys)}"
+    ranked = f"SELECT {items}, row_number() OVER (PARTITION BY {person} {order}) <= {cap.most} AS keeps"
     if not cap.weighted:
         return f"SELECT {items}, count(*) AS score FROM ({ranked} FROM ({pairs})) WHERE keeps GROUP BY {items}"
-    ranked += ", count(*) OVER (PARTITION BY u) AS held"
+    ranked += f", count(*) OVER (PARTITION BY {person}) AS held"
     weight = f"CAST(floor(sqrt(floor({float(UNIT**2)!r}::DOUBLE / least(held, {cap.most})))) AS BIGINT)"
     total = f"CAST(coalesce(sum({weight}) FILTER (WHERE keeps), 0) AS BIGINT) AS weight"
     only = " WHERE keeps" if cap.caps_scores else ""
     return f"SELECT {items}, count(*) AS score, {total} FROM ({ranked} FROM ({pairs})){only} GROUP BY {items}"
 
 
-def _rows(source: TableSource, question: Question) -> str:
+def rows_of(source: TableSource, question: Question) -> str:
+    """The rows that count, under our own names: those without a user, an item, a value or a key are dropped."""
     wanted = {"u": source.user(question.user)}
-    wanted |= {key: source.item(item) for key, item in zip(question.keys, question.items, strict=True)}
+    wanted |= {ours: source.item(column) for ours, column in question.labels.items()}
     present = [f"{column} IS NOT NULL" for column in wanted]
     if question.value is not None:
         wanted["v"] = source.number(question.value)
         present += ["v IS NOT NULL", f"NOT {is_nan('v')}"]
     columns = ", ".join(f"{expression} AS {column}" for column, expression in wanted.items())
-    return f"SELECT * FROM (SELECT {columns} FROM {source.relation}) WHERE {' AND '.join(present)}"
+    relation = f"{source.relation}{source.filtered(question)}"
+    return f"SELECT * FROM (SELECT {columns} FROM {relation}) WHERE {' AND '.join(present)}"
 
 
 def _steps(clip: Clip) -> str:

@@ -8,7 +8,6 @@ import pytest
 import shortlist as sl
 from shortlist import Scores
 from shortlist.audit.prove import prove_mechanism
-from shortlist.choose import by_rule
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK
 from shortlist.mechanisms.entry import Request
@@ -16,6 +15,7 @@ from shortlist.mechanisms.guarded_list.certified import law
 from shortlist.mechanisms.guarded_list.entry import Sought
 from shortlist.mechanisms.guarded_list.mechanism import SHARE
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.method_choice import by_rule
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 from tests.helpers.support import assert_law
 from tests.helpers.typed import present

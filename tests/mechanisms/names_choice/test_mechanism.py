@@ -11,9 +11,9 @@ import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
 from shortlist.audit.prove import law_of
 from shortlist.certified.law import Law
-from shortlist.choose import mechanism_for
 from shortlist.mechanisms import KeySet, LimitedDomainTopK, NamesChoice
 from shortlist.mechanisms.names_choice.branches import Parts, ordinal
+from shortlist.method_choice import mechanism_for
 from tests.helpers.typed import of_kind, present
 
 FLAT = {f"date {i}": 739 + i for i in range(92)}

@@ -26,7 +26,7 @@ from shortlist.mechanisms.checks import (
     checked_source,
     checked_threshold,
 )
-from shortlist.mechanisms.contract import SEEDED, UNSAID, Budgeted, Draws, Outcome, described
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described, noted
 from shortlist.mechanisms.sparse_vector.stream import Branch, Rules, Stream, ex_post
 from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.sampling.entropy import Source
@@ -160,8 +160,8 @@ class SparseVector(Budgeted[PureDP]):
         """
         source, questions = checked_source(rng), iter(() if values is None else values)
         check_ledger(ledger)
-        terms, noted = (self.guarantee, self.charge), "" if source.secure else SEEDED
-        return Stream(self.rules, questions, source, self._reserve(ledger, terms, purpose, unit, noted))
+        terms, facts = (self.guarantee, self.charge), noted("", secure=source.secure)
+        return Stream(self.rules, questions, source, self._reserve(ledger, terms, purpose, unit, facts))
 
     def _asked(self, scores: object, question: ScoreWords) -> Scores:
         if isinstance(scores, Scores):

@@ -62,6 +62,7 @@
       table: data.get("table"), user: data.get("user").trim(), item: data.get("item").trim(), candidates: data.get("candidates"),
       candidates_file: data.get("candidates_file"), candidates_text: data.get("candidates_text"), k: number(data.get("k")),
       epsilon: number(data.get("epsilon")), delta: number(data.get("delta")), ordered: $("ordered").checked, values: $("values").checked, most: number(data.get("most")),
+      where: data.get("where").trim(), by: data.get("by").trim(), groups: data.get("groups").trim(), groups_per_user: number(data.get("groups_per_user")),
       ledger: data.get("ledger"), purpose: data.get("purpose").trim(), unit: data.get("unit").trim(), users: number(data.get("users")), items: number(data.get("items")), shape: data.get("shape"),
     };
   };
@@ -70,7 +71,7 @@
     if (name === "empty" && $("results").childElementCount) $("empty").hidden = true;
   };
   const fail = (error) => {
-    const name = /^([a-z]+):/.exec(error.message), field = name && $(name[1] === "candidates" ? "candidates_file" : name[1]);
+    const name = /^([a-z_]+):/.exec(error.message), field = name && $(name[1] === "candidates" ? "candidates_file" : name[1]);
     $("problem").textContent = sentence(error.message);
     only("problem");
     if (field && field.offsetParent && form.contains(field)) {
@@ -100,10 +101,11 @@
 
   const showPlan = (plan) => {
     confirmWord = plan.confirm;
-    $("plan-title").textContent = plan.k === null ? "Every name that enough people hold" : plan.candidates === null ? `${plan.k} items` : `${plan.k} of ${plan.candidates.toLocaleString("en")} candidates`;
+    const each = plan.by ? ` for ${plan.groups ? `each of ${plan.groups} groups` : "each group that may be named"}` : "";
+    $("plan-title").textContent = plan.k === null ? "Every name that enough people hold" : plan.candidates === null ? `${plan.k} items${each}` : `${plan.k} of ${plan.candidates.toLocaleString("en")} candidates${each}`;
     $("right").textContent = plan.right_text;
     $("right-bar").style.width = `${100 * plan.right}%`;
-    facts($("plan-facts"), [["Guarantee", `${plan.guarantee} for every ${plan.unit}`], ["Mechanism", plan.mechanism], ["Why", plan.why], ...(plan.charge === plan.guarantee ? [] : [["Booked as", plan.charge]])]);
+    facts($("plan-facts"), [["Guarantee", `${plan.guarantee} for every ${plan.unit}${plan.by ? ", in all groups together" : ""}`], ["Mechanism", plan.mechanism], ["Why", plan.why], ...(plan.charge === plan.guarantee ? [] : [["Booked as", plan.charge]])]);
     showExpected(plan.expected);
     const [before, now] = $("plan-meter").children;
     before.style.width = `${100 * (plan.share_before ?? 0)}%`;
@@ -130,15 +132,20 @@
     }
   };
   const counted = (job, place) => job.values.length ? [element("span", { class: "value" }, element("b", {}, job.values[place]), job.margins.length ? ` ± ${job.margins[place]}` : "")] : [];
+  const listed = (one) => {
+    const list = element(one.ordered ? "ol" : "ul", { class: "list", role: "list" });
+    one.items.forEach((item, place) => list.append(element("li", {}, one.ordered ? element("span", { class: "rank" }, String(place + 1)) : element("span", { class: "dot" }), element("bdi", { class: "name" }, item), ...counted(one, place))));
+    return list;
+  };
   const result = (job) => {
-    const list = element(job.ordered ? "ol" : "ul", { class: "list", role: "list" });
-    job.items.forEach((item, place) => list.append(element("li", {}, job.ordered ? element("span", { class: "rank" }, String(place + 1)) : element("span", { class: "dot" }), element("bdi", { class: "name" }, item), ...counted(job, place))));
+    const many = job.lists ?? [job], first = many[0] ?? { items: [], margins: [], ordered: false };
+    const lists = many.flatMap((one) => [...(one.key === undefined ? [] : [element("h3", {}, element("bdi", {}, one.key))]), listed(one)]);
     const rows = element("dl", { class: "facts" });
     facts(rows, [["Guarantee", job.guarantee], ["Mechanism", job.mechanism], ["Booked", `${job.ledger}, entry ${job.entry}`], ["Then", job.standing], ["Head", job.head]]);
     const links = [["report.html", "Report"], ["list.csv", "List as CSV"], ["repeat.py", "Code that repeats it"]].map(([kind, title]) => element("a", { class: kind === "report.html" ? "button" : "button quiet", href: `download/${job.job}/${kind}`, download: "" }, title));
     const notes = job.notes.map((note) => element("p", { class: "note" }, note));
-    const order = `${job.summary} ${job.ordered ? "In order, best first." : "A set, sorted by name: its order says nothing."}` + (job.margins.length ? " ± is half of an interval that covers 95%." : "");
-    return element("article", { class: "card result" }, element("h2", { tabindex: "-1" }, job.purpose || `${job.items.length} released`), element("p", { class: "note" }, order), list, ...notes, rows, element("div", { class: "downloads" }, ...links));
+    const order = `${job.summary} ${first.ordered ? "In order, best first." : "A set, sorted by name: its order says nothing."}` + (first.margins.length ? " ± is half of an interval that covers 95%." : "");
+    return element("article", { class: "card result" }, element("h2", { tabindex: "-1" }, job.purpose || (job.lists ? `${many.length} lists released` : `${job.items.length} released`)), element("p", { class: "note" }, order), ...lists, ...notes, rows, element("div", { class: "downloads" }, ...links));
   };
 
   form.addEventListener("submit", async (event) => {

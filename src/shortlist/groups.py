@@ -1,0 +1,252 @@
+"""Lists for many groups in one call: one charge for the groups that one person may be in (Theorem 324).
+
+Groups are drawn independently, each by a mechanism that keeps a share of the budget; the winners of all of them are
+named in one question. What is checked, and what is charged, depends on public facts alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from shortlist._reading import Frame, checked_flag
+from shortlist._table_names import Pick
+from shortlist.grouped_release import GroupedRelease
+from shortlist.grouped_scores import GroupedScores
+from shortlist.ledger.ledger import Reservation
+from shortlist.mechanisms import Mechanism
+from shortlist.mechanisms.checks import Budget
+from shortlist.mechanisms.contract import Outcome, noted
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, calibrate
+from shortlist.release import Release
+from shortlist.sampling.entropy import SECURE, Source
+from shortlist.scores import Scores, ScoreWords
+from shortlist.smallest import smallest_of_groups
+
+Build = Callable[[int | None, Budget], tuple[Mechanism, str, bool]]
+"""From k and the budget of one group to (the mechanism, why, whether its order is released)."""
+Finish = Callable[[Release, str, bool, int | None], Release]
+"""What becomes of a group's release, by why its mechanism was chosen, whether its order is released, and its k."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRequest:
+    """What was asked for, checked: public facts alone."""
+
+    guarantee: Budget
+    per_group: Budget
+    charge: Guarantee
+    built: dict[int | None, tuple[Mechanism, str, bool]]
+    """By k."""
+    sizes: dict[Hashable, int | None] | None
+    """k by group, where each has its own."""
+    charges: list[Guarantee]
+    """Of one group, each different one once."""
+    k: int | None
+    finish: Finish
+    scores: GroupedScores
+    """Those that were accepted: counted, or what is public of them."""
+    largest: bool
+
+    @classmethod
+    def of(
+        cls, scores: GroupedScores, k: Any, budget: Budget, build: Build, finish: Finish, *, largest: bool = True
+    ) -> GroupRequest:
+        """Refuse what does not fit, from public facts alone."""
+        sizes, data, many = _sizes(scores, k), turned(scores, largest), scores.groups_per_user
+        one, numbers = None if sizes is not None else k, [k] if sizes is None else list(dict.fromkeys(sizes.values()))
+
+        def parts(share: Budget) -> tuple[dict[int | None, tuple[Mechanism, str, bool]], list[Guarantee]]:
+            built = {number: build(number, share) for number in numbers}
+            return built, _charges(data, sizes, one, built)
+
+        plain = plain_share(budget, many)
+        share = larger_share(budget, many, lambda part: build(numbers[0], part)[0].charge) or plain
+        built, charges = parts(share)
+        if share != plain and (len(charges) > 1 or budget.excess(charges[0].repeat(many)) > 0):
+            share = plain  # groups are not all charged what the larger share was reckoned by
+            built, charges = parts(share)
+        charge = charges[0] if len(charges) == 1 else share
+        return cls(budget, share, charge.repeat(many), built, sizes, charges, one, finish, scores, largest)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """One for all, or that of the first group."""
+        return next(iter(self.built.values()))[0]
+
+    @property
+    def why(self) -> str:
+        """Why that one was chosen."""
+        return next(iter(self.built.values()))[1]
+
+    def booked(self, ledger: Ledger | None, purpose: str, source: Source = SECURE) -> Reservation | None:
+        """Book the charge, once, before anything is looked at. Nothing of it comes back."""
+        if ledger is None:
+            return None
+        scores = self.scores
+        words = f"{self.mechanism!r} for every group, {scores.groups_per_user} per {scores.unit}"
+        unit = f"{scores.unit} ({scores.neighbours})"
+        rows = noted(scores._template._source, largest=self.largest, secure=source.secure)
+        return ledger.reserve(self.charge, purpose=purpose, mechanism=words, unit=unit, source=rows)
+
+    def released(self, scores: GroupedScores, source: Source, reservation: Reservation | None) -> GroupedRelease:
+        """One exact draw for each group, from scores that were accepted and paid for."""
+        counted, scores = scores, turned(scores, self.largest)
+        if counted is not self.scores and _charges(scores, self.sizes, self.k, self.built) != self.charges:
+            raise ValueError("the candidates changed between the charge and the count; nothing was drawn")
+        drawn = [self._draw(scores, group, source) for group in range(scores._number)]
+        named = _named(scores, drawn)
+        listed = [n for n, names in enumerate(named) if scores.public_groups or names]
+        assert scores._names is not None or scores.public_groups
+        keys = scores.groups if scores.public_groups else scores._names.keys(listed)  # type: ignore[union-attr]
+        frame = _of_items(scores)
+        releases = {}
+        for key, n in zip(keys, listed, strict=True):
+            part, outcome, k = drawn[n]
+            mechanism, why, keeps_order = self.built[k]
+            items = None if outcome.indices is None else named[n]
+            told = mechanism._told(part, outcome, items, source.secure, None)
+            told = replace(told, frame=frame if scores._frame is not None else told.frame, guarantee=self.per_group)
+            releases[key] = self.finish(told, why, keeps_order, k)
+        mechanism, why, _ = next(iter(self.built.values()))
+        return GroupedRelease(
+            releases=releases,
+            by=scores.by,
+            groups_per_user=scores.groups_per_user,
+            guarantee=self.guarantee,
+            charge=self.charge,
+            per_group=self.per_group,
+            unit=scores.unit,
+            neighbours=scores.neighbours,
+            secure=source.secure,
+            mechanism=mechanism.name if self.largest else f"{mechanism.name}, on negated scores",
+            why=f"auto: {why}" if why else "named by the caller",
+            notes=_notes(scores),
+            receipt=None if reservation is None else reservation.receipt(),
+            frame=scores._frame if scores.by else None,
+            item_columns=scores._template.columns,
+        )
+
+    def _draw(self, scores: GroupedScores, group: int, source: Source) -> Drawn:
+        part = scores._make(group)
+        k = self.k if self.sizes is None else self.sizes[scores.groups[group]]
+        return part, self.built[k][0]._draw(part, source), k
+
+
+Drawn = tuple[Scores, Outcome, int | None]
+"""A group, what was drawn from it, and its k."""
+
+
+def turned(scores: GroupedScores, largest: bool) -> GroupedScores:
+    """The scores as they are, or negated where the smallest are wanted."""
+    return scores if largest else smallest_of_groups(scores)
+
+
+def grouped(scores: object, parallel: bool, question: ScoreWords) -> GroupedScores | None:
+    """The groups, or the list of score lists, that were asked about; None for one list."""
+    if isinstance(scores, list | tuple) and scores and isinstance(scores[0], Scores | list | tuple | np.ndarray):
+        return GroupedScores._of_vectors(scores, parallel, question)
+    if checked_flag("parallel", parallel):
+        raise TypeError("parallel is for a list of score lists: leave it out")
+    if not isinstance(scores, GroupedScores):
+        return None
+    if question:
+        raise TypeError(f"{', '.join(question)}: already said by the scores of the groups; give it to count")
+    return scores
+
+
+def plain_share(budget: Budget, many: int) -> Budget:
+    """What each group may cost, if one person is in `many`: epsilons, rhos and deltas add up. Rounded down."""
+    if many == 1:
+        return budget
+    if isinstance(budget, PureDP):
+        return PureDP(_part(budget.epsilon, many))
+    if isinstance(budget, ZCDP):
+        return ZCDP(_part(budget.rho, many), _part(budget.delta, many))
+    return ApproxDP(_part(budget.epsilon, many), _part(budget.delta, many))
+
+
+def larger_share(budget: Budget, many: int, charged: Callable[[Any], Guarantee]) -> Budget | None:
+    """What fits by the composition of what is charged for one share, where that is more; None otherwise.
+
+    Half of an (epsilon, delta) budget's delta is for the groups' own, and half for the conversion. It is a proposal:
+    groups whose charges are others need a check of their own.
+    """
+    if many == 1 or not isinstance(budget, ApproxDP):
+        return None
+    epsilon, delta = _part(budget.epsilon, many), _part(budget.delta, 2 * many)
+
+    def together(epsilon: float) -> Guarantee:
+        return charged(ApproxDP(epsilon, delta)).repeat(many)
+
+    if not delta or not epsilon or budget.excess(together(1.05 * epsilon)) > 0:
+        return None
+    return ApproxDP(calibrate(together, budget, near=1.05 * epsilon), delta)
+
+
+def _part(number: float, many: int) -> float:
+    """The largest float of which `many` are not above the number."""
+    part = number / many
+    while Fraction(part) * many > Fraction(number):
+        part = math.nextafter(part, 0.0)
+    return part
+
+
+def _sizes(scores: GroupedScores, k: Any) -> dict[Hashable, int | None] | None:
+    if not isinstance(k, Mapping):
+        return None
+    if not scores.public_groups or set(k) != set(scores.groups):
+        raise ValueError("k as a mapping must have exactly the public groups as its keys, each with a number")
+    return {key: k[key] for key in scores.groups}
+
+
+def _charges(
+    scores: GroupedScores, sizes: dict[Hashable, int | None] | None, k: int | None, built: dict[Any, Any]
+) -> list[Guarantee]:
+    """What is charged in one group, each different charge once; refuses groups that do not fit their mechanism."""
+    charges: dict[Guarantee, None] = {}
+    if scores._names is not None and not (scores.public_groups and scores.public):  # all groups are alike in public
+        return list(dict.fromkeys(_accepted(mechanism, scores._template) for mechanism, _, _ in built.values()))
+    seen: set[tuple[int | None, int]] = set()
+    for group, key in enumerate(scores.groups):
+        number, part = k if sizes is None else sizes[key], scores._make(group)
+        if part.numbered or (number, part._size) not in seen:  # of groups in a table only these two differ in public
+            seen.add((number, part._size))
+            charges[_accepted(built[number][0], part)] = None
+    return list(charges)
+
+
+def _accepted(mechanism: Mechanism, part: Scores) -> Guarantee:
+    mechanism._booked(part, None, "")
+    return mechanism._terms(part)[1]
+
+
+def _named(scores: GroupedScores, drawn: list[Drawn]) -> list[list[Hashable]]:
+    """The winners of every group: they travel, and no others do."""
+    picks = [Pick(n, outcome.indices or (), outcome.by_weight) for n, (_, outcome, _) in enumerate(drawn)]
+    if scores._names is not None:
+        return scores._names.names(picks)
+    return [part._named(pick.positions) for (part, _, _), pick in zip(drawn, picks, strict=True)]
+
+
+def _of_items(scores: GroupedScores) -> Frame | None:
+    """The kind of frame of one list: without the columns of the key."""
+    frame = scores._frame
+    return None if frame is None else Frame(frame.engine, frame.types[len(scores.by) :])
+
+
+def _notes(scores: GroupedScores) -> tuple[str, ...]:
+    most, unit = scores.groups_per_user, scores.unit
+    if scores.by:
+        which = (
+            "1 group, the one with most of their rows" if most == 1 else f"{most} groups, those with most of their rows"
+        )
+        return (f"one {unit} counts in at most {which}; their rows elsewhere are not counted",)
+    if most > 1:
+        return (f"one {unit} may be in all {most} lists, and the guarantee is for all of them together",)
+    return (f"parallel: the caller says that no {unit} is in more than one of these lists; otherwise it costs more",)

@@ -1,0 +1,132 @@
+"""The public rule behind `method="auto"`.
+
+It looks at public facts alone: k, the budget, and whether an order is wanted. Never at a score.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from functools import lru_cache
+
+from shortlist._reading import checked_flag
+from shortlist.mechanisms import Mechanism
+from shortlist.mechanisms.checks import Budget, checked_budget, checked_k
+from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.entry import Method, Request
+from shortlist.mechanisms.unknown_domain import checked_delta_budget, checked_limit
+from shortlist.privacy import Guarantee
+
+LARGE_DELTA = 1e-3
+
+
+def checked_budget_of(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> Budget:
+    """What may be spent, whichever way it was written."""
+    return checked_budget(epsilon, budget) if delta is None else checked_delta_budget(epsilon, delta, budget)
+
+
+def mechanism_for(
+    k: int | None,
+    *,
+    public: bool,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    budget: Guarantee | None = None,
+    method: str = "auto",
+    ordered: bool = False,
+    values: bool = False,
+    gaps: bool = False,
+    limit: int | None = None,
+    most: int | None = None,
+    weighed: bool = False,
+    largest: bool = True,
+) -> tuple[Mechanism, str, bool]:
+    """(the mechanism that `top_k` takes, why, whether its order is released): from public facts alone.
+
+    So what it will charge is known before there are scores; `public` is whether the candidates come from a public list,
+    `most` how many of them one person counts for, where that is capped, and `weighed` whether rows are counted without
+    such a list, which makes capped weights too. For the smallest (`largest=False`) the mechanism gets negated scores.
+    """
+    wanted = None if k is None else checked_k(k)
+    paid = checked_budget_of(epsilon, delta, budget)
+    ordered, values, gaps = checked_flag("ordered", ordered), checked_flag("values", values), checked_flag("gaps", gaps)
+    if not isinstance(method, str) or method not in ("auto", *METHODS):
+        raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
+    rows = None if limit is None else checked_limit(limit, 1)
+    request = Request(wanted, paid, ordered, values, gaps, public, rows, most, weighed)
+    named = None if method == "auto" else METHODS[method]
+    chosen, why = by_rule(request) if named is None else (named, "")
+    unlisted = not request.listed if chosen.domain == "either" else chosen.domain == "unknown"
+    if not checked_flag("largest", largest):
+        _check_smallest(request, chosen, unlisted)
+    (_check_unlisted if unlisted else _check_listed)(request, named)
+    return chosen.build(request), why, ordered or values or chosen.gaps
+
+
+@lru_cache
+def by_rule(request: Request) -> tuple[Method, str]:
+    """(the method whose own public rule holds, why): the same for the same public facts, so it is remembered."""
+    method = next(method for method in METHODS.values() if method.when(request))
+    return method, method.reason(request)
+
+
+def _check_smallest(request: Request, chosen: Method, unlisted: bool) -> None:
+    """Whether the smallest are defined, and the mechanism takes negated scores."""
+    if not request.public:
+        raise ValueError(
+            "largest=False needs a public list of candidates: of names that come from the data the smallest count "
+            "would be one person's own. Give candidates=, or public=True if the labels are public"
+        )
+    if request.k is None:
+        raise ValueError("largest=False needs a fixed k: write k=10")
+    if unlisted or chosen.largest_only:
+        raise ValueError(
+            f'method={chosen.name!r} is about the largest scores alone; with largest=False write method="auto"'
+        )
+
+
+def _check_unlisted(request: Request, named: Method | None) -> None:
+    """Where the candidates, or how many of them, come from the data."""
+    if request.gaps:
+        raise ValueError("gaps need a public list of candidates and a fixed k: leave them out")
+    if request.values and (request.k is None or not (named is None or named.values)):
+        raise ValueError(
+            'values need a fixed k, and method="auto", "keys" or "measured-set": write k=10, or leave values= out'
+        )
+    delta = getattr(request.budget, "delta", 0.0)
+    if delta > LARGE_DELTA:
+        warnings.warn(
+            f"delta={delta:g} lets one person's own item out with that chance; "
+            "write a delta well below one over the number of people",
+            stacklevel=_calls_inside(),
+        )
+    if request.ordered and named is not None and not named.ordered:
+        raise ValueError(f'method={named.name!r} releases sets; for an order write method="limited-domain"')
+    if request.ordered and named is None and request.k is None:
+        raise ValueError("k=None releases a set: leave ordered= out, or give k=10")
+
+
+def _calls_inside() -> int:
+    """How far a warning of whoever calls this is from the line that called the package, by `select` or `top_k`."""
+    frame, calls = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "shortlist":
+        frame, calls = frame.f_back, calls + 1
+    return calls
+
+
+def _check_listed(request: Request, named: Method | None) -> None:
+    """Where the candidates are a public list."""
+    if request.k is None:
+        raise ValueError("k=None lets the data choose k, which needs a delta: write delta=1e-6, or a number for k")
+    if request.limit is not None:
+        raise ValueError(
+            "limit is for candidates that are not public: leave it out, or name a mechanism that takes it, "
+            'delta=1e-6, method="limited-domain"'
+        )
+    if named is None:
+        return
+    for what, wanted, can in (("values", request.values, named.values), ("gaps", request.gaps, named.gaps)):
+        if wanted and not can:
+            fitting = (method for method in METHODS.values() if method.domain != "unknown" and getattr(method, what))
+            able = " or ".join(f'"{method.name}"' for method in fitting)
+            raise ValueError(f'method={named.name!r} releases no {what}; write method="auto" or {able}')

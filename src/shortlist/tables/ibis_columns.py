@@ -1,0 +1,136 @@
+"""How columns of Ibis tables are read: in one form for each kind, whatever a backend's own texts and dates are."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import ibis
+import ibis.expr.operations as ops
+
+from shortlist.tables.column_types import FIRST, LAST, Kind, kind_of
+from shortlist.tables.errors import TableError
+
+WRONG = "the Ibis table cannot be counted"
+TYPES: dict[Kind, str] = {
+    "text": "string", "integer": "int64", "unsigned": "uint64", "boolean": "boolean", "date": "date",
+}  # fmt: skip
+CASELESS = ("mysql", "mssql", "singlestoredb")
+"""Backends in which 'tea' = 'TEA' unless somebody asked for the contrary: a label would be one person's spelling."""
+
+BYTEWISE = ("duckdb", "sqlite")
+"""Backends in which texts are compared by their bytes here, whatever collation a column has (`Texts.hidden`)."""
+
+
+@ibis.udf.scalar.builtin(name="encode")  # type: ignore[untyped-decorator]
+def _encode(words: str) -> bytes:  # type: ignore[empty-body]
+    """DuckDB's bytes of a text."""
+
+
+@ibis.udf.scalar.builtin(name="decode")  # type: ignore[untyped-decorator]
+def _decode(letters: bytes) -> str:  # type: ignore[empty-body]
+    """The text of such bytes."""
+
+
+@ibis.udf.scalar.builtin(name="date")  # type: ignore[untyped-decorator]
+def _day(moment: dt.date) -> dt.date:  # type: ignore[empty-body]
+    """SQLite's one spelling of a day, for its columns of dates hold any text or number; None for no day."""
+
+
+@ibis.udf.scalar.python  # type: ignore[untyped-decorator]
+def _md5(words: str) -> str:
+    """For SQLite, which has none and runs in this process."""
+    return hashlib.md5(words.encode(), usedforsecurity=False).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Texts as their bytes while they are counted, where a backend may have collations that Ibis does not tell."""
+
+    backend: str
+
+    @classmethod
+    def of(cls, table: Any, needed: bool) -> Texts:
+        backend = table.get_backend().name
+        if needed and backend in CASELESS:
+            raise TableError(f"{WRONG}: {backend} takes texts for equal that differ; count whole numbers, or elsewhere")
+        return cls(backend)
+
+    def hashes(self, table: Any) -> bool:
+        """Whether there is a hash by which a person's items are chosen."""
+        return self.backend == "sqlite" or bool(table.get_backend().has_operation(ops.HexDigest))
+
+    def parts(self, user: Any) -> bool:
+        """Whether two people are never taken for one, so that one's items do not use up what the other keeps."""
+        return self.backend in BYTEWISE or kind_of(str(user)) != "text"
+
+    def hash(self, words: Any) -> Any:
+        return _md5(words) if self.backend == "sqlite" else words.hexdigest("md5")
+
+    def hidden(self, words: Any) -> Any:
+        if self.backend == "duckdb":
+            return _encode(words)
+        return words.cast("binary") if self.backend == "sqlite" else words
+
+    def shown(self, key: Any) -> Any:
+        if self.backend == "duckdb":
+            return _decode(key)
+        return key.cast("string") if self.backend == "sqlite" else key
+
+
+def item_of(column: Any, form: Kind, texts: Texts) -> Any:
+    if form == "text":
+        return texts.hidden(column.cast("string"))
+    if form == "date":
+        day = _day(column) if texts.backend == "sqlite" else column
+        return day.year().between(FIRST.year, LAST.year).ifelse(day, None)
+    return _whole(column, form) if texts.backend == "sqlite" else column.cast(TYPES[form])
+
+
+def _whole(column: Any, form: Kind) -> Any:
+    """SQLite's columns hold anything: what is not of the declared type is missing."""
+    number = column.cast("int64")
+    fits = column.typeof() == "integer"
+    return (fits & number.isin([0, 1]) if form == "boolean" else fits).ifelse(column, None)
+
+
+def user_of(column: Any, texts: Texts) -> Any:
+    """Missing floats are missing, and there is one zero. Two people whose names a collation takes for equal are two."""
+    if kind_of(str(column.type())) == "text":
+        return texts.hidden(column)
+    if texts.backend == "sqlite":  # it stores NaN as null, 0.0 = -0.0 there, and what is no column has no collation
+        return column.notnull().ifelse(column, None)
+    if not column.type().is_floating():
+        return column
+    return _is_nan(column).ifelse(None, column + 0.0)
+
+
+def number_of(column: Any, texts: Texts) -> Any:
+    """A float, and missing where there is no number."""
+    number = column.cast("float64")
+    if texts.backend == "sqlite":
+        return column.typeof().isin(["integer", "real"]).ifelse(number, None)
+    return _is_nan(number).ifelse(None, number)
+
+
+def _is_nan(column: Any) -> Any:
+    """With a list, for the reason told in `sql.is_nan`."""
+    return ibis.array([column])[0].isnan()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The user and the items of a row as texts, the same for equal ones."""
+
+    texts: Texts
+    forms: tuple[Kind | None, ...]
+
+    def of(self, columns: list[Any]) -> list[Any]:
+        return [self._text(one, form) for one, form in zip(columns, self.forms, strict=False)]
+
+    def _text(self, column: Any, form: Kind | None) -> Any:
+        if form == "text":
+            return self.texts.shown(column)
+        return (column + 0.0 if column.type().is_floating() else column).cast("string")  # there is one zero
