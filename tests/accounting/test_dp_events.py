@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass
 from types import ModuleType
@@ -9,7 +10,16 @@ from types import ModuleType
 import pytest
 
 from shortlist.accounting.tight_zcdp import pure_rho, range_rho
-from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, GumbelDP, PureDP, compose
+from shortlist.privacy import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    GumbelDP,
+    NegativeBinomial,
+    PureDP,
+    Tuned,
+    compose,
+)
 
 
 @dataclass
@@ -56,7 +66,62 @@ def test_what_no_event_can_say_is_refused():
         compose(PureDP(0.1), ApproxDP(0.1, 1e-6)).to_dp_event()
 
 
+@dataclass
+class Distribution:
+    """{multiple of the step: mass}, and what is infinite; the same for adding and for removing."""
+
+    masses: dict[int, float]
+    step: float
+    infinite: float
+
+    def delta(self, epsilon: float) -> float:
+        losses = {place * self.step: mass for place, mass in self.masses.items()}
+        return self.infinite + sum(-math.expm1(epsilon - loss) * p for loss, p in losses.items() if loss > epsilon)
+
+
+@pytest.fixture
+def distributions(monkeypatch):
+    package, pmf, pld = (ModuleType(name) for name in ("dp_accounting.pld", "pld_pmf", "privacy_loss_distribution"))
+    monkeypatch.setattr(pmf, "create_pmf", lambda *found: Distribution(*found[:3]), raising=False)
+    monkeypatch.setattr(pld, "PrivacyLossDistribution", lambda found: found, raising=False)
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld", package)
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld.pld_pmf", pmf)
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld.privacy_loss_distribution", pld)
+
+
+TUNED = Tuned(PureDP(0.5), NegativeBinomial(mean=5))
+EXPORTED = [PureDP(0.5), BoundedRange(1.0), ZCDP(0.1), ApproxDP(0.5, 1e-6), TUNED]
+
+
+@pytest.mark.usefixtures("dp_accounting", "distributions")
+@pytest.mark.parametrize("guarantee", EXPORTED, ids=repr)
+def test_a_distribution_of_losses_never_says_less_and_little_more(guarantee):
+    found = guarantee.to_pld(step=1e-3)
+    assert sum(found.masses.values()) + found.infinite == pytest.approx(1, abs=1e-9)
+    for epsilon in (0.0, 0.1, 0.3333, 0.7):
+        least, most = guarantee.delta_bounds(epsilon)
+        assert least <= found.delta(epsilon) <= most + 1e-4  # its hull, which may be below a bound with one order
+
+
+def test_the_real_accountant_agrees():
+    pytest.importorskip("dp_accounting")
+    for guarantee in EXPORTED:
+        found = guarantee.to_pld()
+        for epsilon in (0.1, 0.5):
+            least, most = guarantee.delta_bounds(epsilon)
+            assert least <= found.get_delta_for_epsilon(epsilon) <= most + 1e-4
+
+
+def test_a_step_that_is_too_small_is_refused():
+    with pytest.raises(ValueError, match="step must be larger"):
+        PureDP(1.0).to_pld(step=1e-9)
+    with pytest.raises(ValueError, match="step must be"):
+        PureDP(1.0).to_pld(step=0.0)
+
+
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    with pytest.raises(ImportError, match="pip install dp-accounting"):
+        PureDP(0.1).to_pld()
     with pytest.raises(ImportError, match="pip install dp-accounting"):
         PureDP(0.1).to_dp_event()
