@@ -10,13 +10,11 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from shortlist.accounting.capped_runs import Capped
 from shortlist.accounting.run_numbers import MOST_RUNS, Binomial, NegativeBinomial, Poisson, pure_cost
 from shortlist.accounting.tuned import Mixed, RunLaw, Tuned
 from shortlist.exact.crossing import narrowed, neighbours, within_ratio
-from shortlist.mechanisms.checks import Budget
+from shortlist.mechanisms.checks import Budget, checked_weights
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.sampling.run_number_draw import whole_shares
 
@@ -64,17 +62,10 @@ class Grid:
 def _checked_weights(weights: object, size: int) -> list[Fraction]:
     if weights is None:
         return [Fraction(1)] * size
-    shares = list(weights) if isinstance(weights, Iterable) and not isinstance(weights, str) else []
+    shares = checked_weights("weights", weights)
     if len(shares) != size:
         raise ValueError("weights must be one positive number for each candidate, or be left out")
-    return [_positive(one) for one in shares]
-
-
-def _positive(weight: object) -> Fraction:
-    plain = weight.item() if isinstance(weight, np.generic) else weight
-    if isinstance(plain, int | float | Fraction) and not isinstance(plain, bool) and 0 < plain < math.inf:
-        return Fraction(plain)
-    raise ValueError("weights must be positive numbers: write weights=[1, 2, 1], for example")
+    return shares
 
 
 def one_run(guarantee: object, grid: Grid) -> Guarantee:
