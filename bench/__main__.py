@@ -28,6 +28,7 @@ from bench import (
     plan,
     race,
     tables,
+    tune,
     unknown,
     walk,
 )
@@ -53,6 +54,7 @@ TABLES = {
     **names.TABLES,
     **audit.TABLES,
     **walk.TABLES,
+    **tune.TABLES,
 }
 
 

@@ -103,13 +103,45 @@ def test_a_distribution_of_losses_never_says_less_and_little_more(guarantee):
         assert least <= found.delta(epsilon) <= most + 1e-4  # its hull, which may be below a bound with one order
 
 
-def test_the_real_accountant_agrees():
-    pytest.importorskip("dp_accounting")
-    for guarantee in EXPORTED:
-        found = guarantee.to_pld()
-        for epsilon in (0.1, 0.5):
-            least, most = guarantee.delta_bounds(epsilon)
-            assert least <= found.get_delta_for_epsilon(epsilon) <= most + 1e-4
+@pytest.mark.parametrize("guarantee", [*EXPORTED, compose(PureDP(0.2).repeat(3), ZCDP(0.05))], ids=repr)
+def test_the_real_distribution_never_says_less_than_ours_and_little_more(guarantee):
+    pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
+    losses = guarantee.to_pld()
+    for epsilon in (0.1, 0.5, 1.0):
+        least, most = guarantee.delta_bounds(epsilon)
+        assert least <= losses.get_delta_for_epsilon(epsilon) <= most + 1e-4
+    several = losses.self_compose(4)
+    least, most = guarantee.repeat(4).delta_bounds(1.0)
+    assert least * (1 - 1e-6) <= several.get_delta_for_epsilon(1.0)
+    if isinstance(guarantee, PureDP):  # of the others no one distribution says all, so that ours are smaller
+        assert several.get_delta_for_epsilon(1.0) <= most + 1e-3
+
+
+def test_their_own_distributions_stay_below_ours():
+    """The other way round: what their mechanisms lose is within the guarantee that we export for them."""
+    pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
+    theirs = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    pairs = [(theirs.from_laplace_mechanism(2.0), PureDP(0.5)), (theirs.from_gaussian_mechanism(2.0), ZCDP(0.125))]
+    pairs += [(theirs.from_randomized_response(0.5, 2), PureDP(math.log(3)))]
+    for one, guarantee in pairs:
+        for epsilon in (0.1, 0.4, 1.0):
+            known = one.get_delta_for_epsilon(epsilon)
+            assert known <= guarantee.to_pld().get_delta_for_epsilon(epsilon) + 1e-4
+            assert known <= guarantee.delta_at(epsilon) + 1e-4  # their own rounding
+
+
+@pytest.mark.parametrize("guarantee", [PureDP(0.5), BoundedRange(1.0), ZCDP(0.1), TUNED], ids=repr)
+def test_their_accountants_never_say_less_than_ours(guarantee):
+    dp_accounting = pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
+    rdp = pytest.importorskip("dp_accounting.rdp")
+    event = guarantee.repeat(3).to_dp_event()
+    relations = dp_accounting.NeighboringRelation
+    for relation in (relations.ADD_OR_REMOVE_ONE, relations.REPLACE_ONE):
+        books = rdp.RdpAccountant(neighboring_relation=relation).compose(event)
+        epsilon = books.get_epsilon(1e-6)
+        assert guarantee.repeat(3).epsilon_bounds(1e-6)[0] <= epsilon
+        rho = sum(part.event.rho * part.count for part in event.events)
+        assert epsilon <= 1.05 * ZCDP(rho).epsilon_at(1e-6) + 0.05  # its orders are a grid
 
 
 def test_a_step_that_is_too_small_is_refused():
@@ -120,7 +152,8 @@ def test_a_step_that_is_too_small_is_refused():
 
 
 def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    for name in ("dp_accounting", "dp_accounting.dp_event", "dp_accounting.pld.pld_pmf"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match="pip install dp-accounting"):
         PureDP(0.1).to_pld()
     with pytest.raises(ImportError, match="pip install dp-accounting"):

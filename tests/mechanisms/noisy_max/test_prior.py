@@ -10,11 +10,13 @@ from flint import arb, ctx, fmpq
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.audit.prove import law_of, prove_mechanism
+from shortlist.certified.law import Law
 from shortlist.mechanisms import NoisyMax
 from shortlist.mechanisms.noisy_max.prior import WeightedMax
 from shortlist.scores import Scores
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, full_size, histogram, sized
+from tests.helpers.typed import of_kind
 
 PRIORS = [(1, 2, 3), (1, 1, 1), (1e-300, 1.0, Fraction(1, 3)), (10**200, 1, 1)]
 
@@ -51,8 +53,8 @@ def test_half_of_the_charge_is_refuted():
 @full_size
 def test_draws_have_the_certified_law():
     mechanism, x = weighted((4, 1, 2, 1), epsilon=2.0), [0, 1, 2, -math.inf]
-    law = law_of(mechanism, Scores(x)).chances
-    chances = [float(law[i,]) for i in range(4)]
+    law = of_kind(Law, law_of(mechanism, Scores(x)))
+    chances = [float(law.chances[i,]) for i in range(4)]
     assert chances == pytest.approx(mechanism.probabilities(x), abs=1e-12)
     draws = mechanism.release_many(x, draws=sized(1500, full=200_000), rng=seeded(1))
     plain = NoisyMax(epsilon=2.0, noise="gumbel").probabilities(x)
@@ -81,7 +83,7 @@ class Words:
 def test_what_floats_cannot_tell_is_decided_exactly(later, weights):
     race, source = weighted(weights)._top_one, Words(later)
     assert isinstance(race, WeightedMax)
-    winner = race._winner(race._contest(Scores([5, 5])), source)  # type: ignore[arg-type]
+    winner = race._winner(race._contest(Scores([5, 5])), source)
     assert not source.rest  # both candidates drew another word
     with ctx.workprec(300):
         survival = [arb(fmpq(2 * ((START << 64) + word) + 1, 1 << 129)) for word in later]

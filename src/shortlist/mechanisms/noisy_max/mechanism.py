@@ -80,7 +80,7 @@ class NoisyMax(Budgeted[Budget]):
         if self.noise == "gaussian":
             return gaussian_max(self.budget, self.work)
         plain = OneshotTopK(k=1, budget=self.budget, noise=self.noise, work=self.work)
-        return plain if self.prior is None else WeightedMax(plain, tuple(map(Fraction, self.prior)))
+        return plain if self.prior is None else WeightedMax(plain, tuple(Fraction(weight) for weight in self.prior))
 
     @property
     def name(self) -> str:
