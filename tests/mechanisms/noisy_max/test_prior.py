@@ -123,5 +123,7 @@ def test_candidates_from_a_table_have_no_order_for_a_prior():
 def test_it_is_named_compared_and_repeated_with_its_prior():
     one = weighted([1, 2.5])
     assert one == weighted((1, Fraction(5, 2))) != weighted((1, 2))
+    assert repr(one).endswith("prior=(Fraction(1, 1), Fraction(5, 2)))")
+    assert repr(NoisyMax(epsilon=1.0)) == "NoisyMax(budget=PureDP(epsilon=1.0), noise='exponential', work='adaptive')"
     assert "with a prior" in one.release([1, 2]).mechanism
     assert one.release([1, 2], rng=seeded(3)).items == one.release([1, 2], rng=seeded(3)).items

@@ -82,6 +82,11 @@ class NoisyMax(Budgeted[Budget]):
         plain = OneshotTopK(k=1, budget=self.budget, noise=self.noise, work=self.work)
         return plain if self.prior is None else WeightedMax(plain, tuple(Fraction(weight) for weight in self.prior))
 
+    def __repr__(self) -> str:
+        """As of every mechanism; a prior stands in it where there is one, so that older records read as they did."""
+        words = ("budget", "noise", "work") if self.prior is None else ("budget", "noise", "work", "prior")
+        return f"{type(self).__qualname__}({', '.join(f'{word}={getattr(self, word)!r}' for word in words)})"
+
     @property
     def name(self) -> str:
         noise = "gaussian" if self.noise == "gaussian" else checked_noise(self.noise).name
