@@ -8,6 +8,8 @@ UNFIT = {
     "check_supervised_y_no_nan": "what labels there are is private, so that no error tells it",
     "check_classifier_not_supporting_multiclass": "what labels there are is private, so that no error tells it",
     "check_fit_idempotent": "two fits have two noises",
+    "check_supervised_y_2d": "two fits have two noises",
+    "check_classifier_data_not_an_array": "two fits have two noises",
 }
 
 

@@ -44,6 +44,12 @@ def measurement(
         if OpenDP is not installed.
     TypeError
         for a mechanism or a guarantee of another kind.
+
+    Examples
+    --------
+    >>> from shortlist.mechanisms import NoisyMax
+    >>> measurement(NoisyMax(epsilon=1.0)).map(1.0)  # doctest: +SKIP
+    1.0
     """
     if not isinstance(mechanism, Mechanism):
         raise TypeError("mechanism must be one of shortlist.mechanisms, for example NoisyMax(epsilon=1.0)")

@@ -68,7 +68,13 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
         return PureDP(positive("epsilon", self.epsilon))
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Coefficients from noisy sums."""
+        """Coefficients from noisy sums.
+
+        Parameters
+        ----------
+        X, y
+            Rows and their labels. What is no number counts as 0.
+        """
         epsilon, clip, strength = (positive(name, getattr(self, name)) for name in ("epsilon", "clip", "C"))
         classes, source = two_classes(self.classes), checked_source(self.rng)
         X = checked_rows(validate_data(self, X, dtype=np.float64, ensure_all_finite=False))
