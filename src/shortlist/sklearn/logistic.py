@@ -94,13 +94,13 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> Floats:
-        """How far on the side of the second class."""
+        """How far each row of `X` is on the side of the second class."""
         check_is_fitted(self)
         X = np.nan_to_num(validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False))
         return np.asarray(X @ self.coef_[0] + self.intercept_[0])
 
     def predict(self, X: Any) -> Any:
-        """One class for each row."""
+        """One class for each row of `X`."""
         check_is_fitted(self)
         return self.classes_[(self.decision_function(X) > 0).astype(np.int64)]
 

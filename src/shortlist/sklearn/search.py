@@ -174,7 +174,7 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.best_estimator_
 
     def predict(self, X: Any) -> Any:
-        """By the best model."""
+        """One class for each row of `X`, by the best model."""
         return self._best().predict(X)
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
