@@ -30,6 +30,7 @@ from bench import (
     plan,
     race,
     tables,
+    tune,
     unknown,
     walk,
 )
@@ -57,6 +58,7 @@ TABLES = {
     **names.TABLES,
     **audit.TABLES,
     **walk.TABLES,
+    **tune.TABLES,
 }
 
 

@@ -1,4 +1,4 @@
-"""OpenDP and diffprivlib at the same law, each in an environment of its own under .bench/."""
+"""OpenDP and diffprivlib at the same law, each in an environment of its own under .bench/ (and dp-accounting's)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PEERS = {
     "opendp": ["opendp==0.16.0", "numpy"],
+    "dp-accounting": ["dp-accounting==0.6.0"],
     "diffprivlib": ["diffprivlib==0.6.6", "scikit-learn<1.7"],  # it imports names that later versions dropped
 }
 

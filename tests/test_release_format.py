@@ -24,7 +24,18 @@ from shortlist._reading import Frame
 from shortlist.estimates import ThresholdGaps
 from shortlist.extras import Extras
 from shortlist.mechanisms import SparseVector
-from shortlist.privacy import BoundedRange, ExPost, Guarantee, GumbelDP, RenyiDP, ThinnedRange, compose
+from shortlist.privacy import (
+    BoundedRange,
+    ExPost,
+    Guarantee,
+    GumbelDP,
+    Mixed,
+    Poisson,
+    RenyiDP,
+    ThinnedRange,
+    Tuned,
+    compose,
+)
 from shortlist.testing import seeded
 from tests.helpers.releases import NUMBERED, PUBLIC, UNKNOWN
 from tests.helpers.taint import COUNTS
@@ -184,6 +195,7 @@ GUARANTEES = [
     PureDP(0.1), ApproxDP(0.1, 1e-6), ZCDP(0.3, 1e-9), RenyiDP([2.0, 3.0], [0.1, 0.2]), BoundedRange(0.7),
     ThinnedRange(0.1, 3, 1e-7), GumbelDP(0.3, 4, False), ExPost(1.0, 0.3),
     compose(PureDP(0.1), BoundedRange(0.2), PureDP(0.1)),
+    Mixed(((PureDP(0.1), 2), (BoundedRange(0.2), 1))), Tuned(PureDP(0.1), Poisson(3.0)),
 ]  # fmt: skip
 
 

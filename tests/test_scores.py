@@ -217,7 +217,7 @@ def test_plain_values_take_the_question_along_and_scores_do_not():
 
 
 def test_a_subclass_of_a_series_is_a_series():
-    class Mine(pd.Series):  # type: ignore[misc]
+    class Mine(pd.Series):
         pass
 
     scores = Scores(Mine([1, 2], index=["a", "b"]))

@@ -23,20 +23,24 @@ if TYPE_CHECKING:
     from shortlist.grouped_scores import GroupedScores
     from shortlist.pages.guarantee_in_words import odds
     from shortlist.planning import compare, epsilon_for, plan
-    from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP
+    from shortlist.privacy import ZCDP, ApproxDP, Binomial, BudgetExceeded, Ledger, NegativeBinomial, Poisson, PureDP
     from shortlist.release import Release
     from shortlist.scores import Scores
     from shortlist.tables import count
+    from shortlist.tuning import tune
 
     __version__: str
 
 __all__ = [
     "ZCDP",
     "ApproxDP",
+    "Binomial",
     "BudgetExceeded",
     "GroupedRelease",
     "GroupedScores",
     "Ledger",
+    "NegativeBinomial",
+    "Poisson",
     "PureDP",
     "Release",
     "Scores",
@@ -51,15 +55,19 @@ __all__ = [
     "select",
     "testing",
     "top_k",
+    "tune",
 ]
 
 _ON_DEMAND = {
     "ZCDP": "shortlist.privacy",
     "ApproxDP": "shortlist.privacy",
+    "Binomial": "shortlist.privacy",
     "BudgetExceeded": "shortlist.privacy",
     "GroupedRelease": "shortlist.grouped_release",
     "GroupedScores": "shortlist.grouped_scores",
     "Ledger": "shortlist.privacy",
+    "NegativeBinomial": "shortlist.privacy",
+    "Poisson": "shortlist.privacy",
     "PureDP": "shortlist.privacy",
     "Release": "shortlist.release",
     "Scores": "shortlist.scores",
@@ -73,11 +81,12 @@ _ON_DEMAND = {
     "plan": "shortlist.planning",
     "select": "shortlist.choose",
     "top_k": "shortlist.choose",
+    "tune": "shortlist.tuning",
 }
 """Where the names live. All are imported when first used: `import shortlist` is quick, and the command line takes over
 signals before anything that takes time is loaded."""
 
-_ROOMS = ("mechanisms", "noise", "planning", "privacy", "tables", "testing")
+_ROOMS = ("mechanisms", "noise", "planning", "privacy", "tables", "testing", "tuning")
 """Modules that may be used as attributes without an import of their own."""
 
 _DRAWS = ("numpy.ma", "flint")
@@ -91,6 +100,8 @@ _LATER = {
     "planning": _LAWS,
     "select": _DRAWS,
     "top_k": _DRAWS,
+    "tune": _LAWS,
+    "tuning": _LAWS,
 }
 """What others wrote and their first call would import inside functions. It comes first: a room is an attribute once it
 is imported."""

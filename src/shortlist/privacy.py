@@ -1,8 +1,11 @@
 """Guarantees as values, their conversions, their composition and their calibration; and the ledger that books them."""
 
 from shortlist.accounting.calibration import Budget, calibrate
+from shortlist.accounting.capped_runs import Capped
 from shortlist.accounting.finer_guarantees import BoundedRange, ExPost, GumbelDP, RenyiDP, ThinnedRange
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Composition, Guarantee, PureDP, compose
+from shortlist.accounting.run_numbers import Binomial, NegativeBinomial, Poisson
+from shortlist.accounting.tuned import Mixed, Tuned
 from shortlist.ledger.approval import ApprovalNeeded
 from shortlist.ledger.filter import Balance, BudgetExceeded
 from shortlist.ledger.ledger import Ledger, Receipt, Reservation
@@ -14,21 +17,27 @@ __all__ = [
     "ApprovalNeeded",
     "ApproxDP",
     "Balance",
+    "Binomial",
     "BoundedRange",
     "Budget",
     "BudgetExceeded",
+    "Capped",
     "Composition",
     "ExPost",
     "Guarantee",
     "GumbelDP",
     "Ledger",
     "LedgerError",
+    "Mixed",
+    "NegativeBinomial",
+    "Poisson",
     "PureDP",
     "Receipt",
     "RenyiDP",
     "Reservation",
     "Standing",
     "ThinnedRange",
+    "Tuned",
     "calibrate",
     "compose",
 ]

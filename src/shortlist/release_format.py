@@ -31,8 +31,11 @@ from shortlist._codecs import (
     word,
 )
 from shortlist._reading import Frame
+from shortlist.accounting.capped_runs import Capped
 from shortlist.accounting.finer_guarantees import BoundedRange, ExPost, GumbelDP, RenyiDP, ThinnedRange
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Composition, PureDP
+from shortlist.accounting.run_numbers import Binomial, NegativeBinomial, Poisson
+from shortlist.accounting.tuned import Mixed, Tuned
 from shortlist.estimates import Answer, ChainedGaps, GapLaw, ThresholdGaps
 from shortlist.exact.margins import Margin
 from shortlist.extras import Extras
@@ -55,6 +58,14 @@ GUARANTEES: dict[type, dict[str, Codec]] = {
 }
 GUARANTEES[Composition] = {"parts": listed(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)}
 """Compositions are flat: `compose` counts parts, it does not nest them."""
+RUNS: dict[type, dict[str, Codec]] = {
+    NegativeBinomial: {"gamma": REAL, "eta": REAL},
+    Poisson: {"mean": REAL},
+    Binomial: {"n": WHOLE, "p": REAL},
+}
+RUNS[Capped] = {"runs": one_of("a number of runs", dict(RUNS)), "cap": WHOLE}
+GUARANTEES[Mixed] = {"parts": listed(pair(one_of("a guarantee", dict(GUARANTEES)), WHOLE), tuple)}
+GUARANTEES[Tuned] = {"base": one_of("a guarantee", dict(GUARANTEES)), "runs": one_of("a number of runs", RUNS)}
 GUARANTEE = one_of("a guarantee", GUARANTEES)
 LAW = record(
     GapLaw,

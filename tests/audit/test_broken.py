@@ -10,11 +10,11 @@ from flint import arb
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.audit.broken import CATALOGUE, accounting, catch, guarded, sets, thresholds
+from shortlist.audit.broken import CATALOGUE, accounting, catch, guarded, sets, thresholds, tuning
 from shortlist.audit.enumeration import prove
 from shortlist.certified.law import Law
 from shortlist.certified.races import ordered_law
-from shortlist.privacy import ZCDP
+from shortlist.privacy import ZCDP, Tuned
 from tests.helpers import outsiders
 from tests.helpers.support import full_size, sized
 
@@ -58,6 +58,14 @@ def test_mended_they_are_not_convicted():
     assert not mended("the adaptive-k paper's conversion", claim=ApproxDP(ZCDP(0.5).epsilon_at(1e-6), 1e-6)).by
     assert not mended("per-round fixed-k budget", claim=ZCDP(10 * 0.4 / 8)).by
     assert not mended("ledger that adds up the tightest composition", claim=ApproxDP(1.0, 0.0689)).by
+
+
+def test_tuning_that_is_paid_for_is_not_convicted():
+    for name in ("tuning, the number of runs told", "tuning until the score is good", "tuning, failures raised"):
+        assert not mended(name, law=tuning.best).by
+    assert not mended("tuning for the price of one run", claim=Tuned(PureDP(1.0), tuning.TEN)).by
+    assert not mended("tuning, nothing run forgotten", claim=Tuned(PureDP(0.1), tuning.FEW)).by
+    assert not mended("tuning a fixed number of runs", claim=PureDP(10.0)).by
 
 
 def test_a_guard_and_a_switch_that_are_paid_for_are_not_convicted():

@@ -11,7 +11,10 @@ import typer
 from shortlist.cli.app import app
 
 PAGES = Path(__file__).parents[2] / "docs" / "reference"
-MODULES = ("shortlist", "shortlist.mechanisms", "shortlist.privacy", "shortlist.pate", "shortlist.testing")
+MODULES = (
+    "shortlist", "shortlist.mechanisms", "shortlist.privacy", "shortlist.pate", "shortlist.testing",
+    "shortlist.sklearn", "shortlist.compat.mbi", "shortlist.compat.opendp",
+)  # fmt: skip
 
 
 def names_of(module):

@@ -18,7 +18,7 @@ import numpy as np
 
 from shortlist.accounting import accountant, families
 from shortlist.accounting.checked_numbers import count, number
-from shortlist.accounting.dp_events import dp_event
+from shortlist.accounting.dp_events import dp_event, pld
 from shortlist.accounting.privacy_curves import Curves
 
 
@@ -125,6 +125,10 @@ class Guarantee(ABC):
     def to_dp_event(self) -> Any:
         """This guarantee for dp-accounting: zCDP events, sound under all of its neighbouring relations."""
         return dp_event(self)
+
+    def to_pld(self, step: float = 1e-3) -> Any:
+        """This guarantee for dp-accounting as a privacy loss distribution on multiples of `step`, rounded up."""
+        return pld(self, step)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ def prove_mechanism(
         same = partial(alike, exchangeable=True, shift_invariant=False)
         proof = prove(_remembered(law, False, False), histograms(d, top), promised, alike=same)
     else:
-        free, shift = mechanism.exchangeable, not how.sees_level
+        free, shift = mechanism.treats_alike, not how.sees_level
         remembered = _remembered(law, shift, how.relabelled)
         same = partial(alike, exchangeable=free, shift_invariant=shift)
         proof = prove(remembered, neighbours(d, top, monotone=monotone, everywhere=not free), promised, alike=same)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable
 from dataclasses import fields
+from fractions import Fraction
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -85,6 +87,20 @@ def _checked_whole(name: str, value: object, example: str) -> int:
     if number < 1:
         raise ValueError(f"{name} must be at least 1")
     return number
+
+
+def checked_weights(name: str, weights: object) -> list[Fraction]:
+    """Public positive numbers, exactly as given."""
+    if not isinstance(weights, Iterable) or isinstance(weights, str | bytes):
+        raise TypeError(f"{name} must be one positive number for each candidate: write {name}=[1, 2, 1], for example")
+    return [_checked_weight(name, one) for one in weights]
+
+
+def _checked_weight(name: str, weight: object) -> Fraction:
+    plain = weight.item() if isinstance(weight, np.generic) else weight
+    if isinstance(plain, int | float | Fraction) and not isinstance(plain, bool) and 0 < plain < math.inf:
+        return Fraction(plain)
+    raise ValueError(f"{name} must be positive numbers: write {name}=[1, 2, 1], for example")
 
 
 def checked_threshold(threshold: object) -> int | float:

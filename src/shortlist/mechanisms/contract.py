@@ -100,6 +100,11 @@ class Mechanism(ABC):
     """
 
     @property
+    def treats_alike(self) -> bool:
+        """Whether this one does: `exchangeable`, unless its parameters tell candidates apart."""
+        return self.exchangeable
+
+    @property
     @abstractmethod
     def name(self) -> str:
         """The mechanism in a few words, for the record."""
@@ -206,7 +211,7 @@ class Mechanism(ABC):
         self, scores: Scores, ledger: Ledger | None, purpose: str, *, secure: bool = True
     ) -> Reservation | None:
         """Refuse a question that does not fit, then book its charge: by public facts alone, so before rows are read."""
-        if not (self.exchangeable or scores.numbered):
+        if not (self.treats_alike or scores.numbered):
             raise ValueError(
                 f"{self.name} asks its candidates one after another, in an order that must be public; candidates "
                 "counted from a table have none. Choose a mechanism that treats them alike, as top_k does"

@@ -5,15 +5,18 @@ Exponential noise is permute-and-flip, the best known for a pure budget; Gumbel 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import InitVar, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.noise_distributions import Noise
-from shortlist.mechanisms.checks import Budget, checked_budget, checked_noise
+from shortlist.mechanisms.checks import Budget, checked_budget, checked_noise, checked_weights
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.noisy_max.gaussian import GaussianMax, gaussian_max
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
+from shortlist.mechanisms.noisy_max.prior import WeightedMax
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
 from shortlist.privacy import Guarantee
 from shortlist.sampling.entropy import Source
@@ -44,6 +47,9 @@ class NoisyMax(Budgeted[Budget]):
         `ApproxDP(epsilon, delta)` alone, at a cost that grows with the number of candidates.
     work
         `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
+    prior
+        With `noise="gumbel"`: one public positive weight for each candidate, in order. P[i] is then in proportion to
+        w_i e^(epsilon x_i / R), at the same price (Theorem 249). Every candidate draws.
 
     Examples
     --------
@@ -55,25 +61,40 @@ class NoisyMax(Budgeted[Budget]):
     budget: Guarantee = UNSAID
     noise: str | Noise = "exponential"
     work: Work = "adaptive"
+    prior: Sequence[float | Fraction] | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/noisy-max.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    _top_one: OneshotTopK | GaussianMax = field(init=False, repr=False, compare=False)
+    _top_one: OneshotTopK | GaussianMax | WeightedMax = field(init=False, repr=False, compare=False)
 
     def __post_init__(self, epsilon: float | None) -> None:
         self._pay(checked_budget(epsilon, self.budget))
+        if self.prior is not None:
+            object.__setattr__(self, "prior", tuple(checked_weights("prior", self.prior)))
         object.__setattr__(self, "_top_one", self._as_top_one())
 
-    def _as_top_one(self) -> OneshotTopK | GaussianMax:
+    def _as_top_one(self) -> OneshotTopK | GaussianMax | WeightedMax:
+        if self.prior is not None and self.noise != "gumbel":
+            raise ValueError('prior= needs Gumbel noise, which turns a weight into odds: write noise="gumbel"')
         if self.noise == "gaussian":
             return gaussian_max(self.budget, self.work)
-        return OneshotTopK(k=1, budget=self.budget, noise=self.noise, work=self.work)
+        plain = OneshotTopK(k=1, budget=self.budget, noise=self.noise, work=self.work)
+        return plain if self.prior is None else WeightedMax(plain, tuple(Fraction(weight) for weight in self.prior))
+
+    def __repr__(self) -> str:
+        """As of every mechanism; a prior stands in it where there is one, so that older records read as they did."""
+        words = ("budget", "noise", "work") if self.prior is None else ("budget", "noise", "work", "prior")
+        return f"{type(self).__qualname__}({', '.join(f'{word}={getattr(self, word)!r}' for word in words)})"
 
     @property
     def name(self) -> str:
         noise = "gaussian" if self.noise == "gaussian" else checked_noise(self.noise).name
-        return NAMES.get(noise, f"noisy max with {noise} noise")
+        return NAMES.get(noise, f"noisy max with {noise} noise") + " with a prior" * (self.prior is not None)
+
+    @property
+    def treats_alike(self) -> bool:
+        return self.prior is None
 
     @property
     def charge(self) -> Guarantee:

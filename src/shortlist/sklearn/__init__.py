@@ -1,0 +1,10 @@
+"""Estimators for scikit-learn: a private search over hyperparameters, private feature selection, a private classifier.
+
+`pip install shortlist[sklearn]`. One row is one person; the number of columns and the two classes are public.
+"""
+
+from shortlist.sklearn.features import SelectKBest
+from shortlist.sklearn.logistic import LogisticRegression
+from shortlist.sklearn.search import PrivateSearchCV
+
+__all__ = ["LogisticRegression", "PrivateSearchCV", "SelectKBest"]

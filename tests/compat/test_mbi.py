@@ -1,0 +1,61 @@
+"""The exponential mechanism in the words of private-pgm: its law, its price, its way of being called."""
+
+import math
+
+import numpy as np
+import pytest
+
+import shortlist as sl
+from shortlist.compat.mbi import exponential_mechanism
+from shortlist.privacy import BoundedRange
+from shortlist.testing import seeded
+from tests.helpers.support import assert_law, histogram
+from tests.helpers.typed import present
+
+
+def theirs(qualities, epsilon, sensitivity, weights=None):
+    """The law that private-pgm samples from in floats."""
+    odds = np.exp(0.5 * epsilon / sensitivity * np.asarray(qualities)) * (1.0 if weights is None else weights)
+    return odds / odds.sum()
+
+
+def test_draws_have_the_law_of_private_pgm():
+    qualities, source = np.array([3.0, 0.0, 1.5, -2.0]), seeded(2)
+    places = [exponential_mechanism(qualities, 1.3, 2.0, rng=source) for _ in range(1500)]
+    assert_law(histogram(places, 4), theirs(qualities, 1.3, 2.0), wrong=theirs(qualities, 2.6, 2.0))
+
+
+def test_keys_and_base_measures_are_those_of_aim():
+    qualities = {("a", "b"): 3.0, ("a", "c"): 1.0, ("b", "c"): 2.0}
+    weights = {("b", "c"): 3, ("a", "c"): 2, ("a", "b"): 1}
+    keys, source = list(qualities), seeded(3)
+    winners = [keys.index(exponential_mechanism(qualities, 1.0, 1.0, weights, rng=source)) for _ in range(1500)]
+    law = theirs(list(qualities.values()), 1.0, 1.0, np.array([1, 2, 3]))
+    assert_law(histogram(winners, 3), law, wrong=theirs(list(qualities.values()), 1.0, 1.0))
+
+
+def test_monotonic_qualities_need_half_the_noise():
+    qualities, source = [2.0, 0.0, 1.0], seeded(4)
+    places = [exponential_mechanism(qualities, 1.0, monotonic=True, rng=source) for _ in range(1000)]
+    assert_law(histogram(places, 3), theirs(qualities, 2.0, 1.0))
+
+
+def test_every_round_is_charged_in_zcdp(tmp_path):
+    ledger = sl.Ledger(tmp_path / "aim.db", budget=sl.ZCDP(0.5))
+    for _ in range(3):
+        exponential_mechanism({"a": 1.0, "b": 2.0}, 1.0, 1.0, ledger=ledger, purpose="round")
+    assert ledger.entries()[-1].guarantee == repr(BoundedRange(1.0))
+    assert 0.95 * 3 / 8 < present(ledger.spent.rho) <= 3 / 8
+    with pytest.raises(sl.BudgetExceeded):
+        exponential_mechanism({"a": 1.0, "b": 2.0}, 2.0, 1.0, ledger=ledger)
+
+
+def test_what_is_refused():
+    with pytest.raises(TypeError, match="base_measure must be a mapping"):
+        exponential_mechanism([1.0, 2.0], 1.0, 1.0, [0.0, 1.0])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="base_measure must be a mapping"):
+        exponential_mechanism({"a": 1.0}, 1.0, 1.0, {"b": 1.0})
+    with pytest.raises(ValueError, match="NaN"):
+        exponential_mechanism([1.0, math.nan], 1.0)
+    with pytest.raises(ValueError, match="epsilon"):
+        exponential_mechanism([1.0, 2.0], 0.0)
