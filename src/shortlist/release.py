@@ -61,7 +61,7 @@ class Release:
         The columns that make an item, where there are several: each is then a tuple.
     extras
         What only some mechanisms release, also to be read by name: `values`, `margins`, `soft_max`, `gaps`, `p_value`,
-        `answers`, `largest`, `asked`, `used`, `stopped`, `k`, `kept`, `evidence`; None where not released (`Extras`).
+        `answers`, `largest`, `asked`, `used`, `stopped`, `k`, `kept`, `evidence`, `q`; None where not released.
 
     Examples
     --------
@@ -100,6 +100,7 @@ class Release:
     k = Extra[int]()
     kept = Extra[ExPost]()
     evidence = Extra[ChainedGaps | ThresholdGaps]()
+    q = Extra[list[float]]()
 
     def __post_init__(self) -> None:
         """Only plain values get in: a bound method or a view would carry along what it was made from."""

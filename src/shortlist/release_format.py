@@ -119,6 +119,7 @@ EXTRAS: dict[str, Codec] = {
     "evidence": EVIDENCE,
     "largest": FLAG,
     "asked": WHOLE,
+    "q": listed(REAL),
 }
 """What only some mechanisms release."""
 
@@ -194,7 +195,7 @@ def _with_balance(receipt: Receipt | None, balance: Any) -> Receipt:
 def _check_agreement(fields: Mapping[str, Any]) -> None:
     """One index, value, margin and gap for each item, one part for each column, one law for each gap."""
     items, columns, evidence = fields["items"] or (), fields["item_columns"], fields.get("evidence")
-    for name in ("indices", "margins", *NUMBERS):
+    for name in ("indices", "margins", "q", *NUMBERS):
         if fields.get(name) is not None and len(fields[name]) != len(items):
             raise Damaged(f"{name} are not as many as items")
     if len(set(columns)) < len(columns):

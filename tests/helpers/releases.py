@@ -23,6 +23,7 @@ from shortlist.mechanisms import (
     NoisyMax,
     OneshotTopK,
     OrderedCanonicalTopK,
+    Quantile,
     SparseVector,
     StableTopK,
     TopKWithGaps,
@@ -66,6 +67,8 @@ NUMBERED: dict[str, Mechanism] = {
     "sparse vector": SparseVector(threshold=4000, k=2, epsilon=2.0, monotone=True),
     "sparse vector, whole": SparseVector(threshold=4000, k=2, epsilon=2.0, noise="geometric", monotone=True),
     "sparse vector, adaptive": SparseVector(threshold=4000, k=2, epsilon=2.0, adaptive=True, monotone=True),
+    "quantile": Quantile(q=0.5, epsilon=2.0),
+    "quantiles": Quantile(q=(0.25, 0.5, 0.75), budget=APPROX),
     "hybrid sparse vector": HybridSparseVector(threshold=4000, k=2, epsilon=2.0),
 }
 """For a public list in a public order."""
