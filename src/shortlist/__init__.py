@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from shortlist.pages.guarantee_in_words import odds
     from shortlist.planning import compare, epsilon_for, plan
     from shortlist.privacy import ZCDP, ApproxDP, BudgetExceeded, Ledger, PureDP
+    from shortlist.quantiles import quantile
     from shortlist.release import Release
     from shortlist.scores import Scores
     from shortlist.tables import count
@@ -44,6 +45,7 @@ __all__ = [
     "keys",
     "odds",
     "plan",
+    "quantile",
     "select",
     "testing",
     "top_k",
@@ -65,6 +67,7 @@ _ON_DEMAND = {
     "keys": "shortlist.from_data",
     "odds": "shortlist.pages.guarantee_in_words",
     "plan": "shortlist.planning",
+    "quantile": "shortlist.quantiles",
     "select": "shortlist.choose",
     "top_k": "shortlist.choose",
 }
@@ -83,6 +86,7 @@ _LATER = {
     "mechanisms": _DRAWS,
     "plan": _LAWS,
     "planning": _LAWS,
+    "quantile": _LAWS,
     "select": _DRAWS,
     "top_k": _DRAWS,
 }

@@ -134,16 +134,17 @@ def written(release: object) -> str:
     """
     content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     content |= {name: codec.write(getattr(release, name)) for name, codec in COMMON.items()}
-    content |= _present(release, NUMBERS)
-    content["extras"] = _present(release, EXTRAS)
+    extras: object = getattr(release, "extras", None)
+    content |= _present(extras, NUMBERS)
+    content["extras"] = _present(extras, EXTRAS)
     receipt: Receipt | None = getattr(release, "receipt", None)
     if receipt is not None and receipt.balance:
         content["extras"]["balance"] = receipt.balance
     return json.dumps(content, allow_nan=False)
 
 
-def _present(release: object, table: Mapping[str, Codec]) -> dict[str, Any]:
-    values = {name: getattr(release, name) for name in table}
+def _present(extras: object, table: Mapping[str, Codec]) -> dict[str, Any]:
+    values = {name: getattr(extras, name) for name in table}
     return {name: table[name].write(value) for name, value in values.items() if value is not None}
 
 

@@ -163,6 +163,12 @@ class Votes(Scores):
         votes._grid, votes._places, votes._weights = grid, places, weights
         return votes
 
+    def holding(self, places: Indices, weights: Indices) -> Self:
+        """The same question with these votes."""
+        copy = self._with("_from_table", True)
+        copy._places, copy._weights = places, weights
+        return copy
+
     @property
     def grid(self) -> Grid:
         """The public grid."""

@@ -30,6 +30,8 @@ def in_words(release: Release) -> str:
 
 def _came(release: Release) -> str:
     many = len(release)
+    if release.q is not None:
+        return f"{many:,} quantile{'s' * (many != 1)} came out."
     of = "came out" if release.asked is None else f"of {release.asked:,} asked for"
     return f"{many:,} {of}{', the smallest' if release.largest is False else ''}."
 

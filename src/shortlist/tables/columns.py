@@ -66,7 +66,7 @@ def kept_rows(source: Any, library: FrameKind, types: dict[str, str], kinds: lis
     """A frame of our own names (u, the keys, v): rows with a missing user, item or value dropped."""
     names = {"u": question.user, **dict(zip(question.keys, question.items, strict=True))}
     names |= {} if question.value is None else {"v": question.value}
-    frame, wanted = _own(source, library, types, names), {"u": nw.col("u")}
+    frame, wanted = own_columns(source, library, types, names), {"u": nw.col("u")}
     if is_float(types[question.user]):
         wanted["u"] = nw.col("u") + 0.0  # one zero
     for key, kind in zip(question.keys, kinds, strict=True):
@@ -82,7 +82,8 @@ def kept_rows(source: Any, library: FrameKind, types: dict[str, str], kinds: lis
     return rows.filter(*filters) if filters else rows
 
 
-def _own(source: Any, library: FrameKind, types: dict[str, str], names: dict[str, str]) -> Any:
+def own_columns(source: Any, library: FrameKind, types: dict[str, str], names: dict[str, str]) -> Any:
+    """The columns under our own names, in types that can be grouped."""
     if library == "polars":
         import polars as pl
 

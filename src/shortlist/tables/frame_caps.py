@@ -16,7 +16,7 @@ from shortlist.tables.caps import BETWEEN, Cap
 
 def capped(pairs: Any, keys: list[str], cap: Cap) -> Any:
     """Scores and weights per item, from the distinct (user, item) pairs of a frame (caps.py)."""
-    people = _people(pairs)
+    people = people_of(pairs)
     held = np.bincount(people)[people]
     heavy = np.flatnonzero(held > cap.most)
     keeps = held <= cap.most
@@ -33,7 +33,7 @@ def capped(pairs: Any, keys: list[str], cap: Cap) -> Any:
     return counts.filter(nw.col("score") > 0)
 
 
-def _people(pairs: Any) -> Indices:
+def people_of(pairs: Any) -> Indices:
     """A number for the person of each row, the same for the same person.
 
     Arrow has no window over groups: narwhals joins there, and a join of arrow keeps no order of rows.

@@ -75,7 +75,7 @@ def _decode(letters: bytes) -> str:  # type: ignore[empty-body]
 
 
 @ibis.udf.scalar.builtin(name="date")  # type: ignore[untyped-decorator]
-def _day(moment: dt.date) -> dt.date:  # type: ignore[empty-body]
+def _sqlite_day(moment: dt.date) -> dt.date:  # type: ignore[empty-body]
     """SQLite's one spelling of a day, for its columns of dates hold any text or number; None for no day."""
 
 
@@ -121,9 +121,9 @@ class Texts:
 
 
 def _rows(table: Any, forms: list[Kind], texts: Texts, question: Question) -> Any:
-    wanted = {"u": _user(table[question.user], texts)} | _items(table, forms, texts, question)
+    wanted = {"u": user_of(table[question.user], texts)} | _items(table, forms, texts, question)
     if question.value is not None:
-        wanted["v"] = _number(table[question.value], texts)
+        wanted["v"] = number_of(table[question.value], texts)
     rows = table.select(**wanted)
     return rows.filter(*(rows[name].notnull() for name in wanted))
 
@@ -138,9 +138,14 @@ def _item(column: Any, form: Kind, texts: Texts) -> Any:
     if form == "text":
         return texts.hidden(column.cast("string"))
     if form == "date":
-        day = _day(column) if texts.backend == "sqlite" else column
+        day = day_of(column, texts)
         return day.year().between(FIRST.year, LAST.year).ifelse(day, None)
     return _whole(column, form) if texts.backend == "sqlite" else column.cast(TYPES[form])
+
+
+def day_of(column: Any, texts: Texts) -> Any:
+    """A date, and missing where SQLite holds something else."""
+    return _sqlite_day(column) if texts.backend == "sqlite" else column
 
 
 def _whole(column: Any, form: Kind) -> Any:
@@ -150,7 +155,7 @@ def _whole(column: Any, form: Kind) -> Any:
     return (fits & number.isin([0, 1]) if form == "boolean" else fits).ifelse(column, None)
 
 
-def _user(column: Any, texts: Texts) -> Any:
+def user_of(column: Any, texts: Texts) -> Any:
     """Missing floats are missing, and there is one zero. Two people whose names a collation takes for equal are two."""
     if kind_of(str(column.type())) == "text":
         return texts.hidden(column)
@@ -161,7 +166,7 @@ def _user(column: Any, texts: Texts) -> Any:
     return _is_nan(column).ifelse(None, column + 0.0)
 
 
-def _number(column: Any, texts: Texts) -> Any:
+def number_of(column: Any, texts: Texts) -> Any:
     """A float, and missing where there is no number."""
     number = column.cast("float64")
     if texts.backend == "sqlite":

@@ -42,8 +42,8 @@ class Quantile(Budgeted[Budget]):
     The score of a point is -max(below - q n, q n - at or below, 0), the distance of q n from the ranks it covers: 0
     exactly on the q-quantiles. Promise: the budget. One person moves two scores against each other by at most
     R = 2 max(q, 1 - q), or 1 for q = 0 and 1. Several q are released by a recursion of L = ceil(log2(m + 1)) levels,
-    each with epsilon / L (or the largest e of which L rounds fit the budget): at the point that came out, the votes are cut,
-    those on it go half to each side, and the rest is asked on either side.
+    each with epsilon / L (or the largest e of which L rounds fit the budget): at the point that came out the votes are
+    cut, those on it go half to each side, and the rest is asked on either side.
 
     Parameters
     ----------
