@@ -1,7 +1,7 @@
 """Broken quantiles: a score, a range or a cut that looks at more than it is paid for; all by their exact laws.
 
-Points are counts along a line. Two more that are private and miss: a score that cannot hit an atom, and a cut that gives
-all votes on a point to one side; their laws are here too, for the test that shows by how much they miss.
+Points are counts along a line. Two more that are private and miss: a score that cannot hit an atom, and a cut that
+gives all votes on a point to one side; their laws are here too, for the test that shows by how much they miss.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ ENTRIES = (
     ),
     Broken(
         name="quantile, floats in the engine's order",
-        what="a person's mean is a sum of floats in an order that other people's rows change: all cross a point of the grid",
+        what="a person's mean is a sum of floats in an order that other people's rows change, and all cross a point",
         source=BY_HAND,
         law=means_in_engine_order,
         pairs=(((20,), (21,)),),
