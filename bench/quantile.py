@@ -32,9 +32,7 @@ def time_table():
     for each in (1, 10):
         path = numbers(each)
         contestants = {
-            "own": lambda path=path: (
-                duckdb.connect().execute(f"SELECT quantile_cont(value, .5) FROM '{path}'").fetchall()
-            ),
+            "own": lambda path=path: duckdb.connect().execute(OWN.format(path)).fetchall(),
             "shared": lambda path=path: sl.quantile(path, user="user_id", **words),
             "said": lambda path=path: sl.quantile(path, **words),
         }

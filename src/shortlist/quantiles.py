@@ -156,20 +156,19 @@ class QuantileRequest:
         if not isinstance(unit, str) or not unit:
             raise ValueError('unit must be a word, for example unit="user"')
         lines = checked_flag("multiline", multiline)
+        notes: tuple[str, ...]
         if value is None and not isinstance(rows, str | os.PathLike):
             if user is not None or memory is not None or lines:
                 raise TypeError('value must be the name of a column, for example value="age"')
             series = Series.of(rows, lower, upper, step)
-            found, grid, share, frame, words = series.places, series.grid, 1, series.frame, "numbers in memory"
-            notes: tuple[str, ...] = (OUTSIDE,)
+            asked, share, words, notes = Asked(series.grid, series.frame, series.places), 1, "numbers in memory", ()
         else:
             question = ValueQuestion.of(user, value, lower, upper, step, per_user)
-            table = _table(rows, question, memory, lines)
-            found, grid, share, frame = table.places, table.grid, question.share, table.frame
-            words, notes = question.in_words(rows), (OUTSIDE, *([SHARED] if question.share > 1 else []))
+            asked, share, words = _table(rows, question, memory, lines), question.share, question.in_words(rows)
+            notes = (SHARED,) if share > 1 else ()
         nothing = np.zeros(0, np.int64)
-        empty = Votes.on(grid, nothing, nothing, share=share, unit=unit, frame=frame, source=words)
-        return cls(mechanism, empty, found, notes, method == "auto")
+        empty = Votes.on(asked.grid, nothing, nothing, share=share, unit=unit, frame=asked.frame, source=words)
+        return cls(mechanism, empty, asked.places, (OUTSIDE, *notes), method == "auto")
 
     def booked(self, ledger: Ledger, purpose: str) -> Booked:
         """Check what can be checked without a row, then book."""

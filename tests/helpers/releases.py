@@ -67,8 +67,6 @@ NUMBERED: dict[str, Mechanism] = {
     "sparse vector": SparseVector(threshold=4000, k=2, epsilon=2.0, monotone=True),
     "sparse vector, whole": SparseVector(threshold=4000, k=2, epsilon=2.0, noise="geometric", monotone=True),
     "sparse vector, adaptive": SparseVector(threshold=4000, k=2, epsilon=2.0, adaptive=True, monotone=True),
-    "quantile": Quantile(q=0.5, epsilon=2.0),
-    "quantiles": Quantile(q=(0.25, 0.5, 0.75), budget=APPROX),
     "hybrid sparse vector": HybridSparseVector(threshold=4000, k=2, epsilon=2.0),
 }
 """For a public list in a public order."""
@@ -92,3 +90,9 @@ WEIGHED: dict[str, Mechanism] = {
     "key set, names alone": KeySet(budget=APPROX, values=False),
 }
 """For candidates that come from a table, where each person's part is weighed."""
+
+LINES: dict[str, Mechanism] = {
+    "quantile": Quantile(q=0.5, epsilon=2.0),
+    "quantiles": Quantile(q=(0.25, 0.5, 0.75), budget=APPROX),
+}
+"""For counts of people along a public line."""
