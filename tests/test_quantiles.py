@@ -3,6 +3,7 @@
 import datetime
 import json
 from fractions import Fraction
+from typing import Any
 
 import duckdb
 import ibis
@@ -150,6 +151,8 @@ def test_arrays_and_series_have_one_number_for_each_person():
     days = [DAY + datetime.timedelta(days=n % 9) for n in range(900)]
     assert sl.quantile(days, lower=DAY, upper=LAST, epsilon=5.0).item == DAY + datetime.timedelta(days=4)
     assert sl.quantile([], lower=0, upper=3, epsilon=1.0).item in range(4)
+    for rows in ([1, 2], [1, 2.5], [1, None], [], np.zeros(0), np.zeros(0, int)):  # no value changes the grid
+        assert QuantileRequest.of(rows, value=None, **{**WORDS, "user": None}).empty.grid == Grid.of(0, 9)
     assert sl.quantile([float("nan"), 2.0], lower=0, upper=3, step=1, epsilon=1.0).item in range(4)
 
 
@@ -187,6 +190,10 @@ def test_a_release_reaches_no_row():
     assert leaks(release, ("PLANT",), frozenset(secret)) == []
 
 
+WORDS: dict[str, Any] = {
+    "user": "u", "q": 0.5, "lower": 0, "upper": 9, "step": None, "per_user": "share", "epsilon": 1.0, "delta": None,
+    "budget": None, "method": "auto", "unit": "user", "memory": None, "multiline": False,
+}  # fmt: skip
 ROWS = pl.DataFrame({"u": [1, 2], "v": [70001, 70002], "t": ["SECRET", "SECRET"]})
 
 
@@ -224,7 +231,7 @@ def test_what_does_not_fit_is_refused_in_words(words, said):
 def test_grids_are_what_was_written():
     tenth = Grid.of(0, 1, 0.1)
     assert (tenth.size, tenth.point(3), tenth.kind) == (11, 0.3, "real")
-    assert Grid.of(0.0, 100.0, whole=False).step == Fraction(1, 2**14)
+    assert Grid.of(0.0, 100.0).step == Fraction(1, 2**14)
     assert Grid.of(-3, 4).start == 3
     assert Grid.of(DAY, LAST, datetime.timedelta(days=7)).point(1) == datetime.date(2024, 1, 8)
     assert Grid.of(0, 9).places(np.array([-5.0, 0.4, 0.5, 8.6, 1e300])).tolist() == [0, 0, 1, 9, 9]
@@ -248,12 +255,9 @@ def test_bounds_on_the_command_line_are_read_as_written():
 
 
 def test_the_rule_is_public():
-    words = {"user": "u", "value": "v", "q": 0.5, "lower": 0, "upper": 9, "step": None, "per_user": "share"}
-    words |= {"epsilon": 1.0, "delta": None, "budget": None, "unit": "user", "memory": None, "multiline": False}
-    assert "permute-and-flip" in QuantileRequest.of(ROWS, method="auto", **words).why
-    assert QuantileRequest.of(ROWS, method="exponential", **words).why == "named by the caller"
-    both = {**words, "delta": 1e-6}
-    assert "not pure" in QuantileRequest.of(ROWS, method="auto", **both).why
+    assert "permute-and-flip" in QuantileRequest.of(ROWS, value="v", **WORDS).why
+    assert QuantileRequest.of(ROWS, value="v", **{**WORDS, "method": "exponential"}).why == "named by the caller"
+    assert "not pure" in QuantileRequest.of(ROWS, value="v", **{**WORDS, "delta": 1e-6}).why
 
 
 def test_json_has_the_quantiles_once():

@@ -19,8 +19,8 @@ from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
-from shortlist.tables.value_frames import frame_kind, places_in_frame
-from shortlist.tables.value_sql import file_kind, places_in_files, places_in_relation, relation_kind
+from shortlist.tables.value_frames import frame_dated, places_in_frame
+from shortlist.tables.value_sql import file_dated, places_in_files, places_in_relation, relation_dated
 from shortlist.tables.values import FIRST_DAY, PerUser, Placed, ValueQuestion, counted
 from shortlist.votes import Bound, Grid, Votes
 
@@ -28,8 +28,8 @@ METHODS = {"auto": None, "exponential": "gumbel", "permute-and-flip": "exponenti
 """The words for `method=`, and the noise of each."""
 
 OPTIONAL = {
-    "pyspark": ("shortlist.tables.value_spark", "spark_kind", "places_in_spark", Frame("spark")),
-    "ibis": ("shortlist.tables.value_ibis", "ibis_kind", "places_in_ibis", Frame("ibis")),
+    "pyspark": ("shortlist.tables.value_spark", "spark_dated", "places_in_spark", Frame("spark")),
+    "ibis": ("shortlist.tables.value_ibis", "ibis_dated", "places_in_ibis", Frame("ibis")),
 }
 """Engines whose library may not be there."""
 
@@ -73,8 +73,8 @@ def quantile(
     lower, upper
         The range: public numbers, or dates, that you choose. What lies outside counts at its ends.
     step
-        How fine an answer is, a public number. Without it a day between dates, 1 between whole numbers unless the
-        column is of real ones, otherwise about a millionth of the range. Coarser is more accurate in rank.
+        How fine an answer is, a public number. Without it a day between dates, 1 where both ends are written as whole
+        numbers (0, not 0.0), otherwise about a millionth of the range. Coarser is more accurate in rank.
     per_user
         What a person with several rows counts for: `"share"` shares one vote among them; `"median"` (the lower one),
         `"mean"`, `"min"`, `"max"` and `"sum"` make one number of them, in whole steps.
@@ -206,7 +206,7 @@ def _table(rows: Any, question: ValueQuestion, memory: str | None, multiline: bo
     family = {kind.__module__.partition(".")[0] for kind in type(rows).__mro__}
     if isinstance(rows, str | os.PathLike):
         path = os.fspath(rows)
-        points = question.fitted(file_kind(path, question, memory, multiline))
+        points = question.fitted(file_dated(path, question, memory, multiline))
         return Asked(points, None, lambda tell: places_in_files(path, question, points, memory, multiline, tell))
     if memory is not None:
         raise TypeError("memory is for files; a table in an engine or in memory has its own settings")
@@ -214,15 +214,15 @@ def _table(rows: Any, question: ValueQuestion, memory: str | None, multiline: bo
         raise TypeError("multiline is for CSV files; a table in an engine or in memory has been read already")
     optional = next((OPTIONAL[library] for library in OPTIONAL if library in family), None)
     if optional is not None:
-        module, kind, place, frame = optional
-        points = question.fitted(late(module, kind)(rows, question))
+        module, dated, place, frame = optional
+        points = question.fitted(late(module, dated)(rows, question))
         return Asked(points, frame, lambda tell: late(module, place)(rows, question, points))
     if family & {"duckdb", "_duckdb"}:
-        points = question.fitted(relation_kind(rows, question))
+        points = question.fitted(relation_dated(rows, question))
         return Asked(points, Frame("duckdb"), lambda tell: places_in_relation(rows, question, points))
     library = next((kind for kind in FRAMES if kind in family), None)
     if library is not None:
-        points = question.fitted(frame_kind(rows, question))
+        points = question.fitted(frame_dated(rows, question))
         return Asked(points, Frame(library), lambda tell: places_in_frame(rows, question, points))
     raise TypeError(
         "rows must be a path, a pandas, polars or pyarrow frame, a DuckDB relation, an Ibis table, a Spark DataFrame, "
@@ -240,25 +240,24 @@ class Series:
 
     @classmethod
     def of(cls, rows: object, lower: object, upper: object, step: object) -> Series:
-        """What is public of them: whether they are whole numbers, real ones or dates."""
+        """Numbers or dates, as the range has them; missing ones (None, NaN) are left out."""
         wrong = "rows must be a table with user= and value=, or a list of numbers or of dates, one for each person"
         cells, _, frame = unpack(rows)
         array = attempt(lambda: np.asarray(cells), (ValueError, TypeError), wrong)
         if array.ndim != 1 or isinstance(cells, str | bytes):
             raise TypeError(wrong)
-        dated = Grid.of(lower, upper, step).kind == "date"
-        if dated:
-            array = attempt(lambda: array.astype("datetime64[D]"), (ValueError, TypeError), wrong)
-        elif array.dtype.kind not in "biuf" and len(array):
+        grid = Grid.of(lower, upper, step)
+        unfit = "USVcmbiuf" if grid.kind == "date" else "USVcmM"
+        if array.dtype.kind in unfit and len(array):
             raise TypeError(wrong)
-        return cls(array, Grid.of(lower, upper, step, whole=array.dtype.kind != "f" or not len(array)), frame)
+        kind = "datetime64[D]" if grid.kind == "date" else "float64"
+        return cls(attempt(lambda: array.astype(kind), (ValueError, TypeError), wrong), grid, frame)
 
     def places(self, progress: object) -> Placed:
         if self.grid.kind == "date":
             there = self.numbers[~np.isnat(self.numbers)].astype(np.int64)
             values = there.astype(np.float64) + FIRST_DAY
         else:
-            values = self.numbers.astype(np.float64)
-            values = values[~np.isnan(values)]
+            values = self.numbers[~np.isnan(self.numbers)]
         points = self.grid.places(values)
         return counted(points, np.ones_like(points))

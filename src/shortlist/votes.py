@@ -37,11 +37,11 @@ class Grid:
     size: int
 
     @classmethod
-    def of(cls, lower: object, upper: object, step: object = None, *, whole: bool = True) -> Grid:
-        """The grid from `lower` to `upper`.
+    def of(cls, lower: object, upper: object, step: object = None) -> Grid:
+        """The grid from `lower` to `upper`: a function of these alone, never of a column or of its type.
 
-        Without a step: a day between dates; 1 between whole numbers, if the values are `whole`; otherwise the power of
-        two next below (upper - lower) / 2^20.
+        Without a step: a day between dates; 1 between bounds that are written as whole numbers (0, not 0.0); otherwise
+        the power of two next below (upper - lower) / 2^20.
 
         Raises
         ------
@@ -54,6 +54,7 @@ class Grid:
         if dated != _is_date(upper):
             raise TypeError("lower and upper must be two numbers or two dates")
         first, last = _exact("lower", lower), _exact("upper", upper)
+        whole = all(isinstance(bound, int | np.integer) for bound in (lower, upper))
         if first >= last:
             raise ValueError("lower must be below upper")
         wide = _checked_step(step, dated) if step is not None else _step(first, last, dated or whole)
@@ -123,7 +124,7 @@ def _checked_step(step: object, dated: bool) -> Fraction:
 
 
 def _step(first: Fraction, last: Fraction, whole: bool) -> Fraction:
-    if whole and first.denominator == last.denominator == 1:
+    if whole:
         return Fraction(1)
     most = (last - first) / FINE
     wide = Fraction(2) ** (most.numerator.bit_length() - most.denominator.bit_length())

@@ -14,11 +14,11 @@ from shortlist.tables.columns import OBJECTS, declared_types, is_text, names_of,
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.frame_caps import people_of
 from shortlist.tables.frames import WRONG, library_of
-from shortlist.tables.values import FIRST_DAY, Placed, ValueQuestion, shared, steps, value_kind
+from shortlist.tables.values import FIRST_DAY, Placed, ValueQuestion, is_dated, shared, steps
 from shortlist.votes import Grid
 
 
-def frame_kind(source: Any, question: ValueQuestion) -> str:
+def frame_dated(source: Any, question: ValueQuestion) -> bool:
     """From names and types alone."""
     library = library_of(source)
     if not {kind.__name__ for kind in type(source).__mro__} & {"DataFrame", "LazyFrame", "Table"}:
@@ -27,7 +27,7 @@ def frame_kind(source: Any, question: ValueQuestion) -> str:
     question.check_columns(names)
     if question.user is not None:
         check_user(question.user, "string" if types[question.user] == OBJECTS else types[question.user])
-    return value_kind(question.value, types[question.value])
+    return is_dated(question.value, types[question.value])
 
 
 def places_in_frame(source: Any, question: ValueQuestion, grid: Grid) -> Placed:

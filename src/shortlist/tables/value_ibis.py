@@ -10,17 +10,17 @@ import numpy as np
 from shortlist.tables.column_types import FIRST, LAST, check_user, kind_of
 from shortlist.tables.errors import TableError, in_one_sentence
 from shortlist.tables.ibis import WRONG, Texts, day_of, number_of, user_of
-from shortlist.tables.values import SATURATED, TOKENS, Placed, ValueQuestion, value_kind
+from shortlist.tables.values import SATURATED, TOKENS, Placed, ValueQuestion, is_dated
 from shortlist.votes import Grid
 
 
-def ibis_kind(table: Any, question: ValueQuestion) -> str:
+def ibis_dated(table: Any, question: ValueQuestion) -> bool:
     """From names and types alone."""
     if not hasattr(table, "schema"):
         raise TypeError("rows must be an Ibis table, not a column or a value")
     kinds = table.schema()
     question.check_columns(kinds.names)
-    kind = value_kind(question.value, str(kinds[question.value]))
+    dated = is_dated(question.value, str(kinds[question.value]))
     if question.user is not None:
         check_user(question.user, str(kinds[question.user]))
         texts = in_one_sentence(WRONG, lambda: Texts.of(table, False))
@@ -29,7 +29,7 @@ def ibis_kind(table: Any, question: ValueQuestion) -> str:
                 f"{WRONG}: {texts.backend} may take texts for equal that differ, so that two people would share one "
                 "vote; have users as whole numbers, or count elsewhere"
             )
-    return kind
+    return dated
 
 
 def places_in_ibis(table: Any, question: ValueQuestion, grid: Grid) -> Placed:

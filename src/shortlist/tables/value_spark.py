@@ -11,11 +11,11 @@ from pyspark.sql import functions as sf
 from shortlist.tables.column_types import FIRST, LAST, check_user, kind_of
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.spark import WRONG, column_of, user_of
-from shortlist.tables.values import SATURATED, TOKENS, Placed, ValueQuestion, value_kind
+from shortlist.tables.values import SATURATED, TOKENS, Placed, ValueQuestion, is_dated
 from shortlist.votes import Grid
 
 
-def spark_kind(table: Any, question: ValueQuestion) -> str:
+def spark_dated(table: Any, question: ValueQuestion) -> bool:
     """From names and types alone."""
     if not hasattr(table, "dtypes"):
         raise TypeError("rows must be a Spark DataFrame, not a column or a session")
@@ -23,7 +23,7 @@ def spark_kind(table: Any, question: ValueQuestion) -> str:
     kinds = dict(table.dtypes)
     if question.user is not None:
         check_user(question.user, kinds[question.user])
-    return value_kind(question.value, kinds[question.value])
+    return is_dated(question.value, kinds[question.value])
 
 
 def places_in_spark(table: Any, question: ValueQuestion, grid: Grid) -> Placed:

@@ -14,20 +14,18 @@ from shortlist.tables.column_types import FIRST, LAST, check_user, kind_of
 from shortlist.tables.errors import TableError, fresh, in_one_sentence
 from shortlist.tables.file_sources import check_lines, connect, runner, source_of, stamps
 from shortlist.tables.progress import watched
-from shortlist.tables.values import SATURATED, TOKENS, Placed, ValueQuestion, value_kind
+from shortlist.tables.values import SATURATED, TOKENS, Placed, ValueQuestion, is_dated
 from shortlist.votes import Grid
 
 
-def kind_in(source: sql.TableSource, question: ValueQuestion) -> str:
-    """The kind of the values, and refusals, from names and types alone. Text files have what the bounds are."""
+def dated_in(source: sql.TableSource, question: ValueQuestion) -> bool:
+    """Whether values are dates, and refusals, from names and types alone. Text files have what the bounds are."""
     question.check_columns(source.columns)
     if question.user is not None:
         check_user(question.user, sql.declared(source.types[question.user]))
     if source.as_text:
-        bounds = (question.lower, question.upper)
-        whole = "whole" if all(isinstance(one, int) for one in bounds) else "real"
-        return "date" if question.grid("whole").kind == "date" else whole
-    return value_kind(question.value, sql.declared(source.types[question.value]))
+        return question.grid.kind == "date"
+    return is_dated(question.value, sql.declared(source.types[question.value]))
 
 
 def placing(source: sql.TableSource, question: ValueQuestion, grid: Grid) -> str:
@@ -101,11 +99,11 @@ def _arrays(found: dict[str, Any]) -> Placed:
     return np.asarray(found["i"], np.int64), np.asarray(found["w"], np.int64)
 
 
-def file_kind(path: str, question: ValueQuestion, memory: str | None, multiline: bool) -> str:
+def file_dated(path: str, question: ValueQuestion, memory: str | None, multiline: bool) -> bool:
     """From the footer of a parquet file or the header of a CSV file; of JSON lines from nothing."""
     connection = connect(memory)
     try:
-        return kind_in(source_of(runner(connection, path), path, question.columns, multiline), question)
+        return dated_in(source_of(runner(connection, path), path, question.columns, multiline), question)
     finally:
         connection.close()
 
@@ -123,7 +121,7 @@ def places_in_files(
     try:
         before = stamps(path)
         source = source_of(runner(connection, path), path, question.columns, multiline)
-        kind_in(source, question)
+        dated_in(source, question)
         check_lines(path, multiline)
         statement = placing(source, question, grid)
         with watched(connection, progress):
@@ -140,9 +138,10 @@ def _source(relation: Any, view: str) -> sql.TableSource:
     return sql.TableSource(view, {column: quoted(column) for column in types}, types, from_memory=True)
 
 
-def relation_kind(relation: Any, question: ValueQuestion) -> str:
+def relation_dated(relation: Any, question: ValueQuestion) -> bool:
+    """From names and types alone."""
     question.check_columns(relation.columns)
-    return kind_in(_source(relation, "unread"), question)
+    return dated_in(_source(relation, "unread"), question)
 
 
 def places_in_relation(relation: Any, question: ValueQuestion, grid: Grid) -> Placed:

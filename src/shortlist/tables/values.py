@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist.tables.column_types import is_float, is_number, kind_of
+from shortlist.tables.column_types import is_number, kind_of
 from shortlist.votes import Grid
 
 PerUser = Literal["share", "median", "mean", "min", "max", "sum"]
@@ -55,12 +55,13 @@ class ValueQuestion:
         if not isinstance(per_user, str) or per_user not in get_args(PerUser):
             raise ValueError(f"per_user must be one of {', '.join(map(repr, get_args(PerUser)))}")
         question = cls(user, value, lower, upper, step, per_user)  # type: ignore[arg-type]
-        question.grid("real")
+        _ = question.grid
         return question
 
-    def grid(self, kind: str) -> Grid:
-        """The points, once the kind of the column is known: "whole", "real" or "date"."""
-        grid = Grid.of(self.lower, self.upper, self.step, whole=kind != "real")
+    @property
+    def grid(self) -> Grid:
+        """The points."""
+        grid = Grid.of(self.lower, self.upper, self.step)
         if self.per_user == "sum":
             if grid.kind == "date":
                 raise ValueError('per_user="sum" is for numbers: dates cannot be added')
@@ -68,11 +69,11 @@ class ValueQuestion:
                 raise ValueError('step is too fine for per_user="sum": write a larger step')
         return grid
 
-    def fitted(self, kind: str) -> Grid:
-        """The same, of a column that was looked at: dates go with dates, numbers with numbers."""
-        grid = self.grid(kind)
-        if (grid.kind == "date") != (kind == "date"):
-            other = "dates" if kind == "date" else "numbers"
+    def fitted(self, dated: bool) -> Grid:
+        """The same, of a column whose type was looked at: dates go with dates, numbers with numbers."""
+        grid = self.grid
+        if (grid.kind == "date") != dated:
+            other = "dates" if dated else "numbers"
             raise TypeError(f"value={self.value!r} is a column of {other}: give lower and upper as {other} too")
         return grid
 
@@ -103,20 +104,18 @@ class ValueQuestion:
         return f"{table}: {who}, value {self.value}, {self.per_user} of a person's rows"
 
 
-def value_kind(column: str, declared: str) -> str:
-    """Of the column of values, by its declared type: whole numbers, real ones or dates.
+def is_dated(column: str, declared: str) -> bool:
+    """Whether the column of values, by its declared type, has dates; otherwise it has numbers.
 
     Raises
     ------
     ValueError
         for anything else.
     """
-    kind = kind_of(declared)
-    if kind == "date":
-        return "date"
-    if not is_number(declared):
+    dated = kind_of(declared) == "date"
+    if not dated and not is_number(declared):
         raise ValueError(f"value={column!r} must be a column of numbers or dates (without a time); convert it first")
-    return "real" if is_float(declared) or kind is None else "whole"
+    return dated
 
 
 def shared(people: Indices | None, places: Indices, question: ValueQuestion, grid: Grid) -> Placed:
