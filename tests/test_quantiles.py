@@ -25,7 +25,12 @@ from tests.helpers.typed import present
 
 DAY = datetime.date(2024, 1, 1)
 LAST = datetime.date(2024, 12, 31)
-CASES = [("v", 0.0, 100.0, None), ("v", 0, 100, 0.25), ("k", 0, 120, None), ("d", DAY, LAST, 7)]
+CASES: list[tuple[str, Any, Any, Any]] = [
+    ("v", 0.0, 100.0, None),
+    ("v", 0, 100, 0.25),
+    ("k", 0, 120, None),
+    ("d", DAY, LAST, 7),
+]
 
 
 def made(many=240, seed=1):

@@ -1,4 +1,4 @@
-"""The certified law of private quantiles on a small grid, point by point from the formulas (Definition 250, Algorithm 254)."""
+"""The certified law of private quantiles, point by point from the formulas (Definition 250, Algorithm 254)."""
 
 from __future__ import annotations
 
