@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from shortlist.pages.guarantee_in_words import odds
     from shortlist.planning import compare, epsilon_for, plan
     from shortlist.privacy import ZCDP, ApproxDP, Binomial, BudgetExceeded, Ledger, NegativeBinomial, Poisson, PureDP
+    from shortlist.quantiles import quantile
     from shortlist.release import Release
     from shortlist.scores import Scores
     from shortlist.tables import count
@@ -52,6 +53,7 @@ __all__ = [
     "keys",
     "odds",
     "plan",
+    "quantile",
     "select",
     "testing",
     "top_k",
@@ -79,6 +81,7 @@ _ON_DEMAND = {
     "keys": "shortlist.from_data",
     "odds": "shortlist.pages.guarantee_in_words",
     "plan": "shortlist.planning",
+    "quantile": "shortlist.quantiles",
     "select": "shortlist.choose",
     "top_k": "shortlist.choose",
     "tune": "shortlist.tuning",
@@ -98,6 +101,7 @@ _LATER = {
     "mechanisms": _DRAWS,
     "plan": _LAWS,
     "planning": _LAWS,
+    "quantile": _LAWS,
     "select": _DRAWS,
     "top_k": _DRAWS,
     "tune": _LAWS,

@@ -10,8 +10,9 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
+from typing import Any
 
 JOINERS = "\u200c\u200d"
 """Parts of words and of pictures in many scripts; they move nothing."""
@@ -77,6 +78,14 @@ def csv_table(columns: Mapping[str, Sequence[object]]) -> str:
     writer.writerow(map(spreadsheet_safe, columns))
     writer.writerows(map(spreadsheet_safe, row) for row in zip(*columns.values(), strict=True))
     return text.getvalue()
+
+
+def as_texts(columns: Mapping[str, Iterable[Any]], numbers: Collection[str]) -> dict[str, list[str]]:
+    """A table as a person reads it: these numbers to six digits, all else fit for a terminal."""
+    return {
+        name: [f"{cell:.6g}" if name in numbers else terminal_safe(str(cell)) for cell in cells]
+        for name, cells in columns.items()
+    }
 
 
 def html_table(columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> str:

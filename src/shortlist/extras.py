@@ -34,6 +34,8 @@ class Extras:
     kept
         What this very outcome cost, where that may be less than the guarantee: a ledger that reserved the charge may
         take back the rest (Theorem 38).
+    q
+        Of quantiles: which ones, one for each item.
     evidence
         What the gaps say about the scores: the law behind `Release.refine` and `Release.lower_bound`.
     """
@@ -51,6 +53,7 @@ class Extras:
     k: int | None = None
     kept: ExPost | None = None
     evidence: ChainedGaps | ThresholdGaps | None = None
+    q: list[float] | None = None
 
 
 NOTHING_ELSE = Extras()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from shortlist._files import checked_path, write_text
 from shortlist._old_pickles import REFUSED, refuse_old_pickles
 from shortlist._reading import Frame, installed_frame
-from shortlist._text import html_table, terminal_safe, text_table
+from shortlist._text import as_texts, html_table, terminal_safe, text_table
 from shortlist.accounting.finer_guarantees import ExPost
 from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps, checked_measurements
 from shortlist.exact.margins import Margin
@@ -61,7 +61,7 @@ class Release:
         The columns that make an item, where there are several: each is then a tuple.
     extras
         What only some mechanisms release, also to be read by name: `values`, `margins`, `soft_max`, `gaps`, `p_value`,
-        `answers`, `largest`, `asked`, `used`, `stopped`, `k`, `kept`, `evidence`; None where not released (`Extras`).
+        `answers`, `largest`, `asked`, `used`, `stopped`, `k`, `kept`, `evidence`, `q`; None where not released.
 
     Examples
     --------
@@ -87,7 +87,6 @@ class Release:
     item_columns: tuple[str, ...] = ()
     extras: Extras = NOTHING_ELSE
 
-    values = Extra[list[float]]()
     margins = Extra[list[Margin]]()
     soft_max = Extra[float]()
     gaps = Extra[list[float]]()
@@ -100,6 +99,7 @@ class Release:
     k = Extra[int]()
     kept = Extra[ExPost]()
     evidence = Extra[ChainedGaps | ThresholdGaps]()
+    q = Extra[list[float]]()
 
     def __post_init__(self) -> None:
         """Only plain values get in: a bound method or a view would carry along what it was made from."""
@@ -108,6 +108,11 @@ class Release:
         if self.items is not None:
             plain = PLAIN.issuperset(map(type, self.items))
             object.__setattr__(self, "items", list(self.items if plain else map(plain_label, self.items)))
+
+    @property
+    def values(self) -> list[Any] | None:
+        """Noisy values, one for each item, where they are released; of quantiles the items themselves."""
+        return self.extras.values if self.q is None else self.items
 
     @property
     def _named(self) -> list[Hashable]:
@@ -184,9 +189,9 @@ class Release:
         return evidence.lower_bound(gaps, confidence)
 
     def _with_gaps(self, name: str) -> list[float]:
-        if self.gaps is None:
-            raise AttributeError(f"this release has no gaps, so no .{name}; ask for them, as with gaps=True")
-        return self.gaps
+        if self.gaps is not None:
+            return self.gaps
+        raise AttributeError(f"this release has no gaps, so no .{name}; ask for them, as with gaps=True")
 
     def _check_single(self, one: str, many: str) -> None:
         if len(self._named) != 1:
@@ -216,7 +221,7 @@ class Release:
         values |= {} if self.margins is None else {"margin": [margin.half_width for margin in self.margins]}
         gaps = {} if self.gaps is None else {"gap": list(self.gaps)}
         items = item_columns(self._named, self.item_columns) if self.item_columns else {"item": list(self._named)}
-        return {**ranks, **items, **values, **gaps}
+        return {**ranks, **items, **values, **gaps} if self.q is None else {"q": self.q, "value": list(self._named)}
 
     def to_frame(self) -> Any:
         """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from."""
@@ -288,12 +293,7 @@ class Release:
 
     def texts(self) -> dict[str, list[str]]:
         """The table as a person reads it: numbers to six digits, labels fit for a terminal."""
-        columns = self.columns()
-        numbers = ("value", "margin", "gap")
-        return {
-            name: [f"{cell:.6g}" if name in numbers else terminal_safe(str(cell)) for cell in columns[name]]
-            for name in columns
-        }
+        return as_texts(self.columns(), ("value", "margin", "gap") if self.q is None else ())
 
     def line(self) -> str:
         """Guarantee, mechanism, unit of privacy, in one line."""

@@ -130,6 +130,7 @@ EXTRAS: dict[str, Codec] = {
     "evidence": EVIDENCE,
     "largest": FLAG,
     "asked": WHOLE,
+    "q": listed(REAL),
 }
 """What only some mechanisms release."""
 
@@ -144,16 +145,17 @@ def written(release: object) -> str:
     """
     content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     content |= {name: codec.write(getattr(release, name)) for name, codec in COMMON.items()}
-    content |= _present(release, NUMBERS)
-    content["extras"] = _present(release, EXTRAS)
+    extras: object = getattr(release, "extras", None)
+    content |= _present(extras, NUMBERS)
+    content["extras"] = _present(extras, EXTRAS)
     receipt: Receipt | None = getattr(release, "receipt", None)
     if receipt is not None and receipt.balance:
         content["extras"]["balance"] = receipt.balance
     return json.dumps(content, allow_nan=False)
 
 
-def _present(release: object, table: Mapping[str, Codec]) -> dict[str, Any]:
-    values = {name: getattr(release, name) for name in table}
+def _present(extras: object, table: Mapping[str, Codec]) -> dict[str, Any]:
+    values = {name: getattr(extras, name) for name in table}
     return {name: table[name].write(value) for name, value in values.items() if value is not None}
 
 
@@ -206,7 +208,7 @@ def _with_balance(receipt: Receipt | None, balance: Any) -> Receipt:
 def _check_agreement(fields: Mapping[str, Any]) -> None:
     """One index, value, margin and gap for each item, one part for each column, one law for each gap."""
     items, columns, evidence = fields["items"] or (), fields["item_columns"], fields.get("evidence")
-    for name in ("indices", "margins", *NUMBERS):
+    for name in ("indices", "margins", "q", *NUMBERS):
         if fields.get(name) is not None and len(fields[name]) != len(items):
             raise Damaged(f"{name} are not as many as items")
     if len(set(columns)) < len(columns):

@@ -7,13 +7,14 @@ that is active when it is asked for.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from shortlist._reading import FRAMES, Engine, Frame
 from shortlist._sql import unnested
 
-NUMBERS = ("rank", "value", "margin", "gap")
+NUMBERS = ("rank", "q", "value", "margin", "gap")
 """The columns that are no part of an item; item columns of these names are renamed (`Release.columns`)."""
 
 ARROW = ("string", "large_string", "int64", "uint64", "bool", "date32[day]")
@@ -28,11 +29,12 @@ TYPES: dict[Engine, Collection[str]] = {
 }  # fmt: skip
 """What an item column may be in each engine: a closed list, so that no name of a type can tell anything of the data."""
 
-WIDTHS: dict[Engine, tuple[str, str]] = {
-    "polars": ("Int64", "Float64"), "pandas": ("int64", "float64"), "pyarrow": ("int64", "float64"),
-    "duckdb": ("BIGINT", "DOUBLE"), "ibis": ("int64", "float64"), "spark": ("bigint", "double"),
+WIDTHS: dict[Engine, tuple[str, str, str]] = {
+    "polars": ("Int64", "Float64", "Date"), "pandas": ("int64", "float64", "object"),
+    "pyarrow": ("int64", "float64", "date32[day]"), "duckdb": ("BIGINT", "DOUBLE", "DATE"),
+    "ibis": ("int64", "float64", "date"), "spark": ("bigint", "double", "date"),
 }  # fmt: skip
-"""The types of ranks, and of values and gaps."""
+"""The types of ranks, of values and gaps, and of quantiles that are dates."""
 
 Columns = Mapping[str, list[Any]]
 Types = Mapping[str, str]
@@ -52,8 +54,9 @@ def released_frame(columns: Columns, frame: Frame) -> Any:
     may_guess = frame.engine in FRAMES and not frame.types
     if not set(frame.types) <= set(TYPES[frame.engine]) or (len(frame.types) != len(parts) and not may_guess):
         raise ValueError("the frame of this release has a type that this version does not know; read .columns()")
-    whole, real = WIDTHS[frame.engine]
+    whole, real, day = WIDTHS[frame.engine]
     types = {name: whole if name == "rank" else real for name in columns if name in NUMBERS}
+    types |= {name: day for name in types if any(isinstance(cell, datetime.date) for cell in columns[name])}
     types |= dict(zip(parts, frame.types, strict=True)) if frame.types else {}
     uniform = _uniform(columns, types)
     try:

@@ -23,6 +23,7 @@ from shortlist.mechanisms import (
     NoisyMax,
     OneshotTopK,
     OrderedCanonicalTopK,
+    Quantile,
     SparseVector,
     StableTopK,
     TopKWithGaps,
@@ -89,3 +90,9 @@ WEIGHED: dict[str, Mechanism] = {
     "key set, names alone": KeySet(budget=APPROX, values=False),
 }
 """For candidates that come from a table, where each person's part is weighed."""
+
+LINES: dict[str, Mechanism] = {
+    "quantile": Quantile(q=0.5, epsilon=2.0),
+    "quantiles": Quantile(q=(0.25, 0.5, 0.75), budget=APPROX),
+}
+"""For counts of people along a public line."""

@@ -68,6 +68,7 @@ COVERED = {
     "certified/*.py": "audit/test_prove.py",
     "cli/example.py": "test_example.py",
     "cli/keys.py": "test_from_data.py",
+    "cli/quantile.py": "test_quantiles.py",
     "cli/output.py": "test_text.py",
     "cli/progress_bar.py": "cli/test_top.py",
     "cli/reproduce.py": "cli/test_plan.py",
@@ -111,6 +112,7 @@ COVERED = {
     "mechanisms/noisy_max/mechanism.py": "mechanisms/oneshot/test_mechanism.py",
     "mechanisms/plan_rows.py": "planning/test_plans.py",
     "mechanisms/sparse_vector/stream.py": "mechanisms/sparse_vector/test_mechanism.py",
+    "mechanisms/quantile/*.py": "mechanisms/quantile/test_mechanism.py",
     "mechanisms/stable/sampler.py": "mechanisms/canonical_limited/test_sampler.py",
     "pages/grouped_page.py": "test_groups.py",
     "pages/guarantee_in_words.py": "pages/test_release_page.py",
@@ -153,6 +155,8 @@ COVERED = {
     "tables/relations.py": "tables/test_count.py",
     "tables/spark_counting.py": "tables/test_spark.py",
     "tables/where/in_*.py": "tables/where/test_conditions.py",
+    "tables/value*.py": "test_quantiles.py",
+    "votes.py": "test_quantiles.py",
 }
 """Modules without a test of their own name, and the test that looks at them most closely."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -20,7 +21,7 @@ from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.tables.count import counted, uncounted
 from shortlist.tables.question import Question
 from shortlist.testing import seeded
-from tests.helpers.releases import CAPPED, NUMBERED, PUBLIC, UNKNOWN, WEIGHED
+from tests.helpers.releases import CAPPED, LINES, NUMBERED, PUBLIC, UNKNOWN, WEIGHED
 from tests.helpers.support import full_size, sized
 from tests.helpers.taint import CANDIDATES, COUNTS, check_release, leaks, rows_of
 from tests.helpers.typed import present
@@ -35,7 +36,7 @@ EVERY = sized(3, full=1)
 
 def test_every_mechanism_is_tried():
     known = {kind for name in mechanisms.__all__ if inspect.isclass(kind := getattr(mechanisms, name))} - {Mechanism}
-    tried = {type(one) for family in (PUBLIC, CAPPED, NUMBERED, UNKNOWN, WEIGHED) for one in family.values()}
+    tried = {type(one) for family in (PUBLIC, CAPPED, NUMBERED, LINES, UNKNOWN, WEIGHED) for one in family.values()}
     assert tried >= {kind for kind in known if issubclass(kind, Mechanism)}
 
 
@@ -79,6 +80,28 @@ def test_keys_of_every_engine_hold_nothing_private(engine, tmp_path):
     check_release(sl.top_k(table, 2, user="user", item="item", epsilon=1.0, delta=1e-6, ledger=book, rng=seeded(5)))
     known: Any = {"candidates": CANDIDATES, "largest": False, "values": True}
     check_release(sl.top_k(table, 1, user="user", item="item", epsilon=1.0, rng=seeded(5), **known))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_quantiles_of_every_engine_hold_nothing_private(engine, tmp_path):
+    """Everybody's value lies outside the range, so that none can come out; the names are plants too."""
+    numbers = [4_000_000 + n for n in range(300)]
+    people = pl.DataFrame({"user": [f"PLANT {n}" for n in range(300)], "item": [str(n) for n in numbers]})
+    people = people.with_columns(value=pl.Series(numbers)).select("user", "item", "value")
+    table = source(engine, people, tmp_path)
+    book = Ledger(tmp_path / "book.db", budget=ApproxDP(100.0, 1e-2))
+    asked: list[dict[str, Any]] = [{}, {"q": [0.25, 0.5], "budget": ZCDP(0.5)}, {"per_user": "mean"}, {"user": None}]
+    for words in asked[ENGINES.index(engine) % 2 :: 2]:
+        paid = {} if "budget" in words else {"epsilon": 1.0}
+        known: Any = {"user": "user", "value": "value", "lower": 0, "upper": 100, **paid, **words}
+        release = sl.quantile(table, ledger=book, rng=seeded(5), **known)
+        assert leaks(release, ("PLANT",), frozenset(numbers)) == []
+
+
+def test_quantiles_of_counts_hold_nothing_private():
+    for mechanism in LINES.values():
+        release = mechanism.release([*COUNTS.values()], monotone=True, rng=seeded(5))
+        assert leaks(release, (), frozenset(COUNTS.values())) == []
 
 
 @pytest.mark.parametrize("kind", ["mapping", "numpy", "pandas", "arrow"])

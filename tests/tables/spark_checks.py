@@ -19,8 +19,10 @@ import polars as pl
 import pytest
 
 import shortlist as sl
+from shortlist.quantiles import _table
 from shortlist.tables import caps
 from shortlist.tables.errors import TableError
+from shortlist.tables.values import ValueQuestion
 from tests.helpers import taint
 from tests.helpers.releases import PUBLIC, UNKNOWN
 from tests.helpers.support import sized
@@ -30,6 +32,7 @@ from tests.tables.tables import counts_of, found
 from tests.tables.test_caps import SALT, counts_kept, kept_by, weights_of
 from tests.tables.test_count import LABELS, rows_of
 from tests.tables.where import test_conditions as conditions
+from tests.test_quantiles import CASES, by_hand, made
 
 MASTERS = {"local": "local[2]", "cluster": "local-cluster[2,1,1024]"}
 QUICK = {
@@ -96,6 +99,7 @@ def check(spark, folder, thorough):
     broken_text_is_refused(spark)
     sums_and_names(spark, folder)
     own_frames(spark, rows)
+    quantiles_agree(spark)
     releases_hold_nothing_private(spark, folder)
 
 
@@ -273,6 +277,22 @@ def sums_and_names(spark, folder):
     assert found(there) == found(here) == {"a": 2.5, "b": 2.5, "c": 0.0}
     with pytest.raises(ValueError, match="no column of that name"):
         sl.count(rows, user="nobody", item=names["item"])
+
+
+def quantiles_agree(spark):
+    """The votes of plain Python, in one kind of value for each way to make one of a person's rows, or in all."""
+    made_up = made(60)
+    rows = spark.createDataFrame(made_up.rows(), "u string, v double, k bigint, d date, n bigint")
+    for turn, per_user in enumerate(("share", "median", "mean", "min", "max", "sum")):
+        for value, lower, upper, step in sized([CASES[turn % 3]], full=CASES):
+            if not (per_user == "sum" and value == "d"):
+                question = ValueQuestion.of("u", value, lower, upper, step, per_user)
+                asked = _table(rows, question, None, False)
+                places, weights = (part.tolist() for part in asked.places(None))
+                votes = by_hand(made_up, value, asked.grid, per_user)
+                assert list(zip(places, weights, strict=True)) == votes, per_user
+    release = sl.quantile(rows, user="u", value="d", lower=CASES[3][1], upper=CASES[3][2], epsilon=1.0)
+    assert release.to_frame().collect()[0][1] == release.item
 
 
 def own_frames(spark, rows):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shortlist.audit.encoding import Sample, label_number, read_each, read_many
-from shortlist.audit.enumeration import neighbours
+from shortlist.audit.enumeration import lines, neighbours
 from shortlist.audit.fingerprints import fingerprint
 from shortlist.certified.law import Point
 from shortlist.mechanisms import Mechanism
@@ -62,10 +62,23 @@ def takes_histograms(subject: object) -> bool:
     return how is not None and how.inputs == "histograms"
 
 
+def takes_lines(subject: object) -> bool:
+    """Whether it is for counts of people along a line, of which one person adds one vote."""
+    how = audited(subject)
+    return how is not None and how.inputs == "line"
+
+
+def on_a_line(x: Point) -> Scores:
+    """Votes along a line in halves: one person has two of them."""
+    return Scores(list(x), sensitivity=2, monotone=True)
+
+
 def scores_of(mechanism: Mechanism, x: Point | Scores, monotone: bool) -> Scores:
     """The scores at this point of a box; for unknown domains the labels that are there, and nothing of the others."""
     if isinstance(x, Scores):
         return x
+    if takes_lines(mechanism):
+        return on_a_line(x)
     if takes_histograms(mechanism):
         return Scores({f"label {i}": count for i, count in enumerate(x) if count}, monotone=True, public=False)
     return Scores(list(x), monotone=monotone)
@@ -151,6 +164,9 @@ def default_pairs(subject: object, d: int, *, monotone: bool = False) -> Iterato
     """Neighbours to try, the most telling first: few special ones, then all those of a small box."""
     if takes_histograms(subject):
         yield from _histograms(d)
+        return
+    if takes_lines(subject):
+        yield from sorted(lines(d, 4), key=lambda pair: -sum(pair[0]))
         return
     how = audited(subject)
     level = getattr(subject, "threshold", 0) if how and how.at_threshold else 0

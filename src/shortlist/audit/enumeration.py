@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from itertools import product
+from itertools import combinations_with_replacement, product
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -43,6 +43,16 @@ def neighbours(
         if everywhere or list(x) == sorted(x):
             for move in moves(d, *ways):
                 yield x, tuple(a + b for a, b in zip(x, move, strict=True))
+
+
+def lines(d: int, top: int = 2) -> Iterator[tuple[Point, Point]]:
+    """Votes in halves along a line of d places, each with one more person, whose two halves may be apart."""
+    for x in product(range(top + 1), repeat=d):
+        for one, two in combinations_with_replacement(range(d), 2):
+            y = list(x)
+            y[one] += 1
+            y[two] += 1
+            yield x, tuple(y)
 
 
 Alike = Callable[[Point, Point], Hashable]

@@ -14,7 +14,8 @@ from typing import Any
 
 from flint import ctx
 
-from shortlist.audit.enumeration import TOLERANCE, Proof, alike, neighbours, prove
+from shortlist.audit.black_box import on_a_line
+from shortlist.audit.enumeration import TOLERANCE, Proof, alike, lines, neighbours, prove
 from shortlist.certified.curves import PRECISION
 from shortlist.certified.law import Law, Point, RealLaw
 from shortlist.mechanisms import Mechanism
@@ -82,6 +83,8 @@ def prove_mechanism(
         monotone = True
         same = partial(alike, exchangeable=True, shift_invariant=False)
         proof = prove(_remembered(law, False, False), histograms(d, top), promised, alike=same)
+    elif how.inputs == "line":
+        proof = prove(_remembered(lambda x: law_of(mechanism, on_a_line(x)), False, False), lines(d, top), promised)
     else:
         free, shift = mechanism.treats_alike, not how.sees_level
         remembered = _remembered(law, shift, how.relabelled)

@@ -27,6 +27,7 @@ class Place(NamedTuple):
 COMMANDS = {
     "top": Place("shortlist.cli.top", "top", "The k items with the most users, and nothing else."),
     "keys": Place("shortlist.cli.keys", "keys", "Every name that enough people hold, with noisy counts."),
+    "quantile": Place("shortlist.cli.quantile", "quantile", "A median or other quantiles of one number per person."),
     "plan": Place("shortlist.cli.plan", "plan", "Rank the mechanisms for data described in a word."),
     "reproduce": Place("shortlist.cli.reproduce", "reproduce", "Redraw every figure and table of five papers."),
     "studio": Place("shortlist.cli.studio", "studio", "A page that goes from a table to a private list."),
@@ -69,7 +70,7 @@ def _command(name: str, place: Place) -> Any:
     if isinstance(command, typer.Typer):
         group.add_typer(command, name=name)
     else:
-        group.command(name, no_args_is_help=name in ("top", "keys"))(command)
+        group.command(name, no_args_is_help=name in ("top", "keys", "quantile"))(command)
     built: Any = typer.main.get_command(group)
     return built.commands[name]
 

@@ -28,6 +28,7 @@ from shortlist.mechanisms.names_choice.mechanism import NamesChoice
 from shortlist.mechanisms.noisy_max.mechanism import NoisyMax
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
 from shortlist.mechanisms.ordered_canonical.mechanism import OrderedCanonicalTopK
+from shortlist.mechanisms.quantile.mechanism import Quantile
 from shortlist.mechanisms.sparse_vector.mechanism import SparseVector
 from shortlist.mechanisms.stable.mechanism import StableTopK
 
@@ -52,6 +53,7 @@ __all__ = [
     "NoisyMax",
     "OneshotTopK",
     "OrderedCanonicalTopK",
+    "Quantile",
     "SparseVector",
     "StableTopK",
     "TopKWithGaps",

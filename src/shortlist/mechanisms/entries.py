@@ -27,6 +27,7 @@ FOLDERS = (
     "keys",
     "names_choice",
     "large_gap",
+    "quantile",
     "pate",
 )
 """In this order they stand in tables, comparisons and messages."""

@@ -171,8 +171,9 @@ class Audited:
 
     law: str
     """Its certified law, as `module:function`: a name, since it is heavy to load and nobody else needs it."""
-    inputs: Literal["scores", "histograms", "votes"] = "scores"
-    """Histograms are counts of labels that come from the data: neighbours are one more user. Votes are of teachers."""
+    inputs: Literal["scores", "histograms", "line", "votes"] = "scores"
+    """Histograms are counts of labels that come from the data: neighbours are one more user. A line has counts of
+    people along it: neighbours are one more, whose vote may be shared between two places. Votes are of teachers."""
     sees_level: bool = False
     """Whether a number that is added to all scores changes its law."""
     relabelled: bool = False

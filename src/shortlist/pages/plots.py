@@ -59,10 +59,12 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
     for row, item in enumerate(items):
         if release.ordered:
             ax.text(0, row, str(row + 1), color="white", fontsize=8, ha="center", va="center_baseline", zorder=3)
-        ax.text(0.05, row, _shown(item), color=INK, fontsize=11, va="center_baseline", **AS_TEXT)
+        shown = _shown(item) if release.q is None else f"{_shown(item)}  (q = {release.q[row]:g})"
+        ax.text(0.05, row, shown, color=INK, fontsize=11, va="center_baseline", **AS_TEXT)
     ax.set(xlim=(-0.05, 1), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     kind = f"in order, {first_of(release)} first" if release.ordered else "a set: the order says nothing"
+    kind = kind if release.q is None else "one for each q"
     ax.set_title(f"{len(rows)} selected, {kind}", loc="left", color=INK, fontsize=12)
     promise = terminal_safe(f"{release.guarantee} for one {release.unit}, {release.mechanism}")
     ax.set_xlabel(_short(promise, 160), loc="left", color=SOFT, fontsize=9, **AS_TEXT)

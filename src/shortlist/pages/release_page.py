@@ -64,13 +64,15 @@ def about(release: Release | GroupedRelease, heading: str) -> str:
 
 def _heading(release: Release) -> str:
     many = len(release.items or ())
+    if release.q is not None:
+        return "A quantile, chosen privately" if many == 1 else f"{many:,} quantiles, chosen privately"
     if many == 0:
         return "Nothing could be released"
     return "One winner, chosen privately" if many == 1 else f"{many:,} items, chosen privately"
 
 
 def _lead(release: Release) -> str:
-    if len(release.items or ()) <= 1:
+    if len(release.items or ()) <= 1 or release.q is not None:
         order = ""
     elif release.ordered:
         order = f"The list is in order, {first_of(release)} first. "
@@ -94,6 +96,9 @@ def list_of(release: Release, elsewhere: Collection[str] = ()) -> str:
     rows = []
     for place, item in enumerate(release.items or ()):
         mark = f'<span class="rank">{place + 1}</span>' if release.ordered else '<span class="dot"></span>'
+        if release.q is not None:
+            rows.append(f'<li>{mark}<bdi class="name">{page_safe(_name(item))}</bdi>{_which(release.q[place])}</li>')
+            continue
         numbers = "".join(
             f'<span class="value">{word} <b>{columns[word][place]:.6g}</b></span>'
             for word in ("value", "margin", "gap")
@@ -104,6 +109,10 @@ def list_of(release: Release, elsewhere: Collection[str] = ()) -> str:
     notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in release.notes if note not in elsewhere)
     empty = "" if rows else "<p>It looked, and found nothing that it may name: an answer too, and paid for.</p>"
     return f'<{kind} class="list" role="list">{"".join(rows)}</{kind}>{empty}{notes}'
+
+
+def _which(q: float) -> str:
+    return f'<span class="value">q <b>{q:g}</b></span>'
 
 
 def _name(item: object) -> str:

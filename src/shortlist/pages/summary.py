@@ -43,6 +43,8 @@ def groups_in_words(release: GroupedRelease) -> str:
 
 def _came(release: Release) -> str:
     many = len(release)
+    if release.q is not None:
+        return f"{many:,} quantile{'s' * (many != 1)} came out."
     of = "came out" if release.asked is None else f"of {release.asked:,} asked for"
     return f"{many:,} {of}{', the smallest' if release.largest is False else ''}."
 

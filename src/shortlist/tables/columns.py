@@ -89,7 +89,7 @@ def kept_rows(source: Any, library: FrameKind, types: dict[str, str], kinds: lis
     condition = condition_of(types, question)
     read = [] if condition is None else dict.fromkeys((name, form == "float") for name, form in readings(condition))
     looked = {key: f"{'v' if key[1] else 'w'}{n}" for n, key in enumerate(read)}
-    frame = _own(source, library, types, names | {ours: name for (name, _), ours in looked.items()})
+    frame = own_columns(source, library, types, names | {ours: name for (name, _), ours in looked.items()})
     if condition is not None:
         frame = frame.filter(in_frames(condition, looked))
     wanted = {"u": nw.col("u")}
@@ -106,7 +106,7 @@ def kept_rows(source: Any, library: FrameKind, types: dict[str, str], kinds: lis
     return rows.filter(*filters) if filters else rows
 
 
-def _own(source: Any, library: FrameKind, types: dict[str, str], names: dict[str, str]) -> Any:
+def own_columns(source: Any, library: FrameKind, types: dict[str, str], names: dict[str, str]) -> Any:
     """A frame of these columns under our own names; those that begin with v are read as floats."""
     if library == "polars":
         import polars as pl

@@ -36,7 +36,7 @@ WRONG = "the frame cannot be counted"
 
 def count_frame(source: Any, question: Question, candidates: object) -> FrameCounts | GroupHeld:
     """The counts as a frame of the same library."""
-    library = _library(source)
+    library = library_of(source)
     if not {kind.__name__ for kind in type(source).__mro__} & {"DataFrame", "LazyFrame", "Table"}:
         raise TypeError(f"source must be a frame with the columns of users and items, not a {type(source).__name__}")
     names, types = in_one_sentence(WRONG, lambda: (names_of(source, library), declared_types(source, library)))
@@ -160,6 +160,6 @@ class FrameCounts:
         return [tuple(part.item() if isinstance(part, np.generic) else part for part in row) for row in rows]
 
 
-def _library(source: Any) -> FrameKind:
+def library_of(source: Any) -> FrameKind:
     family = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
     return next(kind for kind in FRAMES if kind in family)

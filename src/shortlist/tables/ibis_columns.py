@@ -35,7 +35,7 @@ def _decode(letters: bytes) -> str:  # type: ignore[empty-body]
 
 
 @ibis.udf.scalar.builtin(name="date")  # type: ignore[untyped-decorator]
-def _day(moment: dt.date) -> dt.date:  # type: ignore[empty-body]
+def _sqlite_day(moment: dt.date) -> dt.date:  # type: ignore[empty-body]
     """SQLite's one spelling of a day, for its columns of dates hold any text or number; None for no day."""
 
 
@@ -84,7 +84,7 @@ def item_of(column: Any, form: Kind, texts: Texts) -> Any:
     if form == "text":
         return texts.hidden(column.cast("string"))
     if form == "date":
-        day = _day(column) if texts.backend == "sqlite" else column
+        day = day_of(column, texts)
         return day.year().between(FIRST.year, LAST.year).ifelse(day, None)
     return _whole(column, form) if texts.backend == "sqlite" else column.cast(TYPES[form])
 
@@ -134,3 +134,8 @@ class Written:
         if form == "text":
             return self.texts.shown(column)
         return (column + 0.0 if column.type().is_floating() else column).cast("string")  # there is one zero
+
+
+def day_of(column: Any, texts: Texts) -> Any:
+    """A date, and missing where SQLite holds something else."""
+    return _sqlite_day(column) if texts.backend == "sqlite" else column

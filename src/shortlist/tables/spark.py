@@ -104,23 +104,23 @@ def _kept(table: Any, kinds: dict[str, str], question: Question) -> Any:
     """The rows that count."""
     if question.where is None:
         return table
-    return table.where(in_spark(question.where.typed(lambda name: form_of(name, kinds[name])), _column))
+    return table.where(in_spark(question.where.typed(lambda name: form_of(name, kinds[name])), column_of))
 
 
-def _column(name: str) -> Any:
+def column_of(name: str) -> Any:
     return sf.col("`" + name.replace("`", "``") + "`")
 
 
-def _user(name: str, kind: str) -> Any:
+def user_of(name: str, kind: str) -> Any:
     """Missing floats are missing, and there is one zero."""
-    column = _column(name)
+    column = column_of(name)
     return sf.when(~sf.isnan(column), column + sf.lit(0.0).cast(kind)) if is_float(kind) else column
 
 
 def _items(forms: list[Kind], question: Question) -> list[Any]:
     """The items, and with their forms the keys of groups, in the form their labels have."""
     parts = zip(question.labels.items(), forms, strict=False)
-    return [_item(_column(item), form).alias(key) for (key, item), form in parts]
+    return [_item(column_of(item), form).alias(key) for (key, item), form in parts]
 
 
 def _item(column: Any, form: Kind) -> Any:
@@ -132,9 +132,9 @@ def _item(column: Any, form: Kind) -> Any:
 
 
 def _rows(table: Any, kinds: dict[str, str], forms: list[Kind], question: Question) -> Any:
-    wanted = [_user(question.user, kinds[question.user]).alias("u"), *_items(forms, question)]
+    wanted = [user_of(question.user, kinds[question.user]).alias("u"), *_items(forms, question)]
     if question.value is not None:
-        number = _column(question.value).cast("double")
+        number = column_of(question.value).cast("double")
         wanted.append(sf.when(~sf.isnan(number), number).alias("v"))
     return table.select(*wanted).dropna()
 

@@ -9,7 +9,19 @@ from flint import ctx
 
 from shortlist.audit import audit
 from shortlist.audit.black_box import target_of
-from shortlist.audit.broken import accounting, caps, groups, guarded, keys, names, selection, sets, thresholds, tuning
+from shortlist.audit.broken import (
+    accounting,
+    caps,
+    groups,
+    guarded,
+    keys,
+    names,
+    quantiles,
+    selection,
+    sets,
+    thresholds,
+    tuning,
+)
 from shortlist.audit.broken.entry import Broken
 from shortlist.audit.enumeration import prove
 from shortlist.certified.curves import PRECISION
@@ -17,7 +29,7 @@ from shortlist.certified.law import Law, Point
 
 CATALOGUE: tuple[Broken, ...] = (
     *thresholds.ENTRIES, *selection.ENTRIES, *sets.ENTRIES, *guarded.ENTRIES, *caps.ENTRIES, *keys.ENTRIES,
-    *names.ENTRIES, *groups.ENTRIES, *accounting.ENTRIES, *tuning.ENTRIES,
+    *names.ENTRIES, *groups.ENTRIES, *quantiles.ENTRIES, *accounting.ENTRIES, *tuning.ENTRIES,
 )  # fmt: skip
 CONFIDENCE = 0.999_999
 

@@ -1,0 +1,174 @@
+"""Exact draws of quantiles on grids of any size: near runs one by one, all other points together (Theorem 253).
+
+A point of distance x from the target has the chance p = e^(-rate x) of a coin. The exponential mechanism takes points
+in proportion to p. Permute-and-flip lets each point flip its coin once, in a uniform order, until one shows heads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices
+from shortlist.exact.partial_reals import Uniform, ball, formula, is_positive, rounded
+from shortlist.mechanisms.quantile.nodes import Node, Runs
+from shortlist.sampling.proportional_draw import SHARES, Shares, shares
+from shortlist.sampling.uniforms import WordStream
+
+if TYPE_CHECKING:
+    from flint import arb
+
+Distance = Callable[[], Fraction]
+"""Of a point from the target, exactly; only where floats do not tell."""
+
+AWAY = 44.0
+"""Points whose coins fall below e^-44 / size are far: all of them together are hardly ever proposed."""
+STEEP = 1 << 20
+"""From this rate on distances are computed as fractions; there are few of them within reach."""
+SURE = 1e-9
+"""Relative error that floats surely stay below."""
+REMEMBERED = 4096
+"""Of many draws, so many nodes are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One quantile of one node, ready to be drawn again and again."""
+
+    node: Node
+    runs: Runs
+    rate: Fraction
+    """Per unit of weight."""
+    flips: bool
+    """Permute-and-flip, or the exponential mechanism."""
+    falls: Floats
+    """rate * distance of each run, and of all far points at least."""
+    shares: Shares
+
+    @classmethod
+    def of(cls, node: Node, q: Fraction, rate: Fraction, flips: bool) -> Choice:
+        target = q * node.total
+        want = Fraction(AWAY + math.log(node.size))
+        reach = math.ceil(want / rate) if want < rate * node.total else 0
+        runs = node.runs(target, reach or None)
+        if rate > STEEP:
+            falls = np.array([rounded(rate * runs.distance(run)) for run in range(len(runs.sizes))])
+        else:
+            falls = float(rate) * runs.distances
+        sizes = runs.sizes
+        if runs.far:
+            falls, sizes = np.append(falls, rounded(rate * reach)), np.append(sizes, runs.far)
+        return cls(node, runs, rate, flips, falls, shares(np.log(sizes) - falls))
+
+    def draw(self, stream: WordStream) -> int:
+        """A point. With coins, time passes: see `_still_in`."""
+        clock: list[Uniform] = []
+        out: set[int] = set()
+        while True:
+            if self.flips:
+                clock.append(Uniform(stream.word))
+            place = self.shares.propose(stream)
+            if place < len(self.runs.sizes):
+                size, distance = int(self.runs.sizes[place]), partial(self.runs.distance, place)
+                point, log_mass = int(self.runs.firsts[place]) + stream.below(size), None
+            else:
+                size, log_mass = self.runs.far, -math.inf
+                point = self.runs.far_point(stream.below(size))
+                distance = partial(self.node.distance, point, self.runs.target)
+            if not self.shares.accepted(place, self._mass(size, distance), stream, log_mass) or point in out:
+                continue
+            if not self.flips or self._always(place, distance) or self._still_in(place, distance, clock, stream):
+                return point
+            out.add(point)
+
+    def _mass(self, size: int, distance: Distance) -> Callable[[], arb]:
+        return lambda: ball(Fraction(size)) * (-ball(self.rate * distance())).exp()
+
+    def _always(self, place: int, distance: Distance) -> bool:
+        """Whether the coin always shows heads."""
+        return self.falls[place] == 0 and distance() == 0
+
+    def _still_in(self, place: int, distance: Distance, clock: Sequence[Uniform], stream: WordStream) -> bool:
+        """Whether a point that shows heads for the first time has shown no tails before.
+
+        Each point flips at the times of a Poisson process of rate 1: heads at rate p, tails at rate 1 - p, independent.
+        Proposals come at rate S e^unit / SHARES, S the sum of all shares, so the time is the sum of exponential times
+        -ln U over that rate; and there were no tails with the chance e^(-(1 - p) time).
+        """
+        coin, total = Uniform(stream.word), int(self.shares.sums[-1])
+        at_least = -math.expm1(-float(self.falls[place]) * (1 - SURE))  # a far point falls further
+        most = 1.0 if place == len(self.runs.sizes) else -math.expm1(-float(self.falls[place]) * (1 + SURE))
+        pace = math.exp(math.log(SHARES) - math.log(total) - self.shares.unit)
+        if -math.log(coin.high) > most * pace * sum(_age(one.low) for one in clock) * (1 + SURE):
+            return True
+        if _age(coin.low) < at_least * pace * sum(-math.log(one.high) for one in clock) * (1 - SURE):
+            return False
+
+        def left() -> arb:
+            tails = 1 - (-ball(self.rate * distance())).exp()
+            speed = tails * ball(Fraction(SHARES, total)) * (-ball(Fraction(self.shares.unit))).exp()
+            return speed * sum((one.ball().log() for one in clock), start=ball(Fraction(0))) - coin.ball().log()
+
+        return is_positive(formula(left, [coin, *clock]))
+
+
+def _age(low: float) -> float:
+    """-ln U, at most."""
+    return -math.log(low) if low > 0 else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Recursion:
+    """Several quantiles: the middle one of all, then those on either side of what came out (Algorithm 254)."""
+
+    q: tuple[Fraction, ...]
+    """Increasing."""
+    rate: Callable[[Fraction], Fraction]
+    """By the q inside a node."""
+    flips: bool
+
+    def draw(self, root: Node, stream: WordStream) -> list[int]:
+        """The points, in the order of q."""
+        return self._below(root, 0, len(self.q), (), {}, stream)
+
+    def draw_many(self, root: Node, draws: int, stream: WordStream) -> Indices:
+        """So many independent draws, one row each."""
+        known: dict[tuple[int, ...], Choice] = {}
+        rows = [self._below(root, 0, len(self.q), (), known, stream) for _ in range(draws)]
+        return np.array(rows, np.int64)
+
+    def _below(
+        self,
+        node: Node,
+        start: int,
+        end: int,
+        path: tuple[int, ...],
+        known: dict[tuple[int, ...], Choice],
+        stream: WordStream,
+    ) -> list[int]:
+        """Those from `start` to `end`; the path, which tells this node from all others, is what came out above it."""
+        if start == end:
+            return []
+        middle = (start + end) // 2
+        choice = known.get((start, end, *path))
+        if choice is None:
+            low, high = self.q[start - 1] if start else Fraction(0), self.q[end] if end < len(self.q) else Fraction(1)
+            q = (self.q[middle] - low) / (high - low)
+            choice = Choice.of(node, q, self.rate(q), self.flips)
+            if len(known) < REMEMBERED:
+                known[start, end, *path] = choice
+        at = choice.draw(stream)
+        if end - start == 1:
+            return [at]
+        left, right = choice.node.split(at)
+        return [
+            *self._below(left, start, middle, (*path, at), known, stream),
+            at,
+            *self._below(right, middle + 1, end, (*path, at), known, stream),
+        ]

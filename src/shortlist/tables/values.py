@@ -1,0 +1,166 @@
+"""From rows to votes on a grid: each person has one vote, made of that person's rows alone (Theorem 257)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from shortlist._arrays import Indices
+from shortlist.tables.column_types import is_number, kind_of
+from shortlist.votes import Grid
+
+PerUser = Literal["share", "median", "mean", "min", "max", "sum"]
+
+TOKENS = 1 << 16
+"""What one vote is shared in: whole tokens, which add up to this for every person."""
+
+FARTHEST = 1 << 32
+"""Sums of whole steps count from 0, and both ends of the range lie within so many steps of it."""
+SATURATED = float(1 << 33)
+"""One row adds at most so many steps to a person's sum, so that no engine's 64 bits overflow."""
+
+FIRST_DAY = 719163
+"""The ordinal of 1 January 1970."""
+
+Placed = tuple[Indices, Indices]
+"""(places that hold weight, increasing; their weights)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueQuestion:
+    """Who, which number, and on which points: public facts alone, checked before a row is read."""
+
+    user: str | None
+    """None: each row is a person of its own, by the caller's word."""
+    value: str
+    lower: object
+    upper: object
+    step: object
+    per_user: PerUser
+
+    @classmethod
+    def of(
+        cls, user: object, value: object, lower: object, upper: object, step: object, per_user: object
+    ) -> ValueQuestion:
+        if user is not None and (not isinstance(user, str) or not user):
+            raise TypeError('user must be the name of a column, for example user="user_id"')
+        if not isinstance(value, str) or not value:
+            raise TypeError('value must be the name of a column, for example value="age"')
+        if user == value:
+            raise ValueError("user and value must be different columns")
+        if not isinstance(per_user, str) or per_user not in get_args(PerUser):
+            raise ValueError(f"per_user must be one of {', '.join(map(repr, get_args(PerUser)))}")
+        question = cls(user, value, lower, upper, step, per_user)  # type: ignore[arg-type]
+        _ = question.grid
+        return question
+
+    @property
+    def grid(self) -> Grid:
+        """The points."""
+        grid = Grid.of(self.lower, self.upper, self.step)
+        if self.per_user == "sum":
+            if grid.kind == "date":
+                raise ValueError('per_user="sum" is for numbers: dates cannot be added')
+            if max(abs(grid.start), abs(grid.start - grid.size)) > FARTHEST:
+                raise ValueError('step is too fine for per_user="sum": write a larger step')
+        return grid
+
+    def fitted(self, dated: bool) -> Grid:
+        """The same, of a column whose type was looked at: dates go with dates, numbers with numbers."""
+        grid = self.grid
+        if (grid.kind == "date") != dated:
+            other = "dates" if dated else "numbers"
+            raise TypeError(f"value={self.value!r} is a column of {other}: give lower and upper as {other} too")
+        return grid
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that is read."""
+        return (self.value,) if self.user is None else (self.user, self.value)
+
+    @property
+    def share(self) -> int:
+        """What one person's weights add up to."""
+        return TOKENS if self.per_user == "share" and self.user is not None else 1
+
+    def check_columns(self, columns: Iterable[str]) -> None:
+        """Every column must be there, once. What else is there is not told: the header may be a row of data."""
+        names = list(columns)
+        for role, name in (("user", self.user), ("value", self.value)):
+            if name is not None and names.count(name) != 1:
+                how = "no column" if name not in names else "more than one column"
+                raise ValueError(f"{role}={name!r}: the table has {how} of that name; write it as the table does")
+
+    def in_words(self, source: object) -> str:
+        """Which table and columns are read, for the record: a file by its name, another table by its kind."""
+        table = f"a {type(source).__module__.partition('.')[0]} table"
+        if isinstance(source, str | os.PathLike):
+            table = os.path.basename(os.fspath(source))
+        who = "each row a person" if self.user is None else f"user {self.user}"
+        return f"{table}: {who}, value {self.value}, {self.per_user} of a person's rows"
+
+
+def is_dated(column: str, declared: str) -> bool:
+    """Whether the column of values, by its declared type, has dates; otherwise it has numbers.
+
+    Raises
+    ------
+    ValueError
+        for anything else.
+    """
+    dated = kind_of(declared) == "date"
+    if not dated and not is_number(declared):
+        raise ValueError(f"value={column!r} must be a column of numbers or dates (without a time); convert it first")
+    return dated
+
+
+def shared(people: Indices | None, places: Indices, question: ValueQuestion, grid: Grid) -> Placed:
+    """The votes of rows in memory: `people` has a number for the person of each row.
+
+    With per_user="sum" the places are whole steps from 0.
+    """
+    if people is None:
+        return counted(places, np.ones_like(places))
+    order = np.lexsort((places, people))
+    places, people = places[order], people[order]
+    starts = np.flatnonzero(np.append(True, people[1:] != people[:-1])) if len(people) else people
+    rows = np.diff(np.append(starts, len(people)))
+    match question.per_user:
+        case "share":
+            each = np.repeat(rows, rows)
+            rank = np.arange(len(people)) - np.repeat(starts, rows)
+            return counted(places, TOKENS * (rank + 1) // each - TOKENS * rank // each)
+        case "median":
+            own = places[starts + (rows - 1) // 2]
+        case "min":
+            own = places[starts]
+        case "max":
+            own = places[starts + rows - 1]
+        case "mean":
+            own = np.add.reduceat(places, starts) // rows if len(rows) else places
+        case "sum":
+            sums = np.add.reduceat(places, starts) if len(rows) else places
+            own = np.clip(sums + grid.start, 0, grid.size - 1)
+    return counted(own, np.ones_like(own))
+
+
+def counted(places: Indices, weights: Indices) -> Placed:
+    """Added up by place; those without weight left out."""
+    order = np.argsort(places, kind="stable")
+    places, weights = places[order], weights[order]
+    if not len(places):
+        return places, weights
+    starts = np.flatnonzero(np.append(True, places[1:] != places[:-1]))
+    sums = np.add.reduceat(weights, starts)
+    some = sums > 0
+    return places[starts][some], sums[some]
+
+
+def steps(values: np.ndarray[tuple[int], np.dtype[np.float64]], grid: Grid) -> Indices:
+    """Each value in whole steps from 0, for sums."""
+    held = np.clip(values / grid.ends[2], -SATURATED, SATURATED)
+    return np.floor(held + 0.5).astype(np.int64)
