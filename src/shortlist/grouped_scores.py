@@ -20,7 +20,7 @@ class GroupedScores:
     """Scores of many groups, one person in at most `groups_per_user` of them. Made by `sl.count(..., by=...)`.
 
     It reads like a mapping from key to `Scores` where the keys are public. A release of all groups together is charged
-    once, for the groups that one person may be in (Theorem 324); groups that are taken out and released one by one are
+    once, for the groups that one person may be in (Theorem 230); groups that are taken out and released one by one are
     charged one by one.
 
     Examples

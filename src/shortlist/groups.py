@@ -1,4 +1,4 @@
-"""Lists for many groups in one call: one charge for the groups that one person may be in (Theorem 324).
+"""Lists for many groups in one call: one charge for the groups that one person may be in (Theorem 230).
 
 Groups are drawn independently, each by a mechanism that keeps a share of the budget; the winners of all of them are
 named in one question. What is checked, and what is charged, depends on public facts alone.

@@ -303,7 +303,7 @@ class Binomial:
 
 
 def pure_cost(runs: RunNumber, epsilon: float) -> float | None:
-    """epsilon + ln max f'(s)/f'(s') in closed form (Theorem 243), rounded up; None where there is none."""
+    """epsilon + ln max f'(s)/f'(s') in closed form (Theorem 235), rounded up; None where there is none."""
     from flint import ctx
 
     with ctx.workprec(BITS):

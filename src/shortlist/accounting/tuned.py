@@ -26,7 +26,7 @@ RunLaw = NegativeBinomial | Poisson | Binomial | Capped
 class Mixed(Guarantee):
     """One of several, chosen by public weights that know nothing of the data, and told which.
 
-    epsilon is the largest of the parts; profiles and Renyi moments are their weighted means (Lemma 241).
+    epsilon is the largest of the parts; profiles and Renyi moments are their weighted means (Lemma 233).
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def _mixed_curves(mixed: Mixed) -> Curves:
 
 @dataclass(frozen=True, slots=True)
 class Tuned(Guarantee):
-    """The best of `runs` runs that promise `base` each, their number never told (Theorem 242, 243, 244, 245).
+    """The best of `runs` runs that promise `base` each, their number never told (Theorem 234, 235, 236, 237).
 
     A pure `base` gives epsilon + max ln f'(s)/f'(s'), f the generating function of the number of runs and (s, s') the
     chances that a test may have: for the negative binomial law epsilon + (1 + eta) ln[(e^epsilon + gamma) / (1 +

@@ -1,4 +1,4 @@
-"""What the best of a random number of runs promises, by three routes: pure, Renyi, profile (Theorem 243, 244, 245)."""
+"""What the best of a random number of runs promises, by three routes: pure, Renyi, profile (Theorem 235, 236, 237)."""
 
 from __future__ import annotations
 

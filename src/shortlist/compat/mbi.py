@@ -28,7 +28,7 @@ def exponential_mechanism(
     """One candidate, with chances in proportion to e^(epsilon q / (2 sensitivity)), drawn exactly.
 
     epsilon-bounded range, which is what code of this family counts as epsilon^2/8 of zCDP: a ledger is charged
-    `BoundedRange(epsilon)`, in zCDP a rho a little below epsilon^2/8 (Theorem 52, Theorem 249).
+    `BoundedRange(epsilon)`, in zCDP a rho a little below epsilon^2/8 (Theorem 52, Theorem 241).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From rows to votes on a grid: each person has one vote, made of that person's rows alone (Theorem 257)."""
+"""From rows to votes on a grid: each person has one vote, made of that person's rows alone (Theorem 249)."""
 
 from __future__ import annotations
 

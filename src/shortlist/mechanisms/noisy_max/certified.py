@@ -1,4 +1,4 @@
-"""The certified law of one winner (Proposition 54), with weights of the candidates too (Theorem 249)."""
+"""The certified law of one winner (Proposition 54), with weights of the candidates too (Theorem 241)."""
 
 from __future__ import annotations
 

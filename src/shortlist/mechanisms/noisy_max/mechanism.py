@@ -49,7 +49,7 @@ class NoisyMax(Budgeted[Budget]):
         `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
     prior
         With `noise="gumbel"`: one public positive weight for each candidate, in order. P[i] is then in proportion to
-        w_i e^(epsilon x_i / R), at the same price (Theorem 249). Every candidate draws.
+        w_i e^(epsilon x_i / R), at the same price (Theorem 241). Every candidate draws.
 
     Examples
     --------

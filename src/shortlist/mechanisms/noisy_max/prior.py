@@ -1,4 +1,4 @@
-"""The winner of an exponential mechanism whose candidates have public weights of their own (Theorem 249).
+"""The winner of an exponential mechanism whose candidates have public weights of their own (Theorem 241).
 
 P[i] is in proportion to w_i e^(x_i / scale): a race in which candidate i starts ln(w_i) ahead of its score.
 """

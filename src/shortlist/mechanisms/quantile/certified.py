@@ -1,4 +1,4 @@
-"""The certified law of private quantiles, point by point from the formulas (Definition 250, Algorithm 254)."""
+"""The certified law of private quantiles, point by point from the formulas (Definition 242, Algorithm 246)."""
 
 from __future__ import annotations
 

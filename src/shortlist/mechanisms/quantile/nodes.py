@@ -1,7 +1,7 @@
 """A range of points with weights on some of them, and its runs: points side by side that share one score.
 
 The score of a point is minus the distance of t = q n from the ranks it covers, below(o) .. at or below(o): weights are
-whole numbers, t is a fraction, and the best score is 0 (Definition 250).
+whole numbers, t is a fraction, and the best score is 0 (Definition 242).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Exact draws of quantiles on grids of any size: near runs one by one, all other points together (Theorem 253).
+"""Exact draws of quantiles on grids of any size: near runs one by one, all other points together (Theorem 245).
 
 A point of distance x from the target has the chance p = e^(-rate x) of a coin. The exponential mechanism takes points
 in proportion to p. Permute-and-flip lets each point flip its coin once, in a uniform order, until one shows heads.
@@ -125,7 +125,7 @@ def _age(low: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Recursion:
-    """Several quantiles: the middle one of all, then those on either side of what came out (Algorithm 254)."""
+    """Several quantiles: the middle one of all, then those on either side of what came out (Algorithm 246)."""
 
     q: tuple[Fraction, ...]
     """Increasing."""

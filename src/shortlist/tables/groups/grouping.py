@@ -2,7 +2,7 @@
 
 Of the groups that a person has rows in, the `per_user` with the most rows are kept; of those with equally many the ones
 that come first in the order of (H(salt, user, key), key), as in `caps.py`. That is a function of this person's rows and
-of the salt alone, so nobody's rows move another's (Theorem 323). Rows that do not count (by `where`, without a user, an
+of the salt alone, so nobody's rows move another's (Theorem 229). Rows that do not count (by `where`, without a user, an
 item or a key, off the list of candidates or of groups) use up no place.
 """
 
