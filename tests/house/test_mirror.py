@@ -103,6 +103,7 @@ COVERED = {
     "mechanisms/exponential_gap/mechanism.py": "mechanisms/gaps/test_mechanism.py",
     "mechanisms/guarded/*.py": "mechanisms/guarded/test_mechanism.py",
     "mechanisms/guarded_list/law.py": "mechanisms/guarded_list/test_mechanism.py",
+    "mechanisms/guarded_list/switch.py": "mechanisms/guarded_list/test_mechanism_zcdp.py",
     "mechanisms/histogram/law.py": "mechanisms/histogram/test_mechanism.py",
     "mechanisms/joint/*.py": "mechanisms/joint/test_mechanism.py",
     "mechanisms/keys/*.py": "mechanisms/keys/test_mechanism.py",
