@@ -327,6 +327,7 @@ def test_jobs_have_seeds_of_their_own():
     assert batches(25, 10) == [10, 10, 5]
 
 
+@full_size
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -341,7 +342,7 @@ def test_labels_are_told_apart_by_name_and_not_by_place(mechanism):
     """One more user brings a label that stands before the others and is never released."""
     x, y = {"bob": 50, "cy": 3}, {"ada": 1, "bob": 50, "cy": 3}
     pairs = [(Scores(x, monotone=True, public=False), Scores(y, monotone=True, public=False))]
-    assert not sl.audit(mechanism, pairs=pairs, trials=4_000, seed=1, workers=1).violated
+    assert not sl.audit(mechanism, pairs=pairs, trials=sized(4_000, full=20_000), seed=1, workers=1).violated
 
 
 def test_rows_of_labels_say_who_was_named_whatever_their_order():

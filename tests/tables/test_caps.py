@@ -19,12 +19,15 @@ import shortlist as sl
 from shortlist.exact.key_bars import LARGEST_MOST, weight
 from shortlist.tables import caps, frame_caps, sql
 from shortlist.tables.errors import TableError
+from tests.helpers.support import full_size, sized
 from tests.helpers.typed import present
 from tests.tables.tables import ENGINES, TEXT, as_text, found, missing, source
-from tests.tables.test_count import counted, rows_of
+from tests.tables.test_count import EACH, counted, rows_of
 
 SALT = "5a17" * 8
 MOST = 3
+PEOPLE = sized(3, full=6)
+"""So many are removed, one at a time."""
 
 
 @pytest.fixture(autouse=True)
@@ -81,9 +84,7 @@ def people_and_items(seed, people=60, items=25, each=12):
     return pl.DataFrame({"user": rng.integers(0, people, people * each), "item": labels})
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("kind", ["text", "integers", "dates", "booleans"])
+@pytest.mark.parametrize(("engine", "kind", "several"), EACH)
 def test_every_engine_keeps_what_plain_python_keeps(engine, kind, several, tmp_path):
     rows = rows_of(kind, several, engine)
     items = ["item", "other"] if several else ["item"]
@@ -110,9 +111,9 @@ def test_items_off_the_public_list_use_up_no_cap(engine, tmp_path):
     assert repr(scores) == "Scores(6 candidates, most=2, sensitivity=1.0, monotone, add-remove, public)"
 
 
-def check_locality(count, rows, most=MOST, people=6):
+def check_locality(count, rows, most=MOST, people=PEOPLE):
     """Remove a person: each count of what is kept moves by 0 or 1, at most `most` of them, the squares of the weights
-    add up to 1 at most. Rows in another order: nothing moves."""
+    add up to 1 at most. Rows in another order: nothing moves. Returns the counts and the weights."""
     kept, weight = count(rows)
     assert (kept, weight) == count(rows.sample(fraction=1, shuffle=True, seed=1)), "the order of rows matters"
     for user in rows["user"].unique().sort()[:people]:
@@ -125,6 +126,7 @@ def check_locality(count, rows, most=MOST, people=6):
         assert light.keys() <= weight.keys()
         assert min(moved) >= 0
         assert sum(step**2 for step in moved) <= 2**40
+    return kept, weight
 
 
 def counting(engine, folder, most=MOST):
@@ -135,17 +137,18 @@ def counting(engine, folder, most=MOST):
     return count
 
 
+@full_size
 @pytest.mark.parametrize("engine", ENGINES)
 def test_removing_a_person_moves_nothing_but_what_that_person_kept(engine, tmp_path):
     check_locality(counting(engine, tmp_path), people_and_items(2))
 
 
+@full_size
 def test_a_hash_that_says_nothing_moves_nobody_else_either(tmp_path, monkeypatch):
     """The lemma needs nothing of the hash: ties fall to the item."""
     changed(monkeypatch, SAME)
     rows = people_and_items(3)
-    check_locality(counting("parquet", tmp_path), rows)
-    here = counting("parquet", tmp_path)(rows)
+    here = check_locality(counting("parquet", tmp_path), rows)
 
     class Same:
         @staticmethod
@@ -154,8 +157,7 @@ def test_a_hash_that_says_nothing_moves_nobody_else_either(tmp_path, monkeypatch
 
     monkeypatch.setattr(frame_caps, "hashlib", Same)
     for engine in ("polars", "pandas", "pyarrow"):
-        assert counting(engine, tmp_path)(rows) == here
-        check_locality(counting(engine, tmp_path), rows)
+        assert check_locality(counting(engine, tmp_path), rows) == here
 
 
 def changed(monkeypatch, order, column="0 AS nothing"):
@@ -180,6 +182,7 @@ BROKEN = {
 }
 
 
+@full_size
 @pytest.mark.parametrize("broken", BROKEN)
 def test_what_is_not_local_fails_the_same_test(broken, monkeypatch):
     changed(monkeypatch, *BROKEN[broken])
@@ -280,6 +283,7 @@ USERS: dict[str, list[Any]] = {
 }
 
 
+@full_size
 @pytest.mark.parametrize("engine", ["parquet", "polars", "pandas", "pyarrow", "duckdb", "ibis"])
 @pytest.mark.parametrize("kind", USERS)
 def test_people_may_be_called_by_floats_times_or_bytes(engine, kind, tmp_path):
@@ -288,8 +292,7 @@ def test_people_may_be_called_by_floats_times_or_bytes(engine, kind, tmp_path):
     names: Any = pl.Series("user", USERS[kind])
     names = names.cast(pl.Datetime("us")) if kind == "timestamps" else names
     rows = rows.with_columns(user=names.gather(rows["user"]))
-    check_locality(counting(engine, tmp_path), rows, people=3)
-    kept, weight = counting(engine, tmp_path)(rows)
+    kept, weight = check_locality(counting(engine, tmp_path), rows, people=sized(2, full=3))
     assert sum(kept.values()) == rows.unique().group_by("user").len()["len"].clip(upper_bound=MOST).sum()
     assert sum(weight.values()) == sum(weights_kept(kept_by(rows)).values())
     if kind == "floats":

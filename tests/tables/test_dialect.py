@@ -137,7 +137,7 @@ def test_the_lines_of_one_person_move_every_count_by_at_most_one_at_length(kind)
 
 def test_a_reader_that_follows_quotes_over_lines_is_found_out():
     """The property has power: the reader without the check breaks it."""
-    broken = []
+    broken: list[bool] = []
 
     @settings(QUICK, max_examples=200)
     @given(neighbours("csv"))
