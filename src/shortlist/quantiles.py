@@ -161,14 +161,14 @@ class QuantileRequest:
             if user is not None or memory is not None or lines:
                 raise TypeError('value must be the name of a column, for example value="age"')
             series = Series.of(rows, lower, upper, step)
-            asked, share, words, notes = Asked(series.grid, series.frame, series.places), 1, "numbers in memory", ()
+            line, share, words, notes = Asked(series.grid, series.frame, series.places), 1, "numbers in memory", ()
         else:
             question = ValueQuestion.of(user, value, lower, upper, step, per_user)
-            asked, share, words = _table(rows, question, memory, lines), question.share, question.in_words(rows)
+            line, share, words = _table(rows, question, memory, lines), question.share, question.in_words(rows)
             notes = (SHARED,) if share > 1 else ()
         nothing = np.zeros(0, np.int64)
-        empty = Votes.on(asked.grid, nothing, nothing, share=share, unit=unit, frame=asked.frame, source=words)
-        return cls(mechanism, empty, asked.places, (OUTSIDE, *notes), method == "auto")
+        empty = Votes.on(line.grid, nothing, nothing, share=share, unit=unit, frame=line.frame, source=words)
+        return cls(mechanism, empty, line.places, (OUTSIDE, *notes), method == "auto")
 
     def booked(self, ledger: Ledger, purpose: str) -> Booked:
         """Check what can be checked without a row, then book."""

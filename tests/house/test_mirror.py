@@ -90,7 +90,6 @@ COVERED = {
     "exact/subset_chances.py": "mechanisms/canonical/test_law.py",
     "exact/truncated_geometric.py": "exact/test_key_bars.py",
     "exact/unknown_domain_thresholds.py": "mechanisms/limited_domain/test_law.py",
-    "ledger/admission.py": "ledger/test_ledger.py",
     "ledger/book.py": "ledger/test_file.py",
     "ledger/replay.py": "ledger/test_ledger.py",
     "ledger/reservation.py": "ledger/test_ledger.py",

@@ -404,7 +404,7 @@ _EDGES = [
     _planted("smallest.py", "        return self._names.names([last - int(position) for position in positions])",
              "        return self._names.names(positions)", "test_smallest.py",
              "the largest are named where the smallest were drawn"),
-    _planted("choose.py", "        _check_smallest(request, chosen, unlisted)\n", "        pass\n",
+    _planted("method_choice.py", "        _check_smallest(request, chosen, unlisted)\n", "        pass\n",
              "test_smallest.py", "the smallest of names from the data: one person's own"),
     _planted("choose.py", "        paid = None if ledger is None else Booked.of(mechanism, data, ledger, purpose, source)\n"
              "        counted = turned(table.counted(), largest)\n",

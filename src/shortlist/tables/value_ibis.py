@@ -38,8 +38,8 @@ def places_in_ibis(table: Any, question: ValueQuestion, grid: Grid) -> Placed:
 
     def placed() -> Placed:
         votes = _votes(_rows(table, question, grid), question, grid)
-        found = votes.group_by("i").agg(w=votes.w.sum().cast("int64")).to_pyarrow()
-        places, weights = (np.asarray(found[name].to_numpy(), np.int64) for name in ("i", "w"))
+        counts = votes.group_by("i").agg(w=votes.w.sum().cast("int64")).to_pyarrow()
+        places, weights = (np.asarray(counts[name].to_numpy(), np.int64) for name in ("i", "w"))
         some = np.flatnonzero(weights > 0)
         order = some[np.argsort(places[some])]
         return places[order], weights[order]

@@ -31,8 +31,8 @@ def places_in_spark(table: Any, question: ValueQuestion, grid: Grid) -> Placed:
 
     def placed() -> Placed:
         votes = _votes(_rows(table, question, grid), question, grid)
-        found = votes.groupBy("i").agg(sf.sum("w").alias("w")).where("w > 0").orderBy("i").collect()
-        return np.array([row[0] for row in found], np.int64), np.array([row[1] for row in found], np.int64)
+        counts = votes.groupBy("i").agg(sf.sum("w").alias("w")).where("w > 0").orderBy("i").collect()
+        return np.array([row[0] for row in counts], np.int64), np.array([row[1] for row in counts], np.int64)
 
     return in_one_sentence(WRONG, placed)
 

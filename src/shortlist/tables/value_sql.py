@@ -95,8 +95,8 @@ def _votes(question: ValueQuestion, grid: Grid) -> str:
     return f", p AS MATERIALIZED ({people}) SELECT i, {TOKENS} AS w FROM p WHERE n = 1 UNION ALL {several}"
 
 
-def _arrays(found: dict[str, Any]) -> Placed:
-    return np.asarray(found["i"], np.int64), np.asarray(found["w"], np.int64)
+def _arrays(counts: dict[str, Any]) -> Placed:
+    return np.asarray(counts["i"], np.int64), np.asarray(counts["w"], np.int64)
 
 
 def file_dated(path: str, question: ValueQuestion, memory: str | None, multiline: bool) -> bool:
@@ -125,10 +125,10 @@ def places_in_files(
         check_lines(path, multiline)
         statement = placing(source, question, grid)
         with watched(connection, progress):
-            found = in_one_sentence(f"{path} cannot be counted", lambda: connection.execute(statement).fetchnumpy())
+            counts = in_one_sentence(f"{path} cannot be counted", lambda: connection.execute(statement).fetchnumpy())
         if stamps(path) != before:
             raise TableError(f"{path} cannot be counted: it changed while it was read")
-        return _arrays(found)
+        return _arrays(counts)
     finally:
         connection.close()
 
@@ -149,8 +149,8 @@ def places_in_relation(relation: Any, question: ValueQuestion, grid: Grid) -> Pl
     view = fresh()
     statement = placing(_source(relation, view), question, grid)
     try:
-        found = in_one_sentence("the relation cannot be counted", lambda: relation.query(view, statement).fetchnumpy())
-        return _arrays(found)
+        counts = in_one_sentence("the relation cannot be counted", lambda: relation.query(view, statement).fetchnumpy())
+        return _arrays(counts)
     finally:
         with contextlib.suppress(Exception):
             relation.query(view, f"DROP VIEW IF EXISTS {view}")

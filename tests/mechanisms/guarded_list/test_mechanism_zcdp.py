@@ -9,7 +9,7 @@ import pytest
 import shortlist as sl
 from shortlist import Scores
 from shortlist.audit.prove import prove_mechanism
-from shortlist.choose import by_rule
+from shortlist.method_choice import by_rule
 from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK, OrderedCanonicalTopK
 from shortlist.mechanisms.entry import Request

@@ -30,6 +30,10 @@ WIDEST = 2600
 """Limits of sets go up to it, or to 10 k."""
 SPREAD = tuple(map(Fraction, ("1/10", "1/4", "1/2", "1", "2", "3", *(str(2**n - 1) for n in range(3, 32)))))
 """At ranks k + k f, f one of these, a set is asked whether the sets of such ranks drown it."""
+CROWD = 3
+"""So many times what a crowd of sets weighs is held against them: where sets drown they do so all at once."""
+SETS_AHEAD, LIST_AHEAD = 8, 5
+"""Where all bars are cleared, sets and the list stand so many times 1/epsilon_0 before the key set."""
 FEW = 3
 """Up to so many names in order, under (epsilon, delta), exponential noise has the lower bar."""
 FAR = Fraction(1 << 2000)
@@ -111,25 +115,30 @@ def limits(k: int, limit: int | None) -> tuple[int, ...]:
 
 
 def limited_set(k: int, rows: int, budget: DeltaBudget, slack: Fraction) -> Branch:
-    """Its bar, and for larger ranks where the sets that reach so far would outweigh the top k."""
+    """Its bar, and for larger ranks where the sets that reach so far would outweigh the top k: no lower than that."""
     mechanism = CanonicalLimitedDomain(k=k, budget=budget, limit=rows)
     inner = GAMMA * Fraction(mechanism._round)
     ranks = sorted({k + max(1, round(k * f)) for f in SPREAD if k + max(1, round(k * f)) <= rows})
     crowd = log_choose(np.full(len(ranks), k), np.array(ranks, np.int64) - k).tolist()
-    drowned = ((rank, slack + Fraction(more) / inner) for rank, more in zip(ranks, crowd, strict=True))
+    heavy, ahead = CROWD / inner, SETS_AHEAD * slack
+    drowned = ((rank, heavy * Fraction(more) - ahead) for rank, more in zip(ranks, crowd, strict=True))
     marks = ((rows + 1, slack + 1 + mechanism.offset), *drowned)
     return Branch("sets", mechanism, marks, rows + 1, 1 + rounded(mechanism.offset))
 
 
 def limited_list(k: int, rows: int, budget: DeltaBudget, slack: Fraction, in_order: bool) -> Branch:
-    """For few names in order with exponential noise, whose bar is lower; of Gumbel noise the exact law is known."""
+    """For few names in order with exponential noise, whose bar is lower; of Gumbel noise the exact law is known.
+
+    However far its bar is cleared, it stands no lower than a little below the k-th count: sets may then be better.
+    """
     if in_order and k <= FEW and isinstance(budget, ApproxDP):
         mechanism = LimitedDomainTopK(k=k, budget=budget, limit=rows, noise="exponential")
         offset = mechanism._bar[0]
     else:
         mechanism = quick_list(k, rows, budget)
         offset = Fraction(mechanism.offset) if math.isfinite(mechanism.offset) else FAR
-    return Branch("list", mechanism, ((rows + 1, slack + 1 + offset),), rows + 1, 1 + rounded(offset))
+    marks = ((rows + 1, slack + 1 + offset), (k, -LIST_AHEAD * slack))
+    return Branch("list", mechanism, marks, rows + 1, 1 + rounded(offset))
 
 
 def _keys(k: int, most: int, budget: DeltaBudget, in_order: bool) -> Branch:

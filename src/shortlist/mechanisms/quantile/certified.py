@@ -21,8 +21,8 @@ Chances = dict[tuple[int, ...], arb]
 
 def law(mechanism: Quantile, scores: Scores) -> Law:
     """{(place for each q): chance}, from the counts at each place and the stated q, noise and epsilon of a level."""
-    asked = mechanism.q if isinstance(mechanism.q, tuple) else (mechanism.q,)
-    q = [Fraction(str(one)) for one in asked]
+    wanted = mechanism.q if isinstance(mechanism.q, tuple) else (mechanism.q,)
+    q = [Fraction(str(one)) for one in wanted]
     share, noise = Fraction(scores.largest_sensitivity), str(mechanism.noise)
     rate = Fraction(mechanism.epsilon_of_a_level) / share
     votes = [Fraction(count) for count in scores.values.tolist()]
@@ -40,7 +40,7 @@ def _part(
     middle = len(q) // 2
     inside = (q[middle] - low) / (high - low)
     moved = Fraction(1) if inside in (0, 1) else 2 * max(inside, 1 - inside)
-    people, found = sum(votes, start=Fraction(0)), {}
+    people, table = sum(votes, start=Fraction(0)), {}
     scores = []
     for place in range(len(votes)):
         below = sum(votes[:place], start=Fraction(0))
@@ -53,5 +53,5 @@ def _part(
         after = _part([half, *votes[place + 1 :]], first + place, q[middle + 1 :], q[middle], high, rate, noise)
         for head, one in before.items():
             for tail, two in after.items():
-                found[*head, first + place, *tail] = chance * one * two
-    return found
+                table[*head, first + place, *tail] = chance * one * two
+    return table

@@ -1,6 +1,6 @@
 """Private quantiles: one point of an ordered public grid for each q, by the exponential mechanism or permute-and-flip.
 
-One quantile is Theorem 244; several are released by a recursion, at the cost of its levels (Theorem 247).
+One quantile is one draw (Theorem 244); several are released by a recursion, at the cost of its levels (Theorem 247).
 """
 
 from __future__ import annotations
@@ -153,8 +153,8 @@ class Quantile(Budgeted[Budget]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         root, recursion = self._recursion(scores)
-        found = recursion.draw(root, WordStream(source))
-        return Outcome(found, Extras(q=[float(one) for one in self._q]), self._notes(scores))
+        points = recursion.draw(root, WordStream(source))
+        return Outcome(points, Extras(q=[float(one) for one in self._q]), self._notes(scores))
 
     def _notes(self, scores: Scores) -> tuple[str, ...]:
         """From public facts alone: how far the rank may be off."""

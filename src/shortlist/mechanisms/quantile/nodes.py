@@ -73,8 +73,8 @@ class Node:
         lower, upper = np.column_stack([below, at]).ravel(), np.column_stack([at, at]).ravel()
         front = (int(here[0]) if len(here) else beyond) - edge
         parts = [np.append(value, part) for value, part in ((edge, firsts), (front, sizes), (0, lower), (0, upper))]
-        kept = parts[1] > 0
-        firsts, sizes, lower, upper = (part[kept].astype(np.int64) for part in parts)
+        wide = parts[1] > 0
+        firsts, sizes, lower, upper = (part[wide].astype(np.int64) for part in parts)
         return Runs(target, firsts, sizes, lower, upper, (self.first, edge, beyond, self.last + 1))
 
 
