@@ -1,6 +1,6 @@
 """Private quantiles: one point of an ordered public grid for each q, by the exponential mechanism or permute-and-flip.
 
-One quantile is Theorem 252; several are released by a recursion, at the cost of its levels (Theorem 255).
+One quantile has one price (Theorem 252); several cost the levels of a recursion (Theorem 255).
 """
 
 from __future__ import annotations
