@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
-from bench.peers import ROOT
 from bench.tables import rows
 from bench.timing import interleaved, ratio
 
 N, POINTS = 10_000_000, 1 << 40
-SHARED = ROOT.parent / "shared" / "data"
+SHARED = Path(__file__).parents[2] / "shared" / "data"
 OWN = "SELECT quantile_cont(value, .5) FROM '{}'"
 SETS = ("INCOME", "MEDCOST", "HEPTH")
 

@@ -11,7 +11,8 @@ import typer
 
 from shortlist._signals import COMMAND
 from shortlist.cli.output import check_writable
-from shortlist.cli.top import bar, cost_of, deliver, kept_files, whether_booked
+from shortlist.cli.progress_bar import bar
+from shortlist.cli.top import cost_of, deliver, kept_files, whether_booked
 from shortlist.privacy import Ledger
 from shortlist.quantiles import QuantileRequest
 from shortlist.sampling.entropy import SECURE

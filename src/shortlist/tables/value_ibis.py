@@ -9,8 +9,7 @@ import numpy as np
 
 from shortlist.tables.column_types import FIRST, LAST, check_user, kind_of
 from shortlist.tables.errors import TableError, in_one_sentence
-from shortlist.tables.ibis import WRONG
-from shortlist.tables.ibis_columns import Texts, day_of, number_of, user_of
+from shortlist.tables.ibis_columns import WRONG, Texts, day_of, number_of, user_of
 from shortlist.tables.values import SATURATED, TOKENS, Placed, ValueQuestion, is_dated
 from shortlist.votes import Grid
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 from shortlist.tables.column_types import FIRST, LAST, check_user, kind_of
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.spark import WRONG, column_of, user_of
-from shortlist.tables.values import SATURATED, TOKENS, Placed, ValueQuestion, is_dated
+from shortlist.tables.values import FIRST_DAY, SATURATED, TOKENS, Placed, ValueQuestion, is_dated
 from shortlist.votes import Grid
 
 
@@ -50,7 +50,7 @@ def _rows(table: Any, question: ValueQuestion, grid: Grid) -> Any:
     kinds, column = dict(table.dtypes), column_of(question.value)
     if grid.kind == "date":
         day = sf.when(sf.year(column).between(FIRST.year, LAST.year), column)
-        number = (sf.datediff(day, sf.lit(FIRST)) + sf.lit(1)).cast("double")
+        number = (sf.unix_date(day) + sf.lit(FIRST_DAY)).cast("double")
     else:
         double = column.cast("double")
         number = sf.when(~sf.isnan(double), double)

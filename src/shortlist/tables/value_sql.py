@@ -14,8 +14,13 @@ from shortlist.tables.column_types import FIRST, LAST, check_user, kind_of
 from shortlist.tables.errors import TableError, fresh, in_one_sentence
 from shortlist.tables.file_sources import check_lines, connect, runner, source_of, stamps
 from shortlist.tables.progress import watched
-from shortlist.tables.values import SATURATED, TOKENS, Placed, ValueQuestion, is_dated
+from shortlist.tables.values import SATURATED, TOKENS, Placed, ValueQuestion, counted, is_dated
 from shortlist.votes import Grid
+
+WIDE = 1 << 20
+"""On grids of more points places are not grouped in the engine."""
+PACKED = 1 << 17
+"""A place below 2^40 and at most 2^16 tokens fit into 64 bits, and sort by place."""
 
 
 def dated_in(source: sql.TableSource, question: ValueQuestion) -> bool:
@@ -29,12 +34,14 @@ def dated_in(source: sql.TableSource, question: ValueQuestion) -> bool:
 
 
 def placing(source: sql.TableSource, question: ValueQuestion, grid: Grid) -> str:
-    """The statement that gives places and weights, in order."""
+    """The statement that gives places and weights: added up and in order, or packed into one number each."""
     rows = _rows(source, question, grid)
     if question.user is None:
         votes = f"SELECT i, 1 AS w FROM ({rows})"
     else:
         votes = f"WITH r AS MATERIALIZED ({rows}) {_votes(question, grid)}"
+    if grid.size > WIDE:  # hardly two rows have one place: numpy sorts faster than any engine groups
+        return f"SELECT CAST(i * {PACKED} + w AS BIGINT) AS packed FROM ({votes})"
     return f"SELECT i, CAST(sum(w) AS BIGINT) AS w FROM ({votes}) GROUP BY i HAVING sum(w) > 0 ORDER BY i"
 
 
@@ -96,6 +103,9 @@ def _votes(question: ValueQuestion, grid: Grid) -> str:
 
 
 def _arrays(counts: dict[str, Any]) -> Placed:
+    if "packed" in counts:
+        packed = np.sort(np.asarray(counts["packed"], np.int64))
+        return counted(packed // PACKED, packed % PACKED)
     return np.asarray(counts["i"], np.int64), np.asarray(counts["w"], np.int64)
 
 

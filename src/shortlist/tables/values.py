@@ -150,10 +150,11 @@ def shared(people: Indices | None, places: Indices, question: ValueQuestion, gri
 
 def counted(places: Indices, weights: Indices) -> Placed:
     """Added up by place; those without weight left out."""
-    order = np.argsort(places, kind="stable")
-    places, weights = places[order], weights[order]
     if not len(places):
         return places, weights
+    if np.any(places[1:] < places[:-1]):
+        order = np.argsort(places, kind="stable")
+        places, weights = places[order], weights[order]
     starts = np.flatnonzero(np.append(True, places[1:] != places[:-1]))
     sums = np.add.reduceat(weights, starts)
     some = sums > 0

@@ -9,7 +9,6 @@ import pytest
 import shortlist as sl
 from shortlist import Scores
 from shortlist.audit.prove import prove_mechanism
-from shortlist.method_choice import by_rule
 from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.mechanisms import GuardedListTopK, OneshotTopK, OrderedCanonicalTopK
 from shortlist.mechanisms.entry import Request
@@ -17,6 +16,7 @@ from shortlist.mechanisms.guarded_list import certified
 from shortlist.mechanisms.guarded_list.certified import law
 from shortlist.mechanisms.guarded_list.switch import SLOPE, ListSwitch, held_by_junk
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.method_choice import by_rule
 from shortlist.privacy import ZCDP
 from tests.helpers.support import assert_law
 from tests.helpers.typed import present

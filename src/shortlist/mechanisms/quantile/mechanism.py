@@ -1,6 +1,6 @@
 """Private quantiles: one point of an ordered public grid for each q, by the exponential mechanism or permute-and-flip.
 
-One quantile is one draw (Theorem 244); several are released by a recursion, at the cost of its levels (Theorem 247).
+One quantile has one price (Theorem 244); several cost the levels of a recursion (Theorem 247).
 """
 
 from __future__ import annotations
