@@ -1,6 +1,7 @@
 """The bars of the noisy choice: levels that move together, and which way comes first where all bars are cleared."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,10 +35,8 @@ def test_one_person_moves_every_bar_by_0_to_1(mechanism):
 def test_where_all_bars_are_cleared_sets_come_before_the_list():
     flat = Scores([1700 - 12 * i for i in range(52)], monotone=True)
     mechanism = NamesChoice(k=3, epsilon=0.4, delta=1e-6)
-    chances, recalls = (
-        mechanism.choice_probabilities(flat),
-        [one.mechanism.expected_recall(flat) for one in mechanism.branches],
-    )
+    ways: list[Any] = [one.mechanism for one in mechanism.branches]
+    chances, recalls = mechanism.choice_probabilities(flat), [one.expected_recall(flat) for one in ways]
     assert recalls[-2] > recalls[-1] + 0.05  # the widest set, and the list
     assert chances[:-1].sum() > 0.9
     assert mechanism.expected_recall(flat) > recalls[-1] + 0.05
