@@ -126,7 +126,7 @@ def test_quantiles_are_proved_on_a_box(q, noise):
     quantile = Quantile(q=q, epsilon=1.0, noise=noise)
     proof = prove_mechanism(quantile, d=3, top=2 if isinstance(q, float) else 1)
     assert proof.holds, proof.violation
-    assert proof.log_ratio > 0.4
+    assert proof.log_ratio > 0.3  # the box is not empty of what could go wrong
 
 
 @pytest.mark.parametrize("budget", [ZCDP(0.1), ApproxDP(1.0, 1e-6)])

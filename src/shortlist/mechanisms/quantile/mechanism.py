@@ -164,7 +164,15 @@ class Quantile(Budgeted[Budget]):
         return (f"with a chance of 95% its rank is within {people:,.4g} people of the rank asked for, or better",)
 
     def rank_error(self, points: int, beta: float) -> float:
-        """(R / e) ln(N / beta): on a grid of so many points one quantile is further off with chance beta at most."""
+        """(R / e) ln(points / beta): how far off, in people, the rank of one quantile may be.
+
+        Parameters
+        ----------
+        points
+            How many the grid has.
+        beta
+            The chance, at most, that it is further off.
+        """
         return float(spread(self._q[0])) / self.epsilon_of_a_level * math.log(points / beta)
 
     def release_many(
