@@ -134,6 +134,9 @@ class Odd:
     def __float__(self):
         raise ValueError(SECRET)
 
+    def __repr__(self):
+        return "Odd()"
+
 
 @pytest.mark.parametrize("answer", [None, 5, ("a",), ("model", "0.5"), ("model", math.nan), ("model", Odd())], ids=repr)
 def test_answers_of_another_kind_are_outcomes(answer):
