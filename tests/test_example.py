@@ -111,6 +111,15 @@ def test_the_secure_source_is_not_touched():
 
 
 def test_only_names_for_users_are_offered():
-    assert set(dir(sl)) == {*sl.__all__, "__version__", "mechanisms", "noise", "planning", "privacy", "tables"}
+    assert set(dir(sl)) == {
+        *sl.__all__,
+        "__version__",
+        "mechanisms",
+        "noise",
+        "planning",
+        "privacy",
+        "tables",
+        "tuning",
+    }
     assert isinstance(sl.__version__, str)
     assert sl.__version__[0].isdigit()

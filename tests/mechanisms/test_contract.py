@@ -31,6 +31,7 @@ from shortlist.mechanisms import (
     NoisyMax,
     OneshotTopK,
     OrderedCanonicalTopK,
+    Quantile,
     SparseVector,
     StableTopK,
     TopKWithGaps,
@@ -54,6 +55,7 @@ PURE = [
     (NoisyMax, {}),
     (OneshotTopK, {"k": 2}),
     (OrderedCanonicalTopK, {"k": 2}),
+    (Quantile, {"q": 0.5}),
     (SparseVector, {"threshold": 5, "k": 2}),
     (TopKWithGaps, {"k": 2}),
 ]

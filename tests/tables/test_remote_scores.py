@@ -172,7 +172,7 @@ def test_mechanisms_that_ask_in_an_order_refuse_candidates_without_one():
 def test_every_mechanism_says_whether_it_treats_candidates_alike():
     kinds = [kind for kind in vars(mechanisms).values() if inspect.isclass(kind) and issubclass(kind, Mechanism)]
     ordered = {kind.__name__ for kind in kinds if not kind.exchangeable}
-    assert ordered == {"Mechanism", "SparseVector"}
+    assert ordered == {"Mechanism", "Quantile", "SparseVector"}
 
 
 @full_size

@@ -283,7 +283,7 @@ class Ledger:
         return Standing.of_state(self.terms, after)
 
     def with_room(self, *guarantees: Guarantee) -> Guarantee:
-        """The first of these that would be admitted now, or else the first: several true statements of one release."""
+        """The first of `guarantees`, true statements of one release, that would be admitted now, or else the first."""
         return first_with_room(self.terms, self._book.state(), guarantees)
 
     def check(self, guarantee: Guarantee) -> None:

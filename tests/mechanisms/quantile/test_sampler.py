@@ -30,6 +30,7 @@ def draws(choice, many, seed=1):
 
 
 @full_size
+@pytest.mark.traced
 @pytest.mark.parametrize("flips", [True, False])
 def test_points_come_with_their_chances_and_the_other_law_is_refuted(flips):
     choice = Choice.of(node(OLD), HALF, Fraction(1), flips)
@@ -100,6 +101,7 @@ def rate(q):
 
 
 @full_size
+@pytest.mark.traced
 @pytest.mark.parametrize("flips", [True, False])
 def test_several_quantiles_come_with_their_joint_chances(monkeypatch, flips):
     monkeypatch.setattr(sampler, "REMEMBERED", 6)
@@ -112,6 +114,16 @@ def test_several_quantiles_come_with_their_joint_chances(monkeypatch, flips):
     other = sequence_chances(node([4, 8, 4]), q, rate, flips)
     assert_law(found, [law[cell] for cell in cells], wrong=[other[cell] for cell in cells])
     assert recursion.draw(votes, WordStream(seeded(4))) == sorted(recursion.draw(votes, WordStream(seeded(4))))
+
+
+@pytest.mark.parametrize("flips", [True, False])
+def test_two_quantiles_come_with_their_joint_chances(flips):
+    q, votes = (Fraction(1, 4), Fraction(3, 4)), node([2, 4, 2])
+    law = sequence_chances(votes, q, rate, flips)
+    rows = Recursion(q, rate, flips).draw_many(votes, 1_000, WordStream(seeded(5), 4096)).tolist()
+    cells = list(law)
+    counts = np.bincount([cells.index(tuple(row)) for row in rows], minlength=len(cells))
+    assert_law(counts, [law[cell] for cell in cells])
 
 
 def test_a_split_keeps_all_weight_and_halves_what_lies_on_the_point():
