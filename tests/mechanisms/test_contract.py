@@ -41,7 +41,7 @@ from tests.helpers.typed import noting
 
 COUNTS = sl.Scores([900, 870, 500, 450, 20, 7], monotone=True)
 
-PURE = [
+PURE: list[tuple[Any, dict[str, Any]]] = [
     (CanonicalTopK, {"k": 2}),
     (ExponentialWithGap, {}),
     (GuardedListTopK, {"k": 3}),
