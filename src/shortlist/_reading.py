@@ -174,6 +174,12 @@ def checked_labels(labels: Iterable[Hashable] | None, d: int) -> Sequence[Hashab
 
 def checked_flag(name: str, value: object) -> bool:
     """True or False, of Python or numpy; nothing else is taken for one."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False")
-    return bool(value)
+    return checked_flags(**{name: value})[0]
+
+
+def checked_flags(**flags: object) -> list[bool]:
+    """The same of several."""
+    for name, value in flags.items():
+        if not isinstance(value, bool | np.bool_):
+            raise TypeError(f"{name} must be True or False")
+    return list(map(bool, flags.values()))

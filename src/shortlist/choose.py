@@ -257,8 +257,10 @@ def _answered(
     groups = grouped(scores if table is None else None, parallel, words)
     if table is not None and table.question.grouping is not None:
         groups = table.uncounted_groups()
-    has_values = checked_flag("values", plan.get("values", False)) and plan["method"] != "gumbel-values"
-    least = check_least(at_least, has_values)
+    least = None
+    if at_least is not None:
+        has_values = checked_flag("values", plan.get("values", False)) and plan["method"] != "gumbel-values"
+        least = check_least(at_least, has_values)
     if groups is not None:
         request = group_request(groups, k, least, **plan)
         source = checked_source(rng)
@@ -269,7 +271,7 @@ def _answered(
     most, weighed = data._most, data._capped is not None
     mechanism, why, keeps_order = mechanism_for(k, public=data.public, most=most, weighed=weighed, **plan)
     largest = bool(plan["largest"])
-    data = turned(data, largest)
+    data = data if largest else turned(data, largest)
     if table is None:
         release = mechanism.release(data, rng=rng, ledger=ledger, purpose=purpose)
     else:

@@ -151,7 +151,7 @@ def grouped(scores: object, parallel: bool, question: ScoreWords) -> GroupedScor
     """The groups, or the list of score lists, that were asked about; None for one list."""
     if isinstance(scores, list | tuple) and scores and isinstance(scores[0], Scores | list | tuple | np.ndarray):
         return GroupedScores._of_vectors(scores, parallel, question)
-    if checked_flag("parallel", parallel):
+    if parallel is not False and checked_flag("parallel", parallel):
         raise TypeError("parallel is for a list of score lists: leave it out")
     if not isinstance(scores, GroupedScores):
         return None

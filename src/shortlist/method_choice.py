@@ -9,7 +9,7 @@ import sys
 import warnings
 from functools import lru_cache
 
-from shortlist._reading import checked_flag
+from shortlist._reading import checked_flags
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.checks import Budget, checked_budget, checked_k
 from shortlist.mechanisms.entries import METHODS
@@ -49,7 +49,7 @@ def mechanism_for(
     """
     wanted = None if k is None else checked_k(k)
     paid = checked_budget_of(epsilon, delta, budget)
-    ordered, values, gaps = checked_flag("ordered", ordered), checked_flag("values", values), checked_flag("gaps", gaps)
+    ordered, values, gaps, largest = checked_flags(ordered=ordered, values=values, gaps=gaps, largest=largest)
     if not isinstance(method, str) or method not in ("auto", *METHODS):
         raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
     rows = None if limit is None else checked_limit(limit, 1)
@@ -57,7 +57,7 @@ def mechanism_for(
     named = None if method == "auto" else METHODS[method]
     chosen, why = by_rule(request) if named is None else (named, "")
     unlisted = not request.listed if chosen.domain == "either" else chosen.domain == "unknown"
-    if not checked_flag("largest", largest):
+    if not largest:
         _check_smallest(request, chosen, unlisted)
     (_check_unlisted if unlisted else _check_listed)(request, named)
     return chosen.build(request), why, ordered or values or chosen.gaps
