@@ -131,3 +131,15 @@ def test_keys_of_some_rows():
     assert "tea" in some
     none = sl.keys(rows(), user="who", item="what", where="week > 99", most=1, epsilon=20.0, delta=1e-6)
     assert none.items == []
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_every_list_of_a_call_is_checked_by_its_own_facts(parallel):
+    """Two tables may have as many candidates and differ in what one person can move."""
+    rows = pl.DataFrame({"who": ["a", "b"], "what": ["x", "y"], "paid": [1.0, 400.0]})
+    known: Any = {"user": "who", "item": "what", "candidates": ["x", "y", "z"]}
+    counts, sums = sl.count(rows, **known), sl.count(rows, **known, value="paid", clip=(0, 500))
+    asked: Any = {"k": 1, "epsilon": 1.0, "delta": 1e-6, "method": "limited-domain", "parallel": parallel}
+    for lists in ([sums, counts], [counts, sums]):
+        with pytest.raises(ValueError, match="counts"):
+            sl.top_k(lists, **asked)

@@ -10,6 +10,7 @@ import ibis
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
@@ -299,3 +300,27 @@ def test_the_contract_has_quartiles_of_the_example():
     found = present(sl.quantile(rows, epsilon=1.0, **words).values)
     assert found == sorted(found)
     assert all(16 <= age <= 90 for age in found)
+
+
+@pytest.mark.parametrize("odd", [10**400, -(10**400), "private", None, object(), float("nan"), complex(1, 1)])
+def test_no_cell_of_a_list_raises_an_error(odd):
+    """What one person brings may count or not; it must not show by an error before anything is booked."""
+    release = sl.quantile([1, 3, 3, odd], q=0.5, lower=0, upper=10, epsilon=50.0, rng=seeded(1))
+    assert present(release.values)[0] in (1, 2, 3)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_missing_value_of_a_series_is_left_out(library):
+    made: Any = {
+        "pandas": lambda: pd.Series([3, None, 3, 3], dtype="Int64"),
+        "polars": lambda: pl.Series([3, None, 3, 3]),
+        "pyarrow": lambda: pa.array([3, None, 3, 3]),
+    }
+    release = sl.quantile(made[library](), q=0.5, lower=0, upper=10, epsilon=50.0, rng=seeded(1))
+    assert present(release.values) == [3]
+
+
+def test_a_masked_array_is_refused():
+    masked: Any = np.ma.array([1, 9, 9], mask=[False, True, True])
+    with pytest.raises(TypeError, match="rows must be"):
+        sl.quantile(masked, q=0.5, lower=0, upper=10, epsilon=1.0)

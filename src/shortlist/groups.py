@@ -215,7 +215,8 @@ def _charges(
     seen: set[tuple[int | None, int]] = set()
     for group, key in enumerate(scores.groups):
         number, part = k if sizes is None else sizes[key], scores._make(group)
-        if part.numbered or (number, part._size) not in seen:  # of groups in a table only these two differ in public
+        # of groups in one table only these two differ in public; lists of their own may differ in anything
+        if scores._names is None or part.numbered or (number, part._size) not in seen:
             seen.add((number, part._size))
             charges[_accepted(built[number][0], part)] = None
     return list(charges)

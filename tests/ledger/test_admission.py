@@ -68,3 +68,12 @@ def _frame(rows):
     import polars as pl
 
     return pl.DataFrame(rows)
+
+
+def test_nothing_is_given_back_of_the_coarser_statement(tmp_path):
+    """What a refundable release has kept is said of its finer statement alone."""
+    ledger = Ledger(tmp_path / "year.db", budget=BUDGET)
+    counts = sl.Scores({f"film {n}": 900 - 40 * n for n in range(20)}, monotone=True, public=False)
+    release = sl.top_k(counts, k=10, budget=BUDGET, method="limited-domain", ledger=ledger, rng=seeded(1))
+    assert release.charge == BUDGET
+    assert [entry.kind for entry in ledger.entries()] == ["charge"]

@@ -7,6 +7,7 @@ UNFIT = {
     "check_classifiers_regression_target": "what labels there are is private, so that no error tells it",
     "check_supervised_y_no_nan": "what labels there are is private, so that no error tells it",
     "check_classifier_not_supporting_multiclass": "what labels there are is private, so that no error tells it",
+    "check_dtype_object": "a cell that is no number counts for nothing, so that no error tells of it",
     "check_fit_idempotent": "two fits have two noises",
     "check_supervised_y_2d": "two fits have two noises",
     "check_classifier_data_not_an_array": "two fits have two noises",

@@ -73,7 +73,7 @@ def tuned(base: Base, runs: RunNumber) -> Curves:
                 bound = np.minimum(bound, by_renyi(x))
         if by_pure is not None:
             bound = np.minimum(bound, by_pure(x))
-        return np.where(x >= pure, 0.0, np.minimum(bound, 1 - runs.none))
+        return np.where(x >= pure, 0.0, np.minimum(bound, runs.missed(np.ones(())) * (1 + NOISE)))
 
     return Curves(
         renyi=renyi,

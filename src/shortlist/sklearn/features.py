@@ -8,14 +8,23 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from shortlist.choose import top_k
 from shortlist.mechanisms.checks import checked_source
 from shortlist.privacy import Ledger
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores
-from shortlist.sklearn.statistics import CELL, checked_rows, clipped_cells, positive, signs, two_classes
+from shortlist.sklearn.statistics import (
+    CELL,
+    checked_rows,
+    clipped_cells,
+    labels_of,
+    numbers_of,
+    positive,
+    signs,
+    two_classes,
+)
 
 
 class SelectKBest(SelectorMixin, BaseEstimator):
@@ -79,13 +88,13 @@ class SelectKBest(SelectorMixin, BaseEstimator):
         if self.statistic not in ("sum", "difference"):
             raise ValueError('statistic must be "sum" or "difference"')
         classes = two_classes(self.classes)
-        X = checked_rows(validate_data(self, X, dtype=np.float64, ensure_all_finite=False))
+        X = checked_rows(validate_data(self, numbers_of(X), dtype=np.float64, ensure_all_finite=False))
         if not 1 <= operator.index(self.k) <= X.shape[1]:
             raise ValueError(f"k must be between 1 and the number of features, which is {X.shape[1]}: write k=1")
         if self.statistic == "sum":
             sums = clipped_cells(X, clip, signed=False).sum(axis=0)
         else:
-            labels = column_or_1d(y, warn=True)
+            labels = labels_of(y)
             check_consistent_length(X, labels)
             sums = np.abs(signs(labels, classes) @ clipped_cells(X, clip, signed=True))
         scores = Scores(sums, sensitivity=CELL, monotone=self.statistic == "sum", unit="row")

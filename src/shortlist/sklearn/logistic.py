@@ -10,13 +10,23 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from shortlist._arrays import Floats
 from shortlist.mechanisms.checks import checked_source
 from shortlist.privacy import PureDP
 from shortlist.sampling.entropy import Source
-from shortlist.sklearn.statistics import ROW, bounded_rows, checked_rows, noisy_sums, positive, signs, two_classes
+from shortlist.sklearn.statistics import (
+    ROW,
+    bounded_rows,
+    checked_rows,
+    labels_of,
+    noisy_sums,
+    numbers_of,
+    positive,
+    signs,
+    two_classes,
+)
 
 HALF = ROW // 2
 
@@ -77,8 +87,8 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
         """
         epsilon, clip, strength = (positive(name, getattr(self, name)) for name in ("epsilon", "clip", "C"))
         classes, source = two_classes(self.classes), checked_source(self.rng)
-        X = checked_rows(validate_data(self, X, dtype=np.float64, ensure_all_finite=False))
-        y = column_or_1d(y, warn=True)
+        X = checked_rows(validate_data(self, numbers_of(X), dtype=np.float64, ensure_all_finite=False))
+        y = labels_of(y)
         check_consistent_length(X, y)
         way = signs(y, classes)
         rows = np.hstack([bounded_rows(X, clip, HALF), np.full((len(X), 1), HALF)])  # the last is for the intercept
@@ -96,8 +106,9 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Floats:
         """How far each row of `X` is on the side of the second class."""
         check_is_fitted(self)
-        X = np.nan_to_num(validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=False))
-        return np.asarray(X @ self.coef_[0] + self.intercept_[0])
+        X = np.nan_to_num(validate_data(self, numbers_of(X), dtype=np.float64, reset=False, ensure_all_finite=False))
+        with np.errstate(all="ignore"):  # a warning would tell of a row
+            return np.asarray(X @ self.coef_[0] + self.intercept_[0])
 
     def predict(self, X: Any) -> Any:
         """One class for each row of `X`."""

@@ -15,7 +15,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     check_array,
     check_is_fitted,
-    column_or_1d,
     validate_data,
 )
 
@@ -27,6 +26,7 @@ from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, calibra
 from shortlist.sampling.additive import add_whole_noise
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.uniforms import WordStream, subset
+from shortlist.sklearn.statistics import labels_of, same
 from shortlist.tuning.tune import tune
 
 
@@ -115,11 +115,14 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         promises = [_promised(self.guarantee, model) for model in models]
         noises = {place: _score_epsilon(promise) for place, promise in enumerate(promises)}
         rows = self._parts(len(y), source)
-        parts = [_safe_indexing(values, part) for part in rows for values in (X, y)]
 
         def run(place: int) -> tuple[Any, float]:
+            parts = [_safe_indexing(values, part) for part in rows for values in (X, y)]  # of its own: it may write
             model = self._model(grid[place]).fit(parts[0], parts[1])
-            right = np.count_nonzero(np.asarray(model.predict(parts[2])) == np.asarray(parts[3]))
+            answers = np.asarray(model.predict(parts[2]))
+            if answers.shape != (len(rows[1]),):
+                raise ValueError("predict must give one class for each row")
+            right = np.count_nonzero(same(labels_of(parts[3]), answers))
             scale = 1 / Fraction(noises[place])
             noisy = add_whole_noise(np.array([right]), scale=scale, noise=LAPLACE, source=source)[0]
             return model, int(noisy) / len(rows[1])
@@ -144,7 +147,7 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if not hasattr(X, "columns"):  # a frame may hold text, which a pipeline encodes
             check_array(X, dtype=None, accept_sparse=sparse, ensure_all_finite=False, ensure_min_samples=2)
         validate_data(self, X, skip_check_array=True)
-        return indexable(X, column_or_1d(y, warn=True))
+        return indexable(X, labels_of(y))
 
     def _model(self, candidate: Mapping[str, Any]) -> Any:
         """A fresh copy with these hyperparameters, and randomness of its own."""
@@ -195,6 +198,8 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def _promised(guarantee: object, model: Any) -> Guarantee:
+    if guarantee is None and isinstance(model, PrivateSearchCV):
+        raise TypeError("guarantee must say what a whole search inside a search promises: its guarantee_ after a fit")
     promise = getattr(model, "guarantee", None) if guarantee is None else guarantee
     if not isinstance(promise, PureDP | ZCDP | ApproxDP):
         raise TypeError("guarantee must say what one fit promises: PureDP(0.5), ZCDP(0.1) or ApproxDP(0.5, 1e-6)")

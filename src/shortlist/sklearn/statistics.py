@@ -8,12 +8,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from sklearn.utils import column_or_1d
 
-from shortlist._arrays import Floats, Indices
+from shortlist._arrays import Floats, Indices, Mask
 from shortlist.exact.noise_distributions import LAPLACE
 from shortlist.sampling.additive import add_whole_noise
 from shortlist.sampling.entropy import Source
 
+PLAIN = "biufUS"
+"""Types of arrays in which a label cannot change another's."""
 CELL = 1 << 20
 """Steps between 0 and the clip of a single number."""
 ROW = 1 << 10
@@ -53,11 +56,62 @@ def noisy_sums(sums: Indices, *, sensitivity: int, epsilon: float, source: Sourc
     return add_whole_noise(sums.ravel(), scale=scale, noise=LAPLACE, source=source).reshape(sums.shape)
 
 
+def labels_of(y: Any) -> Any:
+    """One label a row. An array of one plain type stays as it is; of anything else each label stays what it was.
+
+    One odd label must not turn the others into text.
+    """
+    if y is None:
+        raise ValueError("this estimator requires y to be passed, but the target y is None")
+    made = np.asarray(y) if hasattr(y, "__array__") else None
+    if made is not None and (made.dtype.kind in PLAIN or made.ndim != 1):
+        return column_or_1d(y, warn=True)
+    cells = np.empty(len(y), object)
+    for place, one in enumerate(y):
+        cells[place] = one
+    return cells
+
+
 def signs(y: Any, classes: Sequence[Any]) -> Indices:
-    """1 for the second class, -1 for the first, 0 for anything else."""
-    labels = np.asarray(y)
-    ways: Indices = (labels == classes[1]).astype(np.int64) - (labels == classes[0]).astype(np.int64)
+    """1 for the second class, -1 for the first, 0 for anything else; each by itself."""
+    labels = labels_of(y)
+    ways: Indices = same(labels, classes[1]).astype(np.int64) - same(labels, classes[0]).astype(np.int64)
     return ways
+
+
+def same(labels: Any, other: Any) -> Mask:
+    """Whether each label is the other, which may be one for all: what cannot be compared is not."""
+    others = other if isinstance(other, np.ndarray) and other.shape == labels.shape else [other] * len(labels)
+    return np.fromiter(map(_same, labels.tolist(), getattr(others, "tolist", lambda: others)()), np.bool_, len(labels))
+
+
+def _same(one: object, other: object) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:
+        return False
+
+
+def numbers_of(X: Any) -> Any:
+    """Rows whose cells are numbers. Where they may be anything, what is no number is missing, cell by cell, and raises
+    nothing: an error would tell of it, and show it."""
+    frame = hasattr(X, "columns") and hasattr(X, "dtypes")
+    if frame and all(getattr(kind, "kind", "O") in "biuf" for kind in X.dtypes):
+        return X
+    if not frame and not isinstance(X, list | tuple) and getattr(getattr(X, "dtype", None), "kind", "f") != "O":
+        return X
+    cells = np.asarray(X, dtype=object)
+    if cells.ndim != 2:
+        return X if isinstance(X, list | tuple) and all(isinstance(one, int | float) for one in X) else cells
+    numbers = np.array([[_number(cell) for cell in row] for row in cells.tolist()], np.float64).reshape(cells.shape)
+    return type(X)(numbers, columns=X.columns) if frame and hasattr(X, "iloc") else numbers
+
+
+def _number(cell: Any) -> float:
+    try:
+        return float(cell)
+    except Exception:
+        return math.nan
 
 
 def two_classes(classes: object) -> tuple[Any, Any]:

@@ -163,5 +163,6 @@ def counted(places: Indices, weights: Indices) -> Placed:
 
 def steps(values: np.ndarray[tuple[int], np.dtype[np.float64]], grid: Grid) -> Indices:
     """Each value in whole steps from 0, for sums."""
-    held = np.clip(values / grid.ends[2], -SATURATED, SATURATED)
+    with np.errstate(all="ignore"):  # a warning would tell of a value
+        held = np.clip(values / grid.ends[2], -SATURATED, SATURATED)
     return np.floor(held + 0.5).astype(np.int64)

@@ -184,7 +184,9 @@ def _run(train: Callable[[Any], Any], grid: Grid, place: int) -> Run:
     try:
         output, score = train(grid.fresh(place))
         return Run(place, output, _as_score(score), False)
-    except Exception:  # what it says may be private
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException:  # what it says may be private, and time limits of some libraries are no Exception
         return Run(place, None, -math.inf, True)
 
 

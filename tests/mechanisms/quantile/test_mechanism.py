@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from shortlist.mechanisms.quantile.nodes import Node
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, histogram
-from tests.helpers.typed import of_kind
+from tests.helpers.typed import of_kind, present
 
 OLD = [0, 1, 2, 0, 0, 0, 0, 1, 0, 0]
 QUARTILES = (0.25, 0.5, 0.75)
@@ -243,3 +244,13 @@ def test_fractions_are_taken_as_they_are():
         Quantile(q=Fraction(2, 3), epsilon=1.0).success_probability([1, 1, 1], monotone=True)
     )
     assert third.release([1, 1], monotone=True).q == [1 / 3]
+
+
+def test_counts_beyond_all_reason_are_cut_and_raise_nothing():
+    """Sums that do not fit into 64 bits would tell one person apart, by an error or by going on for ever."""
+    for counts in ([2**62, 2**62 - 1, 0, 0], [2**62, 2**62, 0, 0], [2**61] * 8):
+        release = Quantile(q=0.5, epsilon=1.0).release(counts, monotone=True, rng=sl.testing.seeded(1))
+        assert len(present(release.indices)) == 1
+    many = Quantile(q=tuple(n / 10 for n in range(1, 10)), epsilon=1.0)
+    words: Any = {"monotone": True, "sensitivity": 2.0**55}
+    assert len(present(many.release([0, 32 * 2**55, 0, 0], rng=sl.testing.seeded(1), **words).indices)) == 9

@@ -120,3 +120,8 @@ def test_any_text_is_read_or_refused_in_a_sentence(text):
     except ValueError as error:
         said = str(error)
     assert said.startswith("where")
+
+
+def test_a_condition_of_too_many_comparisons_is_refused_alike_in_every_engine():
+    with pytest.raises(ValueError, match="more than 100 comparisons"):
+        Where.of(" OR ".join(f"x = {n}" for n in range(101)))

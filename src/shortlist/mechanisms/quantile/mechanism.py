@@ -141,6 +141,8 @@ class Quantile(Budgeted[Budget]):
         """(all votes, in units that can be halved once for each level but the last; how they are asked)."""
         shift = self.levels - 1
         places, weights = places_of(scores)
+        if not scores._from_table:  # counts whose sums would not fit are cut at a public bound: nobody moves more
+            weights = np.minimum(weights, 2**61 // max(scores._size, 1) >> shift)
         root = Node(0, scores._size - 1, places, weights << shift)
         return root, Recursion(self._q, self._rate(scores.largest_sensitivity * 2**shift).of, self._flips)
 

@@ -30,7 +30,7 @@ from shortlist.tables.where.conditions import (
     typed,
 )
 
-LONGEST, DEEPEST = 20_000, 60
+LONGEST, DEEPEST, MOST_TESTS = 20_000, 60, 100
 """Letters of a condition, and parentheses and NOTs inside each other."""
 TOKENS = re.compile(
     r"""(?P<space>\s+)|(?P<text>'(?:[^']|'')*')|(?P<name>"(?:[^"]|"")+")"""
@@ -128,12 +128,12 @@ def _unknown(rest: str) -> str:
 class _Reader:
     """Reads from the first token to the last. `yes` is False inside of an odd number of NOTs."""
 
-    __slots__ = ("depth", "place", "tokens")
+    __slots__ = ("depth", "place", "tests", "tokens")
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
         self.place = 0
-        self.depth = 0
+        self.depth = self.tests = 0
 
     @property
     def token(self) -> Token:
@@ -184,6 +184,9 @@ class _Reader:
         return tree
 
     def test(self, yes: bool) -> Any:
+        self.tests += 1
+        if self.tests > MOST_TESTS:
+            raise ValueError(f"where: more than {MOST_TESTS} comparisons; write a list of values as IN (...)")
         left = self.operand()
         if self.took("IS"):
             no = self.took("NOT")
