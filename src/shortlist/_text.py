@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
 from html import escape
 from typing import Any
 
 JOINERS = "\u200c\u200d"
 """Parts of words and of pictures in many scripts; they move nothing."""
+
+NO_WIDTH = ("Mn", "Me", "Cf")
+"""Unicode's classes of marks upon other letters, and of what is not seen."""
 
 STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode's classes of control and format characters, half characters, and breaks of lines and paragraphs."""
@@ -80,12 +85,64 @@ def csv_table(columns: Mapping[str, Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def as_texts(columns: Mapping[str, Iterable[Any]], numbers: Collection[str]) -> dict[str, list[str]]:
-    """A table as a person reads it: these numbers to six digits, all else fit for a terminal."""
-    return {
-        name: [f"{cell:.6g}" if name in numbers else terminal_safe(str(cell)) for cell in cells]
+NUMBERS = ("value", "margin", "gap")
+"""Columns of noisy numbers, beside the items."""
+
+
+def as_texts(columns: Mapping[str, Sequence[Any]], numbers: Collection[str] = NUMBERS) -> dict[str, list[str]]:
+    """A table as a person reads it: these numbers to six digits, a margin beside its value, text fit for a terminal."""
+    shown = {
+        name: [f"{cell:,.6g}" if name in numbers and cell is not None else _said(cell) for cell in cells]
         for name, cells in columns.items()
     }
+    if "margin" in numbers and "margin" in shown:
+        del shown["margin"]
+        shown["value"] = list(map(with_margin, columns["value"], columns["margin"]))
+    return shown
+
+
+def _said(cell: object) -> str:
+    return "" if cell is None else terminal_safe(str(cell))
+
+
+def with_margin(value: float | None, half_width: float | None) -> str:
+    """A number and its 95% margin, to two digits of that: whatever the interval holds, the one that is shown holds too.
+
+    >>> with_margin(2633.24, 19.4945), with_margin(2872, 415.0), with_margin(0.123456, 0.0301)
+    ('2,633 ± 20 (95%)', '2,872 ± 415 (95%)', '0.123 ± 0.031 (95%)')
+    """
+    if value is None or half_width is None:
+        return "" if value is None else f"{value:,.6g}"
+    if not (math.isfinite(value) and 0 < half_width < math.inf):
+        return f"{value:,.6g} ± {half_width:.6g} (95%)"
+    if value == int(value) and half_width == int(half_width):
+        return f"{int(value):,} ± {int(half_width):,} (95%)"
+    digits = 1 - math.floor(math.log10(half_width))
+    step = Fraction(10) ** -digits
+    near = round(Fraction(value) / step) * step
+    wide = math.ceil((Fraction(half_width) + abs(Fraction(value) - near)) / step) * step
+    return f"{_decimal(near, digits)} ± {_decimal(wide, digits)} (95%)"
+
+
+def _decimal(number: Fraction, digits: int) -> str:
+    """A multiple of 10^-digits, written out."""
+    if digits <= 0:
+        return f"{int(number):,}"
+    whole, part = divmod(abs(int(number * 10**digits)), 10**digits)
+    return f"{'-' * (number < 0)}{whole:,}.{part:0{digits}d}"
+
+
+def width(text: str) -> int:
+    """How many columns of a terminal it takes: wide letters take two, marks upon others none.
+
+    >>> width("film"), width("映画"), width("e\u0301")
+    (4, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    none = sum(unicodedata.combining(letter) != 0 or unicodedata.category(letter) in NO_WIDTH for letter in text)
+    return len(text) + wide - none
 
 
 def html_table(columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> str:
@@ -100,6 +157,9 @@ def html_table(columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> st
 def text_table(columns: dict[str, list[str]]) -> str:
     """A table in plain text: the names, a rule, the rows."""
     heads = list(map(terminal_safe, columns))
-    widths = [max(map(len, [head, *cells])) for head, cells in zip(heads, columns.values(), strict=True)]
-    rows = [heads, ["-" * width for width in widths], *zip(*columns.values(), strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    widths = [max(map(width, [head, *cells])) for head, cells in zip(heads, columns.values(), strict=True)]
+    rows = [heads, ["-" * wide for wide in widths], *zip(*columns.values(), strict=True)]
+    return "\n".join(
+        "  ".join(cell + " " * (wide - width(cell)) for cell, wide in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )

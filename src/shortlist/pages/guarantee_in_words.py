@@ -12,6 +12,12 @@ from shortlist.accounting.guarantees import ApproxDP, Guarantee, PureDP
 SUSPICIONS = (0.01, 0.1, 0.5)
 """What an attacker thought before: the chance that one person is in the data."""
 
+LARGE, ABSURD = 10.0, 30.0
+"""Above the first an epsilon promises little, and above the second nothing that anybody would notice."""
+
+TINY = 1e-6
+"""The delta at which other guarantees are told as an epsilon."""
+
 ALARMS = (0.01, 0.05, 0.1)
 """How many innocent people an attacker is ready to accuse."""
 
@@ -73,6 +79,29 @@ def odds(guarantee: Guarantee | float) -> Odds:
     pure, right = guarantee.epsilon_at(0.0), chance_to_be_right(guarantee)
     after = () if math.isinf(pure) else tuple((before, _posterior(before, pure)) for before in SUSPICIONS)
     return Odds(right, after, tuple((alarm, _up(1.0 - guarantee.tradeoff(alarm))) for alarm in ALARMS))
+
+
+def epsilon_of(guarantee: Guarantee) -> float:
+    """The epsilon that tells how much is promised; of guarantees without one, at a tiny delta."""
+    if isinstance(guarantee, PureDP | ApproxDP):
+        return guarantee.epsilon
+    return guarantee.epsilon_at(TINY)
+
+
+def caution(guarantee: Guarantee) -> str:
+    """A sentence on an epsilon that promises little; empty for others.
+
+    >>> caution(PureDP(3.0))
+    ''
+    >>> caution(PureDP(12.0))[:37]
+    'An epsilon above 10 promises little: '
+    """
+    if epsilon_of(guarantee) <= LARGE:
+        return ""
+    return (
+        f"An epsilon above {LARGE:g} promises little: whoever knows everything else can be right about one person "
+        f"{percent(chance_to_be_right(guarantee))} of the time; 0.1 to 3 are common (see sl.odds)."
+    )
 
 
 def chance_to_be_right(guarantee: Guarantee) -> float:

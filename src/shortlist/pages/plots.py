@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from functools import lru_cache
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from shortlist._text import terminal_safe
@@ -19,8 +21,12 @@ if TYPE_CHECKING:
 INK = "#1f2a37"
 ACCENT = "#0f766e"
 SOFT = "#94a3b8"
+FINE = "#64748b"
+PALE = "#e2e8f0"
 PANELS = 12
 """Groups that are drawn."""
+BOXES = "Last Resort"
+"""A font of matplotlib's that has a box for every letter: better than nothing, and than a warning."""
 AS_TEXT: dict[str, Any] = {"parse_math": False, "usetex": False}
 """For words that somebody else chose: neither formulas nor, whatever the caller's settings, a program for TeX."""
 
@@ -50,25 +56,93 @@ def new_panels(across: int, down: int, size: tuple[float, float]) -> list[Axes]:
 
 
 def plot_release(release: Release, ax: Axes | None = None) -> Axes:
-    """The items as a list: numbered where the order was released, and with equal marks where it was not."""
+    """The items, best first where that was released; as bars with their margins where values were, else as a list."""
     items = release.items or []
     if ax is None:
         ax = new_axes(6, 1.1 + 0.34 * len(items))
-    rows = range(len(items))
-    ax.scatter([0] * len(rows), rows, s=190 if release.ordered else 60, color=ACCENT, zorder=2)
-    for row, item in enumerate(items):
-        if release.ordered:
-            ax.text(0, row, str(row + 1), color="white", fontsize=8, ha="center", va="center_baseline", zorder=3)
-        shown = _shown(item) if release.q is None else f"{_shown(item)}  (q = {release.q[row]:g})"
-        ax.text(0.05, row, shown, color=INK, fontsize=11, va="center_baseline", **AS_TEXT)
-    ax.set(xlim=(-0.05, 1), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
-    ax.spines[:].set_visible(False)
+    ink, soft = _inks(ax)
+    names = [_shown(item) for item in items]
+    fonts = {**AS_TEXT, "fontfamily": families("".join(names))}
+    if release.values is not None and release.q is None:
+        _draw_bars(ax, release, names, ink, fonts)
+    else:
+        _draw_list(ax, release, names, ink, fonts)
     kind = f"in order, {first_of(release)} first" if release.ordered else "a set: the order says nothing"
     kind = kind if release.q is None else "one for each q"
-    ax.set_title(f"{len(rows)} selected, {kind}", loc="left", color=INK, fontsize=12)
+    ax.set_title(f"{len(names)} selected, {kind}", loc="left", color=ink, fontsize=12)
     promise = terminal_safe(f"{release.guarantee} for one {release.unit}, {release.mechanism}")
-    ax.set_xlabel(_short(promise, 160), loc="left", color=SOFT, fontsize=9, **AS_TEXT)
+    promise = ("lines at the ends: 95%; " if release.margins else "") + promise
+    ax.set_xlabel(fill(_short(promise, 160), 68), loc="left", color=soft, fontsize=9, **AS_TEXT)
     return ax
+
+
+def _draw_list(ax: Axes, release: Release, names: list[str], ink: str, fonts: dict[str, Any]) -> None:
+    """Numbered where the order was released, and with equal marks where it was not."""
+    rows = range(len(names))
+    ax.scatter([0] * len(rows), rows, s=190 if release.ordered else 60, color=ACCENT, zorder=2)
+    for row, name in enumerate(names):
+        if release.ordered:
+            ax.text(0, row, str(row + 1), color="white", fontsize=8, ha="center", va="center_baseline", zorder=3)
+        beside = "" if release.q is None else f"  (q = {release.q[row]:g})"
+        beside += "" if release.gaps is None else f"  (leads by {release.gaps[row]:,.4g})"
+        ax.text(0.05, row, name + beside, color=ink, fontsize=11, va="center_baseline", **fonts)
+    ax.set(xlim=(-0.05, 1), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+
+
+def _draw_bars(ax: Axes, release: Release, names: list[str], ink: str, fonts: dict[str, Any]) -> None:
+    """One bar for each noisy value, with its margin; beside it the numbers, as they are printed."""
+    rows, values = range(len(names)), list(release.values or ())
+    margins = [margin.half_width for margin in release.margins or ()]
+    shown = release.texts()["value"]
+    ends = [max(value, 0.0) + (margins[row] if margins else 0.0) for row, value in enumerate(values)]
+    ax.barh(rows, values, color=ACCENT, height=0.62)
+    if margins:
+        ax.errorbar(values, rows, xerr=margins, fmt="none", ecolor=ink, elinewidth=1, capsize=2.5)
+    for row, end in enumerate(ends):
+        words = shown[row].removesuffix(" (95%)")
+        ax.annotate(words, (end, row), (5, 0), textcoords="offset points", color=ink, fontsize=9, va="center")
+    marks = [f"{row + 1}  {name}" if release.ordered else name for row, name in enumerate(names)]
+    ax.set_yticks(rows, marks, color=ink, fontsize=11, **fonts)
+    ax.tick_params(length=0)
+    low, high = min([0.0, *values]), max([1.0, *ends])
+    ax.set(xlim=(low * 1.2, high * 1.45), ylim=(len(rows) - 0.4, -0.6), xticks=[])
+    ax.spines[:].set_visible(False)
+
+
+def _inks(ax: Axes) -> tuple[str, str]:
+    """Colours of text and of fine print that can be read on the ground of these axes, light or dark."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(ax.get_figure(root=True).get_facecolor())
+    return (INK, FINE) if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 else (PALE, SOFT)
+
+
+@lru_cache(maxsize=64)
+def families(text: str) -> list[str]:
+    """Installed fonts that have all letters of a text between them, as far as there are any: its own first."""
+    from matplotlib import font_manager, rcParams
+
+    own = list(rcParams["font.family"])
+    missing = set(map(ord, text)) - _letters(font_manager.findfont(font_manager.FontProperties(family=own)))
+    more: dict[str, None] = {}
+    installed = sorted(font_manager.fontManager.ttflist, key=lambda font: font.name.startswith(BOXES))
+    for font in installed if missing else ():
+        has = missing & _letters(font.fname)
+        if has:
+            more[font.name] = None
+            missing -= has
+    return [*own, *more]
+
+
+@lru_cache(maxsize=4096)
+def _letters(file: str) -> frozenset[int]:
+    from matplotlib.ft2font import FT2Font
+
+    try:
+        return frozenset(FT2Font(file).get_charmap())
+    except (RuntimeError, OSError):  # a font that cannot be read has none
+        return frozenset()
 
 
 def plot_groups(release: GroupedRelease) -> list[Axes]:
@@ -80,13 +154,14 @@ def plot_groups(release: GroupedRelease) -> list[Axes]:
     panels = new_panels(across, down, (3.4 * across, 0.6 + (0.9 + 0.34 * tallest) * down))
     for ax, (key, one) in zip(panels, first, strict=False):
         plot_release(one, ax)
-        ax.set_title(_shown(key), loc="left", color=INK, fontsize=12, **AS_TEXT)
+        name = _shown(key)
+        ax.set_title(name, loc="left", color=_inks(ax)[0], fontsize=12, fontfamily=families(name), **AS_TEXT)
         ax.set(xlabel="", ylim=(tallest - 0.4, -0.6))
     for ax in panels[len(first) :]:
         ax.set_visible(False)
     more = f"; {len(release) - len(first)} more groups are not drawn" if len(release) > len(first) else ""
     promise = terminal_safe(f"{release.guarantee} for one {release.unit} in all groups{more}")
-    panels[0].figure.suptitle(_short(promise, 160), x=0.01, ha="left", color=SOFT, fontsize=9, **AS_TEXT)
+    panels[0].figure.suptitle(_short(promise, 160), x=0.01, ha="left", color=_inks(panels[0])[1], fontsize=9, **AS_TEXT)
     return panels[: len(first)]
 
 

@@ -92,7 +92,7 @@ def seeded_warning() -> str:
 
 def list_of(release: Release, elsewhere: Collection[str] = ()) -> str:
     """The items, with what was released beside them; without notes that stand `elsewhere` on the page."""
-    columns = release.columns()
+    columns = release.texts()
     rows = []
     for place, item in enumerate(release.items or ()):
         mark = f'<span class="rank">{place + 1}</span>' if release.ordered else '<span class="dot"></span>'
@@ -100,8 +100,8 @@ def list_of(release: Release, elsewhere: Collection[str] = ()) -> str:
             rows.append(f'<li>{mark}<bdi class="name">{page_safe(_name(item))}</bdi>{_which(release.q[place])}</li>')
             continue
         numbers = "".join(
-            f'<span class="value">{word} <b>{columns[word][place]:.6g}</b></span>'
-            for word in ("value", "margin", "gap")
+            f'<span class="value">{word} <b>{page_safe(columns[word][place])}</b></span>'
+            for word in ("value", "gap")
             if word in columns
         )
         rows.append(f'<li>{mark}<bdi class="name">{page_safe(_name(item))}</bdi>{numbers}</li>')

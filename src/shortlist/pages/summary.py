@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from shortlist._text import terminal_safe
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, PureDP
-from shortlist.pages.guarantee_in_words import chance_to_be_right, percent
+from shortlist.pages.guarantee_in_words import caution, chance_to_be_right, percent
 
 if TYPE_CHECKING:
     from shortlist.accounting.guarantees import Guarantee
@@ -53,7 +53,8 @@ def _gives_away(release: Release | GroupedRelease) -> str:
     replaced = release.neighbours == "replace"
     doubt = "which of two versions of their data was used" if replaced else "whether they are in the data"
     right, price = percent(chance_to_be_right(release.guarantee)), _price(release.guarantee)
-    return f"One {release.unit}: the odds of guessing {doubt} go from 50% to at most {right}, at {price}."
+    said = f"One {release.unit}: the odds of guessing {doubt} go from 50% to at most {right}, at {price}."
+    return f"{said} {large}" if (large := caution(release.guarantee)) else said
 
 
 def _price(guarantee: Guarantee) -> str:

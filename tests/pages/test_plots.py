@@ -1,0 +1,72 @@
+"""Pictures of releases: released things alone, in letters and colours that can be read."""
+
+from types import SimpleNamespace
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib import font_manager
+from matplotlib.colors import to_rgb
+
+import shortlist as sl
+from shortlist.pages import plots
+
+mpl.use("Agg")
+COUNTS = {"ada": 900, "bob": 500, "cy": 200, "dee": 20}
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def drawn(**words):
+    release = sl.top_k(COUNTS, 3, epsilon=1.0, monotone=True, public=True, rng=sl.testing.seeded(1), **words)
+    return release, release.plot()
+
+
+def test_values_are_bars_with_their_margins():
+    release, axes = drawn(values=True)
+    assert [bar.get_width() for bar in axes.patches] == release.values
+    ends = axes.containers[-1].lines[2][0].get_segments()
+    assert [(high - low) / 2 for (low, _), (high, _) in ends] == pytest.approx([m.half_width for m in release.margins])
+    assert [text.get_text() for text in axes.texts] == [one.removesuffix(" (95%)") for one in release.texts()["value"]]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == [f"{n}  {x}" for n, x in enumerate(release, 1)]
+
+
+def test_gaps_are_said_and_a_set_has_no_numbers():
+    release, axes = drawn(gaps=True)
+    assert f"(leads by {release.gaps[0]:,.4g})" in axes.texts[1].get_text()
+    _, axes = drawn()
+    assert not any(letter.isdigit() for text in axes.texts for letter in text.get_text())
+
+
+@pytest.mark.parametrize(("style", "light"), [("default", False), ("dark_background", True)])
+def test_words_can_be_read_on_their_ground(style, light):
+    with plt.style.context(style):
+        for _, axes in (drawn(), drawn(values=True)):
+            shown = [axes.title, *axes.texts, *axes.get_yticklabels(), axes.xaxis.label]
+            assert all((sum(to_rgb(text.get_color())) > 1.5) == light for text in shown if text.get_text() not in "123")
+
+
+def test_letters_that_a_font_lacks_are_looked_for_in_the_others(monkeypatch):
+    own, other, boxes = ({*map(ord, "abc ")}, {*map(ord, "映画")}, {*range(0x110000)})
+    fonts = [SimpleNamespace(name=name, fname=name) for name in ("Last Resort", "Useless", "Wide")]
+    monkeypatch.setattr(font_manager, "findfont", lambda family: "own")
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", fonts)
+    has = {"own": own, "Last Resort": boxes, "Useless": own, "Wide": other}
+    monkeypatch.setattr(plots, "_letters", lambda file: frozenset(has[file]))
+    plots.families.cache_clear()
+    first = list(mpl.rcParams["font.family"])
+    assert plots.families("cab") == first
+    assert plots.families("ab 映画") == [*first, "Wide"]
+    assert plots.families("映画ภ") == [*first, "Wide", "Last Resort"]
+    plots.families.cache_clear()
+
+
+def test_a_file_that_is_no_font_has_no_letters(tmp_path):
+    file = tmp_path / "font.ttf"
+    file.write_text("no font")
+    assert plots._letters(str(file)) == frozenset()
+    assert ord("a") in plots._letters(font_manager.findfont("DejaVu Sans"))
