@@ -14,7 +14,7 @@ from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest, grouped
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.checks import Budget, check_ledger, checked_source
-from shortlist.method_choice import checked_budget_of, mechanism_for
+from shortlist.method_choice import checked_budget_of, mechanism_for, warn_if_absurd
 from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
@@ -35,6 +35,7 @@ class OneWords(TableWords, total=False):
     budget: Guarantee | None
     method: str
     largest: bool
+    allow_large: bool
     rng: Source | None
     ledger: Ledger | None
     purpose: str
@@ -66,6 +67,7 @@ def select(
     budget: Guarantee | None = None,
     method: str = "auto",
     largest: bool = True,
+    allow_large: bool = False,
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
@@ -85,6 +87,8 @@ def select(
         A mechanism by name, or `"auto"`.
     largest
         False for the candidate with the smallest score, of a public list.
+    allow_large
+        True: do not warn of an epsilon above 30, which promises nobody anything.
     rng
         None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
     ledger, purpose
@@ -120,6 +124,7 @@ def select(
         method=method,
         ordered=True,
         largest=largest,
+        allow_large=allow_large,
         rng=rng,
         ledger=ledger,
         purpose=purpose,
@@ -160,6 +165,7 @@ def top_k(
     limit: int | None = None,
     at_least: float | None = None,
     largest: bool = True,
+    allow_large: bool = False,
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
@@ -197,6 +203,8 @@ def top_k(
     largest
         False for the k smallest scores, the smallest first where they come in order; the candidates must be public.
         Everything else is as for the largest: `values` and `margins` are of the scores themselves, `gaps` are leads.
+    allow_large
+        True: do not warn of an epsilon above 30, which promises nobody anything.
     rng
         None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
     ledger, purpose
@@ -231,6 +239,7 @@ def top_k(
         k,
         parallel=parallel,
         at_least=at_least,
+        allow_large=allow_large,
         rng=rng,
         ledger=ledger,
         purpose=purpose,
@@ -246,6 +255,7 @@ def _answered(
     question: GroupWords,
     parallel: bool = False,
     at_least: float | None = None,
+    allow_large: bool = False,
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
@@ -263,6 +273,7 @@ def _answered(
         least = check_least(at_least, has_values)
     if groups is not None:
         request = group_request(groups, k, least, **plan)
+        warn_if_absurd(request.guarantee, allow_large)
         source = checked_source(rng)
         check_ledger(ledger)
         reservation = request.booked(ledger, purpose, source)
@@ -270,6 +281,7 @@ def _answered(
     data = as_scores(scores, **words) if table is None else table.uncounted()
     most, weighed = data._most, data._capped is not None
     mechanism, why, keeps_order = mechanism_for(k, public=data.public, most=most, weighed=weighed, **plan)
+    warn_if_absurd(mechanism.guarantee, allow_large)
     largest = bool(plan["largest"])
     data = data if largest else turned(data, largest)
     if table is None:

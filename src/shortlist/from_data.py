@@ -13,6 +13,7 @@ from shortlist.mechanisms.checks import check_ledger, checked_source
 from shortlist.mechanisms.keys.mechanism import FEW
 from shortlist.mechanisms.keys.recount import Recounted
 from shortlist.mechanisms.unknown_domain import checked_delta_budget
+from shortlist.method_choice import warn_if_absurd
 from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Guarantee, Ledger
 from shortlist.release import Release
@@ -38,6 +39,7 @@ def keys(
     unit: str = "user",
     memory: str | None = None,
     multiline: bool = False,
+    allow_large: bool = False,
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
@@ -69,6 +71,8 @@ def keys(
         Leave out names whose noisy count is below it. It looks at released counts alone, and costs nothing.
     unit, memory, multiline
         As in `sl.count`.
+    allow_large
+        True: do not warn of an epsilon above 30, which promises nobody anything.
     rng
         None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
     ledger, purpose
@@ -97,6 +101,7 @@ def keys(
         user, item, most=most, where=where, epsilon=epsilon, delta=delta, budget=budget, weighted=weighted,
         values=values, at_least=at_least, unit=unit, memory=memory, multiline=multiline,
     )  # fmt: skip
+    warn_if_absurd(request.mechanism.guarantee, allow_large)
     source = checked_source(rng)
     check_ledger(ledger)
     paid = None if ledger is None else request.booked(rows, ledger, purpose, source)

@@ -9,12 +9,13 @@ import sys
 import warnings
 from functools import lru_cache
 
-from shortlist._reading import checked_flags
+from shortlist._reading import checked_flag, checked_flags
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.checks import Budget, checked_budget, checked_k
 from shortlist.mechanisms.entries import METHODS
 from shortlist.mechanisms.entry import Method, Request
 from shortlist.mechanisms.unknown_domain import checked_delta_budget, checked_limit
+from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of
 from shortlist.privacy import Guarantee
 
 LARGE_DELTA = 1e-3
@@ -104,6 +105,16 @@ def _check_unlisted(request: Request, named: Method | None) -> None:
         raise ValueError(f'method={named.name!r} releases sets; for an order write method="limited-domain"')
     if request.ordered and named is None and request.k is None:
         raise ValueError("k=None releases a set: leave ordered= out, or give k=10")
+
+
+def warn_if_absurd(guarantee: Guarantee, allow_large: bool) -> None:
+    """Say it once where an epsilon promises nothing, unless that was written down."""
+    if not checked_flag("allow_large", allow_large) and epsilon_of(guarantee) > ABSURD:
+        warnings.warn(
+            f"an epsilon above {ABSURD:g} promises nobody anything: see sl.odds({epsilon_of(guarantee):g}), and write "
+            "a smaller one; or allow_large=True if the data are public or made up",
+            stacklevel=_calls_inside(),
+        )
 
 
 def _calls_inside() -> int:

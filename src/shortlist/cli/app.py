@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
@@ -13,6 +13,8 @@ from typer.core import TyperGroup
 from shortlist._files import sweep
 from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe
+from shortlist._version import version
+from shortlist.cli.defaults import defaults
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError
 
 
@@ -35,7 +37,10 @@ COMMANDS = {
     "example": Place("shortlist.cli.example", "example", "Write made-up rows and the public list to them."),
     "demo": Place("shortlist.cli.demo", "demo", "The whole story on a million made-up rows."),
     "ledger": Place("shortlist.cli.ledger", "app", "A privacy budget in a file that nobody can overdraw."),
+    "odds": Place("shortlist.cli.odds", "show_odds", "What an epsilon means: the odds of guessing right."),
 }
+TABLES = ("top", "keys", "quantile")
+"""Commands that read a table; `shortlist.toml` is for them."""
 PLAIN: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 
 
@@ -65,12 +70,12 @@ class Late(MutableMapping[str, Any]):
 
 def _command(name: str, place: Place) -> Any:
     group = typer.Typer(**PLAIN)
-    group.callback()(main_options)
+    group.callback()(lambda: None)
     command = getattr(import_module(place.module), place.name)
     if isinstance(command, typer.Typer):
         group.add_typer(command, name=name)
     else:
-        group.command(name, no_args_is_help=name in ("top", "keys", "quantile"))(command)
+        group.command(name, no_args_is_help=name in (*TABLES, "odds"))(command)
     built: Any = typer.main.get_command(group)
     return built.commands[name]
 
@@ -90,11 +95,33 @@ class Commands(TyperGroup):
             formatter.write_dl([(name, place.says) for name, place in COMMANDS.items()])
 
 
-def main_options() -> None:
-    """Pick winners from private data and show nobody's secret."""
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"shortlist {version()}")
+        raise typer.Exit
 
 
-app = typer.Typer(cls=Commands, no_args_is_help=True, **PLAIN)
+def main_options(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Pick winners from private data, so that no single person's data shows.
+
+    Try: shortlist example films, then shortlist top films.parquet --user user_id --item film -k 5 --candidates
+    films.txt --epsilon 1.
+
+    It ends with 0, 1 for bad input, 2 for bad usage, 3 if a budget has no room, 4 while a release waits for somebody's
+    approval, 5 if it is not known whether a charge was booked, 130 after Ctrl-C.
+    """
+    context.default_map = dict.fromkeys(TABLES, defaults()) if context.invoked_subcommand in TABLES else None
+
+
+app = typer.Typer(
+    cls=Commands, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]},
+    **{**PLAIN, "add_completion": True},
+)  # fmt: skip
 app.callback()(main_options)
 COMMAND.clean = sweep
 

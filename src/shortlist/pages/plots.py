@@ -112,10 +112,10 @@ def _draw_bars(ax: Axes, release: Release, names: list[str], ink: str, fonts: di
 
 def _inks(ax: Axes) -> tuple[str, str]:
     """Colours of text and of fine print that can be read on the ground of these axes, light or dark."""
-    from matplotlib.colors import to_rgb
+    from matplotlib.colors import to_rgba
 
-    red, green, blue = to_rgb(ax.get_figure(root=True).get_facecolor())
-    return (INK, FINE) if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 else (PALE, SOFT)
+    red, green, blue, opaque = to_rgba(ax.figure.get_facecolor())
+    return (INK, FINE) if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 or not opaque else (PALE, SOFT)
 
 
 @lru_cache(maxsize=64)

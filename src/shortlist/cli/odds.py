@@ -1,0 +1,39 @@
+"""`shortlist odds`: what an epsilon means, as chances."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from shortlist.pages.guarantee_in_words import caution, odds, percent
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+
+
+def show_odds(
+    epsilon: Annotated[float | None, typer.Argument(help="The epsilon of a release or of a budget.")] = None,
+    delta: Annotated[float | None, typer.Option(help="The delta beside it.")] = None,
+    rho: Annotated[float | None, typer.Option(help="Instead of an epsilon: the rho of zCDP.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
+) -> None:
+    """What somebody who knows everything else can still learn of one person."""
+    if (epsilon is None) == (rho is None):
+        raise typer.BadParameter("give an epsilon, as in `shortlist odds 1`, or --rho: one of them")
+    guarantee: Guarantee
+    if rho is not None:
+        guarantee = ZCDP(rho, delta or 0.0)
+    else:
+        guarantee = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)  # type: ignore[arg-type]
+    chances = odds(guarantee)
+    if as_json:
+        typer.echo(json.dumps({"guarantee": str(guarantee), **asdict(chances)}))
+        return
+    lines = [f"{guarantee}: {chances}."]
+    lines += [f"A suspicion of {percent(before)} becomes at most {percent(after)}." for before, after in chances.after]
+    lines += [
+        f"An attack that wrongly accuses {alarm:.0%} of the innocent catches at most {percent(caught)} of the others."
+        for alarm, caught in chances.caught
+    ]
+    typer.echo("\n".join([*lines, *filter(None, [caution(guarantee)])]))

@@ -1,0 +1,54 @@
+"""`shortlist.toml`: defaults for columns and the ledger, and never for what is spent."""
+
+import pytest
+
+from shortlist.cli.defaults import FILE, defaults
+from tests.helpers.terminal import called
+
+
+def written(folder, text):
+    (folder / FILE).write_text(text)
+    return str(folder)
+
+
+def test_its_words_stand_where_options_are_left_out(tmp_path):
+    assert called("example", "films", cwd=tmp_path).returncode == 0
+    assert called("ledger", "init", "q4.db", "--epsilon", "3", cwd=tmp_path).returncode == 0
+    written(tmp_path, 'user = "user_id"\nitem = "film"\nunit = "viewer"\nledger = "q4.db"\n')
+    asked = ("top", "films.parquet", "-k", "3", "--candidates", "films.txt", "--epsilon", "1")
+    done = called(*asked, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "One viewer: " in done.stdout
+    assert "Entry 1 of" in done.stdout
+    assert "One child: " in called(*asked, "--unit", "child", cwd=tmp_path).stdout
+
+
+def test_without_a_file_nothing_is_taken_for_granted(tmp_path):
+    assert defaults(str(tmp_path)) == {}
+    assert called("top", "x.csv", "-k", "1", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("epsilon = 1", "must not say epsilon"),
+        ("delta = 1e-6", "must not say delta"),
+        ("allow-large = true", "must not say allow-large"),
+        ("colour = 'red'", "does not know colour; it may say user, item"),
+        ("user = 3", "user must be text"),
+        ("item = [1]", "item must be text or a list of texts"),
+        ("user = ", "it must be TOML"),
+        ("user = '\xff'", None),
+    ],
+)
+def test_what_may_not_stand_there_is_named(tmp_path, text, said):
+    (tmp_path / FILE).write_bytes(text.encode("latin-1"))
+    with pytest.raises(ValueError, match=said or "it must be TOML"):
+        defaults(str(tmp_path))
+    done = called("top", "x.csv", "-k", "1", cwd=tmp_path)
+    assert done.returncode == 1
+    assert (said or "TOML") in done.stderr
+
+
+def test_several_columns_make_an_item(tmp_path):
+    assert defaults(written(tmp_path, 'item = ["artist", "title"]')) == {"item": ["artist", "title"]}
