@@ -11,7 +11,8 @@ import io
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from fractions import Fraction
 from html import escape
 from typing import Any
@@ -152,6 +153,20 @@ def html_table(columns: Mapping[str, Sequence[str]], lines: Sequence[str]) -> st
     body = "".join("<tr>" + "".join(f"<td>{page_safe(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     below = "".join(f"<p>{page_safe(line)}</p>" for line in lines)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """What somebody may have meant who wrote `word`, as the end of a sentence; empty if nothing is near.
+
+    >>> meant("epsilom", ["epsilon", "delta"])
+    "; did you mean 'epsilon'?"
+    >>> meant("colour", ["epsilon", "delta"])
+    ''
+    """
+    names = list(known)
+    alike = [name for name in names if name.strip().casefold() == word.strip().casefold()]
+    near = alike or get_close_matches(word, names, n=1, cutoff=0.7)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def text_table(columns: dict[str, list[str]]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from shortlist._imports import late
 from shortlist._reading import checked_flag
+from shortlist._text import meant
 from shortlist.accounting.checked_numbers import number
 from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
@@ -25,6 +26,10 @@ from shortlist.table_words import TABLE_WORDS, GroupWords, TableWords
 
 if TYPE_CHECKING:
     from shortlist.table_release import Table
+
+
+KNOWN = GroupWords.__annotations__.keys()
+"""Beside those in the signatures of `select` and `top_k`."""
 
 
 class OneWords(TableWords, total=False):
@@ -262,6 +267,8 @@ def _answered(
     **plan: Any,
 ) -> Release | GroupedRelease:
     """One release, or one for each group."""
+    if question.keys() - KNOWN:
+        raise TypeError(_unknown(min(question.keys() - KNOWN)))
     table = _table(scores, question) if TABLE_WORDS & question.keys() else None
     words = cast(ScoreWords, {} if table is not None else question)
     groups = grouped(scores if table is None else None, parallel, words)
@@ -293,6 +300,11 @@ def _answered(
         counted = turned(table.counted(), largest)
         release = mechanism.release(counted, rng=source) if paid is None else paid.release(counted, source)
     return _finished(release, why if plan["method"] == "auto" else "", keeps_order, k, least)
+
+
+def _unknown(word: str) -> str:
+    near = meant(word, [*ListWords.__annotations__, "k", "parallel"])
+    return f"{word} is no word that top_k or select know{near or '; see help(shortlist.top_k)'}"
 
 
 def group_request(groups: GroupedScores, k: Any, least: float | None = None, **plan: Any) -> GroupRequest:

@@ -10,6 +10,7 @@ import warnings
 from functools import lru_cache
 
 from shortlist._reading import checked_flag, checked_flags
+from shortlist._text import meant
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.checks import Budget, checked_budget, checked_k
 from shortlist.mechanisms.entries import METHODS
@@ -52,7 +53,9 @@ def mechanism_for(
     paid = checked_budget_of(epsilon, delta, budget)
     ordered, values, gaps, largest = checked_flags(ordered=ordered, values=values, gaps=gaps, largest=largest)
     if not isinstance(method, str) or method not in ("auto", *METHODS):
-        raise ValueError(f"method={method!r} is not known; write one of 'auto', {', '.join(map(repr, METHODS))}")
+        near = meant(method, METHODS) if isinstance(method, str) else ""
+        known = near or f"; write one of 'auto', {', '.join(map(repr, METHODS))}"
+        raise ValueError(f"method={method!r} is not known{known}")
     rows = None if limit is None else checked_limit(limit, 1)
     request = Request(wanted, paid, ordered, values, gaps, public, rows, most, weighed)
     named = None if method == "auto" else METHODS[method]

@@ -11,7 +11,6 @@ from typing import Any
 
 from shortlist.grouped_scores import GroupedScores
 from shortlist.scores import Scores, ScoreWords
-from shortlist.table_words import GroupWords
 from shortlist.tables.count import counted, counted_groups, uncounted, uncounted_groups
 from shortlist.tables.question import Question
 
@@ -41,9 +40,6 @@ class Table:
         unfit = [word for word in words if word in ScoreWords.__annotations__ and word not in READING]
         if unfit:
             raise TypeError(f"{', '.join(unfit)}: of a table this follows from the count; leave it out")
-        unknown = next((word for word in words if word not in GroupWords.__annotations__), None)
-        if unknown is not None:
-            raise TypeError(f"{unknown} is no word that is known here")
         names = ("user", "item", "value", "clip", "most", "where", "by", "groups", "groups_per_user")
         columns = [words.get(name) for name in names]
         known = words.get("candidates")

@@ -65,7 +65,7 @@ def _counted(
     counts = sql.DuckDBCounts(runner(connection, path), TABLE, question.keys, None, question.weighted)
     before = stamps(path)
     source = source_of(counts.run, path, question.columns, multiline)
-    question.check_columns(source.columns)
+    question.check_columns(source.columns, declared=not source.as_text)
     source.check(question)
     if question.grouping is not None:
         with watched(connection, progress):
@@ -103,7 +103,7 @@ def check_file(
     try:
         run = runner(connection, path)
         source = source_of(run, path, question.columns, multiline)
-        question.check_columns(source.columns)
+        question.check_columns(source.columns, declared=not source.as_text)
         source.check(question)
         if candidates is None:
             return None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self
 
+from shortlist._text import meant
 from shortlist.tables.caps import Cap, checked_most
 from shortlist.tables.groups.grouping import Grouping
 from shortlist.tables.where.parse import Where
@@ -170,14 +171,21 @@ class Question:
         own = dict(zip(self.keys, self.items, strict=True))
         return own if self.grouping is None else own | dict(zip(self.grouping.keys, self.grouping.by, strict=True))
 
-    def check_columns(self, columns: Iterable[str]) -> None:
-        """Every column must be there, once. What else is there is not told: the header may be a row of data."""
+    def check_columns(self, columns: Iterable[str], *, declared: bool = True) -> None:
+        """Every column must be there, once. A near name is told only where names are `declared`.
+
+        The header of a text file may be a row of data: of that a name is told that was written in other capitals alone.
+        """
         names = list(columns)
         for role, name in self.roles:
             if names.count(name) != 1:
                 how = "no column" if name not in names else "more than one column"
                 said = f"where: {name!r}" if role == "where" else f"{role}={name!r}"
-                raise ValueError(f"{said}: the table has {how} of that name; write it as the table does")
+                near = (
+                    names if declared else [one for one in names if one.strip().casefold() == name.strip().casefold()]
+                )
+                hint = meant(name, near) if name not in names else ""
+                raise ValueError(f"{said}: the table has {how} of that name{hint or '; write it as the table does'}")
 
 
 def _checked_column(role: str, name: object) -> str:
