@@ -7,7 +7,7 @@ FUZZ ?= 60
 # the package again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test tests checks lint types docs bench audit mutants clean
+.PHONY: demo test tests checks lint types docs bench audit lowest mutants clean
 
 demo: .venv/installed
 	$(BIN)/shortlist demo
@@ -48,6 +48,10 @@ audit: .venv/installed $(SPARK)
 	$(BIN)/python -m tests.fuzz.parsers -max_total_time=$(FUZZ) -verbosity=0
 	$(BIN)/python -m bench audit-catalogue audit-tightness audit audit-sets audit-releases
 
+# The tests with the oldest versions that pyproject.toml allows: its floors are true.
+lowest: .venv/lowest
+	.venv/lowest/bin/pytest -n auto --dist worksteal -m 'not long and not newest'
+
 # Planted bugs, one at a time: each must make its named tests fail. `make mutants WORDS="privacy/filter pate"` for some.
 mutants: .venv/installed
 	$(BIN)/python -m tests.mutants $(WORDS)
@@ -56,6 +60,11 @@ mutants: .venv/installed
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
 	touch $@
+
+.venv/lowest: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check uv
+	$(PYTHON) -m venv $@
+	$(BIN)/uv pip install --quiet --python $@ --resolution lowest-direct -e '.[test]'
 
 .venv/spark: .venv/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,spark]'

@@ -19,8 +19,10 @@ from shortlist._signals import COMMAND, Stopped
 from shortlist.studio.folder import Folder
 from shortlist.studio.server import Studio
 
-if sys.platform != "win32":
+try:
     import fcntl
+except ImportError:  # Windows: nobody removes a file that is open there, which serves as a lock
+    fcntl = None  # type: ignore[assignment]
 
 
 def studio(
@@ -69,9 +71,10 @@ class OwnFolder:
     def __enter__(self) -> Path:
         try:
             self._path.mkdir(mode=0o700)
-            self._lock = open(self._path / f"{LOCK}-soon", "w")
-            _take(self._lock)
-            os.rename(self._lock.name, self._path / LOCK)  # what is called so is locked, or left over
+            self._lock = open(self._path / (LOCK if fcntl is None else f"{LOCK}-soon"), "w")
+            if fcntl is not None:
+                _take(self._lock)
+                os.rename(self._lock.name, self._path / LOCK)  # what is called so is locked, or left over
         except BaseException:
             self.__exit__()
             raise
@@ -85,8 +88,7 @@ class OwnFolder:
 
 def _take(file: IO[str], *, wait: bool = True) -> None:
     """Lock a file; without waiting, an error if another process has it."""
-    if sys.platform != "win32":
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 def _sweep() -> None:
@@ -97,7 +99,11 @@ def _sweep() -> None:
                 continue
             if (left / LOCK).exists():
                 with open(left / LOCK, "r+") as lock:
-                    _take(lock, wait=False)
+                    if fcntl is not None:
+                        _take(lock, wait=False)
+                        shutil.rmtree(left, ignore_errors=True)
+                if fcntl is None:
+                    os.unlink(left / LOCK)  # an error while its studio has it open
                     shutil.rmtree(left, ignore_errors=True)
             elif time.time() - left.stat().st_mtime > SOON:
                 shutil.rmtree(left, ignore_errors=True)

@@ -214,7 +214,7 @@ def _cite(release: Release | GroupedRelease, heading: str) -> str:
     today, number = datetime.now(UTC).date(), version()
     text = (
         f"“{heading}”. Released under {release.guarantee} for one {release.unit} ({release.neighbours}) by "
-        f"{release.mechanism}, with shortlist {number}, {today:%-d %B %Y}."
+        f"{release.mechanism}, with shortlist {number}, {today.day} {today:%B %Y}."
     )
     bibtex = "\n".join(
         page_safe(line)
