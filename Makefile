@@ -7,7 +7,7 @@ FUZZ ?= 60
 # the package again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test tests checks lint types docs bench audit lowest mutants clean
+.PHONY: demo test tests checks lint types docs notebooks bench audit lowest mutants clean
 
 demo: .venv/installed
 	$(BIN)/shortlist demo
@@ -37,6 +37,10 @@ types: .venv/installed
 # The documentation site, into site/: strict, so that a warning or a link that leads nowhere fails.
 docs: .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# The notebooks of docs/tutorials, run again with their outputs.
+notebooks: .venv/docs
+	$(BIN)/python -m tests.helpers.notebooks docs/tutorials/*.ipynb
 
 bench: .venv/installed
 	$(BIN)/python -m bench
