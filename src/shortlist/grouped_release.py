@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from shortlist._files import checked_path, write_text
 from shortlist._reading import Frame, installed_frame
-from shortlist._text import as_texts, html_table, terminal_safe, text_table
+from shortlist._text import as_texts, terminal_safe, text_table
 from shortlist.grouped_format import read_groups, written_groups
+from shortlist.pages.card import card
 from shortlist.pages.grouped_page import write_groups
 from shortlist.pages.plots import plot_groups
 from shortlist.pages.summary import groups_in_words
@@ -202,7 +203,7 @@ class GroupedRelease(Mapping[Hashable, Release]):
 
     def _repr_html_(self) -> str:
         more = [f".. and {len(self) - SHOWN} more groups"] if len(self) > SHOWN else []
-        return html_table(self.texts(SHOWN), [*more, self.summary, self.line(), *self.notes])
+        return card(self.texts(SHOWN), None, self.summary, [*more, self.line(), *self.notes])
 
     def __eq__(self, other: object) -> bool:
         """By content, and by the order of the groups."""

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 from shortlist._files import checked_path, write_text
 from shortlist._old_pickles import REFUSED, refuse_old_pickles
 from shortlist._reading import Frame, installed_frame
-from shortlist._text import NUMBERS, as_texts, html_table, terminal_safe, text_table
+from shortlist._text import NUMBERS, as_texts, terminal_safe, text_table
 from shortlist.accounting.finer_guarantees import ExPost
 from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps, checked_measurements
 from shortlist.exact.margins import Margin
 from shortlist.extras import NOTHING_ELSE, Extra, Extras
 from shortlist.labels import PLAIN, by_label, plain_label, typed
+from shortlist.pages.card import card
 from shortlist.pages.plots import plot_release
 from shortlist.pages.release_page import write_release
 from shortlist.pages.summary import in_words
@@ -334,7 +335,8 @@ class Release:
                 raise ValueError(REFUSED)
 
     def _repr_html_(self) -> str:
-        return html_table(self.texts(), [self.summary, self.line(), *self.notes])
+        values = self.values if self.q is None else None
+        return card(self.texts(), values, self.summary, [self.line(), *self.notes])
 
 
 def _refuse_change(release: Release, name: str, value: object = None) -> None:

@@ -123,5 +123,7 @@ def test_machines_run_the_commands_that_people_run():
 def test_the_site_lists_every_page():
     """`make docs` refuses pages that are left out; this says so without building it."""
     listed = re.findall(r"([\w/-]+\.(?:md|ipynb))$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
-    pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*") if page.suffix in (".md", ".ipynb")}
+    pages = {
+        str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*") if page.suffix in (".md", ".ipynb")
+    }
     assert sorted(listed) == sorted(pages)

@@ -47,7 +47,7 @@ def test_a_picture_gives_no_word_of_others_to_tex():
 
 def test_a_unit_of_any_length_makes_a_picture_of_bounded_work():
     axes = release_of(["tea"], unit="u" * 100_000).plot()
-    assert len(axes.get_xlabel()) <= 160
+    assert len(axes.get_xlabel()) <= 170
     plt.close(axes.figure)
 
 

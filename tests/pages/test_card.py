@@ -1,0 +1,35 @@
+"""A release in a notebook."""
+
+import re
+
+import shortlist as sl
+from shortlist.pages.card import card
+from tests.helpers.typed import present
+
+COUNTS = {"ada": 900, "bob": 450, "cy": 200, "dee": 20}
+
+
+def widths(html):
+    return [float(width) for width in re.findall(r"width:([\d.]+)em\"></span>", html)]
+
+
+def test_values_have_bars_in_their_proportion():
+    release = sl.top_k(COUNTS, 3, epsilon=1.0, monotone=True, public=True, values=True, rng=sl.testing.seeded(1))
+    shown, values = release._repr_html_(), present(release.values)
+    assert len(widths(shown)) == 3
+    assert abs(widths(shown)[1] / widths(shown)[0] - values[1] / values[0]) < 0.01
+    assert "± " in shown
+    assert f"<b>{release.summary}</b>" in shown
+
+
+def test_without_values_there_are_none_and_strange_numbers_have_none():
+    assert not widths(sl.top_k(COUNTS, 3, epsilon=1.0, monotone=True, public=True)._repr_html_())
+    assert not widths(card({"value": ["inf", "1"]}, [float("inf"), 1.0], "", []))
+    assert not widths(card({"value": ["-2"]}, [-2.0], "", []))
+    assert widths(card({"value": ["-2", "4"]}, [-2.0, 4.0], "", [])) == [0.0, 9.0]
+
+
+def test_groups_have_one_table():
+    lists = sl.top_k([[900, 20], [7, 500]], k=1, epsilon=1.0, monotone=True)
+    assert lists._repr_html_().count("<table") == 1
+    assert lists.summary in lists._repr_html_()
