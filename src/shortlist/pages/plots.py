@@ -61,10 +61,12 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
             ax.text(0, row, str(row + 1), color="white", fontsize=8, ha="center", va="center_baseline", zorder=3)
         shown = _shown(item) if release.q is None else f"{_shown(item)}  (q = {release.q[row]:g})"
         ax.text(0.05, row, shown, color=INK, fontsize=11, va="center_baseline", **AS_TEXT)
+        ax.text(1, row, _number(release, row), color=INK, fontsize=9, ha="right", va="center_baseline", **AS_TEXT)
     ax.set(xlim=(-0.05, 1), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     kind = f"in order, {first_of(release)} first" if release.ordered else "a set: the order says nothing"
     kind = kind if release.q is None else "one for each q"
+    kind += "; leads over the next on the right" * bool(release.gaps and not release.values)
     ax.set_title(f"{len(rows)} selected, {kind}", loc="left", color=INK, fontsize=12)
     promise = terminal_safe(f"{release.guarantee} for one {release.unit}, {release.mechanism}")
     ax.set_xlabel(_short(promise, 160), loc="left", color=SOFT, fontsize=9, **AS_TEXT)
@@ -77,7 +79,7 @@ def plot_groups(release: GroupedRelease) -> list[Axes]:
     across = min(3, len(first)) or 1
     down = -(-len(first) // across) or 1
     tallest = max((len(one) for _, one in first), default=0)
-    panels = new_panels(across, down, (3.4 * across, 0.6 + (0.9 + 0.34 * tallest) * down))
+    panels = new_panels(across, down, (3.6 * across, 0.7 + (0.9 + 0.34 * tallest) * down))
     for ax, (key, one) in zip(panels, first, strict=False):
         plot_release(one, ax)
         ax.set_title(_shown(key), loc="left", color=INK, fontsize=12, **AS_TEXT)
@@ -86,7 +88,8 @@ def plot_groups(release: GroupedRelease) -> list[Axes]:
         ax.set_visible(False)
     more = f"; {len(release) - len(first)} more groups are not drawn" if len(release) > len(first) else ""
     promise = terminal_safe(f"{release.guarantee} for one {release.unit} in all groups{more}")
-    panels[0].figure.suptitle(_short(promise, 160), x=0.01, ha="left", color=SOFT, fontsize=9, **AS_TEXT)
+    panels[0].figure.suptitle(_short(promise, 160), x=0.02, ha="left", color=SOFT, fontsize=9, **AS_TEXT)
+    panels[0].figure.get_layout_engine().set(w_pad=0.15, h_pad=0.12)
     return panels[: len(first)]
 
 
@@ -142,6 +145,16 @@ def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     ax.set_axisbelow(True)
     ax.legend(frameon=False, fontsize=9)
     return ax
+
+
+def _number(release: Release, row: int) -> str:
+    """What was released beside an item: its value with its margin, or its lead over the next."""
+    if release.q is not None or not (release.values or release.gaps):
+        return ""
+    if not release.values:
+        return "" if release.gaps is None or row >= len(release.gaps) else f"{release.gaps[row]:,.4g} ahead"
+    margin = f" ± {release.margins[row].half_width:,.3g}" if release.margins else ""
+    return f"{release.values[row]:,.6g}{margin}"
 
 
 def _shown(item: object) -> str:
