@@ -177,7 +177,7 @@ def _row(entry: LedgerEntry, curve: str, approvals: dict[int | None, str | None]
 
 
 def _how(mechanism: str) -> str:
-    """The names of mechanisms and what they are for, without their arguments: those are in the table beside the page."""
+    """The names of mechanisms and what they are for; their arguments are in the table beside the page."""
     shown, depth, before = "", 0, ""
     for token in TOKENS.findall(mechanism[:READ]):
         if token == "(" and (depth or before.isalnum()):
