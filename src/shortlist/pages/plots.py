@@ -45,6 +45,11 @@ def new_axes(width: float, height: float) -> Axes:
 def new_panels(across: int, down: int, size: tuple[float, float]) -> list[Axes]:
     """Of a new figure, in rows."""
     figure = new_axes(*size).figure
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    assert isinstance(figure, Figure)
+    figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.12))
     figure.clear()
     return list(figure.subplots(down, across, squeeze=False).ravel())
 
@@ -89,7 +94,6 @@ def plot_groups(release: GroupedRelease) -> list[Axes]:
     more = f"; {len(release) - len(first)} more groups are not drawn" if len(release) > len(first) else ""
     promise = terminal_safe(f"{release.guarantee} for one {release.unit} in all groups{more}")
     panels[0].figure.suptitle(_short(promise, 160), x=0.02, ha="left", color=SOFT, fontsize=9, **AS_TEXT)
-    panels[0].figure.get_layout_engine().set(w_pad=0.15, h_pad=0.12)
     return panels[: len(first)]
 
 
