@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import shortlist as sl
-from shortlist import ZCDP, ApproxDP, Release, from_data
+from shortlist import ZCDP, ApproxDP, Release
 from shortlist.cli.app import app
 from shortlist.mechanisms import KeySet
 from shortlist.testing import seeded
@@ -142,14 +142,14 @@ def test_top_k_leaves_out_small_values_too():
 def test_the_charge_is_booked_before_a_row_is_read(tmp_path, monkeypatch):
     ledger = sl.Ledger(tmp_path / "l.db", budget=ApproxDP(1.5, 1e-5))
     seen = []
-    plain: Any = vars(from_data)["counted"]
+    tables = sys.modules["shortlist.tables.count"]
+    plain: Any = vars(tables)["_counted"]  # of the table without its rows too
 
     def counting(rows, *given, **words):
         seen.append((len(rows), ledger.spent.epsilon))
         return plain(rows, *given, **words)
 
-    monkeypatch.setattr(from_data, "counted", counting)
-    monkeypatch.setattr(sys.modules["shortlist.tables.count"], "counted", counting)  # of the table without its rows
+    monkeypatch.setattr(tables, "_counted", counting)
     sl.keys(ROWS, **ASK, most=1, ledger=ledger)
     assert seen == [(0, 0.0), (len(ROWS), 1.0)]
     with pytest.raises(sl.BudgetExceeded):

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import dataset
 
 import shortlist as sl
-from shortlist import ApproxDP, PureDP, table_release
+from shortlist import ApproxDP, PureDP
 from shortlist.table_words import TABLE_WORDS
 from shortlist.testing import seeded
 from tests.helpers.typed import present
@@ -69,14 +69,13 @@ def test_the_charge_is_on_the_disk_before_a_row_is_read(tmp_path, monkeypatch):
     ledger = sl.Ledger(tmp_path / "l.db", budget=PureDP(1.5))
     seen = []
     tables = sys.modules["shortlist.tables.count"]
-    plain: Any = vars(tables)["counted"]
+    plain: Any = vars(tables)["_counted"]
 
     def counting(rows, *given, **words):
         seen.append((len(rows), ledger.spent.epsilon))
         return plain(rows, *given, **words)
 
-    monkeypatch.setattr(tables, "counted", counting)
-    monkeypatch.setattr(table_release, "counted", counting)
+    monkeypatch.setattr(tables, "_counted", counting)
     sl.top_k(ROWS, 2, epsilon=1.0, ledger=ledger, **ASK)
     assert seen == [(0, 0.0), (len(ROWS), 1.0)]
     with pytest.raises(sl.BudgetExceeded):

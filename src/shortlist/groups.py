@@ -6,8 +6,9 @@ named in one question. What is checked, and what is charged, depends on public f
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -32,6 +33,10 @@ Build = Callable[[int | None, Budget], tuple[Mechanism, str, bool]]
 """From k and the budget of one group to (the mechanism, why, whether its order is released)."""
 Finish = Callable[[Release, str, bool, int | None], Release]
 """What becomes of a group's release, by why its mechanism was chosen, whether its order is released, and its k."""
+
+
+LONGEST_WORDS = 10_000
+"""Characters that a ledger's entry has for groups and their mechanisms; more are told by a hash of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +94,27 @@ class GroupRequest:
         if ledger is None:
             return None
         scores = self.scores
-        words = f"{self.mechanism!r} for every group, {scores.groups_per_user} per {scores.unit}"
         unit = f"{scores.unit} ({scores.neighbours})"
         rows = noted(scores._template._source, largest=self.largest, secure=source.secure)
-        return ledger.reserve(self.charge, purpose=purpose, mechanism=words, unit=unit, source=rows)
+        paid = ledger.with_room(self.charge, self.guarantee)
+        return ledger.reserve(paid, purpose=purpose, mechanism=self.in_words, unit=unit, source=rows)
+
+    @property
+    def in_words(self) -> str:
+        """Which mechanism draws for which groups, for a ledger: whoever approves it approves these lists alone."""
+        scores, parts = self.scores, []
+        for number, (mechanism, _, _) in self.built.items():
+            keys = [] if scores._keys is None else [key for key in scores._keys if self._k(key) == number]
+            parts.append(f"k={number} by {mechanism!r} for {', '.join(map(repr, keys)) or 'every group in the data'}")
+        text = "; ".join(parts)
+        if len(text) > LONGEST_WORDS:
+            others = " and others" * (len(parts) > 1)
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            text = f"{self.mechanism!r}{others} for {len(scores)} groups, in full words of sha256 {digest}"
+        return f"{text}; {scores.groups_per_user} per {scores.unit}"
+
+    def _k(self, key: Hashable) -> int | None:
+        return self.k if self.sizes is None else self.sizes[key]
 
     def released(self, scores: GroupedScores, source: Source, reservation: Reservation | None) -> GroupedRelease:
         """One exact draw for each group, from scores that were accepted and paid for."""
@@ -102,15 +124,13 @@ class GroupRequest:
         drawn = [self._draw(scores, group, source) for group in range(scores._number)]
         named = _named(scores, drawn)
         listed = [n for n, names in enumerate(named) if scores.public_groups or names]
-        assert scores._names is not None or scores.public_groups
-        keys = scores.groups if scores.public_groups else scores._names.keys(listed)  # type: ignore[union-attr]
         frame = _of_items(scores)
         releases = {}
-        for key, n in zip(keys, listed, strict=True):
-            part, outcome, k = drawn[n]
+        for key, n in zip(_keys(scores, listed), listed, strict=True):
+            outcome, k = drawn[n]
             mechanism, why, keeps_order = self.built[k]
             items = None if outcome.indices is None else named[n]
-            told = mechanism._told(part, outcome, items, source.secure, None)
+            told = mechanism._told(scores._make(n), outcome, items, source.secure, None)
             told = replace(told, frame=frame if scores._frame is not None else told.frame, guarantee=self.per_group)
             releases[key] = self.finish(told, why, keeps_order, k)
         mechanism, why, _ = next(iter(self.built.values()))
@@ -119,7 +139,7 @@ class GroupRequest:
             by=scores.by,
             groups_per_user=scores.groups_per_user,
             guarantee=self.guarantee,
-            charge=self.charge,
+            charge=self.charge if reservation is None else reservation.guarantee,
             per_group=self.per_group,
             unit=scores.unit,
             neighbours=scores.neighbours,
@@ -133,13 +153,12 @@ class GroupRequest:
         )
 
     def _draw(self, scores: GroupedScores, group: int, source: Source) -> Drawn:
-        part = scores._make(group)
         k = self.k if self.sizes is None else self.sizes[scores.groups[group]]
-        return part, self.built[k][0]._draw(part, source), k
+        return self.built[k][0]._draw(scores._make(group), source), k
 
 
-Drawn = tuple[Scores, Outcome, int | None]
-"""A group, what was drawn from it, and its k."""
+Drawn = tuple[Outcome, int | None]
+"""What was drawn from a group, and its k. The scores of it are not kept: all of them together would be many."""
 
 
 def turned(scores: GroupedScores, largest: bool) -> GroupedScores:
@@ -229,10 +248,18 @@ def _accepted(mechanism: Mechanism, part: Scores) -> Guarantee:
 
 def _named(scores: GroupedScores, drawn: list[Drawn]) -> list[list[Hashable]]:
     """The winners of every group: they travel, and no others do."""
-    picks = [Pick(n, outcome.indices or (), outcome.by_weight) for n, (_, outcome, _) in enumerate(drawn)]
+    picks = [Pick(n, outcome.indices or (), outcome.by_weight) for n, (outcome, _) in enumerate(drawn)]
     if scores._names is not None:
         return scores._names.names(picks)
-    return [part._named(pick.positions) for (part, _, _), pick in zip(drawn, picks, strict=True)]
+    return [scores._make(pick.group)._named(pick.positions) for pick in picks]
+
+
+def _keys(scores: GroupedScores, listed: list[int]) -> Sequence[Hashable]:
+    """The keys of the groups that are listed: all of them, where they are public."""
+    if scores.public_groups:
+        return scores.groups
+    assert scores._names is not None
+    return scores._names.keys(listed)
 
 
 def _of_items(scores: GroupedScores) -> Frame | None:

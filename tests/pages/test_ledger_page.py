@@ -1,6 +1,7 @@
 """The page of a whole ledger: every release, the odds of the budget, what is left; and its table beside it."""
 
 import csv
+import html
 import os
 import re
 
@@ -119,3 +120,15 @@ def test_a_report_that_is_interrupted_leaves_whole_files_or_none(ledger, tmp_pat
         assert there.get("q4.csv", "\n").endswith("\n")
     assert len(storm.places) > 50
     assert ledger.verify() == 3
+
+
+def test_lists_of_groups_are_told_by_mechanism_and_key(tmp_path):
+    ledger = Ledger(tmp_path / "year.db", budget=PureDP(3.0))
+    scores = sl.count(
+        pl.DataFrame({"who": [1, 2], "what": ["tea", "milk"], "where": ["CH", "a (b"]}),
+        user="who", item="what", by="where", groups=["CH", "a (b"], candidates=["tea", "milk", "water", "wine"],
+    )  # fmt: skip
+    sl.top_k(scores, {"CH": 1, "a (b": 3}, epsilon=1.0, ledger=ledger)
+    ledger.report(tmp_path / "q4.html")
+    page = html.unescape((tmp_path / "q4.html").read_text())
+    assert "k=1 by NoisyMax for 'CH'; k=3 by GuardedTopK for 'a (b'; 1 per user" in page

@@ -213,6 +213,12 @@ def groups_agree(spark, cells, folder):
             scores = sl.count(rows, user="user", item="film", by="country", **asked)
             keys = grouping.PUBLIC if "groups" in asked else None
             assert grouping.found(scores) == grouping.wanted(grouping.groups_of(plain, **facts), keys), name
+        own = pl.DataFrame(
+            {"user": ["me"] * 3, "film": ["film 1"] * 3, "country": ["CH", "DE", "new"], "week": [40] * 3}
+        )
+        both = rows.unionByName(spark.createDataFrame(own.rows(), own.columns).select(*rows.columns))
+        before, after = (grouping.found(sl.count(one, user="user", item="film", by="country")) for one in (rows, both))
+        assert sum(before.get(key) != after[key] for key in after) == 1  # whoever comes with three groups moves one
         asked, facts = grouping.QUESTIONS["public"]
         cells.seen = 0
         scores = sl.count(rows, user="user", item="film", by="country", **asked)

@@ -42,7 +42,8 @@ def lists_of_groups(
     """Count, draw and, where there is a ledger, book first."""
     if book is not None:  # before the header is looked at
         number = None if candidates is None else len(set(rows_of_file(candidates, question.items)))
-        book.check(group_request(unread_groups(question, number, reading["unit"]), k, **plan).charge)
+        unread = group_request(unread_groups(question, number, reading["unit"]), k, **plan)
+        book.check(book.with_room(unread.charge, unread.guarantee))
     accepted = uncounted_groups(source, question, candidates, **reading)
     request = group_request(accepted, k, **plan)
     COMMAND.check()

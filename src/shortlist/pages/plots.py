@@ -51,6 +51,11 @@ def new_axes(width: float, height: float) -> Axes:
 def new_panels(across: int, down: int, size: tuple[float, float]) -> list[Axes]:
     """Of a new figure, in rows."""
     figure = new_axes(*size).figure
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    assert isinstance(figure, Figure)
+    figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.12))
     figure.clear()
     return list(figure.subplots(down, across, squeeze=False).ravel())
 
@@ -151,7 +156,7 @@ def plot_groups(release: GroupedRelease) -> list[Axes]:
     across = min(3, len(first)) or 1
     down = -(-len(first) // across) or 1
     tallest = max((len(one) for _, one in first), default=0)
-    panels = new_panels(across, down, (3.4 * across, 0.6 + (0.9 + 0.34 * tallest) * down))
+    panels = new_panels(across, down, (3.6 * across, 0.7 + (0.9 + 0.34 * tallest) * down))
     for ax, (key, one) in zip(panels, first, strict=False):
         plot_release(one, ax)
         name = _shown(key)
@@ -161,7 +166,7 @@ def plot_groups(release: GroupedRelease) -> list[Axes]:
         ax.set_visible(False)
     more = f"; {len(release) - len(first)} more groups are not drawn" if len(release) > len(first) else ""
     promise = terminal_safe(f"{release.guarantee} for one {release.unit} in all groups{more}")
-    panels[0].figure.suptitle(_short(promise, 160), x=0.01, ha="left", color=_inks(panels[0])[1], fontsize=9, **AS_TEXT)
+    panels[0].figure.suptitle(_short(promise, 160), x=0.02, ha="left", color=_inks(panels[0])[1], fontsize=9, **AS_TEXT)
     return panels[: len(first)]
 
 

@@ -166,12 +166,13 @@ class Offer:
     def room(self) -> tuple[Standing, Standing]:
         """How the ledger stands and how it would; refused, as the ledger would, if there is no room."""
         ledger = Ledger(self.question.ledger)
-        return ledger.standing, ledger.standing_if(self.charge)
+        return ledger.standing, ledger.standing_if(ledger.with_room(self.charge, self.guarantee))
 
     def price(self) -> str:
         """What is booked for it, in words."""
-        terms = Ledger(self.question.ledger).terms
-        return price_text(spent_of(terms, priced(terms, self.charge).where(terms.limits)))
+        ledger = Ledger(self.question.ledger)
+        charge = ledger.with_room(self.charge, self.guarantee)
+        return price_text(spent_of(ledger.terms, priced(ledger.terms, charge).where(ledger.terms.limits)))
 
 
 def ledger_facts(path: Path, name: str) -> dict[str, Any] | None:

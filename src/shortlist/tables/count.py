@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from shortlist._imports import late
 from shortlist._reading import checked_flag
@@ -150,30 +150,33 @@ def count(
     Scores(3 candidates, sensitivity=1.0, monotone, add-remove, public)
     """
     question = Question.of(user, item, value, clip, most, where, by, groups, groups_per_user)
-    way = counted if question.grouping is None else counted_groups
-    return way(source, question, candidates, unit=unit, memory=memory, multiline=multiline)
+    return _counted(source, question, candidates, unit=unit, memory=memory, multiline=multiline)
 
 
-def counted(
-    source: object,
-    question: Question,
-    candidates: object,
-    *,
-    unit: str = "user",
-    memory: str | None = None,
-    multiline: bool = False,
-    progress: Progress | None = None,
-) -> Scores:
+class Reading(TypedDict, total=False):
+    """How a table is read."""
+
+    unit: str
+    memory: str | None
+    multiline: bool
+    progress: Progress | None
+
+
+def counted(source: object, question: Question, candidates: object, **reading: Unpack[Reading]) -> Scores:
     """The same for a question that was checked, telling how far it is."""
-    _check(question, candidates, unit)
-    lines = checked_flag("multiline", multiline)
-    capped = question.capped(candidates is not None)
-    engine = _engine(source, capped, candidates, memory, lines, progress)
-    assert not isinstance(engine, GroupHeld)
-    return _scored(engine, capped, candidates, unit, source)
+    scores = _counted(source, question, candidates, **reading)
+    assert isinstance(scores, Scores)
+    return scores
 
 
-def counted_groups(
+def counted_groups(source: object, question: Question, candidates: object, **reading: Unpack[Reading]) -> GroupedScores:
+    """The same for a question about groups."""
+    scores = _counted(source, question, candidates, **reading)
+    assert isinstance(scores, GroupedScores)
+    return scores
+
+
+def _counted(
     source: object,
     question: Question,
     candidates: object,
@@ -182,36 +185,47 @@ def counted_groups(
     memory: str | None = None,
     multiline: bool = False,
     progress: Progress | None = None,
-) -> GroupedScores:
-    """The same for a question about groups."""
+) -> Scores | GroupedScores:
     _check(question, candidates, unit)
     lines = checked_flag("multiline", multiline)
     capped = question.capped(candidates is not None)
     held = _engine(source, capped, candidates, memory, lines, progress)
-    assert isinstance(held, GroupHeld)
-    return scores_of_groups(held, capped, candidates, unit, source)
+    return _scored(held, capped, candidates, unit, source)
 
 
-def uncounted(
-    source: Any,
-    question: Question,
-    candidates: object,
-    *,
-    unit: str = "user",
-    memory: str | None = None,
-    multiline: bool = False,
-) -> Scores:
+def uncounted(source: Any, question: Question, candidates: object, **reading: Unpack[Reading]) -> Scores:
     """What `counted` would give, with no row read: all that is public is right, and every score is 0.
 
     A mechanism checks it, and a ledger books the charge by it, before a row of the table is looked at.
     """
+    scores = _uncounted(source, question, candidates, **reading)
+    assert isinstance(scores, Scores)
+    return scores
+
+
+def uncounted_groups(source: Any, question: Question, candidates: object, **reading: Unpack[Reading]) -> GroupedScores:
+    """The same for a question about groups."""
+    scores = _uncounted(source, question, candidates, **reading)
+    assert isinstance(scores, GroupedScores)
+    return scores
+
+
+def _uncounted(
+    source: Any, question: Question, candidates: object, **reading: Unpack[Reading]
+) -> Scores | GroupedScores:
     if not isinstance(source, str | os.PathLike):
-        reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
-        return counted(_emptied(source), question, candidates, **reading)
+        return _counted(_emptied(source), question, candidates, **reading)
+    unit = reading.get("unit", "user")
     _check(question, candidates, unit)
-    number = check_file(os.fspath(source), question, candidates, memory, multiline)
+    file = os.fspath(source), question, candidates, reading.get("memory"), reading.get("multiline", False)
     capped = question.capped(candidates is not None)
-    return _scored(Uncounted(number or 0, capped.weighted), capped, candidates, unit, source)
+    held: Engine | GroupHeld
+    if question.grouping is None:
+        held = Uncounted(check_file(*file) or 0, capped.weighted)
+    else:
+        number, listed = check_groups_of_file(*file)
+        held = GroupHeld(NoGroups(capped.weighted), listed, number)
+    return _scored(held, capped, candidates, unit, source)
 
 
 def _emptied(table: Any) -> Any:
@@ -226,25 +240,6 @@ def _emptied(table: Any) -> Any:
     return table.slice(0, 0) if callable(getattr(table, "slice", None)) else table
 
 
-def uncounted_groups(
-    source: Any,
-    question: Question,
-    candidates: object,
-    *,
-    unit: str = "user",
-    memory: str | None = None,
-    multiline: bool = False,
-) -> GroupedScores:
-    """The same for a question about groups."""
-    if not isinstance(source, str | os.PathLike):
-        reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
-        return counted_groups(_emptied(source), question, candidates, **reading)
-    _check(question, candidates, unit)
-    number, listed = check_groups_of_file(os.fspath(source), question, candidates, memory, multiline)
-    capped = question.capped(candidates is not None)
-    return scores_of_groups(GroupHeld(NoGroups(capped.weighted), listed, number), capped, candidates, unit, source)
-
-
 def _check(question: Question, candidates: object, unit: str) -> None:
     if question.grouping is not None and question.grouping.listed is None and candidates is not None:
         raise ValueError(
@@ -257,7 +252,11 @@ def _check(question: Question, candidates: object, unit: str) -> None:
         raise ValueError('unit must be a word, for example unit="user"')
 
 
-def _scored(engine: Engine, question: Question, candidates: object, unit: str, source: object) -> Scores:
+def _scored(
+    engine: Engine | GroupHeld, question: Question, candidates: object, unit: str, source: object
+) -> Scores | GroupedScores:
+    if isinstance(engine, GroupHeld):
+        return scores_of_groups(engine, question, candidates, unit, source)
     clip, cap = question.clip, question.cap
     return Scores._held(
         Held.of(engine),

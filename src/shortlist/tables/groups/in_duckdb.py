@@ -1,6 +1,7 @@
 """Groups in DuckDB, of files and relations: one statement reads the rows, keeps each person's groups, and counts.
 
-The rows are held once while that is done; whoever has rows in one group alone, as most people do, is never sorted.
+The rows are held once while that is done; whoever has rows in no more groups than count, as most people do, is never
+sorted. Groups have short numbers: what DuckDB puts into tables by them is most of the work.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def count_groups(
         run(f"CREATE TEMP TABLE {names.rows} AS {rows}")
         rows = f"SELECT * FROM {names.rows}"
         key = ", ".join(grouping.keys)
-        numbered = f"SELECT row_number() OVER (ORDER BY {key}) - 1 AS n, {key}"
+        numbered = f"SELECT CAST(row_number() OVER (ORDER BY {key}) - 1 AS INTEGER) AS n, {key}"
         run(f"CREATE TEMP TABLE {names.groups} AS {numbered} FROM (SELECT DISTINCT {key} FROM {names.rows})")
     known_here = f" SEMI JOIN {names.known} USING ({'n, ' * own}{keys})" if known is not None else ""
     value = ", v" if question.value is not None else ""
@@ -137,7 +138,7 @@ def own_lists(lists: list[list[Row]], kinds: list[Kind], keys: Sequence[str]) ->
     """The candidates of every group."""
     rows = [(n, *row) for n, each in enumerate(lists) for row in each]
     parts = zip(*rows, strict=True)
-    types = ["BIGINT", *(TYPES[kind] for kind in kinds)]
+    types = ["INTEGER", *(TYPES[kind] for kind in kinds)]
     columns = (unnested(part, kind, name) for part, kind, name in zip(parts, types, ("n", *keys), strict=True))
     return f"{OWN}SELECT {', '.join(columns)}"
 
@@ -145,7 +146,7 @@ def own_lists(lists: list[list[Row]], kinds: list[Kind], keys: Sequence[str]) ->
 def _numbered(listed: list[Row], kinds: list[Kind], grouping: Grouping) -> str:
     columns = zip(zip(*listed, strict=True), kinds, grouping.keys, strict=True)
     parts = [unnested(cells, TYPES[kind], key) for cells, kind, key in columns]
-    return ", ".join([unnested(range(len(listed)), "BIGINT", "n"), *parts])
+    return ", ".join([unnested(range(len(listed)), "INTEGER", "n"), *parts])
 
 
 def _named(source: TableSource, question: Question) -> str:
@@ -167,9 +168,9 @@ def _counting(rows: str, question: Question, grouping: Grouping, names: Names, l
         order = f"many DESC, {hashed(grouping.salt, ('u', *grouping.keys))}, {', '.join(grouping.keys)}"
         place = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
         parts += [
-            "several AS (SELECT u FROM found GROUP BY u HAVING min(n) <> max(n))",
-            "places AS (SELECT u, n, count(*) AS many FROM found SEMI JOIN several USING (u) GROUP BY u, n)",
-            f"ranked AS (SELECT u, n, {place} FROM places JOIN {names.groups} USING (n))",
+            "places AS MATERIALIZED (SELECT u, n, count(*) AS many FROM found GROUP BY u, n)",
+            f"several AS (SELECT u FROM places GROUP BY u HAVING count(*) > {grouping.per_user})",
+            f"ranked AS (SELECT u, n, {place} FROM places SEMI JOIN several USING (u) JOIN {names.groups} USING (n))",
             f"dropped AS (SELECT u, n FROM ranked WHERE place > {grouping.per_user})",
             "kept AS (SELECT * FROM found ANTI JOIN dropped USING (u, n))",
         ]
