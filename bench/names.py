@@ -114,13 +114,13 @@ def known_shapes() -> Iterator[Shape]:
     """Shapes by which the constants of the choice were first tuned, or the like."""
     yield Shape("flat, 92 items, 37 each", 2000, 37, 37, (1.0,) * 92, 1, distinct=True)
     yield Shape("flat, 92 items, 2 each", 37_000, 2, 2, (1.0,) * 92, 2, distinct=True)
-    yield Shape("flat, 2,000 items, 20 each", 20_000, 20, 20, (1.0,) * 2000, 3, distinct=True)
+    yield Shape("flat, 2,000 items, 20 each", 80_000, 20, 20, (1.0,) * 2000, 3, distinct=True)
     yield Shape("cliff, 20 items of 30%", 3000, 6, 6, (1.0,) * 20, 4, distinct=True)
     yield Shape("cliff, 100 items of 30%", 3000, 30, 30, (1.0,) * 100, 5, distinct=True)
     yield Shape("zipf 1.3, 200 items, 3,000 people, 13 draws", 3000, 13, 13, zipf(1.3, 200), 6)
     for n, (s, people, least, most) in enumerate((
         (0.6, 2000, 20, 20), (0.6, 20_000, 1, 1), (0.6, 20_000, 10, 10),
-        (1.0, 2000, 20, 20), (1.0, 20_000, 1, 1), (1.0, 20_000, 10, 10), (1.0, 100_000, 1, 60),
+        (1.0, 2000, 20, 20), (1.0, 20_000, 1, 1), (1.0, 20_000, 10, 10), (1.0, 100_000, 1, 19),
         (1.4, 2000, 20, 20), (1.4, 20_000, 10, 10), (1.4, 20_000, 50, 50),
     )):  # fmt: skip
         each = f"{least}" if least == most else f"{least} to {most}"
@@ -245,7 +245,7 @@ def everything() -> tuple[list[Cell], ...]:
         [(shape, KNOWN_KS, KNOWN_EPSILONS) for shape in known_shapes()],
         [(shape, MADE_KS, MADE_EPSILONS) for shape in made_shapes()],
         [(shape, HELD_KS, HELD_EPSILONS) for shape in held_shapes()],
-        [(shape, FRESH_KS, MADE_EPSILONS) for shape in made_shapes(23)],
+        [(shape, FRESH_KS, MADE_EPSILONS) for shape in made_shapes(47)],
     )
     jobs = [job for part in parts for job in part]
     pairs = sorted({(k, epsilon) for _, ks, epsilons in jobs for k in ks for epsilon in epsilons})
