@@ -274,10 +274,8 @@ def _answered(
     groups = grouped(scores if table is None else None, parallel, words)
     if table is not None and table.question.grouping is not None:
         groups = table.uncounted_groups()
-    least = None
-    if at_least is not None:
-        has_values = checked_flag("values", plan.get("values", False)) and plan["method"] != "gumbel-values"
-        least = check_least(at_least, has_values)
+    has_values = checked_flag("values", plan.get("values", False)) and plan["method"] != "gumbel-values"
+    least = check_least(at_least, has_values)
     if groups is not None:
         request = group_request(groups, k, least, **plan)
         warn_if_absurd(request.guarantee, allow_large)
@@ -299,7 +297,7 @@ def _answered(
         paid = None if ledger is None else Booked.of(mechanism, data, ledger, purpose, source)
         counted = turned(table.counted(), largest)
         release = mechanism.release(counted, rng=source) if paid is None else paid.release(counted, source)
-    return _finished(release, why if plan["method"] == "auto" else "", keeps_order, k, least)
+    return finished(release, why if plan["method"] == "auto" else "", keeps_order, k, least)
 
 
 def _unknown(word: str) -> str:
@@ -320,13 +318,14 @@ def group_request(groups: GroupedScores, k: Any, least: float | None = None, **p
         return mechanism, why if facts.get("method", "auto") == "auto" else "", keeps_order
 
     def finish(release: Release, why: str, keeps_order: bool, number: int | None) -> Release:
-        return _finished(release, why, keeps_order, number, least)
+        return finished(release, why, keeps_order, number, least)
 
     largest = checked_flag("largest", plan.get("largest", True))
     return GroupRequest.of(groups, k, budget, build, finish, largest=largest)
 
 
-def _finished(release: Release, why: str, keeps_order: bool, k: int | None, least: float | None) -> Release:
+def finished(release: Release, why: str, keeps_order: bool, k: int | None, least: float | None) -> Release:
+    """What is shown of a release: explained, and without items whose noisy value is below the least."""
     release = explained(release, why, keeps_order, k)
     return release if least is None else left_out(release, least)
 
@@ -361,7 +360,7 @@ def left_out(release: Release, at_least: float) -> Release:
         release,
         items=None if release.items is None else [release.items[i] for i in places],
         indices=None if release.indices is None else [release.indices[i] for i in places],
-        notes=(*release.notes, f"items with a noisy value below {at_least:g} are left out"),
+        notes=(*release.notes, f"items with a noisy value below {at_least:,.12g} are left out"),
         extras=replace(release.extras, **picked),
     )
 

@@ -6,7 +6,7 @@ import pytest
 
 from shortlist.audit.broken import CATALOGUE, caps, catch, keys
 from shortlist.audit.broken.caps import NEW, OTHERS, capped, own_rows
-from shortlist.privacy import ApproxDP
+from shortlist.privacy import ZCDP, ApproxDP
 
 TABLES = {
     "cap, row numbers without an order": (OTHERS, NEW, 4),
@@ -43,3 +43,11 @@ def test_shared_noise_and_a_shared_delta_are_not_convicted():
     bar = 1.0 + keys.USERS * keys._z(2, 0.01)
     both = dataclasses.replace(named["keys, one delta for two sets"], law=keys.person(2, 2, 1.0, keys.USERS, bar))
     assert not catch(both, seed=1).by
+
+
+def test_a_key_set_with_its_delta_and_its_own_bar_is_not_convicted():
+    named = {entry.name: entry for entry in keys.ENTRIES}
+    noise = named["keys, booked by the noise alone"]
+    assert not catch(dataclasses.replace(noise, claim=ZCDP(0.5 / keys.SIGMA**2, keys.TINY)), seed=1).by
+    own = keys.person(1, 1, 1.0, keys.SIGMA, 1.0 + keys.SIGMA * keys._z(1, keys.TINY))
+    assert not catch(dataclasses.replace(named["keys, a second look at the same sums"], law=own), seed=1).by

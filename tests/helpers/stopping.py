@@ -98,7 +98,7 @@ MOMENTS = {
     "before the charge": lambda: before("shortlist.cli.top", "uncounted"),
     "after the charge": lambda: before("shortlist.cli.top", "counted"),
     "counting": counting,
-    "drawing": lambda: before("shortlist.cli.top", "explained"),
+    "drawing": lambda: before("shortlist.cli.top", "finished"),
     "in a finalizer": in_a_finalizer,
     "writing": lambda: before("shortlist.cli.output", "_write_csv"),
     "written": lambda: after("shortlist.cli.output", "_write_csv"),

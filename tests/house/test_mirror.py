@@ -67,7 +67,6 @@ COVERED = {
     "audit/names.py": "cli/test_audit.py",
     "certified/*.py": "audit/test_prove.py",
     "cli/example.py": "test_example.py",
-    "cli/keys.py": "test_from_data.py",
     "cli/quantile.py": "test_quantiles.py",
     "cli/output.py": "test_text.py",
     "cli/progress_bar.py": "cli/test_top.py",

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from shortlist._signals import COMMAND
-from shortlist.cli.output import check_writable
-from shortlist.cli.progress_bar import bar
+from shortlist.cli.output import check_list_and_report
+from shortlist.cli.progress_bar import drawn
 from shortlist.cli.top import cost_of, deliver, kept_files, whether_booked
 from shortlist.from_data import KeyRequest
 from shortlist.privacy import Ledger
@@ -55,23 +55,11 @@ def keys(
         user, item, most=most, where=where, epsilon=cost.get("epsilon"), delta=delta, budget=cost.get("budget"),
         weighted=weighted, values=values, at_least=at_least, unit=unit, memory=memory, multiline=multiline,
     )  # fmt: skip
-    inputs = kept_files(source, None, ledger)
-    if out is not None:
-        check_writable("--out", out, (".csv", ".parquet"), inputs)
-    if report is not None:
-        check_writable("--report", report, (".html",), inputs)
+    check_list_and_report(out, report, kept_files(source, None, ledger))
     paid = None
     if ledger is not None:
         book = Ledger(ledger)
         COMMAND.more = whether_booked(book)
         paid = request.booked(source, book, purpose or f"keys of {os.path.basename(source)}")
-    COMMAND.check()
-    try:
-        with bar() as progress:
-            release = request.released(source, SECURE, paid, progress)
-    except Exception:
-        COMMAND.check()  # a signal has a line of its own
-        if paid is not None:
-            typer.echo("shortlist: the ledger was charged before a row was read; the charge stays", err=True)
-        raise
+    release = drawn(paid, lambda progress: request.released(source, SECURE, paid, progress))
     deliver(release, out, None, report, purpose, as_json)

@@ -33,6 +33,14 @@ def check_writable(option: str, path: str, endings: tuple[str, ...], inputs: Ite
         )
 
 
+def check_list_and_report(out: str | None, report: str | None, inputs: Iterable[str]) -> None:
+    """The same of the two files that every command can write."""
+    if out is not None:
+        check_writable("--out", out, (".csv", ".parquet"), inputs)
+    if report is not None:
+        check_writable("--report", report, (".html",), inputs)
+
+
 def _new_or_regular(path: str) -> bool:
     """Whether a file may be made or replaced there: no folder, device, pipe, circle of links or endless name."""
     try:

@@ -1,11 +1,30 @@
-"""How far a command is, on a terminal."""
+"""How far a command is, on a terminal, while it reads and draws."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
+import typer
+
+from shortlist._signals import COMMAND
 from shortlist.tables.count import Progress
+
+Made = TypeVar("Made")
+
+
+def drawn(paid: object, draw: Callable[[Progress | None], Made]) -> Made:
+    """What `draw` makes, told how far it is; where it fails after something was `paid`, say that the charge stays."""
+    COMMAND.check()
+    try:
+        with bar() as progress:
+            return draw(progress)
+    except Exception:
+        COMMAND.check()  # a signal has a line of its own
+        if paid is not None:
+            typer.echo("shortlist: the ledger was charged before a row was read; the charge stays", err=True)
+        raise
 
 
 @contextmanager

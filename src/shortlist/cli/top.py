@@ -11,9 +11,9 @@ import typer
 
 from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe
-from shortlist.choose import explained, turned
-from shortlist.cli.output import check_writable, write_picture, write_table
-from shortlist.cli.progress_bar import bar
+from shortlist.choose import check_least, finished, turned
+from shortlist.cli.output import check_list_and_report, check_writable, write_picture, write_table
+from shortlist.cli.progress_bar import drawn
 from shortlist.cli.top_groups import keys_of, lists_of_groups
 from shortlist.grouped_release import GroupedRelease
 from shortlist.method_choice import mechanism_for
@@ -21,7 +21,7 @@ from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Ledger
 from shortlist.release import Release
 from shortlist.released_frames import NUMBERS
-from shortlist.tables.count import counted, uncounted
+from shortlist.tables.count import Progress, counted, uncounted
 from shortlist.tables.file_sources import files_at
 from shortlist.tables.files import check_public
 from shortlist.tables.question import Question
@@ -73,6 +73,9 @@ def top(
         int | None,
         typer.Option(help="Without candidates: how many of the largest counts may be looked at.", show_default=False),
     ] = None,
+    at_least: Annotated[
+        float | None, typer.Option(help="With --values: leave out items whose noisy count is below.")
+    ] = None,
     ledger: Annotated[str | None, typer.Option(help="The ledger's file, charged before a row is read.")] = None,
     purpose: Annotated[str, typer.Option(help="What the ledger notes.")] = "",
     unit: Annotated[str, typer.Option(help="What one user is, for the record.")] = "user",
@@ -95,17 +98,15 @@ def top(
             "exists: give --candidates FILE, or --delta 1e-6"
         )
     inputs = kept_files(source, candidates, ledger)
-    if out is not None:
-        check_writable("--out", out, (".csv", ".parquet"), inputs)
+    check_list_and_report(out, report, inputs)
     if plot is not None:
         check_writable("--plot", plot, (".png", ".svg", ".pdf"), [*inputs, *([] if out is None else [out])])
         if not find_spec("matplotlib"):
             raise typer.BadParameter("--plot needs matplotlib: pip install 'shortlist[plot]'")
-    if report is not None:
-        check_writable("--report", report, (".html",), inputs)
     reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
     plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps}
     plan |= {"limit": limit, "largest": not smallest}
+    least = check_least(at_least, values and method != "gumbel-values")
     weighed = candidates is None and value is None  # rows are counted, so weights are made
     mechanism, why, keeps_order = mechanism_for(k, public=candidates is not None, most=most, weighed=weighed, **plan)
     if candidates is not None:
@@ -115,7 +116,7 @@ def top(
     if book is not None:
         COMMAND.more = whether_booked(book)
     if question.grouping is not None:
-        lists = lists_of_groups(source, question, candidates, k, plan, reading, book, noted)
+        lists = lists_of_groups(source, question, candidates, k, {**plan, "least": least}, reading, book, noted)
         deliver(lists, out, plot, report, purpose, as_json)
         return
     if book is not None:
@@ -123,17 +124,12 @@ def top(
         accepted = turned(uncounted(source, question, candidates, **reading), not smallest)
         COMMAND.check()
         paid = Booked.of(mechanism, accepted, book, noted)
-    COMMAND.check()
-    try:
-        with bar() as progress:
-            scores = turned(counted(source, question, candidates, progress=progress, **reading), not smallest)
-        release = mechanism.release(scores) if paid is None else paid.release(scores)
-    except Exception:
-        COMMAND.check()  # a signal has a line of its own
-        if paid is not None:
-            typer.echo("shortlist: the ledger was charged before a row was read; the charge stays", err=True)
-        raise
-    release = explained(release, why if method == "auto" else "", keeps_order, k)
+
+    def draw(progress: Progress | None) -> Release:
+        scores = turned(counted(source, question, candidates, progress=progress, **reading), not smallest)
+        return mechanism.release(scores) if paid is None else paid.release(scores)
+
+    release = finished(drawn(paid, draw), why if method == "auto" else "", keeps_order, k, least)
     deliver(release, out, plot, report, purpose, as_json)
 
 

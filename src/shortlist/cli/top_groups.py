@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import typer
-
 from shortlist._signals import COMMAND
 from shortlist.choose import group_request
-from shortlist.cli.progress_bar import bar
+from shortlist.cli.progress_bar import drawn
 from shortlist.grouped_release import GroupedRelease
 from shortlist.privacy import Ledger
 from shortlist.sampling.entropy import SECURE
-from shortlist.tables.count import counted_groups, uncounted_groups
+from shortlist.tables.count import Progress, counted_groups, uncounted_groups
 from shortlist.tables.file_sources import rows_of_file
 from shortlist.tables.groups.scored import unread_groups
 from shortlist.tables.question import Question
@@ -48,13 +46,9 @@ def lists_of_groups(
     request = group_request(accepted, k, **plan)
     COMMAND.check()
     reservation = request.booked(book, purpose)
-    COMMAND.check()
-    try:
-        with bar() as progress:
-            scores = counted_groups(source, question, candidates, progress=progress, **reading)
+
+    def draw(progress: Progress | None) -> GroupedRelease:
+        scores = counted_groups(source, question, candidates, progress=progress, **reading)
         return request.released(scores, SECURE, reservation)
-    except Exception:
-        COMMAND.check()  # a signal has a line of its own
-        if reservation is not None:
-            typer.echo("shortlist: the ledger was charged before a row was read; the charge stays", err=True)
-        raise
+
+    return drawn(reservation, draw)

@@ -89,7 +89,7 @@ def _draw_list(ax: Axes, release: Release, names: list[str], ink: str, fonts: di
         if release.ordered:
             ax.text(0, row, str(row + 1), color="white", fontsize=8, ha="center", va="center_baseline", zorder=3)
         beside = "" if release.q is None else f"  (q = {release.q[row]:g})"
-        beside += "" if release.gaps is None else f"  (leads by {release.gaps[row]:,.4g})"
+        beside += f"  (leads by {release.gaps[row]:,.4g})" if release.gaps and row < len(release.gaps) else ""
         ax.text(0.05, row, name + beside, color=ink, fontsize=11, va="center_baseline", **fonts)
     ax.set(xlim=(-0.05, 1), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)

@@ -6,9 +6,9 @@ Everything on it is released or public; nothing else can be, since a `Release` h
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shortlist._files import write_text
 from shortlist._text import page_safe, terminal_safe
@@ -68,6 +68,8 @@ def _heading(release: Release) -> str:
         return "A quantile, chosen privately" if many == 1 else f"{many:,} quantiles, chosen privately"
     if many == 0:
         return "Nothing could be released"
+    if release.asked is not None and many < release.asked:
+        return f"{many:,} of {release.asked:,} items, chosen privately"
     return "One winner, chosen privately" if many == 1 else f"{many:,} items, chosen privately"
 
 
@@ -108,7 +110,8 @@ def list_of(release: Release, elsewhere: Collection[str] = ()) -> str:
     kind = "ol" if release.ordered else "ul"
     notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in release.notes if note not in elsewhere)
     empty = "" if rows else "<p>It looked, and found nothing that it may name: an answer too, and paid for.</p>"
-    return f'<{kind} class="list" role="list">{"".join(rows)}</{kind}>{empty}{notes}'
+    margins = '<p class="note">± is half of an interval that covers 95%.</p>' if rows and "margin" in columns else ""
+    return f'<{kind} class="list" role="list">{"".join(rows)}</{kind}>{empty}{margins}{notes}'
 
 
 def _which(q: float) -> str:

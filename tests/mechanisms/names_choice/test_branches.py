@@ -47,3 +47,13 @@ def test_where_sets_drown_the_list_comes_first():
     mechanism = NamesChoice(k=30, epsilon=0.5, delta=1e-6)
     assert mechanism.branches[-1].kind == "list"
     assert mechanism.choice_probabilities(flat)[-1] > 0.9
+
+
+def test_a_long_list_does_not_stand_before_a_key_set():
+    """Where both bars are cleared: the noise of a list grows with its length."""
+    counts = ranked([9000] * 900)
+    for k, before in ((20, True), (24, True), (25, False), (60, False)):
+        *_, names, keys = NamesChoice(k=k, epsilon=1.0, delta=1e-6, most=64).branches
+        assert (names.bar(counts) < keys.bar(counts)) == before
+    for k in (20, 60):  # without a key set it is as before
+        assert dict(NamesChoice(k=k, epsilon=1.0, delta=1e-6).branches[-1].marks)[k] == pytest.approx(-50)

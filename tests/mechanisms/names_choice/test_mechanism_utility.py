@@ -23,7 +23,7 @@ def public():
 
 
 @full_size
-@pytest.mark.parametrize(("k", "epsilon", "in_order"), [(10, 0.8, False), (8, 0.8, False), (6, 1.5, True)])
+@pytest.mark.parametrize(("k", "epsilon", "in_order"), [(10, 0.8, False), (8, 0.8, False), (6, 1.2, True)])
 def test_draws_have_the_exact_success_and_recall(public, k, epsilon, in_order):
     mechanism, draws = (
         NamesChoice(k=k, epsilon=epsilon, delta=1e-4, most=64, in_order=in_order),

@@ -16,7 +16,7 @@ from flint import arb
 
 from shortlist.audit.broken.entry import Broken
 from shortlist.certified.law import Law, Point
-from shortlist.privacy import ApproxDP
+from shortlist.privacy import ZCDP, ApproxDP
 
 CELLS = 40
 """A Gaussian number is shown to 1/CELLS of its deviation."""
@@ -214,6 +214,22 @@ ENTRIES = (
         law=person(2, 2, 1.0, USERS, 1.0 + USERS * _z(1, 0.01)),
         pairs=ALONE,
         claim=HUNDREDTH,
+    ),
+    Broken(
+        name="keys, booked by the noise alone",
+        what="a ledger books rho = 1/(2 sigma^2) and no delta: a new label that is named shows its person",
+        source=BY_HAND,
+        law=person(1, 1, 1.0, SIGMA, 1.0 + SIGMA * _z(1, TINY)),
+        pairs=ALONE,
+        claim=ZCDP(0.5 / SIGMA**2),
+    ),
+    Broken(
+        name="keys, a second look at the same sums",
+        what="the noisy sums are kept, and asked again with a bar two deviations lower",
+        source=BY_HAND,
+        law=person(1, 1, 1.0, SIGMA, 1.0 + SIGMA * (_z(1, TINY) - 2)),
+        pairs=ALONE,
+        claim=ONE,
     ),
     Broken(
         name="keys, number of labels told",

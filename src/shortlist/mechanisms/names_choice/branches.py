@@ -34,6 +34,8 @@ CROWD = 3
 """So many times what a crowd of sets weighs is held against them: where sets drown they do so all at once."""
 SETS_AHEAD, LIST_AHEAD = 8, 5
 """Where all bars are cleared, sets and the list stand so many times 1/epsilon_0 before the key set."""
+LONG = 24
+"""Beyond so many names a list stands no longer before a key set: its noise grows with k, that of a key set does not."""
 FEW = 3
 """Up to so many names in order, under (epsilon, delta), exponential noise has the lower bar."""
 FAR = Fraction(1 << 2000)
@@ -99,10 +101,10 @@ def branches(
     """What is chosen from: sets at several limits (not for an order), a list, and a key set where there are weights."""
     slack = 1 / Fraction(parts.choice)
     sets = [] if in_order else [limited_set(k, rows, parts.rest, slack) for rows in limits(k, limit)]
-    ways = [*sets, limited_list(k, default_limit(k) if limit is None else limit, parts.rest, slack, in_order)]
-    if most is not None and limit is None:
-        ways.append(_keys(k, most, parts.rest, in_order))
-    return tuple(ways)
+    keys = [] if most is None or limit is not None else [_keys(k, most, parts.rest, in_order)]
+    ahead = 0 if keys and k > LONG else LIST_AHEAD * slack
+    names = limited_list(k, default_limit(k) if limit is None else limit, parts.rest, ahead, in_order)
+    return (*sets, names, *keys)
 
 
 def limits(k: int, limit: int | None) -> tuple[int, ...]:
@@ -126,10 +128,10 @@ def limited_set(k: int, rows: int, budget: DeltaBudget, slack: Fraction) -> Bran
     return Branch("sets", mechanism, marks, rows + 1, 1 + rounded(mechanism.offset))
 
 
-def limited_list(k: int, rows: int, budget: DeltaBudget, slack: Fraction, in_order: bool) -> Branch:
+def limited_list(k: int, rows: int, budget: DeltaBudget, ahead: Fraction | int, in_order: bool) -> Branch:
     """For few names in order with exponential noise, whose bar is lower; of Gumbel noise the exact law is known.
 
-    However far its bar is cleared, it stands no lower than a little below the k-th count: sets may then be better.
+    However far its bar is cleared, it stands no lower than `ahead` below the k-th count: sets may then be better.
     """
     if in_order and k <= FEW and isinstance(budget, ApproxDP):
         mechanism = LimitedDomainTopK(k=k, budget=budget, limit=rows, noise="exponential")
@@ -137,7 +139,7 @@ def limited_list(k: int, rows: int, budget: DeltaBudget, slack: Fraction, in_ord
     else:
         mechanism = quick_list(k, rows, budget)
         offset = Fraction(mechanism.offset) if math.isfinite(mechanism.offset) else FAR
-    marks = ((rows + 1, slack + 1 + offset), (k, -LIST_AHEAD * slack))
+    marks = ((rows + 1, 1 + offset), (k, Fraction(-ahead)))
     return Branch("list", mechanism, marks, rows + 1, 1 + rounded(offset))
 
 

@@ -45,8 +45,8 @@ class NamesChoice(Budgeted[DeltaBudget]):
 
     A tenth of epsilon (a hundredth of rho) pays for the choice: with probability in proportion to e^(-epsilon_0 b_c)
     between canonical sets at limits 2k, 8k, 32k .., a limited-domain list, and where capped weights came with the
-    counts a key set. b_c is the bar of a set or a list with 1/epsilon_0 added (for a set no lower than where larger
-    ranks drown it, for a list no lower than a little below the k-th count), and for a key set the k-th largest count.
+    counts a key set. b_c is the bar of a set with 1/epsilon_0 added (no lower than where larger ranks drown it), of a
+    list its bar (no lower than the k-th count, for few names a little below), and of a key set the k-th largest count.
     Then the chosen one runs with the rest of the budget. Which one it was is released.
 
     Promise: the choice is epsilon_0-bounded range, since one person moves all b_c by 0 to 1 in one direction; together

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
+from shortlist.accounting.bounded_range import range_renyi
+from shortlist.accounting.renyi import renyi_epsilon
 from shortlist.accounting.tight_zcdp import largest_range
+from shortlist.exact.crossing import crossing
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.mechanisms.checks import (
@@ -37,6 +40,9 @@ from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
     from shortlist.exact.quality import Quality
+
+TINY = 1e-300
+"""Below every epsilon that is told apart."""
 
 
 @described
@@ -190,3 +196,25 @@ def rho_within(budget: ApproxDP) -> float:
         return calibrate(ZCDP, budget)
     except ValueError:
         return 0.0
+
+
+@lru_cache
+def renyi_epsilon_of_a_round(k: int, budget: ApproxDP) -> float:
+    """At most e, and less by 7% at most: k rounds fit by their Renyi divergences (Theorem 16). 0 if delta is."""
+    if not budget.epsilon or not budget.delta:
+        return 0.0
+
+    def excess(log_e: float) -> float:
+        e = math.exp(log_e)
+        spent, _ = renyi_epsilon(lambda orders: k * range_renyi(e, orders) * (1 + 1e-15), budget.delta)
+        return math.log(max(spent, TINY) / budget.epsilon)
+
+    log_delta = math.log(1 / budget.delta)
+    plain = math.sqrt(8 / k) * budget.epsilon / (math.sqrt(budget.epsilon + log_delta) + math.sqrt(log_delta))
+    start = math.log(plain)  # k rounds of e^2/8 of zCDP: rho + 2 sqrt(rho ln(1/delta)) = epsilon
+    ends = ((start + more, excess(start + more)) for more in (-1e-9, 0.25, 4.0))
+    low = next(ends)
+    if low[1] > 0:
+        return 0.0
+    high = next((end for end in ends if end[1] > 0), None)
+    return math.exp(low[0] if high is None else crossing(excess, low, high, 1e-4)[0])
