@@ -21,7 +21,7 @@ from shortlist.mechanisms.unknown_domain import checked_delta_budget
 from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
-from shortlist.sampling.entropy import Source
+from shortlist.sampling.entropy import SECURE, Source
 from shortlist.tables.value_frames import frame_dated, places_in_frame
 from shortlist.tables.value_sql import file_dated, places_in_files, places_in_relation, relation_dated
 from shortlist.tables.values import FIRST_DAY, PerUser, Placed, ValueQuestion, counted
@@ -117,7 +117,7 @@ def quantile(
     )  # fmt: skip
     source = checked_source(rng)
     check_ledger(ledger)
-    paid = None if ledger is None else request.booked(ledger, purpose)
+    paid = None if ledger is None else request.booked(ledger, purpose, source)
     return request.released(source, paid)
 
 
@@ -164,7 +164,8 @@ class QuantileRequest:
             if user is not None or memory is not None or lines:
                 raise TypeError('value must be the name of a column, for example value="age"')
             series = Series.of(rows, lower, upper, step)
-            line, share, words, notes = Asked(series.grid, series.frame, series.places), 1, "numbers in memory", ()
+            line, share, notes = Asked(series.grid, series.frame, series.places), 1, ()
+            words = f"numbers in memory, {series.grid.in_words}"
         else:
             question = ValueQuestion.of(user, value, lower, upper, step, per_user)
             line, share, words = _table(rows, question, memory, lines), question.share, question.in_words(rows)
@@ -173,10 +174,10 @@ class QuantileRequest:
         empty = Votes.on(line.grid, nothing, nothing, share=share, unit=unit, frame=line.frame, source=words)
         return cls(mechanism, empty, line.places, (OUTSIDE, *notes), method == "auto")
 
-    def booked(self, ledger: Ledger, purpose: str) -> Booked:
+    def booked(self, ledger: Ledger, purpose: str, source: Source = SECURE) -> Booked:
         """Check what can be checked without a row, then book."""
-        ledger.check(self.mechanism.charge)
-        return Booked.of(self.mechanism, self.empty, ledger, purpose)
+        ledger.check(ledger.with_room(self.mechanism.charge, self.mechanism.guarantee))
+        return Booked.of(self.mechanism, self.empty, ledger, purpose, source)
 
     @property
     def why(self) -> str:
@@ -251,7 +252,7 @@ class Series:
         if array.dtype.kind == "O":  # cell by cell: an error would tell of one
             read = _day if grid.kind == "date" else _number
             return cls(np.array([read(cell) for cell in array.tolist()], kind), grid, frame)
-        if array.dtype.kind in ("USVcmbiuf" if grid.kind == "date" else "USVcmM") and len(array):
+        if array.dtype.kind in ("USVcmbiuf" if grid.kind == "date" else "USVcmM"):
             raise TypeError(wrong)
         with np.errstate(all="ignore"):
             return cls(array.astype(kind), grid, frame)

@@ -149,6 +149,8 @@ def _arrow(column: Any, number: bool) -> Any:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if number:
+        if pa.types.is_decimal(column.type):  # its own cast is not to the nearest float, as every other engine's is
+            column = column.cast(pa.string())
         whole = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column
         return whole.cast(pa.float64(), safe=False)
     better = {"string_view": pa.large_string(), "date64[ms]": pa.date32()}.get(str(column.type))

@@ -89,11 +89,13 @@ def _votes(rows: Any, question: ValueQuestion, grid: Grid) -> Any:
             own = ranked.filter(ranked.j == (ranked.n - 1) // 2)
             return own.select("i", w=one)
         return ranked.select("i", w=TOKENS * (ranked.j + 1) // ranked.n - TOKENS * ranked.j // ranked.n)
-    least, most, total = rows.i.min(), rows.i.max(), rows.i.sum().cast("int64")
-    parts = {"min": least, "max": most, "mean": total, "sum": total}
-    people = rows.group_by("u").agg(i=parts[question.per_user], n=rows.count().cast("int64"))
-    if question.per_user == "mean":
-        return people.select(i=(people.i // people.n).cast("int64"), w=one)
+    if question.per_user == "mean":  # by quotients and remainders: the sum itself may not fit into 64 bits
+        own = rows.select("u", "i", n=rows.count().over(group_by=rows.u).cast("int64"))
+        wholes, rests = (own.i // own.n).cast("int64"), own.i % own.n
+        people = own.group_by("u").agg(i=wholes.sum().cast("int64"), r=rests.sum().cast("int64"), n=own.n.max())
+        return people.select(i=people.i + (people.r // people.n).cast("int64"), w=one)
+    parts = {"min": rows.i.min(), "max": rows.i.max(), "sum": rows.i.sum().cast("int64")}
+    people = rows.group_by("u").agg(i=parts[question.per_user])
     if question.per_user == "sum":
         return people.select(i=(people.i + grid.start).clip(0, grid.size - 1), w=one)
     return people.select("i", w=one)

@@ -82,11 +82,13 @@ def _votes(rows: Any, question: ValueQuestion, grid: Grid) -> Any:
         if question.per_user == "median":
             return ranked.where(sf.expr("j = (n + 1) div 2")).select("i", _whole(1).alias("w"))
         return ranked.select("i", sf.expr(f"({TOKENS} * j) div n - ({TOKENS} * (j - 1)) div n").alias("w"))
-    parts = {"min": sf.min("i"), "max": sf.max("i"), "mean": sf.sum("i"), "sum": sf.sum("i")}
-    people = rows.groupBy("u").agg(parts[question.per_user].alias("i"), sf.count(sf.lit(1)).alias("n"))
+    if question.per_user == "mean":  # by quotients and remainders: the sum itself may not fit into 64 bits
+        counts = rows.select("u", "i", sf.count(sf.lit(1)).over(Window.partitionBy("u")).alias("n"))
+        sums = [sf.sum(sf.expr("i div n")).alias("i"), sf.sum(sf.expr("i % n")).alias("r"), sf.max("n").alias("n")]
+        return counts.groupBy("u").agg(*sums).select(sf.expr("i + r div n").alias("i"), _whole(1).alias("w"))
+    parts = {"min": sf.min("i"), "max": sf.max("i"), "sum": sf.sum("i")}
+    people = rows.groupBy("u").agg(parts[question.per_user].alias("i"))
     own = sf.col("i")
-    if question.per_user == "mean":
-        own = sf.expr("i div n")
-    elif question.per_user == "sum":
+    if question.per_user == "sum":
         own = _held(own + _whole(grid.start), _whole(0), _whole(grid.size - 1))
     return people.select(own.alias("i"), _whole(1).alias("w"))

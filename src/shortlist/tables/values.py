@@ -101,7 +101,7 @@ class ValueQuestion:
         if isinstance(source, str | os.PathLike):
             table = os.path.basename(os.fspath(source))
         who = "each row a person" if self.user is None else f"user {self.user}"
-        return f"{table}: {who}, value {self.value}, {self.per_user} of a person's rows"
+        return f"{table}: {who}, value {self.value} {self.grid.in_words}, {self.per_user} of a person's rows"
 
 
 def is_dated(column: str, declared: str) -> bool:
@@ -141,11 +141,18 @@ def shared(people: Indices | None, places: Indices, question: ValueQuestion, gri
         case "max":
             own = places[starts + rows - 1]
         case "mean":
-            own = np.add.reduceat(places, starts) // rows if len(rows) else places
+            own = _means(places, starts, rows) if len(rows) else places
         case "sum":
             sums = np.add.reduceat(places, starts) if len(rows) else places
             own = np.clip(sums + grid.start, 0, grid.size - 1)
     return counted(own, np.ones_like(own))
+
+
+def _means(places: Indices, starts: Indices, rows: Indices) -> Indices:
+    """floor(sum / rows) of each person, from quotients and remainders: the sum itself may not fit into 64 bits."""
+    each = np.repeat(rows, rows)
+    means: Indices = np.add.reduceat(places // each, starts) + np.add.reduceat(places % each, starts) // rows
+    return means
 
 
 def counted(places: Indices, weights: Indices) -> Placed:
