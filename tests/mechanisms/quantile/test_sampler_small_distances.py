@@ -1,6 +1,7 @@
 """Coins of points whose distance from the target is tiny are decided by that distance, not by its float."""
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ from flint import arb, ctx, fmpq
 
 from shortlist.exact.partial_reals import Uniform
 from shortlist.mechanisms.quantile.nodes import Node
-from shortlist.mechanisms.quantile.sampler import SHARES, Choice
+from shortlist.mechanisms.quantile.sampler import Choice
+from shortlist.sampling.proportional_draw import SHARES
 
 
 class Words:
@@ -40,7 +42,7 @@ def test_a_coin_near_its_bound_falls_on_the_right_side(part):
     tails = 1 - (-exact(choice.rate * part)).exp()
     pace = exact(Fraction(SHARES, total)) * (-exact(Fraction(choice.shares.unit))).exp()
     edge = (exact(Fraction(2 * value + 1, 2**65)).log() * tails * pace).exp() * 2**64
-    word = int(edge.mid().floor().unique_fmpz())
+    word = int(edge.mid().floor().fmpq().p)
     ctx.prec = 53
     for off in (-(2**20), -64, -8, 8, 64, 2**20):
         clock = [Uniform(lambda: 1 << 63, value)]
@@ -55,10 +57,11 @@ def test_the_bounds_of_a_coin_enclose_it(rate):
     for part in (Fraction(1, 10**12), Fraction(1, 10**3), Fraction(1, 3)):
         choice = Choice.of(votes, (500 - part) / 1000, rate, True)
         for place in range(len(choice.runs.sizes)):
-            fall = choice.rate * choice.runs.distance(place)
+            distance = choice.runs.distance(place)
+            fall = choice.rate * distance
             ctx.prec = 256
             tails = 1 - (-exact(fall)).exp() if fall < 10**4 else arb(1)
-            least, most = (exact(Fraction(bound)) for bound in choice._tails(place, lambda: fall / choice.rate))
+            least, most = (exact(Fraction(bound)) for bound in choice._tails(place, partial(Fraction, distance)))
             slack = exact(Fraction(1, 10**9))  # floats of theirs are off by as much, and `_still_in` allows for it
             assert not tails < least * (1 - slack)
             assert not tails > most * (1 + slack)
