@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import shortlist as sl
 from shortlist.cli.app import app
-from shortlist.quantiles import _table
+from shortlist.quantile_inputs import asked_of_table
 from shortlist.tables.values import ValueQuestion, shared
 from shortlist.testing import seeded
 from shortlist.votes import Grid
@@ -46,9 +46,10 @@ def test_the_guarantee_is_booked_where_only_that_has_room(tmp_path):
 def test_an_approval_covers_one_range_alone(tmp_path):
     noted: list[str | None] = []
     for lower, upper, step in ((0, 9, None), (0, 10, None), (1, 9, None), (0, 9, 3), (0.0, 9.0, 0.1)):
-        for rows, words in ((ROWS, {"user": "u", "value": "v"}), ([1, 2, 3], {})):
+        both: list[tuple[Any, Any]] = [(ROWS, {"user": "u", "value": "v"}), ([1, 2, 3], {})]
+        for rows, words in both:
             ledger = sl.Ledger(tmp_path / f"{len(noted)}.db", budget=sl.PureDP(1.0))
-            sl.quantile(rows, lower=lower, upper=upper, step=step, epsilon=1.0, ledger=ledger, **words)  # type: ignore[arg-type]
+            sl.quantile(rows, lower=lower, upper=upper, step=step, epsilon=1.0, ledger=ledger, **words)
             noted.append(ledger.entries()[0].source)
     assert len(set(noted)) == len(noted)
     assert noted[:2] == [
@@ -100,7 +101,7 @@ def test_means_of_large_numbers_are_the_same_in_every_engine(tmp_path):
                ibis.sqlite.connect().create_table("t", arrow)]  # fmt: skip
     sums = rows.group_by("u").agg(pl.col("v").sum() // pl.len())["v"]
     for table in engines:
-        assert _table(table, question, None, False).places(None)[0].tolist() == sorted(sums.to_list())
+        assert asked_of_table(table, question, None, False).places(None)[0].tolist() == sorted(sums.to_list())
 
 
 def test_decimals_at_half_steps_are_the_same_in_every_engine(tmp_path):
@@ -110,7 +111,7 @@ def test_decimals_at_half_steps_are_the_same_in_every_engine(tmp_path):
     question = ValueQuestion.of("u", "v", 0, 10, 0.1, "share")
     engines = [arrow, pl.from_arrow(arrow), arrow.to_pandas(types_mapper=pd.ArrowDtype), str(tmp_path / "t.parquet"),
                duckdb.sql("SELECT * FROM arrow"), ibis.duckdb.connect().create_table("t", arrow)]  # fmt: skip
-    votes = [_table(table, question, None, False).places(None) for table in engines]
+    votes = [asked_of_table(table, question, None, False).places(None) for table in engines]
     wanted = Grid.of(0, 10, 0.1).places(np.array(list(map(float, cells))))
     for places, weights in votes:
         assert np.repeat(places, weights >> 16).tolist() == sorted(wanted.tolist())

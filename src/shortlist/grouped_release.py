@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from shortlist._files import checked_path, write_text
 from shortlist._reading import Frame, installed_frame
-from shortlist._text import html_table, terminal_safe, text_table
+from shortlist._text import as_texts, html_table, terminal_safe, text_table
 from shortlist.grouped_format import read_groups, written_groups
 from shortlist.pages.grouped_page import write_groups
 from shortlist.pages.plots import plot_groups
@@ -168,11 +168,8 @@ class GroupedRelease(Mapping[Hashable, Release]):
         """The table as a person reads it, of `most` groups at most."""
         some = self if most is None or len(self) <= most else self._first(most)
         columns = some.columns()
-        numbers = ("value", "margin", "gap")
-        return {
-            name: [f"{cell:.6g}" if name in numbers else terminal_safe(str(cell)) for cell in columns[name]]
-            for name in columns
-        }
+        plain = any(one.q is not None for one in self.values())
+        return as_texts(columns, () if plain else ("value", "margin", "gap"))
 
     def _first(self, most: int) -> GroupedRelease:
         words = {one.name: getattr(self, one.name) for one in fields(self)}

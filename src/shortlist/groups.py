@@ -92,7 +92,8 @@ class GroupRequest:
         words = f"{self.mechanism!r} for every group, {scores.groups_per_user} per {scores.unit}"
         unit = f"{scores.unit} ({scores.neighbours})"
         rows = noted(scores._template._source, largest=self.largest, secure=source.secure)
-        return ledger.reserve(self.charge, purpose=purpose, mechanism=words, unit=unit, source=rows)
+        charge = ledger.with_room(self.charge, self.guarantee)
+        return ledger.reserve(charge, purpose=purpose, mechanism=words, unit=unit, source=rows)
 
     def released(self, scores: GroupedScores, source: Source, reservation: Reservation | None) -> GroupedRelease:
         """One exact draw for each group, from scores that were accepted and paid for."""
@@ -119,7 +120,7 @@ class GroupRequest:
             by=scores.by,
             groups_per_user=scores.groups_per_user,
             guarantee=self.guarantee,
-            charge=self.charge,
+            charge=self.charge if reservation is None else reservation.guarantee,
             per_group=self.per_group,
             unit=scores.unit,
             neighbours=scores.neighbours,
