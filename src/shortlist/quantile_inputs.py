@@ -64,9 +64,9 @@ def asked_of_table(rows: Any, question: ValueQuestion, memory: str | None, multi
     optional = next((OPTIONAL[library] for library in OPTIONAL if library in family), None)
     if optional is not None:
         module, look, place, place_groups, engine = optional
-        found = place if question.grouping is None else place_groups
+        way = place if question.grouping is None else place_groups
         looked = late(module, look)(rows, question)
-        return _asked(question, looked, engine, lambda grid, tell: late(module, found)(rows, question, grid))
+        return _asked(question, looked, engine, lambda grid, tell: late(module, way)(rows, question, grid))
     if family & {"duckdb", "_duckdb"}:
         relation = groups_in_relation if question.grouping is not None else places_in_relation
         looked = look_at_relation(rows, question)

@@ -84,9 +84,9 @@ def groups_in_ibis(table: Any, question: ValueQuestion, grid: Grid) -> PlacedGro
             rows = kept_groups(rows, grouping, shown, hashing).select("u", "n", "i")
         votes = _votes(rows, question, grid, ["n"])
         counts = votes.group_by(["n", "i"]).agg(w=votes.w.sum().cast("int64")).to_pyarrow()
-        found = [np.asarray(counts[name].to_numpy(), np.int64) for name in ("n", "i", "w")]
-        some = np.flatnonzero(found[2] > 0)
-        return parted(found[0][some], found[1][some], found[2][some], len(listed))
+        columns = [np.asarray(counts[name].to_numpy(), np.int64) for name in ("n", "i", "w")]
+        some = np.flatnonzero(columns[2] > 0)
+        return parted(columns[0][some], columns[1][some], columns[2][some], len(listed))
 
     return in_one_sentence(WRONG, placed)
 

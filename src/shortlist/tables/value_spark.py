@@ -59,11 +59,11 @@ def groups_in_spark(table: Any, question: ValueQuestion, grid: Grid) -> PlacedGr
     def placed() -> PlacedGroups:
         groups = listed_rows(table, numbered, ["integer", *by], ("n", *grouping.keys))
         rows = _rows(table, question, grid).join(sf.broadcast(groups), list(grouping.keys))
-        kept = rows if question.user is None else kept_groups(rows, grouping)
-        votes = _votes(kept, question, grid, ["n"])
+        rows = rows if question.user is None else kept_groups(rows, grouping)
+        votes = _votes(rows, question, grid, ["n"])
         counts = votes.groupBy("n", "i").agg(sf.sum("w").alias("w")).where("w > 0").collect()
-        found = np.array([tuple(row) for row in counts], np.int64).reshape(-1, 3)
-        return parted(found[:, 0], found[:, 1], found[:, 2], len(listed))
+        columns = np.array([tuple(row) for row in counts], np.int64).reshape(-1, 3)
+        return parted(columns[:, 0], columns[:, 1], columns[:, 2], len(listed))
 
     return in_one_sentence(WRONG, placed)
 

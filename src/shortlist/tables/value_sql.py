@@ -56,8 +56,8 @@ def placing_groups(source: sql.TableSource, question: ValueQuestion, grid: Grid)
     if question.user is None:
         votes = f"WITH {', '.join(parts)} SELECT n, i, 1 AS w FROM ({rows})"
     else:
-        kept, last = kept_groups(rows, grouping, "listed", listed)
-        parts += [*kept, f"r AS MATERIALIZED (SELECT * FROM {last})"]
+        steps, last = kept_groups(rows, grouping, "listed", listed)
+        parts += [*steps, f"r AS MATERIALIZED (SELECT * FROM {last})"]
         votes = f"WITH {', '.join(parts)} {_votes(question, grid, 'u, n', 'n, ')}"
     return f"SELECT n, i, CAST(sum(w) AS BIGINT) AS w FROM ({votes}) GROUP BY n, i HAVING sum(w) > 0"
 
