@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from shortlist._files import checked_path, write_text
 from shortlist._reading import Frame, installed_frame
+from shortlist._text import NUMBERS as NOISY
 from shortlist._text import as_texts, terminal_safe, text_table
 from shortlist.grouped_format import read_groups, written_groups
 from shortlist.pages.card import card
@@ -168,7 +169,8 @@ class GroupedRelease(Mapping[Hashable, Release]):
     def texts(self, most: int | None = None) -> dict[str, list[str]]:
         """The table as a person reads it, of `most` groups at most."""
         some = self if most is None or len(self) <= most else self._first(most)
-        return as_texts(some.columns())
+        plain = any(one.q is not None for one in self.values())
+        return as_texts(some.columns(), () if plain else NOISY)
 
     def _first(self, most: int) -> GroupedRelease:
         words = {one.name: getattr(self, one.name) for one in fields(self)}

@@ -74,6 +74,16 @@ class Grid:
         return int(exact) if self.kind == "whole" else float(exact)
 
     @property
+    def in_words(self) -> str:
+        """All of it, for the record: who approves a question approves this range and no other."""
+        ends = (self.point(place) if self.kind == "date" else self._text(place) for place in (0, self.size - 1))
+        step = f"{self.step} days" if self.kind == "date" else _text(self.step)
+        return "from {} to {} by {}".format(*ends, step)
+
+    def _text(self, place: int) -> str:
+        return _text(self.lower + place * self.step)
+
+    @property
     def ends(self) -> tuple[float, float, float]:
         """(lower, upper, step) for the arithmetic of rows, which looks at one row alone."""
         return float(self.lower), float(self.lower + (self.size - 1) * self.step), float(self.step)
@@ -88,6 +98,12 @@ class Grid:
     def start(self) -> int:
         """By how many steps a sum of whole steps, counted from 0, is shifted to be a place: floor(1/2 - lower/step)."""
         return math.floor(Fraction(1, 2) - self.lower / self.step)
+
+
+def _text(number: Fraction) -> str:
+    """Exactly: as a decimal, where one stands for it."""
+    short = repr(float(number)).removesuffix(".0")
+    return short if Fraction(short) == number else str(number)
 
 
 def _is_date(bound: object) -> bool:

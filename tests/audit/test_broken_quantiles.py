@@ -18,7 +18,8 @@ def test_it_is_caught(entry):
 
 
 def test_mended_they_are_not_convicted():
-    monotone, *_, emptier = quantiles.ENTRIES
+    by_name = {entry.name: entry for entry in quantiles.ENTRIES}
+    monotone, emptier = by_name["quantile called monotone"], by_name["quantiles, votes to the emptier side"]
     assert prove(
         lambda x: Law(dict(enumerate(quantiles.one_law(quantiles.exactly(x), Fraction(1, 4), Fraction(2, 3))))),
         monotone.pairs,
@@ -41,3 +42,9 @@ def test_all_votes_of_an_atom_to_one_side_is_biased():
     theirs = quantiles.quartiles(votes, Fraction(2), quantiles.to_the_left).chances
     assert ours[2, 2, 2] > 0.99
     assert sum(float(chance) for found, chance in theirs.items() if found[2] > 2) > 0.6
+
+
+def test_groups_that_are_paid_for_are_not_convicted():
+    """Half of epsilon for each of the two groups that a person may be in."""
+    entry = next(one for one in quantiles.ENTRIES if "not kept apart" in one.name)
+    assert prove(lambda x: quantiles.medians((x[:3], x[3:]), Fraction(1, 2)), entry.pairs, PureDP(1.0)).holds

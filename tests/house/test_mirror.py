@@ -153,6 +153,7 @@ COVERED = {
     "tables/relations.py": "tables/test_count.py",
     "tables/spark_counting.py": "tables/test_spark.py",
     "tables/where/in_*.py": "tables/where/test_conditions.py",
+    "quantile_*.py": "test_quantiles.py",
     "tables/value*.py": "test_quantiles.py",
     "votes.py": "test_quantiles.py",
 }

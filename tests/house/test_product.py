@@ -46,7 +46,7 @@ def run_second(part, tmp_path, monkeypatch):
     for source in (blocks(CONTRACT, "python")[0], blocks(SECOND, "python")[0]):
         exec(compile(source, SECOND.name, "exec"), names)
     drawn: list[Any] = []
-    for name in ("top_k", "keys", "odds"):
+    for name in ("top_k", "keys", "odds", "quantile"):
         monkeypatch.setattr(names["sl"], name, kept(getattr(names["sl"], name), drawn))
     exec(compile(part, SECOND.name, "exec"), names)
     return names, drawn
@@ -102,6 +102,17 @@ def test_groups_filters_and_budgets_over_time(tmp_path, monkeypatch, capsys):
     names["sl"].top_k(names["by_country"], k=3, budget=names["share"], ledger=names["ledger"])
     assert "1 release" in capsys.readouterr().out
     assert all((tmp_path / page).stat().st_size > 2_000 for page in ("lists.html", "q4.html"))
+
+
+def test_quantiles_and_tuning(tmp_path, monkeypatch):
+    names, (found,) = run_second(blocks(SECOND, "python")[4], tmp_path, monkeypatch)
+    assert found.q == [0.25, 0.5, 0.75]
+    assert found.values == sorted(found.values)
+    assert all(16 <= age <= 90 for age in found.values)
+    best = names["best"]
+    assert best.candidate in (0.1, 1.0, 10.0)
+    assert best.score == float(best.candidate)
+    assert 0.1 < best.guarantee.as_pure().epsilon < 0.2
 
 
 def test_the_second_part_of_the_contract_is_the_shared_one():

@@ -19,9 +19,10 @@ import polars as pl
 import pytest
 
 import shortlist as sl
-from shortlist.quantiles import _table
+from shortlist.quantile_inputs import asked_of_table
 from shortlist.tables import caps
 from shortlist.tables.errors import TableError
+from shortlist.tables.groups.grouping import Grouping
 from shortlist.tables.values import ValueQuestion
 from tests.helpers import taint
 from tests.helpers.releases import PUBLIC, UNKNOWN
@@ -33,6 +34,9 @@ from tests.tables.test_caps import SALT, counts_kept, kept_by, weights_of
 from tests.tables.test_count import LABELS, rows_of
 from tests.tables.where import test_conditions as conditions
 from tests.test_quantiles import CASES, by_hand, made
+from tests.test_quantiles_groups import LISTED
+from tests.test_quantiles_groups import asked as votes_of
+from tests.test_quantiles_groups import made as grouped_people
 
 MASTERS = {"local": "local[2]", "cluster": "local-cluster[2,1,1024]"}
 QUICK = {
@@ -293,10 +297,17 @@ def quantiles_agree(spark):
         for value, lower, upper, step in sized([CASES[turn % 3]], full=CASES):
             if not (per_user == "sum" and value == "d"):
                 question = ValueQuestion.of("u", value, lower, upper, step, per_user)
-                asked = _table(rows, question, None, False)
+                asked = asked_of_table(rows, question, None, False)
                 places, weights = (part.tolist() for part in asked.places(None))
                 votes = by_hand(made_up, value, asked.grid, per_user)
                 assert list(zip(places, weights, strict=True)) == votes, per_user
+    grouped = grouped_people(60)
+    there = spark.createDataFrame(grouped.rows(), "u string, k bigint, c string, d date, w bigint")
+    for per_user in sized(("share", "mean"), full=("share", "median", "mean", "min", "max", "sum")):
+        question = ValueQuestion.of("u", "k", 0, 120, None, per_user, Grouping.of("c", LISTED, 1))
+        assert votes_of(question, there) == votes_of(question, grouped), per_user
+    words: Any = {"user": "u", "value": "k", "lower": 0, "upper": 120, "by": "c", "groups": LISTED, "epsilon": 1.0}
+    assert sl.quantile(there, **words).to_frame().columns == ["c", "q", "value"]
     release = sl.quantile(rows, user="u", value="d", lower=CASES[3][1], upper=CASES[3][2], epsilon=1.0)
     assert release.to_frame().collect()[0][1] == release.item
 

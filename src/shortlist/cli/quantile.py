@@ -13,8 +13,9 @@ from shortlist._signals import COMMAND
 from shortlist.cli.output import check_list_and_report
 from shortlist.cli.progress_bar import drawn
 from shortlist.cli.top import cost_of, deliver, kept_files, whether_booked
+from shortlist.cli.top_groups import keys_of
 from shortlist.privacy import Ledger
-from shortlist.quantiles import QuantileRequest
+from shortlist.quantile_request import quantile_request
 from shortlist.sampling.entropy import SECURE
 
 
@@ -38,6 +39,15 @@ def quantile(
     delta: Annotated[float | None, typer.Option(help="The delta beside epsilon.")] = None,
     rho: Annotated[float | None, typer.Option(help="What it may cost, in zCDP.")] = None,
     method: Annotated[str, typer.Option(help="permute-and-flip or exponential.")] = "auto",
+    by: Annotated[
+        list[str] | None, typer.Option(help="Quantiles for each value of this column; several make one key.")
+    ] = None,
+    groups: Annotated[
+        str | None, typer.Option(help="The public groups, as CH,DE,FR; needed with --by.", show_default=False)
+    ] = None,
+    groups_per_user: Annotated[
+        int | None, typer.Option(help="In how many groups one person counts; 1 if not said.", show_default=False)
+    ] = None,
     ledger: Annotated[str | None, typer.Option(help="The ledger's file, charged before a row is read.")] = None,
     purpose: Annotated[str, typer.Option(help="What the ledger notes.")] = "",
     unit: Annotated[str, typer.Option(help="What one user is, for the record.")] = "user",
@@ -53,11 +63,12 @@ def quantile(
     if (user is None) == (not one_row_each):
         raise typer.BadParameter("give --user, the column of people; or --one-row-each if each row is a person")
     cost = cost_of(epsilon, delta, rho)
-    request = QuantileRequest.of(
+    request = quantile_request(
         source, user=user, value=value, q=q or 0.5, lower=bound("--lower", lower),
         upper=bound("--upper", upper), step=None if step is None else bound("--step", step), per_user=per_user,
         epsilon=cost.get("epsilon"), delta=cost.get("delta"), budget=cost.get("budget"), method=method, unit=unit,
-        memory=memory, multiline=multiline,
+        memory=memory, multiline=multiline, by=by or None, groups=keys_of(groups, len(by or [""])),
+        groups_per_user=groups_per_user,
     )  # fmt: skip
     check_list_and_report(out, report, kept_files(source, None, ledger))
     paid = None
@@ -65,7 +76,7 @@ def quantile(
         book = Ledger(ledger)
         COMMAND.more = whether_booked(book)
         paid = request.booked(book, purpose or f"quantile of {os.path.basename(source)}")
-    release = drawn(paid, lambda progress: request.released(SECURE, paid, progress))
+    release = drawn(paid, lambda progress: request.released(SECURE, paid, progress))  # type: ignore[arg-type]
     deliver(release, out, None, report, purpose, as_json)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from shortlist.choose import top_k
 from shortlist.mechanisms.checks import checked_source
@@ -20,10 +20,10 @@ from shortlist.sklearn.statistics import (
     checked_rows,
     clipped_cells,
     labels_of,
-    numbers_of,
     positive,
     signs,
     two_classes,
+    valid_numbers,
 )
 
 
@@ -88,7 +88,7 @@ class SelectKBest(SelectorMixin, BaseEstimator):
         if self.statistic not in ("sum", "difference"):
             raise ValueError('statistic must be "sum" or "difference"')
         classes = two_classes(self.classes)
-        X = checked_rows(validate_data(self, numbers_of(X), dtype=np.float64, ensure_all_finite=False))
+        X = checked_rows(valid_numbers(self, X))
         if not 1 <= operator.index(self.k) <= X.shape[1]:
             raise ValueError(f"k must be between 1 and the number of features, which is {X.shape[1]}: write k=1")
         if self.statistic == "sum":

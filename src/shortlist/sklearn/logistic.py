@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from shortlist._arrays import Floats
 from shortlist.mechanisms.checks import checked_source
@@ -22,10 +22,10 @@ from shortlist.sklearn.statistics import (
     checked_rows,
     labels_of,
     noisy_sums,
-    numbers_of,
     positive,
     signs,
     two_classes,
+    valid_numbers,
 )
 
 HALF = ROW // 2
@@ -87,7 +87,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
         """
         epsilon, clip, strength = (positive(name, getattr(self, name)) for name in ("epsilon", "clip", "C"))
         classes, source = two_classes(self.classes), checked_source(self.rng)
-        X = checked_rows(validate_data(self, numbers_of(X), dtype=np.float64, ensure_all_finite=False))
+        X = checked_rows(valid_numbers(self, X))
         y = labels_of(y)
         check_consistent_length(X, y)
         way = signs(y, classes)
@@ -106,7 +106,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Floats:
         """How far each row of `X` is on the side of the second class."""
         check_is_fitted(self)
-        X = np.nan_to_num(validate_data(self, numbers_of(X), dtype=np.float64, reset=False, ensure_all_finite=False))
+        X = np.nan_to_num(valid_numbers(self, X, reset=False))
         with np.errstate(all="ignore"):  # a warning would tell of a row
             return np.asarray(X @ self.coef_[0] + self.intercept_[0])
 

@@ -26,7 +26,7 @@ from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, calibra
 from shortlist.sampling.additive import add_whole_noise
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.uniforms import WordStream, subset
-from shortlist.sklearn.statistics import labels_of, same
+from shortlist.sklearn.statistics import check_table, in_one_line, labels_of, same
 from shortlist.tuning.tune import tune
 
 
@@ -145,7 +145,9 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError("this search requires y to be passed, but the target y is None")
         sparse = self.estimator.__sklearn_tags__().input_tags.sparse
         if not hasattr(X, "columns"):  # a frame may hold text, which a pipeline encodes
-            check_array(X, dtype=None, accept_sparse=sparse, ensure_all_finite=False, ensure_min_samples=2)
+            check_table(X)
+            words: dict[str, Any] = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": 2}
+            in_one_line(lambda: check_array(X, accept_sparse=sparse, **words))
         validate_data(self, X, skip_check_array=True)
         return indexable(X, labels_of(y))
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import column_or_1d
+from sklearn.utils.validation import validate_data
 
 from shortlist._arrays import Floats, Indices, Mask
 from shortlist.exact.noise_distributions import LAPLACE
 from shortlist.sampling.additive import add_whole_noise
 from shortlist.sampling.entropy import Source
+
+Result = TypeVar("Result")
 
 PLAIN = "biufUS"
 """Types of arrays in which a label cannot change another's."""
@@ -64,8 +68,16 @@ def labels_of(y: Any) -> Any:
     if y is None:
         raise ValueError("this estimator requires y to be passed, but the target y is None")
     made = np.asarray(y) if hasattr(y, "__array__") else None
-    if made is not None and (made.dtype.kind in PLAIN or made.ndim != 1):
-        return column_or_1d(y, warn=True)
+    if made is not None and made.ndim != 1:  # scikit-learn's own refusals may show cells
+        if made.ndim != 2 or made.shape[1] != 1:
+            raise ValueError(f"y should be a 1d array, got an array of shape {made.shape} instead")
+        if made.dtype.kind == "c":
+            raise ValueError("Complex data not supported: y must be labels, one for each row")
+        return column_or_1d(made, warn=True)
+    if made is not None and made.dtype.kind in PLAIN:
+        return made
+    if isinstance(y, str | bytes) or not hasattr(y, "__len__"):
+        raise TypeError("y must be a list or an array of labels, one for each row")
     cells = np.empty(len(y), object)
     for place, one in enumerate(y):
         cells[place] = one
@@ -92,19 +104,53 @@ def _same(one: object, other: object) -> bool:
         return False
 
 
+def check_table(X: Any) -> None:
+    """Refuse what is no table of numbers or text, by its shape and type alone: scikit-learn would show its cells."""
+    if issparse(X):
+        return
+    kinds = getattr(X, "dtypes", None) if hasattr(X, "columns") else None
+    array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object) if kinds is None else None
+    if array is not None and array.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {array.ndim}D array instead. Reshape your data: array.reshape(-1, 1) if it has "
+            "one feature, array.reshape(1, -1) if it has one row"
+        )
+    kind = "O" if array is None else array.dtype.kind
+    if kind == "c":
+        raise ValueError("Complex data not supported: X must be numbers")
+    if kind not in "biufOUS":
+        raise ValueError("X must be numbers, or text: convert it first")
+
+
+def in_one_line(check: Callable[[], Result]) -> Result:
+    """What scikit-learn gives; where it refuses a table, its first line alone, for cells may come after it."""
+    try:
+        return check()
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        line = str(error).partition("\n")[0]
+    raise kind(line)
+
+
 def numbers_of(X: Any) -> Any:
     """Rows whose cells are numbers. Where they may be anything, what is no number is missing, cell by cell, and raises
     nothing: an error would tell of it, and show it."""
+    check_table(X)
     frame = hasattr(X, "columns") and hasattr(X, "dtypes")
     if frame and all(getattr(kind, "kind", "O") in "biuf" for kind in X.dtypes):
         return X
-    if not frame and not isinstance(X, list | tuple) and getattr(getattr(X, "dtype", None), "kind", "f") != "O":
+    if issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf"):
         return X
     cells = np.asarray(X, dtype=object)
-    if cells.ndim != 2:
-        return X if isinstance(X, list | tuple) and all(isinstance(one, int | float) for one in X) else cells
     numbers = np.array([[_number(cell) for cell in row] for row in cells.tolist()], np.float64).reshape(cells.shape)
     return type(X)(numbers, columns=X.columns) if frame and hasattr(X, "iloc") else numbers
+
+
+def valid_numbers(estimator: Any, X: Any, *, reset: bool = True) -> Floats:
+    """The rows as floats, as many columns as the estimator has seen (`reset`: they are its first)."""
+    words: dict[str, Any] = {"dtype": np.float64, "reset": reset, "ensure_all_finite": False}
+    numbers: Floats = in_one_line(lambda: validate_data(estimator, numbers_of(X), **words))
+    return numbers
 
 
 def _number(cell: Any) -> float:

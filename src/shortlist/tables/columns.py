@@ -50,7 +50,7 @@ def declared_types(source: Any, library: FrameKind) -> dict[str, str]:
 
 def check_types(types: dict[str, str], question: Question) -> list[Kind]:
     """The kinds of the item columns; refuses what may not be counted."""
-    named = _by_name(types)
+    named = by_name(types)
     check_user(question.user, named[question.user])
     condition_of(types, question)
     group_kinds(types, question)
@@ -63,16 +63,17 @@ def check_types(types: dict[str, str], question: Question) -> list[Kind]:
 
 def condition_of(types: dict[str, str], question: Question) -> Condition | None:
     """Which rows count, for columns of these types; None for all of them."""
-    named = _by_name(types)
+    named = by_name(types)
     return None if question.where is None else question.where.typed(lambda name: form_of(name, named[name]))
 
 
 def group_kinds(types: dict[str, str], question: Question) -> list[Kind]:
     """The kinds of the columns that make groups, if any do."""
-    return [] if question.grouping is None else question.grouping.kinds(_by_name(types))
+    return [] if question.grouping is None else question.grouping.kinds(by_name(types))
 
 
-def _by_name(types: dict[str, str]) -> dict[str, str]:
+def by_name(types: dict[str, str]) -> dict[str, str]:
+    """Columns of objects are read as text."""
     return {name: "string" if kind == OBJECTS else kind for name, kind in types.items()}
 
 
@@ -149,6 +150,8 @@ def _arrow(column: Any, number: bool) -> Any:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if number:
+        if pa.types.is_decimal(column.type):  # its own cast is not to the nearest float, as every other engine's is
+            column = column.cast(pa.string())
         whole = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column
         return whole.cast(pa.float64(), safe=False)
     better = {"string_view": pa.large_string(), "date64[ms]": pa.date32()}.get(str(column.type))

@@ -116,7 +116,7 @@ def _groups(
     if lists is not None:
         each = [known_rows(one, question.items, forms) for one in lists]
         rows = [(n, *row) for n, one in enumerate(each) for row in one]
-        known = _listed(rows, ["integer", *forms], texts, ("n", *question.keys))
+        known = listed_rows(rows, ["integer", *forms], texts, ("n", *question.keys))
         offered = np.array(list(map(len, each)), np.int64)
     elif candidates is not None:
         assert listed is not None
@@ -125,7 +125,7 @@ def _groups(
     groups = None
     if listed is not None:
         numbered = [(n, *row) for n, row in enumerate(listed)]
-        groups = _listed(numbered, ["integer", *by], texts, ("n", *question.grouping.keys))
+        groups = listed_rows(numbered, ["integer", *by], texts, ("n", *question.grouping.keys))
     shown = Shown(texts.shown, dict(zip(question.labels, [*forms, *by], strict=True)), TYPES)
     hashing = Hashing(lambda words: texts.hash(ibis.literal(BETWEEN).join(words)), written.of, texts.shown)
 
@@ -189,10 +189,10 @@ def _known(candidates: Any, forms: list[Kind], texts: Texts, question: Question)
         own_items = dict(zip(question.keys, question.items, strict=True))
         listed = candidates.select(**_items(candidates, forms, texts, own_items))
         return listed.filter(*(listed[key].notnull() for key in question.keys)).distinct()
-    return _listed(known_rows(candidates, question.items, forms), forms, texts, question.keys).distinct()
+    return listed_rows(known_rows(candidates, question.items, forms), forms, texts, question.keys).distinct()
 
 
-def _listed(rows: list[Row], forms: list[Kind], texts: Texts, keys: Sequence[str]) -> Any:
+def listed_rows(rows: list[Row], forms: list[Kind], texts: Texts, keys: Sequence[str]) -> Any:
     """Public rows as a table of these kinds, in the form that is counted."""
     columns = zip(*([as_text(part) for part in row] for row in rows), strict=True)
     table = ibis.memtable(dict(zip(keys, map(list, columns), strict=True)))

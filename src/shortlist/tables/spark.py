@@ -78,7 +78,7 @@ def _groups(table: Any, kinds: dict[str, str], forms: list[Kind], question: Ques
     if lists is not None:
         each = [known_rows(one, question.items, forms) for one in lists]
         rows = [(n, *row) for n, one in enumerate(each) for row in one]
-        known = _listed(table, rows, ["integer", *forms], ("n", *question.keys))
+        known = listed_rows(table, rows, ["integer", *forms], ("n", *question.keys))
         offered = np.array(list(map(len, each)), np.int64)
     elif candidates is not None:
         assert listed is not None
@@ -87,7 +87,7 @@ def _groups(table: Any, kinds: dict[str, str], forms: list[Kind], question: Ques
     groups = None
     if listed is not None:
         numbered = [(n, *row) for n, row in enumerate(listed)]
-        groups = _listed(table, numbered, ["integer", *by], ("n", *question.grouping.keys))
+        groups = listed_rows(table, numbered, ["integer", *by], ("n", *question.grouping.keys))
 
     def counted() -> SparkGroups:
         rows = _rows(table, kinds, [*forms, *by], question)
@@ -120,10 +120,10 @@ def user_of(name: str, kind: str) -> Any:
 def _items(forms: list[Kind], question: Question) -> list[Any]:
     """The items, and with their forms the keys of groups, in the form their labels have."""
     parts = zip(question.labels.items(), forms, strict=False)
-    return [_item(column_of(item), form).alias(key) for (key, item), form in parts]
+    return [item_of(column_of(item), form).alias(key) for (key, item), form in parts]
 
 
-def _item(column: Any, form: Kind) -> Any:
+def item_of(column: Any, form: Kind) -> Any:
     """Bytes that are no UTF-8 are refused: Spark would show others in their place."""
     if form == "text":
         return sf.validate_utf8(column.cast("string"))
@@ -159,10 +159,10 @@ def _known(table: Any, candidates: Any, forms: list[Kind], question: Question) -
         if [kind_of(own[item]) for item in question.items] != forms:
             raise ValueError("candidates: the query's columns must be of the same kinds as the item columns; cast them")
         return candidates.select(*_items(forms, question)).dropna().distinct()
-    return _listed(table, known_rows(candidates, question.items, forms), forms, question.keys)
+    return listed_rows(table, known_rows(candidates, question.items, forms), forms, question.keys)
 
 
-def _listed(table: Any, rows: list[Row], forms: list[Kind], keys: Sequence[str]) -> Any:
+def listed_rows(table: Any, rows: list[Row], forms: list[Kind], keys: Sequence[str]) -> Any:
     """Public rows as a DataFrame of these kinds."""
     texts = [tuple(map(as_text, row)) for row in rows]
     listed = table.sparkSession.createDataFrame(texts, ", ".join(f"{key} string" for key in keys))

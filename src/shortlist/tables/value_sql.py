@@ -13,8 +13,19 @@ from shortlist.tables import sql
 from shortlist.tables.column_types import FIRST, LAST, check_user, kind_of
 from shortlist.tables.errors import TableError, fresh, in_one_sentence
 from shortlist.tables.file_sources import check_lines, connect, runner, source_of, stamps
+from shortlist.tables.groups.in_duckdb import kept_groups, numbered_groups
 from shortlist.tables.progress import watched
-from shortlist.tables.values import SATURATED, TOKENS, Placed, ValueQuestion, counted, is_dated
+from shortlist.tables.values import (
+    SATURATED,
+    TOKENS,
+    Looked,
+    Placed,
+    PlacedGroups,
+    ValueQuestion,
+    counted,
+    is_dated,
+    parted,
+)
 from shortlist.votes import Grid
 
 WIDE = 1 << 20
@@ -23,14 +34,32 @@ PACKED = 1 << 17
 """A place below 2^40 and at most 2^16 tokens fit into 64 bits, and sort by place."""
 
 
-def dated_in(source: sql.TableSource, question: ValueQuestion) -> bool:
+def look_at(source: sql.TableSource, question: ValueQuestion) -> Looked:
     """Whether values are dates, and refusals, from names and types alone. Text files have what the bounds are."""
     question.check_columns(source.columns)
     if question.user is not None:
         check_user(question.user, sql.declared(source.types[question.user]))
-    if source.as_text:
-        return question.grid.kind == "date"
-    return is_dated(question.value, sql.declared(source.types[question.value]))
+    dated = question.grid.kind == "date"
+    if not source.as_text:
+        dated = is_dated(question.value, sql.declared(source.types[question.value]))
+    return question.looked_at(dated, source.declared, sql.TYPES)
+
+
+def placing_groups(source: sql.TableSource, question: ValueQuestion, grid: Grid) -> str:
+    """The statement that gives groups, places and weights, added up: one vote for each person in a group."""
+    grouping = question.grouping
+    assert grouping is not None
+    listed, kinds = question.listed(source.declared)
+    user = "" if question.user is None else "u, "
+    rows = f"SELECT {user}n, i FROM ({_rows(source, question, grid)}) JOIN listed USING ({', '.join(grouping.keys)})"
+    parts = [f"listed AS MATERIALIZED (SELECT {numbered_groups(listed, kinds, grouping)})"]
+    if question.user is None:
+        votes = f"WITH {', '.join(parts)} SELECT n, i, 1 AS w FROM ({rows})"
+    else:
+        steps, last = kept_groups(rows, grouping, "listed", listed)
+        parts += [*steps, f"r AS MATERIALIZED (SELECT * FROM {last})"]
+        votes = f"WITH {', '.join(parts)} {_votes(question, grid, 'u, n', 'n, ')}"
+    return f"SELECT n, i, CAST(sum(w) AS BIGINT) AS w FROM ({votes}) GROUP BY n, i HAVING sum(w) > 0"
 
 
 def placing(source: sql.TableSource, question: ValueQuestion, grid: Grid) -> str:
@@ -64,9 +93,18 @@ def _rows(source: sql.TableSource, question: ValueQuestion, grid: Grid) -> str:
         if text and source.from_memory:
             user = [f"{bytewise(f'decode(encode(CAST({source.columns[question.user]} AS VARCHAR)))')} AS u"]
         present += ["u IS NOT NULL", *(["CAST(u AS VARCHAR) <> ''"] if text else [])]
-    inner = f"SELECT {', '.join([*user, f'{number} AS v'])} FROM {source.relation}"
-    shown = ", ".join([*(["u"] if user else []), f"{place} AS i"])
+    keys = [f"{_key(source, column)} AS {ours}" for ours, column in question.keys.items()]
+    present += [f"{ours} IS NOT NULL" for ours in question.keys]
+    inner = f"SELECT {', '.join([*user, *keys, f'{number} AS v'])} FROM {source.relation}"
+    shown = ", ".join([*(["u"] if user else []), *question.keys, f"{place} AS i"])
     return f"SELECT {shown} FROM ({inner}) WHERE {' AND '.join(present)}"
+
+
+def _key(source: sql.TableSource, column: str) -> str:
+    """A part of the key of a group; a text from memory is looked at, as a user is."""
+    if source.from_memory and kind_of(sql.declared(source.types[column])) == "text":
+        return bytewise(f"decode(encode(CAST({source.columns[column]} AS VARCHAR)))")
+    return source.item(column)
 
 
 def _number(source: sql.TableSource, question: ValueQuestion, grid: Grid) -> str:
@@ -79,13 +117,17 @@ def _number(source: sql.TableSource, question: ValueQuestion, grid: Grid) -> str
     return f"CAST(date_diff('day', DATE '{FIRST}', {inside}) + 1 AS DOUBLE)"
 
 
-def _votes(question: ValueQuestion, grid: Grid) -> str:
-    """(i, w) of every person, from r(u, i): a window of that person's rows alone, in the order of places."""
+def _votes(question: ValueQuestion, grid: Grid, person: str = "u", group: str = "") -> str:
+    """(i, w) of every person, from r(u, i): a window of that person's rows alone, in the order of places.
+
+    Of groups (n, i, w), from r(u, n, i): a person is one in each of them.
+    """
+    many = f"count(*) OVER (PARTITION BY {person}) AS held"
     rank = (
-        "SELECT i, row_number() OVER (PARTITION BY u ORDER BY i) AS j, count(*) OVER (PARTITION BY u) AS n "
-        "FROM r SEMI JOIN (SELECT u FROM p WHERE n > 1) AS several USING (u)"
+        f"SELECT {group}i, row_number() OVER (PARTITION BY {person} ORDER BY i) AS j, {many} "
+        f"FROM r SEMI JOIN (SELECT {person} FROM p WHERE held > 1) AS more USING ({person})"
     )
-    people = "SELECT u, count(*) AS n, min(i) AS i FROM r GROUP BY u"
+    people = f"SELECT {person}, count(*) AS held, min(i) AS i FROM r GROUP BY {person}"
     own = {
         "min": "min(i)",
         "max": "max(i)",
@@ -93,13 +135,13 @@ def _votes(question: ValueQuestion, grid: Grid) -> str:
         "sum": f"CAST(least(greatest(sum(i) + {grid.start}, 0), {grid.size - 1}) AS BIGINT)",
     }
     if question.per_user in own:
-        return f"SELECT {own[question.per_user]} AS i, 1 AS w FROM r GROUP BY u"
+        return f"SELECT {group}{own[question.per_user]} AS i, 1 AS w FROM r GROUP BY {person}"
+    whole, weight, some = TOKENS, f"{TOKENS} * j // held - {TOKENS} * (j - 1) // held", ""
     if question.per_user == "median":
-        several = f"SELECT i, 1 AS w FROM ({rank}) WHERE j = (n + 1) // 2"
-        return f", p AS MATERIALIZED ({people}) SELECT i, 1 AS w FROM p WHERE n = 1 UNION ALL {several}"
-    token = f"{TOKENS} * j // n - {TOKENS} * (j - 1) // n"
-    several = f"SELECT i, {token} AS w FROM ({rank})"
-    return f", p AS MATERIALIZED ({people}) SELECT i, {TOKENS} AS w FROM p WHERE n = 1 UNION ALL {several}"
+        whole, weight, some = 1, "1", " WHERE j = (held + 1) // 2"
+    several = f"SELECT {group}i, {weight} AS w FROM ({rank}){some}"
+    one = f"SELECT {group}i, {whole} AS w FROM p WHERE held = 1"
+    return f", p AS MATERIALIZED ({people}) {one} UNION ALL {several}"
 
 
 def _arrays(counts: dict[str, Any]) -> Placed:
@@ -109,11 +151,18 @@ def _arrays(counts: dict[str, Any]) -> Placed:
     return np.asarray(counts["i"], np.int64), np.asarray(counts["w"], np.int64)
 
 
-def file_dated(path: str, question: ValueQuestion, memory: str | None, multiline: bool) -> bool:
+def _parted(counts: dict[str, Any], question: ValueQuestion) -> PlacedGroups:
+    assert question.grouping is not None
+    assert question.grouping.listed is not None
+    groups, places, weights = (np.asarray(counts[name], np.int64) for name in ("n", "i", "w"))
+    return parted(groups, places, weights, len(question.grouping.listed))
+
+
+def look_at_file(path: str, question: ValueQuestion, memory: str | None, multiline: bool) -> Looked:
     """From the footer of a parquet file or the header of a CSV file; of JSON lines from nothing."""
     connection = connect(memory)
     try:
-        return dated_in(source_of(runner(connection, path), path, question.columns, multiline), question)
+        return look_at(source_of(runner(connection, path), path, question.columns, multiline), question)
     finally:
         connection.close()
 
@@ -127,18 +176,48 @@ def places_in_files(
     progress: Callable[[float], None] | None,
 ) -> Placed:
     """By a DuckDB of our own, which goes to a private folder of its own when memory is short."""
+    return _arrays(
+        _from_files(path, question, memory, multiline, progress, lambda source: placing(source, question, grid))
+    )
+
+
+def groups_in_files(
+    path: str,
+    question: ValueQuestion,
+    grid: Grid,
+    memory: str | None,
+    multiline: bool,
+    progress: Callable[[float], None] | None,
+) -> PlacedGroups:
+    """The same for every group."""
+    counts = _from_files(
+        path, question, memory, multiline, progress, lambda source: placing_groups(source, question, grid)
+    )
+    return _parted(counts, question)
+
+
+def _from_files(
+    path: str,
+    question: ValueQuestion,
+    memory: str | None,
+    multiline: bool,
+    progress: Callable[[float], None] | None,
+    statement_of: Callable[[sql.TableSource], str],
+) -> dict[str, Any]:
     connection = connect(memory)
     try:
         before = stamps(path)
         source = source_of(runner(connection, path), path, question.columns, multiline)
-        dated_in(source, question)
+        look_at(source, question)
         check_lines(path, multiline)
-        statement = placing(source, question, grid)
+        statement = statement_of(source)
         with watched(connection, progress):
-            counts = in_one_sentence(f"{path} cannot be counted", lambda: connection.execute(statement).fetchnumpy())
+            counts: dict[str, Any] = in_one_sentence(
+                f"{path} cannot be counted", lambda: connection.execute(statement).fetchnumpy()
+            )
         if stamps(path) != before:
             raise TableError(f"{path} cannot be counted: it changed while it was read")
-        return _arrays(counts)
+        return counts
     finally:
         connection.close()
 
@@ -148,19 +227,30 @@ def _source(relation: Any, view: str) -> sql.TableSource:
     return sql.TableSource(view, {column: quoted(column) for column in types}, types, from_memory=True)
 
 
-def relation_dated(relation: Any, question: ValueQuestion) -> bool:
+def look_at_relation(relation: Any, question: ValueQuestion) -> Looked:
     """From names and types alone."""
     question.check_columns(relation.columns)
-    return dated_in(_source(relation, "unread"), question)
+    return look_at(_source(relation, "unread"), question)
 
 
 def places_in_relation(relation: Any, question: ValueQuestion, grid: Grid) -> Placed:
     """In the connection it belongs to."""
+    return _arrays(_from_relation(relation, lambda source: placing(source, question, grid)))
+
+
+def groups_in_relation(relation: Any, question: ValueQuestion, grid: Grid) -> PlacedGroups:
+    """The same for every group."""
+    return _parted(_from_relation(relation, lambda source: placing_groups(source, question, grid)), question)
+
+
+def _from_relation(relation: Any, statement_of: Callable[[sql.TableSource], str]) -> dict[str, Any]:
     view = fresh()
-    statement = placing(_source(relation, view), question, grid)
+    statement = statement_of(_source(relation, view))
     try:
-        counts = in_one_sentence("the relation cannot be counted", lambda: relation.query(view, statement).fetchnumpy())
-        return _arrays(counts)
+        counts: dict[str, Any] = in_one_sentence(
+            "the relation cannot be counted", lambda: relation.query(view, statement).fetchnumpy()
+        )
+        return counts
     finally:
         with contextlib.suppress(Exception):
             relation.query(view, f"DROP VIEW IF EXISTS {view}")

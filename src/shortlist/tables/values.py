@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist.tables.column_types import is_number, kind_of
+from shortlist.tables.column_types import Kind, Row, is_number, kind_of
+from shortlist.tables.groups.grouping import Grouping
 from shortlist.votes import Grid
 
 PerUser = Literal["share", "median", "mean", "min", "max", "sum"]
@@ -28,6 +29,19 @@ FIRST_DAY = 719163
 
 Placed = tuple[Indices, Indices]
 """(places that hold weight, increasing; their weights)."""
+PlacedGroups = list[Placed]
+"""The same for every group, in the order of the public list."""
+
+
+class Looked(NamedTuple):
+    """A table, looked at by names and types alone."""
+
+    dated: bool
+    """Whether values are dates; otherwise they are numbers."""
+    keys: tuple[Row, ...] = ()
+    """The public keys of groups, in the kinds of their columns."""
+    types: tuple[str, ...] = ()
+    """What released columns of the key are, where an engine must be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +55,19 @@ class ValueQuestion:
     upper: object
     step: object
     per_user: PerUser
+    grouping: Grouping | None = None
+    """By which columns people are grouped, and which groups there are; None for one quantile of all."""
 
     @classmethod
     def of(
-        cls, user: object, value: object, lower: object, upper: object, step: object, per_user: object
+        cls,
+        user: object,
+        value: object,
+        lower: object,
+        upper: object,
+        step: object,
+        per_user: object,
+        grouping: Grouping | None = None,
     ) -> ValueQuestion:
         if user is not None and (not isinstance(user, str) or not user):
             raise TypeError('user must be the name of a column, for example user="user_id"')
@@ -54,7 +77,10 @@ class ValueQuestion:
             raise ValueError("user and value must be different columns")
         if not isinstance(per_user, str) or per_user not in get_args(PerUser):
             raise ValueError(f"per_user must be one of {', '.join(map(repr, get_args(PerUser)))}")
-        question = cls(user, value, lower, upper, step, per_user)  # type: ignore[arg-type]
+        if grouping is not None:
+            _check_grouping(grouping, user, value)
+            grouping = grouping.salted()
+        question = cls(user, value, lower, upper, step, per_user, grouping)  # type: ignore[arg-type]
         _ = question.grid
         return question
 
@@ -80,7 +106,28 @@ class ValueQuestion:
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that is read."""
-        return (self.value,) if self.user is None else (self.user, self.value)
+        own = (self.value,) if self.user is None else (self.user, self.value)
+        return own if self.grouping is None else (*own, *self.grouping.by)
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """Our own name for every column that makes the key of a group, and that column."""
+        return {} if self.grouping is None else dict(zip(self.grouping.keys, self.grouping.by, strict=True))
+
+    def looked_at(self, dated: bool, declared: Mapping[str, str], types: Mapping[Kind, str] | None = None) -> Looked:
+        """What is known of a table by its declared types; `types` are what a released key is in its engine."""
+        if self.grouping is None:
+            return Looked(dated)
+        keys, kinds = self.listed(declared)
+        return Looked(dated, tuple(keys), () if types is None else tuple(types[kind] for kind in kinds))
+
+    def listed(self, declared: Mapping[str, str]) -> tuple[list[Row], list[Kind]]:
+        """(the public keys, the kinds of their columns), by the declared types; refuses what does not fit."""
+        assert self.grouping is not None
+        kinds = self.grouping.kinds(declared)
+        listed = self.grouping.fitted(kinds)
+        assert listed is not None
+        return listed, kinds
 
     @property
     def share(self) -> int:
@@ -90,7 +137,7 @@ class ValueQuestion:
     def check_columns(self, columns: Iterable[str]) -> None:
         """Every column must be there, once. What else is there is not told: the header may be a row of data."""
         names = list(columns)
-        for role, name in (("user", self.user), ("value", self.value)):
+        for role, name in (("user", self.user), ("value", self.value), *(("by", key) for key in self.keys.values())):
             if name is not None and names.count(name) != 1:
                 how = "no column" if name not in names else "more than one column"
                 raise ValueError(f"{role}={name!r}: the table has {how} of that name; write it as the table does")
@@ -101,7 +148,20 @@ class ValueQuestion:
         if isinstance(source, str | os.PathLike):
             table = os.path.basename(os.fspath(source))
         who = "each row a person" if self.user is None else f"user {self.user}"
-        return f"{table}: {who}, value {self.value}, {self.per_user} of a person's rows"
+        by = "" if self.grouping is None else f", by {' and '.join(self.grouping.by)}"
+        return f"{table}: {who}, value {self.value} {self.grid.in_words}, {self.per_user} of a person's rows{by}"
+
+
+def _check_grouping(grouping: Grouping, user: object, value: object) -> None:
+    if grouping.listed is None:
+        raise ValueError(
+            "groups must be listed for quantiles: a point comes out of every group there is, so that keys from the "
+            'data would tell that somebody is in them. Write groups=["CH", "DE"]'
+        )
+    if {user, value} & set(grouping.by):
+        raise ValueError("by must be other columns than user and value")
+    if user is None and grouping.per_user > 1:
+        raise ValueError("groups_per_user must be 1 where each row is a person: a row is in one group")
 
 
 def is_dated(column: str, declared: str) -> bool:
@@ -141,11 +201,36 @@ def shared(people: Indices | None, places: Indices, question: ValueQuestion, gri
         case "max":
             own = places[starts + rows - 1]
         case "mean":
-            own = np.add.reduceat(places, starts) // rows if len(rows) else places
+            own = _means(places, starts, rows) if len(rows) else places
         case "sum":
             sums = np.add.reduceat(places, starts) if len(rows) else places
             own = np.clip(sums + grid.start, 0, grid.size - 1)
     return counted(own, np.ones_like(own))
+
+
+def shared_in_groups(
+    people: Indices | None, groups: Indices, places: Indices, question: ValueQuestion, grid: Grid, number: int
+) -> PlacedGroups:
+    """The votes of every group: one for each person in it, made of that person's rows there."""
+    order = np.argsort(groups, kind="stable")
+    ends = np.searchsorted(groups[order], np.arange(number + 1))
+    parts = [order[ends[group] : ends[group + 1]] for group in range(number)]
+    return [shared(None if people is None else people[part], places[part], question, grid) for part in parts]
+
+
+def parted(groups: Indices, places: Indices, weights: Indices, number: int) -> PlacedGroups:
+    """Votes that an engine added up by group and place, in any order."""
+    order = np.lexsort((places, groups))
+    ends = np.searchsorted(groups[order], np.arange(number + 1))
+    parts = [order[ends[group] : ends[group + 1]] for group in range(number)]
+    return [(places[part], weights[part]) for part in parts]
+
+
+def _means(places: Indices, starts: Indices, rows: Indices) -> Indices:
+    """floor(sum / rows) of each person, from quotients and remainders: the sum itself may not fit into 64 bits."""
+    each = np.repeat(rows, rows)
+    means: Indices = np.add.reduceat(places // each, starts) + np.add.reduceat(places % each, starts) // rows
+    return means
 
 
 def counted(places: Indices, weights: Indices) -> Placed:

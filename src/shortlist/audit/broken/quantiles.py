@@ -88,6 +88,20 @@ def means_in_engine_order(x: Point) -> Law:
     return Law(dict(enumerate(one_law(votes, HALF, Fraction(1)))))
 
 
+def medians(groups: Sequence[Point], epsilon: Fraction) -> Law:
+    """The smallest of every group of two, drawn independently."""
+    law: dict[tuple[int, ...], arb] = {(): arb(1)}
+    for x in groups:
+        each = one_law(exactly(x), Fraction(0), epsilon)
+        law = {(*points, n): chance * one for points, chance in law.items() for n, one in enumerate(each)}
+    return Law(law)
+
+
+def of_people_there(x: Point) -> Law:
+    """A group is listed, with its quantile, if anybody is in it."""
+    return medians((x,), Fraction(1)) if any(x) else Law({"not listed": arb(1)})
+
+
 BY_HAND = "easily written: see docs/mechanisms/quantile.md"
 
 ENTRIES = (
@@ -118,5 +132,19 @@ ENTRIES = (
         source=BY_HAND,
         law=lambda x: quartiles(exactly(x), Fraction(1), to_the_emptier),
         pairs=(((8, 20, 8), (9, 20, 8)), ((3, 9, 3), (4, 9, 3))),
+    ),
+    Broken(
+        name="quantiles of groups, paid once and not kept apart",
+        what="the charge is that of one group, and a person votes in all of them",
+        source=BY_HAND,
+        law=lambda x: medians((x[:3], x[3:]), Fraction(1)),
+        pairs=(((3, 0, 0, 3, 0, 0), (4, 0, 0, 4, 0, 0)),),
+    ),
+    Broken(
+        name="quantiles of groups, keys from the data",
+        what="every group that has people is listed, with a point of the public range",
+        source=BY_HAND,
+        law=of_people_there,
+        pairs=(((0, 0, 0), (1, 0, 0)),),
     ),
 )

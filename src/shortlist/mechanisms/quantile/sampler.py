@@ -33,6 +33,10 @@ STEEP = 1 << 20
 """From this rate on distances are computed as fractions; there are few of them within reach."""
 SURE = 1e-9
 """Relative error that floats surely stay below."""
+SMALL = 1e-3
+"""Below it a float distance may not be of that error."""
+TINY = 1e-280
+"""Nor a float below this."""
 REMEMBERED = 4096
 """Of many draws, so many nodes are kept."""
 
@@ -94,6 +98,20 @@ class Choice:
         """Whether the coin always shows heads."""
         return self.falls[place] == 0 and distance() == 0
 
+    def _tails(self, place: int, distance: Distance) -> tuple[float, float]:
+        """Bounds on the chance 1 - p of tails.
+
+        The distance of a run has an absolute error of 2^-50 (1 + x), so a small one is computed exactly.
+        """
+        fall = float(self.falls[place])
+        if place == len(self.runs.sizes):  # a far point falls further
+            return -math.expm1(-fall * (1 - SURE)), 1.0
+        if fall < SMALL * rounded(self.rate) or fall < TINY:
+            fall = rounded(self.rate * distance())
+        if fall < TINY:  # floats that small are not of that relative error
+            return 0.0, 2 * TINY
+        return -math.expm1(-fall * (1 - SURE)), -math.expm1(-fall * (1 + SURE))
+
     def _still_in(self, place: int, distance: Distance, clock: Sequence[Uniform], stream: WordStream) -> bool:
         """Whether a point that shows heads for the first time has shown no tails before.
 
@@ -102,8 +120,7 @@ class Choice:
         -ln U over that rate; and there were no tails with the chance e^(-(1 - p) time).
         """
         coin, total = Uniform(stream.word), int(self.shares.sums[-1])
-        at_least = -math.expm1(-float(self.falls[place]) * (1 - SURE))  # a far point falls further
-        most = 1.0 if place == len(self.runs.sizes) else -math.expm1(-float(self.falls[place]) * (1 + SURE))
+        at_least, most = self._tails(place, distance)
         pace = math.exp(math.log(SHARES) - math.log(total) - self.shares.unit)
         if -math.log(coin.high) > most * pace * sum(_age(one.low) for one in clock) * (1 + SURE):
             return True

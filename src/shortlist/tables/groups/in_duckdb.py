@@ -111,7 +111,7 @@ def count_groups(
     rows = _named(source, question)
     if listed is not None:
         kinds = grouping.kinds(source.declared)
-        run(f"CREATE TEMP TABLE {names.groups} AS SELECT {_numbered(listed, kinds, grouping)}")
+        run(f"CREATE TEMP TABLE {names.groups} AS SELECT {numbered_groups(listed, kinds, grouping)}")
     else:
         run(f"CREATE TEMP TABLE {names.rows} AS {rows}")
         rows = f"SELECT * FROM {names.rows}"
@@ -143,7 +143,8 @@ def own_lists(lists: list[list[Row]], kinds: list[Kind], keys: Sequence[str]) ->
     return f"{OWN}SELECT {', '.join(columns)}"
 
 
-def _numbered(listed: list[Row], kinds: list[Kind], grouping: Grouping) -> str:
+def numbered_groups(listed: list[Row], kinds: list[Kind], grouping: Grouping) -> str:
+    """(n, key) of the public keys, as the columns of a SELECT."""
     columns = zip(zip(*listed, strict=True), kinds, grouping.keys, strict=True)
     parts = [unnested(cells, TYPES[kind], key) for cells, kind, key in columns]
     return ", ".join([unnested(range(len(listed)), "INTEGER", "n"), *parts])
@@ -162,25 +163,33 @@ def _named(source: TableSource, question: Question) -> str:
 
 
 def _counting(rows: str, question: Question, grouping: Grouping, names: Names, listed: list[Row] | None) -> str:
-    parts = [f"found AS MATERIALIZED ({rows})"]
-    source = "found"
-    if listed is None or grouping.per_user < len(listed):
-        order = f"many DESC, {hashed(grouping.salt, ('u', *grouping.keys))}, {', '.join(grouping.keys)}"
-        place = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
-        parts += [
-            "places AS MATERIALIZED (SELECT u, n, count(*) AS many FROM found GROUP BY u, n)",
-            f"several AS (SELECT u FROM places GROUP BY u HAVING count(*) > {grouping.per_user})",
-            f"ranked AS (SELECT u, n, {place} FROM places SEMI JOIN several USING (u) JOIN {names.groups} USING (n))",
-            f"dropped AS (SELECT u, n FROM ranked WHERE place > {grouping.per_user})",
-            "kept AS (SELECT * FROM found ANTI JOIN dropped USING (u, n))",
-        ]
-        source = "kept"
+    parts, source = kept_groups(rows, grouping, names.groups, listed)
     if question.cap is None:
         counts = aggregated(f"SELECT * FROM {source}", ("n", *question.keys), question)
     else:
         pairs = f"SELECT DISTINCT u, n, {', '.join(question.keys)} FROM {source}"
         counts = capped(pairs, question.keys, question.cap, ("n",))
     return f"WITH {', '.join(parts)} SELECT * FROM ({counts}) WHERE score <> 0"
+
+
+def kept_groups(rows: str, grouping: Grouping, groups: str, listed: list[Row] | None) -> tuple[list[str], str]:
+    """(the parts of a WITH, the last of them): rows (u, n, ..) of the groups that each person keeps (grouping.py).
+
+    `groups` is a table of (n, key).
+    """
+    parts = [f"found AS MATERIALIZED ({rows})"]
+    if listed is not None and grouping.per_user >= len(listed):
+        return parts, "found"
+    order = f"many DESC, {hashed(grouping.salt, ('u', *grouping.keys))}, {', '.join(grouping.keys)}"
+    place = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
+    parts += [
+        "places AS MATERIALIZED (SELECT u, n, count(*) AS many FROM found GROUP BY u, n)",
+        f"several AS (SELECT u FROM places GROUP BY u HAVING count(*) > {grouping.per_user})",
+        f"ranked AS (SELECT u, n, {place} FROM places SEMI JOIN several USING (u) JOIN {groups} USING (n))",
+        f"dropped AS (SELECT u, n FROM ranked WHERE place > {grouping.per_user})",
+        "kept AS (SELECT * FROM found ANTI JOIN dropped USING (u, n))",
+    ]
+    return parts, "kept"
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)

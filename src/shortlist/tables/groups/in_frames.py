@@ -36,7 +36,7 @@ def groups_of_rows(
         places = np.flatnonzero(np.isin(group * types.size + item, _codes(offered, types.size)))
         frame, group, item = frame[places], group[places], item[places]
     person = people_of(frame)
-    inside = np.flatnonzero(_stays(frame, person, group, grouping, types.groups))
+    inside = np.flatnonzero(stays(frame, person, group, grouping, types.groups))
     frame = frame[inside]
     person, group, item = person[inside], group[inside], item[inside]
     counts = _counted(frame, person, group, item, types.size, question)
@@ -68,13 +68,13 @@ def _numbered(
     assert question.grouping is not None
     keys, by = list(question.keys), list(question.grouping.keys)
     every = None if known is None else list(dict.fromkeys(row for one in known for row in one))
-    items = (_listed(every, rows, keys, library) if every is not None else rows.select(*keys).unique()).sort(*keys)
-    groups = _listed(listed, rows, by, library) if listed is not None else rows.select(*by).unique().sort(*by)
+    items = (listed_frame(every, rows, keys, library) if every is not None else rows.select(*keys).unique()).sort(*keys)
+    groups = listed_frame(listed, rows, by, library) if listed is not None else rows.select(*by).unique().sort(*by)
     numbered = Numbers(items.with_row_index("item"), groups.with_row_index("group"))
     return rows.join(numbered.items, on=keys, how="inner").join(numbered.groups, on=by, how="inner"), numbered
 
 
-def _listed(rows: list[Row], beside: Any, keys: list[str], library: FrameKind) -> Any:
+def listed_frame(rows: list[Row], beside: Any, keys: list[str], library: FrameKind) -> Any:
     columns = dict(zip(keys, map(list, zip(*rows, strict=True)), strict=True))
     return nw.from_native(typed_frame(columns, beside.select(*keys).to_native(), library))
 
@@ -94,7 +94,7 @@ def _codes(offered: list[Indices], size: int) -> Indices:
     return np.concatenate([n * size + one for n, one in enumerate(offered)])
 
 
-def _stays(frame: Any, person: Indices, group: Indices, grouping: Grouping, groups: Any) -> Mask:
+def stays(frame: Any, person: Indices, group: Indices, grouping: Grouping, groups: Any) -> Mask:
     """Which rows are in a group that their person keeps (grouping.py)."""
     if not len(person):
         return np.ones(0, np.bool_)

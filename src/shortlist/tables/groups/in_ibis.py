@@ -15,6 +15,7 @@ from shortlist.released_frames import own_frame
 from shortlist.tables.caps import Cap
 from shortlist.tables.column_types import Kind, Row
 from shortlist.tables.errors import in_one_sentence
+from shortlist.tables.groups.grouping import Grouping
 from shortlist.tables.groups.held import Sizes, Spot
 from shortlist.tables.question import LARGEST, SATURATED, Question
 from shortlist.tables.remote_scores import Column
@@ -61,16 +62,22 @@ def count_groups(
     listed = listed.select("u", "n", *by, *keys, *(["v"] if question.value is not None else []))
     if known is not None:
         listed = listed.semi_join(known, ["n", *keys] if own else keys)
-    many = listed.group_by(["u", "n", *by]).agg(many=listed.count())
-    words = [hashing.written([many.u])[0], *(shown.of(many, key).cast("string") for key in by)]
-    order = [ibis.desc(many.many), hashing.of(grouping.salt, words), *(many[key] for key in by)]
-    places = many.mutate(place=ibis.row_number().over(group_by=many.u, order_by=order))
-    chosen = listed.semi_join(places.filter(places.place < grouping.per_user).select("u", "n"), ["u", "n"])
+    chosen = kept_groups(listed, grouping, shown, hashing)
     counts = _counted(chosen, question) if question.cap is None else _capped(chosen, question, question.cap, hashing)
     held = counts.filter(counts.score != 0).cache()
     engine = IbisGroups(held, groups, known, question.keys, grouping.keys, own, shown, question.weighted)
     engine.check_names(listed=grouping.listed is not None)
     return engine
+
+
+def kept_groups(listed: Any, grouping: Grouping, shown: Shown, hashing: Hashing) -> Any:
+    """Of rows (u, n, key, ..) those of the groups that each person keeps (grouping.py)."""
+    by = list(grouping.keys)
+    many = listed.group_by(["u", "n", *by]).agg(many=listed.count())
+    words = [hashing.written([many.u])[0], *(shown.of(many, key).cast("string") for key in by)]
+    order = [ibis.desc(many.many), hashing.of(grouping.salt, words), *(many[key] for key in by)]
+    places = many.mutate(place=ibis.row_number().over(group_by=many.u, order_by=order))
+    return listed.semi_join(places.filter(places.place < grouping.per_user).select("u", "n"), ["u", "n"])
 
 
 def _counted(rows: Any, question: Question) -> Any:

@@ -14,6 +14,7 @@ from shortlist._reading import Frame
 from shortlist.released_frames import own_frame
 from shortlist.tables.column_types import Row
 from shortlist.tables.errors import in_one_sentence
+from shortlist.tables.groups.grouping import Grouping
 from shortlist.tables.groups.held import Sizes, Spot
 from shortlist.tables.question import Question
 from shortlist.tables.remote_scores import Column
@@ -36,16 +37,22 @@ def count_groups(
     listed = rows.join(groups, by)
     if known is not None:
         listed = listed.join(known, ["n", *keys] if own else keys, "left_semi")
-    many = listed.groupBy("u", "n", *by).agg(sf.count(sf.lit(1)).alias("many"))
-    order = Window.partitionBy("u").orderBy(sf.col("many").desc(), hashed(grouping.salt, ("u", *by)), *by)
-    places = many.select("u", "n", sf.row_number().over(order).alias("place"))
-    chosen = listed.join(places.where(sf.col("place") <= grouping.per_user).select("u", "n"), ["u", "n"], "left_semi")
+    chosen = kept_groups(listed, grouping)
     if question.cap is None:
         counts = counted_by(chosen, ("n", *keys), question)
     else:
         counts = capped(chosen.select("u", "n", *keys).distinct(), keys, question.cap, ("n",))
     held = counts.where("score <> 0").persist()
     return SparkGroups(held, groups, known, question.keys, grouping.keys, own, tuple(types), question.weighted)
+
+
+def kept_groups(listed: Any, grouping: Grouping) -> Any:
+    """Of rows (u, n, key, ..) those of the groups that each person keeps (grouping.py)."""
+    by = grouping.keys
+    many = listed.groupBy("u", "n", *by).agg(sf.count(sf.lit(1)).alias("many"))
+    order = Window.partitionBy("u").orderBy(sf.col("many").desc(), hashed(grouping.salt, ("u", *by)), *by)
+    places = many.select("u", "n", sf.row_number().over(order).alias("place"))
+    return listed.join(places.where(sf.col("place") <= grouping.per_user).select("u", "n"), ["u", "n"], "left_semi")
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)

@@ -1,0 +1,193 @@
+"""A request for quantiles: what was asked for, checked by public facts alone, then booked, then read and drawn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from shortlist._reading import checked_flag
+from shortlist.grouped_release import GroupedRelease
+from shortlist.grouped_scores import GroupedScores
+from shortlist.groups import GroupRequest
+from shortlist.ledger.ledger import Reservation
+from shortlist.mechanisms import Quantile
+from shortlist.mechanisms.checks import Budget
+from shortlist.method_choice import checked_budget_of
+from shortlist.paid_release import Booked
+from shortlist.privacy import Guarantee, Ledger
+from shortlist.quantile_inputs import Asked, Progress, Series, asked_of_table
+from shortlist.release import Release
+from shortlist.sampling.entropy import SECURE, Source
+from shortlist.tables.groups.grouping import Grouping
+from shortlist.tables.values import Placed, PlacedGroups, ValueQuestion
+from shortlist.votes import Votes
+
+METHODS = {"auto": None, "exponential": "gumbel", "permute-and-flip": "exponential"}
+"""The words for `method=`, and the noise of each."""
+
+OUTSIDE = "whatever lies outside the range counts at its ends"
+SHARED = "the rows of a person share one vote"
+
+
+def quantile_request(
+    rows: object, *, by: object = None, groups: object = None, groups_per_user: object = None, **words: Any
+) -> QuantileRequest | QuantileGroups:
+    """Of all people, or of every group."""
+    grouping = Grouping.of(by, groups, groups_per_user)
+    return QuantileRequest.of(rows, **words) if grouping is None else QuantileGroups.of(rows, grouping, **words)
+
+
+def why_of(mechanism: Quantile, method: str) -> str:
+    """In words, by the public rule; nothing where the caller named the method."""
+    if method != "auto":
+        return ""
+    if mechanism.noise == "exponential":
+        return "permute-and-flip has the smallest rank error of what keeps a pure budget"
+    return "the exponential mechanism costs less than its epsilon where budgets are not pure"
+
+
+def _checked_method(method: object) -> str:
+    if not isinstance(method, str) or method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}")
+    return method
+
+
+def _empty(line: Asked, share: int, unit: object, words: str) -> Votes:
+    """All that is public, and no vote."""
+    if not isinstance(unit, str) or not unit:
+        raise ValueError('unit must be a word, for example unit="user"')
+    nothing = np.zeros(0, np.int64)
+    return Votes.on(line.grid, nothing, nothing, share=share, unit=unit, frame=line.frame, source=words)
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileRequest:
+    """What was asked for, checked by public facts alone; and the rows, not read yet."""
+
+    mechanism: Quantile
+    empty: Votes
+    """With the grid and all else that is public, and no vote."""
+    place: Callable[[Progress | None], Placed]
+    notes: tuple[str, ...]
+    method: str
+
+    @classmethod
+    def of(
+        cls,
+        rows: object,
+        *,
+        user: str | None,
+        value: str | None,
+        q: object,
+        lower: object,
+        upper: object,
+        step: object,
+        per_user: str,
+        epsilon: float | None,
+        delta: float | None,
+        budget: Guarantee | None,
+        method: str,
+        unit: str,
+        memory: str | None,
+        multiline: bool,
+    ) -> QuantileRequest:
+        mechanism = Quantile(
+            q=q,  # type: ignore[arg-type]
+            budget=checked_budget_of(epsilon, delta, budget),
+            noise=METHODS[_checked_method(method)],
+        )
+        lines = checked_flag("multiline", multiline)
+        notes: tuple[str, ...]
+        if value is None and not isinstance(rows, str | os.PathLike):
+            if user is not None or memory is not None or lines:
+                raise TypeError('value must be the name of a column, for example value="age"')
+            series = Series.of(rows, lower, upper, step)
+            line, share, notes = Asked(series.grid, series.frame, series.places), 1, ()
+            words = f"numbers in memory, {series.grid.in_words}"
+        else:
+            question = ValueQuestion.of(user, value, lower, upper, step, per_user)
+            line, share, words = asked_of_table(rows, question, memory, lines), question.share, question.in_words(rows)
+            notes = (SHARED,) if share > 1 else ()
+        return cls(mechanism, _empty(line, share, unit, words), line.places, (OUTSIDE, *notes), method)
+
+    def booked(self, ledger: Ledger, purpose: str, source: Source = SECURE) -> Booked:
+        """Check what can be checked without a row, then book."""
+        ledger.check(ledger.with_room(self.mechanism.charge, self.mechanism.guarantee))
+        return Booked.of(self.mechanism, self.empty, ledger, purpose, source)
+
+    @property
+    def why(self) -> str:
+        """In words, by the public rule."""
+        words = why_of(self.mechanism, self.method)
+        return f"auto: {words}" if words else "named by the caller"
+
+    def released(self, source: Source, paid: Booked | None, progress: Progress | None = None) -> Release:
+        """Read, draw, and say why."""
+        places, weights = self.place(progress)
+        votes = self.empty.holding(places, weights)
+        release = self.mechanism.release(votes, rng=source) if paid is None else paid.release(votes, source)
+        return replace(release, why=self.why, notes=(*release.notes, *self.notes))
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileGroups:
+    """The same for every group: one charge for the groups that one person may be in (Theorem 280)."""
+
+    request: GroupRequest
+    empty: Votes
+    place: Callable[[Progress | None], PlacedGroups]
+
+    @classmethod
+    def of(
+        cls,
+        rows: object,
+        grouping: Grouping,
+        *,
+        user: str | None,
+        value: str | None,
+        q: object,
+        lower: object,
+        upper: object,
+        step: object,
+        per_user: str,
+        epsilon: float | None,
+        delta: float | None,
+        budget: Guarantee | None,
+        method: str,
+        unit: str,
+        memory: str | None,
+        multiline: bool,
+    ) -> QuantileGroups:
+        noise, paid = METHODS[_checked_method(method)], checked_budget_of(epsilon, delta, budget)
+        question = ValueQuestion.of(user, value, lower, upper, step, per_user, grouping)
+        line = asked_of_table(rows, question, memory, checked_flag("multiline", multiline))
+        empty = _empty(line, question.share, unit, question.in_words(rows))
+        notes = (OUTSIDE, *((f"{SHARED} in a group",) if question.share > 1 else ()))
+
+        def build(number: int | None, share: Budget) -> tuple[Quantile, str, bool]:
+            mechanism = Quantile(q=q, budget=share, noise=noise)  # type: ignore[arg-type]
+            return mechanism, why_of(mechanism, method), True
+
+        def finish(release: Release, why: str, keeps_order: bool, number: int | None) -> Release:
+            words = f"auto: {why}" if why else release.why
+            return replace(release, why=words, notes=(*release.notes, *notes))
+
+        groups = GroupedScores._of(
+            empty, lambda group: empty, names=None, keys=line.keys, by=grouping.by, per_user=grouping.per_user,
+            frame=line.frame, size=line.grid.size,
+        )  # fmt: skip
+        return cls(GroupRequest.of(groups, None, paid, build, finish), empty, line.places)
+
+    def booked(self, ledger: Ledger, purpose: str, source: Source = SECURE) -> Reservation | None:
+        """Book the charge of all groups, once."""
+        return self.request.booked(ledger, purpose, source)
+
+    def released(self, source: Source, paid: Reservation | None, progress: Progress | None = None) -> GroupedRelease:
+        """Read, and draw every group on its own."""
+        votes = [self.empty.holding(places, weights) for places, weights in self.place(progress)]
+        scores = self.request.scores._with(self.empty, votes.__getitem__, None)
+        return self.request.released(scores, source, paid)
