@@ -86,11 +86,11 @@ def csv_table(columns: Mapping[str, Sequence[object]]) -> str:
     return text.getvalue()
 
 
-NUMBERS = ("value", "margin", "gap")
+NOISY = ("value", "margin", "gap")
 """Columns of noisy numbers, beside the items."""
 
 
-def as_texts(columns: Mapping[str, Sequence[Any]], numbers: Collection[str] = NUMBERS) -> dict[str, list[str]]:
+def as_texts(columns: Mapping[str, Sequence[Any]], numbers: Collection[str] = NOISY) -> dict[str, list[str]]:
     """A table as a person reads it: these numbers to six digits, a margin beside its value, text fit for a terminal."""
     shown = {
         name: [f"{cell:,.6g}" if name in numbers and cell is not None else _said(cell) for cell in cells]

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from shortlist._files import checked_path, write_text
 from shortlist._reading import Frame, installed_frame
-from shortlist._text import NUMBERS as NOISY
-from shortlist._text import as_texts, terminal_safe, text_table
+from shortlist._text import NOISY, as_texts, terminal_safe, text_table
 from shortlist.grouped_format import read_groups, written_groups
 from shortlist.pages.card import card
 from shortlist.pages.grouped_page import write_groups

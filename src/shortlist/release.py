@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from shortlist._files import checked_path, write_text
 from shortlist._old_pickles import REFUSED, refuse_old_pickles
 from shortlist._reading import Frame, installed_frame
-from shortlist._text import NUMBERS, as_texts, terminal_safe, text_table
+from shortlist._text import NOISY, as_texts, terminal_safe, text_table
 from shortlist.accounting.finer_guarantees import ExPost
 from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps, checked_measurements
 from shortlist.exact.margins import Margin
@@ -294,7 +294,7 @@ class Release:
 
     def texts(self) -> dict[str, list[str]]:
         """The table as a person reads it: numbers to six digits or with their margin, labels fit for a terminal."""
-        return as_texts(self.columns(), NUMBERS if self.q is None else ())
+        return as_texts(self.columns(), NOISY if self.q is None else ())
 
     def line(self) -> str:
         """Guarantee, mechanism, unit of privacy, in one line."""

@@ -6,9 +6,9 @@ Everything on it is released or public; nothing else can be, since a `Release` h
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shortlist._files import write_text
 from shortlist._text import page_safe, terminal_safe
