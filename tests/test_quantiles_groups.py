@@ -21,6 +21,7 @@ from shortlist.mechanisms import Quantile
 from shortlist.mechanisms.quantile.certified import law
 from shortlist.privacy import PureDP
 from shortlist.quantile_inputs import asked_of_table
+from shortlist.tables.dialect import TextForm
 from shortlist.tables.groups.grouping import Grouping
 from shortlist.tables.values import ValueQuestion
 from shortlist.testing import seeded
@@ -42,7 +43,7 @@ def made(many=300, seed=1):
 
 
 def asked(question: ValueQuestion, table: Any) -> list[list[tuple[int, int]]]:
-    found = asked_of_table(table, question, None, False).places(None)
+    found = asked_of_table(table, question, None, TextForm()).places(None)
     return [list(zip(places.tolist(), weights.tolist(), strict=True)) for places, weights in found]
 
 

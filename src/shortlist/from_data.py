@@ -39,6 +39,7 @@ def keys(
     unit: str = "user",
     memory: str | None = None,
     multiline: bool = False,
+    separator: str | None = None,
     allow_large: bool = False,
     rng: Source | None = None,
     ledger: Ledger | None = None,
@@ -69,7 +70,7 @@ def keys(
         of the budget measures how many people hold it.
     at_least
         Leave out names whose noisy count is below it. It looks at released counts alone, and costs nothing.
-    unit, memory, multiline
+    unit, memory, multiline, separator
         As in `sl.count`.
     allow_large
         True: do not warn of an epsilon above 30, which promises nobody anything.
@@ -100,6 +101,7 @@ def keys(
     request = KeyRequest.of(
         user, item, most=most, where=where, epsilon=epsilon, delta=delta, budget=budget, weighted=weighted,
         values=values, at_least=at_least, unit=unit, memory=memory, multiline=multiline,
+        separator=separator,
     )  # fmt: skip
     warn_if_absurd(request.mechanism.guarantee, allow_large)
     source = checked_source(rng)
@@ -134,12 +136,14 @@ class KeyRequest:
         unit: str,
         memory: str | None,
         multiline: bool,
+        separator: str | None = None,
     ) -> KeyRequest:
         paid = checked_delta_budget(epsilon, delta, budget)
         mechanism = KeySet(most=most, budget=paid, weighted=weighted, values=values)
         question = Question.of(user, item, None, None, most, where)
         least = check_least(at_least, checked_flag("values", values))
-        return cls(question, mechanism, least, {"unit": unit, "memory": memory, "multiline": multiline})
+        reading = {"unit": unit, "memory": memory, "multiline": multiline, "separator": separator}
+        return cls(question, mechanism, least, reading)
 
     @property
     def why(self) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from shortlist._imports import late
 from shortlist._reading import FRAMES, Engine, Frame, attempt, unpack
+from shortlist.tables.dialect import TextForm
 from shortlist.tables.groups.grouping import plain_key
 from shortlist.tables.value_frames import groups_in_frame, look_at_frame, places_in_frame
 from shortlist.tables.value_sql import (
@@ -49,18 +50,17 @@ class Asked:
     """The public keys of the groups, in the kinds of their columns."""
 
 
-def asked_of_table(rows: Any, question: ValueQuestion, memory: str | None, multiline: bool) -> Asked:
+def asked_of_table(rows: Any, question: ValueQuestion, memory: str | None, text: TextForm) -> Asked:
     """By the kind of table."""
     family = {kind.__module__.partition(".")[0] for kind in type(rows).__mro__}
     if isinstance(rows, str | os.PathLike):
         path = os.fspath(rows)
         files = groups_in_files if question.grouping is not None else places_in_files
-        looked = look_at_file(path, question, memory, multiline)
-        return _asked(question, looked, None, lambda grid, tell: files(path, question, grid, memory, multiline, tell))
+        looked = look_at_file(path, question, memory, text)
+        return _asked(question, looked, None, lambda grid, tell: files(path, question, grid, memory, text, tell))
     if memory is not None:
         raise TypeError("memory is for files; a table in an engine or in memory has its own settings")
-    if multiline:
-        raise TypeError("multiline is for CSV files; a table in an engine or in memory has been read already")
+    text.check_unused()
     optional = next((OPTIONAL[library] for library in OPTIONAL if library in family), None)
     if optional is not None:
         module, look, place, place_groups, engine = optional

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from shortlist._reading import checked_flag
 from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest
@@ -22,6 +21,7 @@ from shortlist.privacy import Guarantee, Ledger
 from shortlist.quantile_inputs import Asked, Progress, Series, asked_of_table
 from shortlist.release import Release
 from shortlist.sampling.entropy import SECURE, Source
+from shortlist.tables.dialect import PLAIN, TextForm
 from shortlist.tables.groups.grouping import Grouping
 from shortlist.tables.values import Placed, PlacedGroups, ValueQuestion
 from shortlist.votes import Votes
@@ -94,25 +94,30 @@ class QuantileRequest:
         unit: str,
         memory: str | None,
         multiline: bool,
+        separator: str | None = None,
     ) -> QuantileRequest:
         mechanism = Quantile(
             q=q,  # type: ignore[arg-type]
             budget=checked_budget_of(epsilon, delta, budget),
             noise=METHODS[_checked_method(method)],
         )
-        lines = checked_flag("multiline", multiline)
+        text = TextForm.of(multiline, separator)
         notes: tuple[str, ...]
         if value is None and not isinstance(rows, str | os.PathLike):
-            if user is not None or memory is not None or lines:
+            if user is not None or memory is not None or text != PLAIN:
                 raise TypeError('value must be the name of a column, for example value="age"')
             series = Series.of(rows, lower, upper, step)
             line, share, notes = Asked(series.grid, series.frame, series.places), 1, ()
             words = f"numbers in memory, {series.grid.in_words}"
         else:
             question = ValueQuestion.of(user, value, lower, upper, step, per_user)
-            line, share, words = asked_of_table(rows, question, memory, lines), question.share, question.in_words(rows)
+            line, share, words = asked_of_table(rows, question, memory, text), question.share, question.in_words(rows)
             notes = (SHARED,) if share > 1 else ()
         return cls(mechanism, _empty(line, share, unit, words), line.places, (OUTSIDE, *notes), method)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.mechanism.guarantee
 
     def booked(self, ledger: Ledger, purpose: str, source: Source = SECURE) -> Booked:
         """Check what can be checked without a row, then book."""
@@ -161,10 +166,11 @@ class QuantileGroups:
         unit: str,
         memory: str | None,
         multiline: bool,
+        separator: str | None = None,
     ) -> QuantileGroups:
         noise, paid = METHODS[_checked_method(method)], checked_budget_of(epsilon, delta, budget)
         question = ValueQuestion.of(user, value, lower, upper, step, per_user, grouping)
-        line = asked_of_table(rows, question, memory, checked_flag("multiline", multiline))
+        line = asked_of_table(rows, question, memory, TextForm.of(multiline, separator))
         empty = _empty(line, question.share, unit, question.in_words(rows))
         notes = (OUTSIDE, *((f"{SHARED} in a group",) if question.share > 1 else ()))
 
@@ -181,6 +187,10 @@ class QuantileGroups:
             frame=line.frame, size=line.grid.size,
         )  # fmt: skip
         return cls(GroupRequest.of(groups, None, paid, build, finish), empty, line.places)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.request.guarantee
 
     def booked(self, ledger: Ledger, purpose: str, source: Source = SECURE) -> Reservation | None:
         """Book the charge of all groups, once."""

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack, overload
 
 from shortlist.grouped_release import GroupedRelease
 from shortlist.mechanisms.checks import check_ledger, checked_source
+from shortlist.method_choice import warn_if_absurd
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.quantile_request import quantile_request
 from shortlist.release import Release
@@ -35,6 +36,8 @@ class QuantileWords(TypedDict, total=False):
     unit: str
     memory: str | None
     multiline: bool
+    separator: str | None
+    allow_large: bool
     rng: Source | None
     ledger: Ledger | None
     purpose: str
@@ -64,6 +67,8 @@ def quantile(
     unit: str = "user",
     memory: str | None = None,
     multiline: bool = False,
+    separator: str | None = None,
+    allow_large: bool = False,
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
@@ -97,8 +102,10 @@ def quantile(
         Quantiles for each group, as in `sl.count(..., by="country", groups=["CH", "DE"])`: columns by name, the public
         keys, which are needed, and in how many groups one person counts (1 if not said; a vote in each of them). All
         groups together cost `epsilon`.
-    unit, memory, multiline
+    unit, memory, multiline, separator
         As in `sl.count`.
+    allow_large
+        True: do not warn of an epsilon above 30, which promises nobody anything.
     rng
         None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
     ledger, purpose
@@ -126,8 +133,9 @@ def quantile(
     request = quantile_request(
         rows, user=user, value=value, q=q, lower=lower, upper=upper, step=step, per_user=per_user, epsilon=epsilon,
         delta=delta, budget=budget, method=method, by=by, groups=groups, groups_per_user=groups_per_user, unit=unit,
-        memory=memory, multiline=multiline,
+        memory=memory, multiline=multiline, separator=separator,
     )  # fmt: skip
+    warn_if_absurd(request.guarantee, allow_large)
     source = checked_source(rng)
     check_ledger(ledger)
     paid = None if ledger is None else request.booked(ledger, purpose, source)

@@ -14,7 +14,7 @@ from shortlist.scores import Scores, ScoreWords
 from shortlist.tables.count import counted, counted_groups, uncounted, uncounted_groups
 from shortlist.tables.question import Question
 
-READING = ("unit", "memory", "multiline")
+READING = ("unit", "memory", "multiline", "separator")
 
 
 @dataclass(frozen=True, slots=True)

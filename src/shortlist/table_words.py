@@ -21,6 +21,7 @@ class TableWords(ScoreWords, total=False):
     groups_per_user: int | None
     memory: str | None
     multiline: bool
+    separator: str | None
 
 
 class GroupWords(TableWords, total=False):

@@ -96,7 +96,7 @@ def test_several_columns_sums_and_order(folder, tmp_path):
     rows.write_parquet(tmp_path / "rows.parquet")
     rows.select("a", "b").unique().write_csv(tmp_path / "known.csv")
     done = called("top", "rows.parquet", "-k", "2", "--user", "who", "--item", "a", "--item", "b", "--value", "stars",
-               "--clip", "0", "5", "--candidates", "known.csv", "--epsilon", "9", "--ordered", "--unit", "child",
+               "--clip", "0,5", "--candidates", "known.csv", "--epsilon", "9", "--ordered", "--unit", "child",
                cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert [line.split() for line in done.stdout.splitlines()[:4]][2:] == [["1", "x", "1"], ["2", "y", "1"]]
@@ -141,15 +141,15 @@ def test_long_work_shows_how_much_was_read_and_then_wipes_it(tmp_path):
         (asked("notes.txt", *KNOWN), 1, "its name must end in"),
         (asked("ratings.parquet", "--candidates", "none.txt", "--epsilon", "1"), 1, "none.txt is not there"),
         (asked("ratings.parquet", "--candidates", "catalogue.txt", "--epsilon", "-1"), 1, "epsilon must be"),
-        (asked("ratings.parquet", *KNOWN, k=9), 1, "k=9 is more than the 6 candidates"),
+        (asked("ratings.parquet", *KNOWN, k=9), 1, "-k 9 is more than the 6 candidates"),
         (asked("ratings.parquet", *KNOWN, k=0), 1, "k must be at least 1"),
-        (asked("ratings.parquet", *KNOWN, "--method", "magic"), 1, "method='magic' is not known"),
+        (asked("ratings.parquet", *KNOWN, "--method", "magic"), 1, "--method magic is not known"),
         (asked("ratings.parquet", *KNOWN, "--ledger", "none.db"), 1, "is not there"),
         (asked("ratings.parquet", *KNOWN, "--out", "no/where.csv"), 1, "--out needs a folder"),
         (asked("ratings.parquet", *KNOWN, "--memory", "lots"), 1, "memory must be a size"),
-        (asked("ratings.parquet", *KNOWN, "--value", "movie", "--clip", "0", "5"), 1, "must be a column of numbers"),
+        (asked("ratings.parquet", *KNOWN, "--value", "movie", "--clip", "0,5"), 1, "must be a column of numbers"),
         (asked("ratings.parquet", *KNOWN, "--value", "movie"), 1, "value and clip go together"),
-        (("top", "ratings.parquet", "-k", "2", "--user", "movie", "--item", "nope", *KNOWN), 1, "item='nope'"),
+        (("top", "ratings.parquet", "-k", "2", "--user", "movie", "--item", "nope", *KNOWN), 1, "--item nope"),
         (asked("ratings.parquet", "--candidates", "catalogue.txt"), 2, "give --epsilon"),
         (asked("ratings.parquet", *KNOWN, "--rho", "1"), 2, "one of them"),
         (asked("ratings.parquet", *KNOWN, "--out", "list.xlsx"), 2, "must end in .csv or .parquet"),
@@ -218,8 +218,8 @@ def test_the_charge_is_booked_before_a_row_is_read(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("top", "ratings.csv", "-k", "2", "--user", "nobody", "--item", "movie", *KNOWN), "user='nobody'"),
-        (asked("ratings.parquet", *KNOWN, k=9), "k=9 is more than the 6 candidates"),
+        (("top", "ratings.csv", "-k", "2", "--user", "nobody", "--item", "movie", *KNOWN), "--user nobody"),
+        (asked("ratings.parquet", *KNOWN, k=9), "-k 9 is more than the 6 candidates"),
         (asked("ratings.parquet", *KNOWN, "--memory", "lots"), "memory must be a size"),
         (asked("ratings.parquet", *KNOWN, "--unit", ""), "unit must be a word"),
         (asked("ratings.parquet", "--candidates", "none.txt", "--epsilon", "1"), "none.txt is not there"),
@@ -313,13 +313,13 @@ def test_any_label_and_several_columns_can_be_drawn(tmp_path):
 
 def test_a_list_that_was_paid_for_is_shown_whatever_else_fails(folder, tmp_path, capsys, monkeypatch):
     from shortlist.cli import app as cli
-    from shortlist.cli import top
+    from shortlist.cli import delivery, top
 
-    def fails(*_arguments):
+    def fails(*_arguments, **_words):
         raise OSError("the disk is full")
 
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(top, "write_table", fails)
+    monkeypatch.setattr(delivery, "write_table", fails)
     monkeypatch.setattr("sys.argv", ["shortlist", *asked("ratings.parquet", *KNOWN, "--out", str(tmp_path / "a.csv"))])
     with pytest.raises(SystemExit) as end:
         cli.main()
@@ -327,7 +327,7 @@ def test_a_list_that_was_paid_for_is_shown_whatever_else_fails(folder, tmp_path,
     assert end.value.code == 1
     assert "ant\nbee\n" in shown.out
     assert "what was released is released" in shown.err
-    monkeypatch.setattr(top, "write_table", lambda *_: None)
+    monkeypatch.setattr(delivery, "write_table", lambda *_, **__: None)
     for kind, said in ((RuntimeError("the table changed"), "the table changed"), (MemoryError(), "memory")):
         monkeypatch.setattr(top, "counted", lambda *_, kind=kind, **__: (_ for _ in ()).throw(kind))
         with pytest.raises(SystemExit) as end:

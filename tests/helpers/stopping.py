@@ -9,6 +9,7 @@ import atexit
 import os
 import sys
 from importlib import import_module
+from typing import Any
 
 
 def send():
@@ -40,7 +41,10 @@ def before(module, name):
 
 def after(module, name):
     """The signal comes when that function is done."""
-    home = import_module(module)
+    home: Any = import_module(module)
+    *owners, name = name.split(".")
+    for owner in owners:
+        home = getattr(home, owner)
     work = getattr(home, name)
 
     def stopped(*arguments, **words):
@@ -55,7 +59,7 @@ def counting():
     """From another thread, while DuckDB counts: the main thread is not in Python."""
     from contextlib import contextmanager
 
-    import shortlist.cli.top as top
+    import shortlist.cli.progress_bar as progress_bar
     import shortlist.tables.progress as progress
 
     progress.EVERY = 0.0
@@ -70,24 +74,24 @@ def counting():
     def bar():
         yield tell
 
-    vars(top)["bar"] = bar
+    vars(progress_bar)["bar"] = bar
 
 
 def in_a_finalizer():
     """Where Python cannot raise: the signal is noted, and stops the command at its next step."""
-    import shortlist.cli.top as top
+    from shortlist.cli.delivery import Delivery
 
     class Dies:
         def __del__(self):
             send()
 
-    deliver = top.deliver
+    deliver = Delivery.deliver
 
     def delivered(*arguments):
         Dies()
         return deliver(*arguments)
 
-    top.deliver = delivered
+    setattr(Delivery, "deliver", delivered)  # noqa: B010
 
 
 MOMENTS = {
@@ -103,7 +107,7 @@ MOMENTS = {
     "writing": lambda: before("shortlist.cli.output", "_write_csv"),
     "written": lambda: after("shortlist.cli.output", "_write_csv"),
     "reported": lambda: before("shortlist._files", "_sync"),
-    "done": lambda: after("shortlist.cli.top", "deliver"),
+    "done": lambda: after("shortlist.cli.delivery", "Delivery.deliver"),
     "ending": lambda: atexit.register(send),
 }
 

@@ -13,8 +13,8 @@ import shortlist as sl
 from shortlist._text import csv_table, spreadsheet_safe
 from shortlist.accounting.guarantees import Composition, PureDP
 from shortlist.cli.app import main
+from shortlist.cli.delivery import show
 from shortlist.cli.output import write_table
-from shortlist.cli.top import show
 
 mpl.use("Agg")
 

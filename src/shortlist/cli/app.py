@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
@@ -39,6 +40,7 @@ COMMANDS = {
     "ledger": Place("shortlist.cli.ledger", "app", "A privacy budget in a file that nobody can overdraw."),
     "odds": Place("shortlist.cli.odds", "show_odds", "What an epsilon means: the odds of guessing right."),
 }
+GUARANTEE = r"\b[A-Z]\w*\([^()]*\)"
 TABLES = ("top", "keys", "quantile")
 """Commands that read a table; `shortlist.toml` is for them."""
 PLAIN: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
@@ -164,8 +166,31 @@ def main() -> None:
 
 def _fail(error: Exception, code: int) -> int:
     COMMAND.check()  # whatever went wrong, a signal that came first ended the work
-    typer.echo(f"shortlist: {terminal_safe(str(error))}", err=True)
+    typer.echo(f"shortlist: {terminal_safe(in_options(str(error), sys.argv[1:2]))}", err=True)
     return code
+
+
+def in_options(words: str, arguments: list[str]) -> str:
+    """Words for Python, as `delta=1e-6`, in those of the command line, as `--delta 1e-6`, where it has that option."""
+    name = arguments[0] if arguments else ""
+    if name not in TABLES and name != "plan":
+        return words
+    known = {opt for one in app_commands()[name].params for opt in one.opts}
+
+    def option(match: re.Match[str]) -> str:
+        word = "-k" if match[1] == "k" else f"--{(match[1] or '').replace('_', '-')}"
+        value = (match[2] or "").strip("'\"")
+        if match[1] is None or word not in known:  # what stands in a guarantee stays as it is
+            return match[0]
+        return {"True": word, "": word, "None": f"no {word}"}.get(value, f"{word} {value}")
+
+    return re.sub(GUARANTEE + r"|\b([a-z_]+)=('[^']*'|\"[^\"]*\"|[\w.+-]*[\w]|)", option, words)
+
+
+def app_commands() -> Late:
+    """The commands by name."""
+    commands: Late = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    return commands
 
 
 if __name__ == "__main__":

@@ -33,14 +33,6 @@ def check_writable(option: str, path: str, endings: tuple[str, ...], inputs: Ite
         )
 
 
-def check_list_and_report(out: str | None, report: str | None, inputs: Iterable[str]) -> None:
-    """The same of the two files that every command can write."""
-    if out is not None:
-        check_writable("--out", out, (".csv", ".parquet"), inputs)
-    if report is not None:
-        check_writable("--report", report, (".html",), inputs)
-
-
 def _new_or_regular(path: str) -> bool:
     """Whether a file may be made or replaced there: no folder, device, pipe, circle of links or endless name."""
     try:
@@ -56,10 +48,16 @@ def _is_same(path: str, other: str) -> bool:
     return os.path.realpath(path) == os.path.realpath(other) or (there and os.path.samefile(path, other))
 
 
-def write_table(path: str, columns: dict[str, list[Any]], *, private: bool = True) -> None:
-    """A table as CSV or parquet, for its owner alone if the file is new and `private`."""
-    write = _write_csv if path.lower().endswith(".csv") else _write_parquet
-    write_whole(path, lambda draft: write(draft, columns), private=private)
+def write_table(path: str, columns: dict[str, list[Any]], *, private: bool = True, note: str = "") -> None:
+    """A table as CSV or parquet, for its owner alone if the file is new and `private`.
+
+    The `note` goes into the metadata of parquet; CSV has no place for it.
+    """
+
+    def write(draft: str) -> None:
+        _write_csv(draft, columns) if path.lower().endswith(".csv") else _write_parquet(draft, columns, note)
+
+    write_whole(path, write, private=private)
 
 
 def write_picture(path: str, figure: Figure, *, dpi: int, private: bool = True) -> None:
@@ -82,7 +80,7 @@ def _write_csv(path: str, columns: dict[str, list[Any]]) -> None:
         file.write(csv_table(columns))
 
 
-def _write_parquet(path: str, columns: dict[str, list[Any]]) -> None:
+def _write_parquet(path: str, columns: dict[str, list[Any]], note: str) -> None:
     import duckdb
 
     parts = [
@@ -92,5 +90,6 @@ def _write_parquet(path: str, columns: dict[str, list[Any]]) -> None:
     some = "" if all(columns.values()) else " LIMIT 0"
     with duckdb.connect(":memory:") as connection:
         connection.execute(
-            f"COPY (SELECT {', '.join(parts)}{some}) TO {literal(path)} (FORMAT parquet, USE_TMP_FILE false)"
+            f"COPY (SELECT {', '.join(parts)}{some}) TO {literal(path)} (FORMAT parquet, USE_TMP_FILE false"
+            f"{f', KV_METADATA {{shortlist: {literal(note)}}}' if note else ''})"
         )

@@ -1,26 +1,24 @@
-"""`shortlist quantile`: a median or other quantiles of one number per person."""
+"""`shortlist quantile`: quantiles of one number per person."""
 
 from __future__ import annotations
 
 import datetime
-import os
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from shortlist._signals import COMMAND
-from shortlist.cli.output import check_list_and_report
+from shortlist.cli import options
+from shortlist.cli.delivery import Delivery, check_large, cost_of, kept_files, named, opened
 from shortlist.cli.progress_bar import drawn
-from shortlist.cli.top import cost_of, deliver, kept_files, whether_booked
 from shortlist.cli.top_groups import keys_of
-from shortlist.privacy import Ledger
 from shortlist.quantile_request import quantile_request
 from shortlist.sampling.entropy import SECURE
 
 
 def quantile(
-    source: Annotated[str, typer.Argument(help="A path or glob: parquet, CSV or JSON lines.", show_default=False)],
+    context: typer.Context,
+    source: options.Source,
     value: Annotated[str, typer.Option(help="The column of numbers or dates.", show_default=False)],
     lower: Annotated[str, typer.Option(help="The lower end of the range: a public number, or a date.")],
     upper: Annotated[str, typer.Option(help="The upper end.")],
@@ -35,9 +33,10 @@ def quantile(
     per_user: Annotated[
         str, typer.Option(help="What a person's rows count for: share, median, mean, min, max or sum.")
     ] = "share",
-    epsilon: Annotated[float | None, typer.Option(help="What it may cost; pure unless there is a delta.")] = None,
+    epsilon: options.Epsilon = None,
     delta: Annotated[float | None, typer.Option(help="The delta beside epsilon.")] = None,
-    rho: Annotated[float | None, typer.Option(help="What it may cost, in zCDP.")] = None,
+    rho: options.Rho = None,
+    yes_really: options.Large = False,
     method: Annotated[str, typer.Option(help="permute-and-flip or exponential.")] = "auto",
     by: Annotated[
         list[str] | None, typer.Option(help="Quantiles for each value of this column; several make one key.")
@@ -45,39 +44,40 @@ def quantile(
     groups: Annotated[
         str | None, typer.Option(help="The public groups, as CH,DE,FR; needed with --by.", show_default=False)
     ] = None,
-    groups_per_user: Annotated[
-        int | None, typer.Option(help="In how many groups one person counts; 1 if not said.", show_default=False)
-    ] = None,
-    ledger: Annotated[str | None, typer.Option(help="The ledger's file, charged before a row is read.")] = None,
-    purpose: Annotated[str, typer.Option(help="What the ledger notes.")] = "",
-    unit: Annotated[str, typer.Option(help="What one user is, for the record.")] = "user",
-    memory: Annotated[str | None, typer.Option(help="How much memory to use before going to disk, as 512MB.")] = None,
-    multiline: Annotated[
-        bool, typer.Option("--multiline", help="Quoted fields of a CSV file may hold line breaks; trust its writer.")
-    ] = False,
-    out: Annotated[str | None, typer.Option(help="Write the quantiles to this file (.csv or .parquet).")] = None,
-    report: Annotated[str | None, typer.Option(help="Write a page about the release to this file (.html).")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
+    groups_per_user: options.GroupsPerUser = None,
+    ledger: options.LedgerPath = None,
+    purpose: options.Purpose = "",
+    unit: options.Unit = "user",
+    memory: options.Memory = None,
+    multiline: options.Multiline = False,
+    separator: options.Separator = None,
+    out: options.Out = None,
+    report: options.Report = None,
+    shown: options.Shown = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
-    """A median, or other quantiles, of one number per person, and nothing else about anybody."""
-    if (user is None) == (not one_row_each):
+    """A median, or other quantiles, of one number per person, and nothing else about anybody.
+
+    For example: shortlist quantile films.parquet --user user_id --value age -q 0.5 --lower 0 --upper 120 --epsilon 1
+    """
+    if one_row_each and "COMMANDLINE" in getattr(context.get_parameter_source("user"), "name", ""):
+        raise typer.BadParameter("give --user, the column of people; or --one-row-each if each row is a person")
+    if user is None and not one_row_each:
         raise typer.BadParameter("give --user, the column of people; or --one-row-each if each row is a person")
     cost = cost_of(epsilon, delta, rho)
     request = quantile_request(
-        source, user=user, value=value, q=q or 0.5, lower=bound("--lower", lower),
+        source, user=None if one_row_each else user, value=value, q=q or 0.5, lower=bound("--lower", lower),
         upper=bound("--upper", upper), step=None if step is None else bound("--step", step), per_user=per_user,
         epsilon=cost.get("epsilon"), delta=cost.get("delta"), budget=cost.get("budget"), method=method, unit=unit,
-        memory=memory, multiline=multiline, by=by or None, groups=keys_of(groups, len(by or [""])),
-        groups_per_user=groups_per_user,
+        memory=memory, multiline=multiline, separator=options.letter(separator), by=by or None,
+        groups=keys_of(groups, len(by or [""])), groups_per_user=groups_per_user,
     )  # fmt: skip
-    check_list_and_report(out, report, kept_files(source, None, ledger))
-    paid = None
-    if ledger is not None:
-        book = Ledger(ledger)
-        COMMAND.more = whether_booked(book)
-        paid = request.booked(book, purpose or f"quantile of {os.path.basename(source)}")
-    release = drawn(paid, lambda progress: request.released(SECURE, paid, progress))  # type: ignore[arg-type]
-    deliver(release, out, None, report, purpose, as_json)
+    check_large(request.guarantee, yes_really)
+    delivery = Delivery.of(shown, as_json, quiet, out, report, purpose, kept_files(source, None, ledger))
+    book = opened(ledger, context)
+    paid: Any = None if book is None else request.booked(book, named(purpose, "quantile", source))
+    delivery.deliver(drawn(paid, lambda progress: request.released(SECURE, paid, progress)))
 
 
 def bound(option: str, text: str) -> int | float | datetime.date:

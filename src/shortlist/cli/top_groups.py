@@ -31,7 +31,7 @@ def lists_of_groups(
     source: str,
     question: Question,
     candidates: str | None,
-    k: int,
+    k: int | None,
     plan: dict[str, Any],
     reading: dict[str, Any],
     book: Ledger | None,

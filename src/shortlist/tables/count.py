@@ -7,9 +7,9 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypedDict, Unpack, overload
 
 from shortlist._imports import late
-from shortlist._reading import checked_flag
 from shortlist.grouped_scores import GroupedScores
 from shortlist.scores import Scores
+from shortlist.tables.dialect import TextForm
 from shortlist.tables.files import check_file, check_groups_of_file, count_files
 from shortlist.tables.frames import count_frame
 from shortlist.tables.groups.held import GroupHeld, NoGroups
@@ -43,6 +43,7 @@ def count(
     unit: str = "user",
     memory: str | None = None,
     multiline: bool = False,
+    separator: str | None = None,
 ) -> Scores: ...
 
 
@@ -63,6 +64,7 @@ def count(
     unit: str = "user",
     memory: str | None = None,
     multiline: bool = False,
+    separator: str | None = None,
 ) -> GroupedScores: ...
 
 
@@ -82,6 +84,7 @@ def count(
     unit: str = "user",
     memory: str | None = None,
     multiline: bool = False,
+    separator: str | None = None,
 ) -> Scores | GroupedScores:
     """Distinct users per item, or clipped sums, counted where the table is.
 
@@ -129,6 +132,8 @@ def count(
         Whether quoted fields of a CSV file may hold line breaks. Without it one line is one row, and a file that says
         otherwise is refused: a quote that one person left open would swallow the lines after it. Say True only for a
         file whose writer you trust to quote.
+    separator
+        What stands between the fields of a CSV file: a comma if not said. It is never guessed from the rows.
 
     Returns
     -------
@@ -150,7 +155,7 @@ def count(
     Scores(3 candidates, sensitivity=1.0, monotone, add-remove, public)
     """
     question = Question.of(user, item, value, clip, most, where, by, groups, groups_per_user)
-    return _counted(source, question, candidates, unit=unit, memory=memory, multiline=multiline)
+    return _counted(source, question, candidates, unit=unit, memory=memory, multiline=multiline, separator=separator)
 
 
 class Reading(TypedDict, total=False):
@@ -159,6 +164,7 @@ class Reading(TypedDict, total=False):
     unit: str
     memory: str | None
     multiline: bool
+    separator: str | None
     progress: Progress | None
 
 
@@ -184,12 +190,13 @@ def _counted(
     unit: str = "user",
     memory: str | None = None,
     multiline: bool = False,
+    separator: str | None = None,
     progress: Progress | None = None,
 ) -> Scores | GroupedScores:
     _check(question, candidates, unit)
-    lines = checked_flag("multiline", multiline)
+    text = TextForm.of(multiline, separator)
     capped = question.capped(candidates is not None)
-    held = _engine(source, capped, candidates, memory, lines, progress)
+    held = _engine(source, capped, candidates, memory, text, progress)
     return _scored(held, capped, candidates, unit, source)
 
 
@@ -217,7 +224,8 @@ def _uncounted(
         return _counted(_emptied(source), question, candidates, **reading)
     unit = reading.get("unit", "user")
     _check(question, candidates, unit)
-    file = os.fspath(source), question, candidates, reading.get("memory"), reading.get("multiline", False)
+    text = TextForm.of(reading.get("multiline", False), reading.get("separator"))
+    file = os.fspath(source), question, candidates, reading.get("memory"), text
     capped = question.capped(candidates is not None)
     held: Engine | GroupHeld
     if question.grouping is None:
@@ -278,17 +286,16 @@ def _engine(
     question: Question,
     candidates: object,
     memory: str | None,
-    multiline: bool,
+    text: TextForm,
     progress: Progress | None,
 ) -> Engine | GroupHeld:
     """The engine for that kind of table."""
     family = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
     if isinstance(source, str | os.PathLike):
-        return count_files(os.fspath(source), question, candidates, memory, multiline, progress)
+        return count_files(os.fspath(source), question, candidates, memory, text, progress)
     if memory is not None:
         raise TypeError("memory is for files; a table in an engine or in memory has its own settings")
-    if multiline:
-        raise TypeError("multiline is for CSV files; a table in an engine or in memory has been read already")
+    text.check_unused()
     optional = next((OPTIONAL[library] for library in OPTIONAL if library in family), None)
     if optional is not None:
         count_optional: Callable[[Any, Question, object], Engine | GroupHeld] = late(*optional)

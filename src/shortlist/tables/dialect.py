@@ -7,16 +7,16 @@ blocks of whole lines, at the speed of numpy.
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 import numpy as np
 
+from shortlist._reading import checked_flag
 from shortlist.tables.errors import TableError
+from shortlist.tables.packed import read
 
 BLOCK = 1 << 24
 """Bytes that are looked at together."""
@@ -36,7 +36,40 @@ RETURNS = "it has a carriage return inside a line; end lines with LF or CRLF"
 MIXED = "some of its lines end with CRLF and some with LF; write them all alike"
 NUL = "it holds NUL bytes, so it is no UTF-8 text; convert the file first"
 
-Result = TypeVar("Result")
+SEPARATORS = ",;|:\t"
+"""What may stand between the fields of a CSV file."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """What a caller says of how a text table is written; nothing of it is guessed from the rows."""
+
+    multiline: bool = False
+    separator: str | None = None
+
+    @classmethod
+    def of(cls, multiline: object = False, separator: object = None) -> TextForm:
+        """Checked.
+
+        Raises
+        ------
+        ValueError, TypeError
+            naming the word.
+        """
+        if separator is not None and (not isinstance(separator, str) or len(separator) != 1):
+            raise TypeError('separator must be one letter, for example separator=";"')
+        if separator is not None and separator not in SEPARATORS:
+            raise ValueError(f"separator must be one of {', '.join(map(repr, SEPARATORS))}")
+        return cls(checked_flag("multiline", multiline), separator)
+
+    def check_unused(self) -> None:
+        """For tables that are no text files."""
+        for word, said in (("multiline", self.multiline), ("separator", self.separator is not None)):
+            if said:
+                raise TypeError(f"{word} is for CSV files; a table in an engine or in memory has been read already")
+
+
+PLAIN = TextForm()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +108,11 @@ class Dialect:
             return None
         if not self.quoted or '"' not in words:
             return words.split(self.separator)
-        field = r'"(?:[^"]|"")*"|[^",]*'
-        if not re.fullmatch(f"(?:{field})(?:,(?:{field}))*", words):
+        between = re.escape(self.separator)
+        field = rf'"(?:[^"]|"")*"|[^"{between}]*'
+        if not re.fullmatch(f"(?:{field})(?:{between}(?:{field}))*", words):
             return None
-        fields = re.findall(f"(?:^|,)({field})", words)
+        fields = re.findall(f"(?:^|{between})({field})", words)
         return [one[1:-1].replace('""', '"') if one.startswith('"') else one for one in fields]
 
     def check(self, path: str) -> None:
@@ -151,14 +185,3 @@ def _blocks(file: IO[bytes]) -> Iterator[bytes | None]:
             yield None
             return
     yield rest
-
-
-def read(path: str, action: Callable[[IO[bytes]], Result]) -> Result:
-    """What the action makes of the bytes of a file, unpacked if its name ends in .gz."""
-    opened: Any = gzip.open if path.endswith(".gz") else open
-    try:
-        with opened(path, "rb") as file:
-            return action(file)
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        pass
-    raise TableError(f"{path} cannot be read: it is no whole gzip file")

@@ -17,8 +17,9 @@ from shortlist._files import spill_folder
 from shortlist._imports import IMPORTS
 from shortlist._sql import literal, quoted
 from shortlist.tables import sql
-from shortlist.tables.dialect import MARK, Dialect, read
+from shortlist.tables.dialect import MARK, PLAIN, Dialect, TextForm
 from shortlist.tables.errors import TableError, in_one_sentence
+from shortlist.tables.packed import packing, read, unpacked_name
 
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet",
@@ -54,14 +55,16 @@ def runner(connection: Any, path: str) -> sql.Run:
     return run
 
 
-def source_of(run: sql.Run, path: str, wanted: tuple[str, ...], multiline: bool) -> sql.TableSource:
+def source_of(run: sql.Run, path: str, wanted: tuple[str, ...], text: TextForm) -> sql.TableSource:
     """What DuckDB reads at that path, and the types of its columns."""
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path} is a directory; write {os.path.join(path, '*.parquet')} for the files in it")
     kind = format_of(path)
     if kind is None:
-        raise ValueError(f"{path}: its name must end in {', '.join(FORMATS)} (.gz too for text), to tell what it is")
-    files, dialect = _files(path), _dialect(path, multiline)
+        raise ValueError(
+            f"{path}: its name must end in {', '.join(FORMATS)} (.gz or .zst too for text), to tell what it is"
+        )
+    files, dialect = _files(path), _dialect(path, text)
     if dialect is not None:
         return _text(path, files, dialect)
     return _parquet(run, path, files, wanted) if kind == "parquet" else _json(files, wanted)
@@ -102,7 +105,7 @@ def _text(path: str, files: list[str], dialect: Dialect) -> sql.TableSource:
 
 def _packed(files: list[str]) -> str:
     """By the ending, as our own check reads the file; in a word that DuckDB 1.5 knows for JSON too."""
-    return f", compression = '{'gzip' if files[0].endswith('.gz') else 'uncompressed'}'"
+    return f", compression = '{packing(files[0])}'"
 
 
 def _listed(files: list[str]) -> str:
@@ -113,7 +116,7 @@ def _listed(files: list[str]) -> str:
 
 def format_of(path: str) -> str | None:
     """What its ending says that a file is; None for a file of lines."""
-    name = PurePath(path.removesuffix(".gz"))
+    name = PurePath(unpacked_name(path))
     return FORMATS.get(name.suffix.lower())
 
 
@@ -144,20 +147,24 @@ def stamps(path: str) -> list[tuple[int, ...]]:
     return [(one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns) for one in facts]
 
 
-def check_lines(path: str, multiline: bool) -> None:
+def check_lines(path: str, text: TextForm) -> None:
     """Read the bytes of text tables once, and refuse what is outside the dialect (dialect.py)."""
-    dialect = _dialect(path, multiline)
+    dialect = _dialect(path, text)
     if dialect is not None:
         for file in _files(path):
             dialect.check(file)
 
 
-def _dialect(path: str, multiline: bool = False) -> Dialect | None:
+def _dialect(path: str, text: TextForm = PLAIN) -> Dialect | None:
     """How a path's text is written; None for other tables. JSON has no quotes that could run on over lines."""
     kind = format_of(path)
-    if multiline and kind != "csv":
+    if text.multiline and kind != "csv":
         raise ValueError("multiline is for CSV files (.csv): only there a quoted field can hold line breaks")
-    return {"csv": Dialect(",", quoted=True, multiline=multiline), "tsv": Dialect("\t", quoted=False)}.get(kind or "")
+    if text.separator is not None and kind != "csv":
+        raise ValueError("separator is for CSV files (.csv): others say themselves what stands between their fields")
+    if kind == "csv":
+        return Dialect(text.separator or ",", quoted=True, multiline=text.multiline)
+    return Dialect("\t", quoted=False) if kind == "tsv" else None
 
 
 def column_names(file: str) -> list[str]:
@@ -187,11 +194,11 @@ def _first_fields(file: str) -> list[str]:
 
 def listing(run: sql.Run, path: str, items: tuple[str, ...]) -> sql.TableSource:
     """A table file of candidates. It is public, so its fields may hold line breaks."""
-    multiline = format_of(path) == "csv"
-    source = source_of(run, path, items, multiline)
+    text = TextForm(multiline=format_of(path) == "csv")
+    source = source_of(run, path, items, text)
     if any(item not in source.columns for item in items):
         raise ValueError("candidates: the file must have the item columns, by the same names")
-    check_lines(path, multiline)
+    check_lines(path, text)
     return source
 
 

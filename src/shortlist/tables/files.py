@@ -12,6 +12,7 @@ from shortlist._arrays import Indices
 from shortlist.tables import sql
 from shortlist.tables.candidates import known_rows
 from shortlist.tables.column_types import Row, kind_of
+from shortlist.tables.dialect import PLAIN, TextForm
 from shortlist.tables.errors import TableError
 from shortlist.tables.file_sources import (
     check_lines,
@@ -39,7 +40,7 @@ def count_files(
     question: Question,
     candidates: object,
     memory: str | None,
-    multiline: bool,
+    text: TextForm,
     progress: Callable[[float], None] | None,
 ) -> sql.DuckDBCounts | GroupHeld:
     """The counts in a DuckDB of our own, which goes to a private folder of its own when memory is short.
@@ -48,7 +49,7 @@ def count_files(
     """
     connection = connect(memory)
     try:
-        return _counted(connection, path, question, candidates, multiline, progress)
+        return _counted(connection, path, question, candidates, text, progress)
     except BaseException:
         connection.close()  # whoever keeps the error keeps our frames, but not the rows
         raise
@@ -59,19 +60,19 @@ def _counted(
     path: str,
     question: Question,
     candidates: object,
-    multiline: bool,
+    text: TextForm,
     progress: Callable[[float], None] | None,
 ) -> sql.DuckDBCounts | GroupHeld:
     counts = sql.DuckDBCounts(runner(connection, path), TABLE, question.keys, None, question.weighted)
     before = stamps(path)
-    source = source_of(counts.run, path, question.columns, multiline)
+    source = source_of(counts.run, path, question.columns, text)
     question.check_columns(source.columns, declared=not source.as_text)
     source.check(question)
     if question.grouping is not None:
         with watched(connection, progress):
             grouped = held_groups(
                 counts.run, source, question, candidates, lambda: _known(counts.run, candidates, source, question),
-                Names("counts"), before=lambda: check_lines(path, multiline),
+                Names("counts"), before=lambda: check_lines(path, text),
             )  # fmt: skip
         _check_same(path, before)
         return grouped
@@ -80,7 +81,7 @@ def _counted(
         counts.run(f"CREATE TEMP TABLE {KNOWN} AS {known}")
         known = f"SELECT * FROM {KNOWN}"
     held = sql.matched(sql.counting(source, question, known), known, question)
-    check_lines(path, multiline)
+    check_lines(path, text)
     with watched(connection, progress):
         counts.run(f"CREATE TEMP TABLE {TABLE} AS {held}")
     _check_same(path, before)
@@ -93,7 +94,7 @@ def _check_same(path: str, before: list[tuple[int, ...]]) -> None:
 
 
 def check_file(
-    path: str, question: Question, candidates: object, memory: str | None = None, multiline: bool = False
+    path: str, question: Question, candidates: object, memory: str | None = None, text: TextForm = PLAIN
 ) -> int | None:
     """Refuse a file that lacks the columns, before anything is charged for it; the number of candidates, if public.
 
@@ -102,7 +103,7 @@ def check_file(
     connection = connect(memory)
     try:
         run = runner(connection, path)
-        source = source_of(run, path, question.columns, multiline)
+        source = source_of(run, path, question.columns, text)
         question.check_columns(source.columns, declared=not source.as_text)
         source.check(question)
         if candidates is None:
@@ -114,14 +115,14 @@ def check_file(
 
 
 def check_groups_of_file(
-    path: str, question: Question, candidates: object, memory: str | None = None, multiline: bool = False
+    path: str, question: Question, candidates: object, memory: str | None = None, text: TextForm = PLAIN
 ) -> tuple[Indices | None, list[Row] | None]:
     """The same for groups: (how many candidates each of them has, their keys), where these are public."""
     single = None if isinstance(candidates, Mapping) else candidates
-    number = check_file(path, question, single, memory, multiline)
+    number = check_file(path, question, single, memory, text)
     connection = connect(memory)
     try:
-        source = source_of(runner(connection, path), path, question.columns, multiline)
+        source = source_of(runner(connection, path), path, question.columns, text)
         listed = listed_groups(source, question)
         lists = candidates_of_groups(candidates, listed)
         kinds = [source.kind(item) for item in question.items]

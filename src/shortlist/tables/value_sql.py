@@ -11,6 +11,7 @@ import numpy as np
 from shortlist._sql import bytewise, quoted
 from shortlist.tables import sql
 from shortlist.tables.column_types import FIRST, LAST, check_user, kind_of
+from shortlist.tables.dialect import TextForm
 from shortlist.tables.errors import TableError, fresh, in_one_sentence
 from shortlist.tables.file_sources import check_lines, connect, runner, source_of, stamps
 from shortlist.tables.groups.in_duckdb import kept_groups, numbered_groups
@@ -158,11 +159,11 @@ def _parted(counts: dict[str, Any], question: ValueQuestion) -> PlacedGroups:
     return parted(groups, places, weights, len(question.grouping.listed))
 
 
-def look_at_file(path: str, question: ValueQuestion, memory: str | None, multiline: bool) -> Looked:
+def look_at_file(path: str, question: ValueQuestion, memory: str | None, text: TextForm) -> Looked:
     """From the footer of a parquet file or the header of a CSV file; of JSON lines from nothing."""
     connection = connect(memory)
     try:
-        return look_at(source_of(runner(connection, path), path, question.columns, multiline), question)
+        return look_at(source_of(runner(connection, path), path, question.columns, text), question)
     finally:
         connection.close()
 
@@ -172,13 +173,11 @@ def places_in_files(
     question: ValueQuestion,
     grid: Grid,
     memory: str | None,
-    multiline: bool,
+    text: TextForm,
     progress: Callable[[float], None] | None,
 ) -> Placed:
     """By a DuckDB of our own, which goes to a private folder of its own when memory is short."""
-    return _arrays(
-        _from_files(path, question, memory, multiline, progress, lambda source: placing(source, question, grid))
-    )
+    return _arrays(_from_files(path, question, memory, text, progress, lambda source: placing(source, question, grid)))
 
 
 def groups_in_files(
@@ -186,13 +185,11 @@ def groups_in_files(
     question: ValueQuestion,
     grid: Grid,
     memory: str | None,
-    multiline: bool,
+    text: TextForm,
     progress: Callable[[float], None] | None,
 ) -> PlacedGroups:
     """The same for every group."""
-    counts = _from_files(
-        path, question, memory, multiline, progress, lambda source: placing_groups(source, question, grid)
-    )
+    counts = _from_files(path, question, memory, text, progress, lambda source: placing_groups(source, question, grid))
     return _parted(counts, question)
 
 
@@ -200,16 +197,16 @@ def _from_files(
     path: str,
     question: ValueQuestion,
     memory: str | None,
-    multiline: bool,
+    text: TextForm,
     progress: Callable[[float], None] | None,
     statement_of: Callable[[sql.TableSource], str],
 ) -> dict[str, Any]:
     connection = connect(memory)
     try:
         before = stamps(path)
-        source = source_of(runner(connection, path), path, question.columns, multiline)
+        source = source_of(runner(connection, path), path, question.columns, text)
         look_at(source, question)
-        check_lines(path, multiline)
+        check_lines(path, text)
         statement = statement_of(source)
         with watched(connection, progress):
             counts: dict[str, Any] = in_one_sentence(

@@ -6,6 +6,7 @@ labels and k = 3, so that the certified law of a key set covers it too.
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -25,7 +26,7 @@ from tests.helpers.typed import of_kind, present
 LABELS = ("a", "new", "newer")
 OTHERS = (), (("a",),), (("a",),) * 3, (("a",),) * 8, (("a",),) * 20
 NEWCOMERS = [("new",), ("a", "new"), ("new", "newer"), LABELS]
-BUDGETS = [ApproxDP(1.0, 0.05), ApproxDP(2.0, 0.01), ZCDP(0.1, 0.05)]
+BUDGETS: list[Any] = [ApproxDP(1.0, 0.05), ApproxDP(2.0, 0.01), ZCDP(0.1, 0.05)]
 
 
 def counted(people, most=None):
@@ -41,7 +42,8 @@ def columns(people, most=None):
     public = counted(people, most).as_public()
     capped = present(public._capped)
     people_of = dict(zip(public.labels, public.values.tolist(), strict=True))
-    heavy, place = {}, 0
+    heavy: dict[Any, int] = {}
+    place = 0
     for score, size in zip(capped.scores.tolist(), capped.sizes.tolist(), strict=True):
         heavy |= dict.fromkeys(capped.names(range(place, place + size)), score)
         place += size

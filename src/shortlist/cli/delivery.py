@@ -1,0 +1,195 @@
+"""From options to a budget and a ledger, and from a release to what is printed and written."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import typer
+
+from shortlist._files import remove, temporary_name
+from shortlist._signals import COMMAND
+from shortlist._text import csv_table, terminal_safe
+from shortlist.cli.defaults import FILE
+from shortlist.cli.options import Format
+from shortlist.cli.output import check_writable, write_picture, write_table
+from shortlist.grouped_release import GroupedRelease
+from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of
+from shortlist.privacy import ZCDP, Guarantee, Ledger
+from shortlist.release import Release
+from shortlist.released_frames import NUMBERS
+from shortlist.tables.file_sources import files_at
+
+
+def cost_of(epsilon: float | None, delta: float | None, rho: float | None) -> dict[str, Any]:
+    """What may be spent, in the words of Python."""
+    if (epsilon is None) == (rho is None):
+        raise typer.BadParameter("give --epsilon (with --delta or without), or --rho: one of them")
+    paid: dict[str, Any] = {"epsilon": epsilon} if rho is None else {"budget": ZCDP(rho)}
+    return paid if delta is None else {**paid, "delta": delta}
+
+
+def check_large(guarantee: Guarantee, yes_really: bool) -> None:
+    """Refuse what promises nothing, unless that was meant."""
+    if not yes_really and epsilon_of(guarantee) > ABSURD:
+        raise ValueError(
+            f"an epsilon above {ABSURD:g} promises nobody anything (see `shortlist odds {epsilon_of(guarantee):g}`): "
+            "give a smaller one, or --yes-really if the data are public or made up"
+        )
+
+
+def opened(ledger: str | None, context: typer.Context) -> Ledger | None:
+    """The ledger that pays, if one does; whoever stops the command is told what was booked."""
+    if ledger is None:
+        return None
+    book = Ledger(ledger)
+    if "MAP" in getattr(context.get_parameter_source("ledger"), "name", ""):
+        typer.echo(f"shortlist: {terminal_safe(book.path)} pays, as {FILE} says", err=True)
+    COMMAND.more = whether_booked(book)
+    return book
+
+
+def whether_booked(book: Ledger) -> Callable[[], str]:
+    """What to say when the command is stopped: by the file itself, for the charge may be on the disk already."""
+    head = book.head
+
+    def say() -> str:
+        try:
+            entry = book.booked_since(head)
+        except Exception as error:  # whatever it is, the line must be said
+            return f"see `shortlist ledger show` for what was booked; it cannot be read now ({type(error).__name__})"
+        return "nothing was booked" if entry is None else f"the charge was booked as entry {entry} and stays"
+
+    return say
+
+
+def kept_files(source: str, candidates: str | None, ledger: str | None) -> list[str]:
+    """What may not be written over: the table, the list of candidates, the ledger and its files."""
+    books = [] if ledger is None else [ledger, f"{ledger}-wal", f"{ledger}-shm"]
+    return [*files_at(source), *([] if candidates is None else files_at(candidates)), *books]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How a release is printed, and the files it goes to."""
+
+    shown: Format
+    quiet: bool
+    out: str | None
+    plot: str | None
+    report: str | None
+    title: str
+
+    @classmethod
+    def of(
+        cls,
+        shown: Format | None,
+        as_json: bool,
+        quiet: bool,
+        out: str | None,
+        report: str | None,
+        title: str,
+        inputs: list[str],
+        plot: str | None = None,
+    ) -> Delivery:
+        """Refuse, before anything is read or charged, what could not be written afterwards."""
+        if as_json and shown not in (None, Format.json):
+            raise typer.BadParameter("give --json or --format, not both")
+        form = Format.json if as_json else shown or Format.table
+        if form is Format.parquet and sys.stdout.isatty():
+            raise typer.BadParameter("parquet is no text: send it to a file, or give --out list.parquet")
+        if out is not None:
+            check_writable("--out", out, (".csv", ".parquet"), inputs)
+        if plot is not None:
+            check_writable("--plot", plot, (".png", ".svg", ".pdf"), [*inputs, *([] if out is None else [out])])
+            if not find_spec("matplotlib"):
+                raise typer.BadParameter("--plot needs matplotlib: pip install 'shortlist[plot]'")
+        if report is not None:
+            check_writable("--report", report, (".html",), inputs)
+        return cls(form, quiet, out, plot, report, title)
+
+    def deliver(self, release: Release | GroupedRelease) -> None:
+        """Everything that was asked for is tried, the list itself first: it was paid for, and there is no second."""
+        steps: dict[str, Callable[[], None]] = {"shown": lambda: self._print(release)}
+        if (out := self.out) is not None:
+            steps[f"written to {out}"] = lambda: write_table(out, release.columns(), note=release.summary)
+        if (plot := self.plot) is not None:
+            steps[f"drawn to {plot}"] = lambda: _draw(release, plot)
+        if (report := self.report) is not None:
+            steps[f"reported in {report}"] = lambda: release.report(report, title=self.title)
+        failed = []
+        for step, take in steps.items():
+            COMMAND.check()
+            try:
+                take()
+            except Exception as error:
+                failed.append(f"the list could not be {step} ({type(error).__name__})")
+        if failed:
+            raise OSError(f"{'; '.join(failed)}; what was released is released, and charged where there is a ledger")
+
+    def _print(self, release: Release | GroupedRelease) -> None:
+        if self.shown is Format.json:
+            typer.echo(release.to_json())
+        elif self.shown is Format.csv:
+            sys.stdout.write(csv_table(release.columns()))
+        elif self.shown is Format.parquet:
+            _send_parquet(release)
+        elif self.quiet:
+            typer.echo("\n".join("\t".join(row) for row in zip(*release.texts().values(), strict=True)))
+        else:
+            show(release)
+
+
+def _send_parquet(release: Release | GroupedRelease) -> None:
+    draft = f"{temporary_name()}.parquet"
+    try:
+        write_table(draft, release.columns(), note=release.summary)
+        with open(draft, "rb") as file:
+            sys.stdout.buffer.write(file.read())
+    finally:
+        remove(draft)
+
+
+def _draw(release: Release | GroupedRelease, path: str) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    release.plot()
+    write_picture(path, plt.gcf(), dpi=160)
+    plt.close("all")
+
+
+def show(release: Release | GroupedRelease) -> None:
+    """A table and what it cost: colours on a terminal, plain text in a pipe."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    columns = release.texts()
+    if not console.is_terminal:
+        typer.echo(release.lines(columns))
+        return
+    table = Table(show_edge=False, pad_edge=False)
+    for name in columns:
+        numeric = name in NUMBERS
+        table.add_column(Text(terminal_safe(name)), justify="right" if numeric else "left", overflow="fold")
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+    console.print()
+    console.print(Text(release.summary))
+    console.print(Text(release.line(), style="bold"))
+    for note in (*release.notes, release.why):
+        console.print(Text(terminal_safe(note), style="dim"))
+
+
+def named(purpose: str, what: str, source: str) -> str:
+    """The purpose, or what is asked of which file."""
+    return purpose or f"{what} of {os.path.basename(source)}"

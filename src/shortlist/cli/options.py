@@ -1,0 +1,51 @@
+"""The options that several commands share, described once."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class Format(StrEnum):
+    """How a release is printed."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    parquet = "parquet"
+
+
+Source = Annotated[str, typer.Argument(help="A path or glob: parquet, CSV or JSON lines.", show_default=False)]
+User = Annotated[str, typer.Option(help="The column of people.", show_default=False)]
+Where = Annotated[str | None, typer.Option(help='Which rows count, for example "week >= 40".', show_default=False)]
+Epsilon = Annotated[float | None, typer.Option(help="What it may cost; pure unless there is a delta.")]
+Rho = Annotated[float | None, typer.Option(help="What it may cost, in zCDP.")]
+Large = Annotated[bool, typer.Option("--yes-really", help="Allow an epsilon above 30, which promises nobody anything.")]
+GroupsPerUser = Annotated[
+    int | None, typer.Option(help="In how many groups one person counts; 1 if not said.", show_default=False)
+]
+LedgerPath = Annotated[str | None, typer.Option("--ledger", help="The ledger, charged before a row is read.")]
+Purpose = Annotated[str, typer.Option(help="What the ledger notes.")]
+Unit = Annotated[str, typer.Option(help="What one user is, for the record.")]
+Memory = Annotated[str | None, typer.Option(help="How much memory to use before going to disk, as 512MB.")]
+Multiline = Annotated[
+    bool, typer.Option("--multiline", help="Quoted fields of a CSV file may hold line breaks; trust its writer.")
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(help="What stands between the fields of a CSV file: a comma if not said; 'tab' for a tab."),
+]
+Out = Annotated[str | None, typer.Option(help="Write the list to this file (.csv or .parquet).")]
+Report = Annotated[str | None, typer.Option(help="Write a page about the release to this file (.html).")]
+Shown = Annotated[
+    Format | None, typer.Option("--format", help="How to print it: table, csv, json or parquet.", show_default="table")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Short for --format json: one JSON object, for programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print the list alone, without what it cost.")]
+
+
+def letter(separator: str | None) -> str | None:
+    """A separator as it is written on a command line."""
+    return {"tab": "\t", "\\t": "\t"}.get(separator or "", separator)

@@ -1,0 +1,124 @@
+"""What the commands print and refuse: formats, a quiet list, large epsilons, and words of their own."""
+
+import csv
+import io
+import json
+import subprocess
+
+import duckdb
+import pytest
+
+import shortlist as sl
+from shortlist.cli.app import in_options
+from shortlist.cli.delivery import Delivery
+from shortlist.cli.options import Format
+from tests.helpers.terminal import SHORTLIST, called
+from tests.helpers.typed import present
+
+TOP = ("top", "films.parquet", "--user", "user_id", "--item", "film", "--candidates", "films.txt", "--epsilon", "1")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("films")
+    assert called("example", "films", cwd=folder).returncode == 0
+    return folder
+
+
+def asked_of(statement):
+    return present(duckdb.query(statement))
+
+
+def test_every_format_has_the_same_list(home):
+    rows = csv.DictReader(io.StringIO(called(*TOP, "-k", "3", "--format", "csv", cwd=home).stdout))
+    told = {row["item"] for row in rows}
+    assert told == set(json.loads(called(*TOP, "-k", "3", "--format", "json", cwd=home).stdout)["items"])
+    assert told == set(json.loads(called(*TOP, "-k", "3", "--json", cwd=home).stdout)["items"])
+    assert told == set(called(*TOP, "-k", "3", "--quiet", cwd=home).stdout.split("\n")) - {""}
+    sent = subprocess.run(
+        [str(SHORTLIST), *TOP, "-k", "3", "--format", "parquet"], capture_output=True, check=True, cwd=home
+    )
+    (home / "sent.parquet").write_bytes(sent.stdout)
+    assert told == {row[0] for row in asked_of(f"FROM '{home / 'sent.parquet'}'").fetchall()}
+
+
+def test_a_file_keeps_margins_and_a_note(home):
+    assert called(*TOP, "-k", "3", "--values", "--out", "top.parquet", "--quiet", cwd=home).returncode == 0
+    file = home / "top.parquet"
+    assert asked_of(f"FROM '{file}'").columns == ["rank", "item", "value", "margin", "gap"]
+    note = asked_of(f"SELECT decode(value) FROM parquet_kv_metadata('{file}') WHERE decode(key) = 'shortlist'")
+    assert "3 of 3 asked for." in note.fetchall()[0][0]
+
+
+def test_two_formats_are_refused(home):
+    done = called(*TOP, "-k", "3", "--json", "--format", "csv", cwd=home)
+    assert (done.returncode, "not both" in done.stderr) == (2, True)
+
+
+def test_a_large_epsilon_is_refused_unless_it_is_meant(home):
+    asked = [*TOP[:-1], "31", "-k", "3"]
+    for words in (asked, ["keys", *TOP[1:6], "--epsilon", "31", "--delta", "1e-6"]):
+        done = called(*words, cwd=home)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "promises nobody anything" in done.stderr
+        assert called(*words, "--yes-really", cwd=home).returncode == 0
+    assert "promises little" in called(*asked[:-3], "11", "-k", "3", cwd=home).stdout
+
+
+def test_k_may_be_left_out_where_there_is_a_delta(home):
+    assert " came out." in called(*TOP, "--delta", "1e-6", cwd=home).stdout
+    done = called(*TOP, cwd=home)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no -k lets the data choose k, which needs a delta: write --delta 1e-6" in done.stderr
+
+
+def test_the_ledger_of_the_file_of_defaults_is_said(home, tmp_path):
+    assert called("ledger", "init", "q4.db", "--epsilon", "3", cwd=tmp_path).returncode == 0
+    (tmp_path / "shortlist.toml").write_text('ledger = "q4.db"\n')
+    asked = [str(home / word) if word.startswith("films.") else word for word in TOP]
+    done = called(*asked, "-k", "3", cwd=tmp_path)
+    assert "q4.db pays, as shortlist.toml says" in done.stderr
+    assert "pays" not in called(*asked, "-k", "3", "--ledger", "q4.db", cwd=tmp_path).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("method='gaps' releases no values", "--method gaps releases no values"),
+        ("write delta=1e-6, or values=True", "write --delta 1e-6, or --values"),
+        ("give candidates= first", "give --candidates first"),
+        ("groups_per_user=2 is too many", "--groups-per-user 2 is too many"),
+        ("colour=3 stays", "colour=3 stays"),
+        (f"{sl.ApproxDP(1.0, 1e-6)} stays, epsilon=2", f"{sl.ApproxDP(1.0, 1e-6)} stays, --epsilon 2"),
+    ],
+)
+def test_python_words_become_options(words, said):
+    assert in_options(words, ["top"]) == said
+    assert in_options(words, ["ledger"]) == in_options(words, []) == words
+
+
+def test_clips_and_separators_are_read_as_they_are_written(home, tmp_path):
+    text = "user_id;film;stars\n" + "".join(f"{n};film {n % 3};4\n" for n in range(3000))
+    (tmp_path / "rows.csv").write_text(text)
+    (tmp_path / "list.txt").write_text("film 0\nfilm 1\nfilm 2\n")
+    asked = ["top", "rows.csv", "-k", "1", "--user", "user_id", "--item", "film", "--candidates", "list.txt"]
+    asked += ["--epsilon", "1"]
+    done = called(*asked, cwd=tmp_path)
+    assert (done.returncode, "no column of that name" in done.stderr) == (1, True)
+    assert called(*asked, "--separator", ";", cwd=tmp_path).returncode == 0
+    summed = called(*asked, "--separator", ";", "--value", "stars", "--clip", "0,5", cwd=tmp_path)
+    assert summed.returncode == 0, summed.stderr
+    for clip in ("0", "0,x", "0,1,2"):
+        assert called(*asked, "--value", "stars", "--clip", clip, cwd=tmp_path).returncode == 2
+    (tmp_path / "rows.csv").write_text(text.replace(";", "\t"))
+    assert called(*asked, "--separator", "tab", cwd=tmp_path).returncode == 0
+
+
+def test_parquet_is_not_sent_to_a_terminal(monkeypatch):
+    class Screen(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr("sys.stdout", Screen())
+    with pytest.raises(Exception, match="parquet is no text"):
+        Delivery.of(Format.parquet, False, False, None, None, "", [])

@@ -1,0 +1,67 @@
+"""Packed files: what our check reads is what DuckDB counts, or the file is refused."""
+
+import gzip
+import sys
+from typing import Any
+
+import pytest
+import zstandard
+
+import shortlist as sl
+from shortlist.tables.packed import read
+
+ROWS = b"user,item\n" + b"".join(b"%d,tea\n" % n for n in range(2000))
+ASK: dict[str, Any] = {"user": "user", "item": "item"}
+
+
+def pack(data):
+    return zstandard.ZstdCompressor().compress(data)
+
+
+SKIPPED = b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"abcd"
+FORMS = {
+    "one": pack(ROWS), "two": pack(ROWS[:5000]) + pack(ROWS[5000:]), "skipped": SKIPPED + pack(ROWS) + SKIPPED,
+    "many": b"".join(pack(ROWS[n : n + 7]) for n in range(0, len(ROWS), 7)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_frame_is_checked_and_counted(tmp_path, form):
+    path = tmp_path / "rows.csv.zst"
+    path.write_bytes(FORMS[form])
+    assert read(str(path), lambda file: file.read()) == ROWS
+    assert sl.count(path, candidates=["tea"], **ASK).as_public().values.tolist() == [2000]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_quote_in_any_frame_is_found(tmp_path, form):
+    path = tmp_path / "rows.csv.zst"
+    path.write_bytes(FORMS[form] + pack(b'1,"tea\n2,x\n'))
+    with pytest.raises(ValueError, match="a quote opens on one line"):
+        sl.count(path, candidates=["tea"], **ASK)
+
+
+@pytest.mark.parametrize("damage", ["cut", "garbage", "plain"])
+def test_what_is_not_whole_is_refused(tmp_path, damage):
+    path = tmp_path / "rows.csv.zst"
+    path.write_bytes({"cut": pack(ROWS)[:-5], "garbage": pack(ROWS) + b"garbage", "plain": ROWS}[damage])
+    with pytest.raises(ValueError, match="it is no whole zstd file") as refused:
+        sl.count(path, candidates=["tea"], **ASK)
+    assert refused.value.__cause__ is None
+    assert "tea" not in str(refused.value)
+
+
+def test_gzip_and_a_missing_library(tmp_path, monkeypatch):
+    path = tmp_path / "rows.csv.gz"
+    path.write_bytes(gzip.compress(ROWS))
+    assert sl.count(path, candidates=["tea"], **ASK).as_public().values.tolist() == [2000]
+    (tmp_path / "rows.csv.zst").write_bytes(pack(ROWS))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(ModuleNotFoundError, match="pip install 'shortlist\\[zstd\\]'"):
+        sl.count(tmp_path / "rows.csv.zst", candidates=["tea"], **ASK)
+
+
+def test_lines_of_json_may_be_packed_too(tmp_path):
+    path = tmp_path / "rows.jsonl.zst"
+    path.write_bytes(pack(b'{"user": 1, "item": "tea"}\n{"user": 2, "item": "tea"}\n'))
+    assert sl.count(path, candidates=["tea"], **ASK).as_public().values.tolist() == [2]
