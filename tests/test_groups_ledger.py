@@ -112,3 +112,12 @@ def test_groups_from_the_data_have_no_names_in_an_entry(tmp_path):
     sl.top_k(scores, 2, budget=BUDGET, ledger=ledger)
     assert "for every group in the data" in only(ledger).mechanism
     assert "CH" not in only(ledger).mechanism
+
+
+def test_whoever_approves_sees_k_and_the_groups(tmp_path, scores):
+    ledger = Ledger(tmp_path / "year.db", budget=PureDP(3.0), approval=True)
+    with pytest.raises(ApprovalNeeded):
+        sl.top_k(scores, {"CH": 1, "DE": 3}, epsilon=1.0, ledger=ledger)
+    shown = called("ledger", "show", str(tmp_path / "year.db")).stdout
+    cells = [line.split("│")[5].strip() for line in shown.splitlines() if line.count("│") >= 5]
+    assert "".join(cells).replace(" ", "") == "k=1byNoisyMaxfor'CH';k=3byGuardedTopKfor'DE';1peruser"

@@ -315,6 +315,14 @@ _REPORT = [
 ]  # fmt: skip
 
 _REST = [
+    _planted("groups.py", "paid = ledger.with_room(self.charge, self.guarantee)", "paid = self.charge",
+             "test_groups_ledger.py", "lists of groups at the whole budget are refused"),
+    _planted("groups.py", "if self._k(key) == number]", "]",
+             "test_groups_ledger.py", "an approval covers lists of other lengths"),
+    _planted("tables/groups/in_duckdb.py", "WHERE place > {grouping.per_user}", "WHERE place > {grouping.per_user + 1}",
+             "tables/groups/test_grouping.py tables/groups/test_box.py", "a person counts in one group more than is paid for"),
+    _planted("tables/groups/in_duckdb.py", "(PARTITION BY u ORDER BY {order})", "(ORDER BY {order})",
+             "tables/groups/test_grouping.py tables/groups/test_box.py", "others decide which groups a person keeps"),
     _planted("cli/top.py", "        book.check(book.with_room(mechanism.charge, mechanism.guarantee))  # before the header is looked at\n", "",
              "cli/test_top.py cli/test_ledger.py", "the table is looked at before there is room for it"),
     _planted("_text.py", "letter if _shows(letter) else", "letter if letter else",

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shortlist._text import csv_table, terminal_safe
+from shortlist._text import csv_table, terminal_safe, without_arguments
 from shortlist.accounting.tight_zcdp import largest_range
 from shortlist.cli.output import check_writable
 from shortlist.ledger.file import LedgerEntry
@@ -218,7 +218,7 @@ def _show(ledger: Ledger, rows: int, as_json: bool) -> None:
         for entry in entries:
             what = entry.kind if entry.refund_of is None else f"refund of {entry.refund_of}"
             what += "" if entry.request is None else f" of request {entry.request}"
-            minute, mechanism = entry.time[:16].replace("T", " "), entry.mechanism.partition("(")[0]
+            minute, mechanism = entry.time[:16].replace("T", " "), without_arguments(entry.mechanism)
             cells = (str(entry.number), minute, entry.who or "", what, entry.guarantee, mechanism, entry.purpose)
             table.add_row(*(Text(terminal_safe(cell)) for cell in cells))
         console.print()

@@ -6,12 +6,11 @@ Nothing on it comes from the data: a ledger holds what was asked, and what it co
 from __future__ import annotations
 
 import os
-import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shortlist._files import checked_path, write_text
-from shortlist._text import csv_table, page_safe, terminal_safe
+from shortlist._text import csv_table, page_safe, terminal_safe, without_arguments
 from shortlist._version import version
 from shortlist.accounting.checked_numbers import up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
@@ -27,10 +26,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 2_000
 """Entries on the page, the newest; the table beside it has them all."""
-TOKENS = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|.""", re.DOTALL)
-"""Of how a mechanism is written: texts in quotes, and other characters one by one."""
-READ, SHOWN = 20_000, 300
-"""Characters of it that are read, and shown."""
 
 
 def write_ledger(ledger: Ledger, path: str | os.PathLike[str], title: str = "") -> None:
@@ -170,24 +165,10 @@ def _row(entry: LedgerEntry, curve: str, approvals: dict[int | None, str | None]
         who,
         entry.purpose or "not said",
         entry.source or "not noted",
-        _how(entry.mechanism) or "not noted",
+        without_arguments(entry.mechanism) or "not noted",
         cost,
     )
     return tuple(terminal_safe(cell) for cell in cells)
-
-
-def _how(mechanism: str) -> str:
-    """The names of mechanisms and what they are for; their arguments are in the table beside the page."""
-    shown, depth, before = "", 0, ""
-    for token in TOKENS.findall(mechanism[:READ]):
-        if token == "(" and (depth or before.isalnum()):
-            depth += 1
-        elif token == ")" and depth:
-            depth -= 1
-        elif not depth:
-            shown += token
-        before = token
-    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
 
 
 def _cost(entry: LedgerEntry, curve: str) -> str:

@@ -31,7 +31,7 @@ class Names:
 
     @property
     def held(self) -> str:
-        """(n, item, score), perhaps with weights, of scores that are not 0."""
+        """(n, item, score), perhaps with weights, of scores that are not 0; an item is its m, where it has one."""
         return f"{self.prefix}_held"
 
     @property
@@ -41,7 +41,7 @@ class Names:
 
     @property
     def known(self) -> str:
-        """The public candidates; with n where each group has its own."""
+        """(m, item), the public candidates by short numbers, in order; with n where each group has its own."""
         return f"{self.prefix}_known"
 
     @property
@@ -106,8 +106,11 @@ def count_groups(
     assert grouping is not None
     own = known is not None and known.startswith(OWN)
     keys = ", ".join(question.keys)
+    held = ("m",) if known is not None and question.cap is None else question.keys  # a cap looks at the items' names
     if known is not None:
-        run(f"CREATE TEMP TABLE {names.known} AS SELECT DISTINCT {'n, ' * own}{keys} FROM ({known})")
+        found = f"SELECT DISTINCT {'n, ' * own}{keys} FROM ({known})"
+        number = f"CAST(row_number() OVER (ORDER BY {'n, ' * own}{keys}) - 1 AS INTEGER) AS m"
+        run(f"CREATE TEMP TABLE {names.known} AS SELECT {number}, * FROM ({found})")
     rows = _named(source, question)
     if listed is not None:
         kinds = grouping.kinds(source.declared)
@@ -118,16 +121,17 @@ def count_groups(
         key = ", ".join(grouping.keys)
         numbered = f"SELECT CAST(row_number() OVER (ORDER BY {key}) - 1 AS INTEGER) AS n, {key}"
         run(f"CREATE TEMP TABLE {names.groups} AS {numbered} FROM (SELECT DISTINCT {key} FROM {names.rows})")
-    known_here = f" SEMI JOIN {names.known} USING ({'n, ' * own}{keys})" if known is not None else ""
+    join = "JOIN" if held == ("m",) else "SEMI JOIN"
+    known_here = f" {join} {names.known} USING ({'n, ' * own}{keys})" if known is not None else ""
     value = ", v" if question.value is not None else ""
     rows = (
-        f"SELECT u, n, {keys}{value} FROM ({rows}) AS found JOIN {names.groups} USING ({', '.join(grouping.keys)})"
-        f"{known_here}"
+        f"SELECT u, n, {', '.join(held)}{value} FROM ({rows}) AS found "
+        f"JOIN {names.groups} USING ({', '.join(grouping.keys)}){known_here}"
     )
-    run(f"CREATE TEMP TABLE {names.held} AS {_counting(rows, question, grouping, names, listed)}")
+    run(f"CREATE TEMP TABLE {names.held} AS {_counting(rows, held, question, grouping, names, listed)}")
     if listed is None:
         run(f"DROP TABLE {names.rows}")
-    return DuckDBGroups(run, names, question.keys, grouping.keys, own, frame, question.weighted)
+    return DuckDBGroups(run, names, question.keys, held, grouping.keys, own, frame, question.weighted)
 
 
 OWN = "/* by group */ "
@@ -162,10 +166,12 @@ def _named(source: TableSource, question: Question) -> str:
     return f"SELECT * REPLACE ({', '.join(checked)}) FROM ({named})"
 
 
-def _counting(rows: str, question: Question, grouping: Grouping, names: Names, listed: list[Row] | None) -> str:
+def _counting(
+    rows: str, held: Sequence[str], question: Question, grouping: Grouping, names: Names, listed: list[Row] | None
+) -> str:
     parts, source = kept_groups(rows, grouping, names.groups, listed)
     if question.cap is None:
-        counts = aggregated(f"SELECT * FROM {source}", ("n", *question.keys), question)
+        counts = aggregated(f"SELECT * FROM {source}", ("n", *held), question)
     else:
         pairs = f"SELECT DISTINCT u, n, {', '.join(question.keys)} FROM {source}"
         counts = capped(pairs, question.keys, question.cap, ("n",))
@@ -192,6 +198,10 @@ def kept_groups(rows: str, grouping: Grouping, groups: str, listed: list[Row] | 
     return parts, "kept"
 
 
+AT_ONCE = 10_000
+"""Winners that are looked up in one statement: all of many groups would take as much memory as counting them."""
+
+
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class DuckDBGroups:
     """Tables that DuckDB holds."""
@@ -199,6 +209,8 @@ class DuckDBGroups:
     run: Run
     names: Names
     items: tuple[str, ...]
+    held: tuple[str, ...]
+    """What an item is in the table of scores: its m, or its own columns."""
     key: tuple[str, ...]
     own: bool
     """Whether each group has candidates of its own."""
@@ -214,11 +226,11 @@ class DuckDBGroups:
     def winners(self, spots: Sequence[Spot], column: Column) -> list[Row]:
         items: dict[int, Row] = {}
         columns = ", ".join(self.items)
+        by_number = f" JOIN {self.names.known} USING (m)" if self.held == ("m",) else ""
         for zero in (False, True):
             wanted = [(place, *spot) for place, spot in enumerate(spots) if (spot[1] == 0) == zero]
-            if wanted:
-                numbered = self._zeros() if zero else self._numbered(column)
-                items |= {row[0]: tuple(row[1:]) for row in self._at(wanted, column, numbered, columns)}
+            numbered, named = (self._zeros(), "") if zero else (self._numbered(column), by_number)
+            items |= {row[0]: tuple(row[1:]) for row in self._at(wanted, column, numbered, columns, named)}
         return [items[place] for place in range(len(spots)) if place in items]
 
     def counts(self, spots: Sequence[Spot]) -> list[int]:
@@ -237,7 +249,7 @@ class DuckDBGroups:
 
     def _numbered(self, column: Column) -> str:
         """Everything in the classes that are wanted, by rank."""
-        rank = f"row_number() OVER (PARTITION BY n, {column} ORDER BY {', '.join(self.items)}) AS rank"
+        rank = f"row_number() OVER (PARTITION BY n, {column} ORDER BY {', '.join(self.held)}) AS rank"
         classes = f"(SELECT DISTINCT n, {column} FROM wanted)"
         return f"SELECT *, {rank} FROM {self.names.held} SEMI JOIN {classes} USING (n, {column})"
 
@@ -248,16 +260,18 @@ class DuckDBGroups:
         offered = (
             f"{self.names.known} SEMI JOIN {some} USING (n)" if self.own else f"{self.names.known} CROSS JOIN {some}"
         )
-        left = f"SELECT n, {items} FROM {offered} ANTI JOIN {self.names.held} USING (n, {items})"
-        rank = f"row_number() OVER (PARTITION BY n ORDER BY {items}) AS rank"
-        return f"SELECT *, 0 AS score, {rank} FROM ({left})"
+        left = f"SELECT n, m, {items} FROM {offered} ANTI JOIN {self.names.held} USING (n, {', '.join(self.held)})"
+        return f"SELECT *, 0 AS score, row_number() OVER (PARTITION BY n ORDER BY m) AS rank FROM ({left})"
 
-    def _at(self, wanted: list[Any], column: Column, numbered: str, shown: str) -> list[Any]:
-        """(place, what is shown) of every spot."""
-        names = ("place", "n", column, "rank")
-        columns = zip(zip(*wanted, strict=True), names, strict=True)
-        table = ", ".join(unnested(cells, "BIGINT", name) for cells, name in columns)
-        return self.run(
-            f"WITH wanted AS MATERIALIZED (SELECT {table}) SELECT place, {shown} FROM ({numbered}) AS numbered "
-            f"JOIN wanted USING (n, {column}, rank)"
-        )
+    def _at(self, wanted: list[Any], column: Column, numbered: str, shown: str, named: str = "") -> list[Any]:
+        """(place, what is shown) of every spot: some of them at a time, for whole classes are put in order."""
+        rows: list[Any] = []
+        for start in range(0, len(wanted), AT_ONCE):
+            cells = zip(*wanted[start : start + AT_ONCE], strict=True)
+            columns = zip(cells, ("place", "n", column, "rank"), strict=True)
+            table = ", ".join(unnested(part, "BIGINT", name) for part, name in columns)
+            rows += self.run(
+                f"WITH wanted AS MATERIALIZED (SELECT {table}) SELECT place, {shown} FROM ({numbered}) AS numbered "
+                f"JOIN wanted USING (n, {column}, rank){named}"
+            )
+        return rows
