@@ -365,6 +365,8 @@ _REST = [
              "house/test_certified_alone.py", "a certified law that believes the code it is to check"),
     _planted("mechanisms/entries.py", "isinstance(subject, entry.kind)", "type(subject) is entry.kind",
              "mechanisms/test_entries.py", "a subclass with a mistake of its own is audited as if nobody knew it"),
+    _planted("mechanisms/oneshot/mechanism.py", "lambda orders: k * range_renyi(e, orders)", "lambda orders: range_renyi(e, orders)",
+             "mechanisms/limited_domain/test_mechanism_quick.py", "k rounds of a list are paid for as one"),
     _planted("mechanisms/names_choice/branches.py", "SHARE = Fraction(1, 10)", "SHARE = Fraction(1, 2)",
              "mechanisms/names_choice/test_mechanism.py", "half of the budget is spent on a choice"),
     _planted("mechanisms/names_choice/branches.py", "return max(counts[rank - 1] + number", "return min(counts[rank - 1] + number",

@@ -11,7 +11,7 @@ ROWS = pd.DataFrame({"who": range(900), "what": ["tea"] * 500 + ["milk"] * 390 +
 
 def test_fewer_than_asked_for_is_said_first():
     release = sl.top_k(sl.count(ROWS, user="who", item="what"), 5, epsilon=1.0, delta=1e-6, rng=sl.testing.seeded(3))
-    assert sorted(map(str, present(release.items))) == ["milk", "tea"]
+    assert set(present(release.items)) == {"milk", "tea"}
     page = release_page(release)
     assert "<h1>2 of 5 items, chosen privately</h1>" in page
     assert "fewer than 5 names reached the bar" in page

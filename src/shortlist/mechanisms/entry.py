@@ -232,5 +232,8 @@ class Entry:
     capped: Callable[[int, int], Sequence[Planned]] = no_capped_rows
     """Its rows in a plan for k items where each person counts for so many items at most, beside those of `planned`.
     What is planned so under a pure budget is compared so too."""
+    weighed: Callable[[int, int], Sequence[Planned]] = no_capped_rows
+    """Its rows for names from the data that came with capped weights, of so many items a person at most: in place of
+    rows of the same label."""
     traced: Callable[[Any, Scores], Traced | None] | None = None
     """For searches, of a mechanism whose calibration is slow; None where it is not."""

@@ -17,13 +17,19 @@ from shortlist.planning.limited_domain_search import SLACK
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, calibrate
 
 
-def contestants(k: int, domain: Domain, ordered: bool, most: int | None = None) -> list[Planned]:
+def contestants(
+    k: int, domain: Domain, ordered: bool, most: int | None = None, shared: int | None = None
+) -> list[Planned]:
     """All methods that release k items of such a domain, in order if that is wanted; sets first.
 
-    With those that need a cap, where each person counts for `most` items.
+    With those that need a cap, where each person counts for `most` items; and as they are with capped weights, where
+    these came with the counts and each person shares a vote among at most `shared` items.
     """
     capped = [] if most is None else [one for entry in ENTRIES for one in entry.capped(k, most)]
-    listed = [one for one in (*(one for entry in ENTRIES for one in entry.planned(k)), *capped) if one.domain == domain]
+    weighed = [] if shared is None else [one for entry in ENTRIES for one in entry.weighed(k, shared)]
+    better = {(one.label, one.currencies) for one in weighed}
+    plain = [one for entry in ENTRIES for one in entry.planned(k) if (one.label, one.currencies) not in better]
+    listed = [one for one in (*plain, *weighed, *capped) if one.domain == domain]
     return sorted((one for one in listed if one.ordered or not ordered), key=lambda one: one.ordered)
 
 

@@ -6,12 +6,13 @@ Nothing is simulated. These numbers are functions of the scores, so they are for
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from shortlist._reading import installed_frame
 from shortlist._text import text_table
+from shortlist.accounting.checked_numbers import number
 from shortlist.exact.lower_bound import most_success
 from shortlist.mechanisms.checks import check_studied, checked_k
 from shortlist.mechanisms.entries import ENTRIES, entry_of
@@ -19,6 +20,7 @@ from shortlist.mechanisms.entry import Traced
 from shortlist.mechanisms.histogram.mechanism import checked_cap
 from shortlist.mechanisms.plan_rows import Studied
 from shortlist.pages.plots import plot_comparison
+from shortlist.planning.candidates_for_plan import contestants
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import Scores, ScoreWords, as_scores
@@ -95,10 +97,13 @@ def compare(
     k: int,
     *,
     epsilon: float | Iterable[float],
+    delta: float | None = None,
     most: int | None = None,
     **question: Unpack[ScoreWords],
 ) -> Comparison:
     """Every mechanism that fits, at every epsilon: exact success, quality and recall on public scores.
+
+    For a public list under pure budgets; where names come from the data, under (epsilon, delta).
 
     Parameters
     ----------
@@ -108,6 +113,10 @@ def compare(
         How many items.
     epsilon
         One number, or several: a row for each.
+    delta
+        Where names come from the data (`public=False`, or `sl.count(..).as_public()` without candidates), and there
+        alone: then the mechanisms without a public list are compared, by success and recall; key sets and the noisy
+        choice with its key set where weights came with the counts.
     most
         Each person counts for so many items, as `count(..., most=3)` makes it: then a noisy histogram is compared too.
     **question
@@ -129,14 +138,18 @@ def compare(
     >>> max(table.rows, key=lambda row: row.top).mechanism
     'canonical'
     """
-    data, number = _studied(scores, question), checked_k(k)
+    data, size = _studied(scores, question), checked_k(k)
     grid = [PureDP(one).epsilon for one in (epsilon if isinstance(epsilon, Iterable) else [epsilon])]
     if not grid:
         raise ValueError("epsilon must be a number or a list of numbers, for example epsilon=[0.1, 0.3, 1.0]")
+    if not data.public:
+        return Comparison(size, tuple(_name_rows(data, size, sorted(grid), delta)))
+    if delta is not None:
+        raise ValueError("delta is for names that come from the data; a public list is compared under pure budgets")
     curves = [curve for entry in ENTRIES for curve in entry.compared]
-    rows = [_row(curve.label, curve.build(number, one), one, data) for curve in curves for one in sorted(grid)]
-    rows += _capped_rows(data, number, data.most if most is None else checked_cap(most), sorted(grid))
-    return Comparison(number, tuple(rows), _limit(data, number, sorted(grid)))
+    rows = [_row(curve.label, curve.build(size, one), one, data) for curve in curves for one in sorted(grid)]
+    rows += _capped_rows(data, size, data.most if most is None else checked_cap(most), sorted(grid))
+    return Comparison(size, tuple(rows), _limit(data, size, sorted(grid)))
 
 
 def _capped_rows(scores: Scores, k: int, most: int | None, grid: list[float]) -> list[Row]:
@@ -145,6 +158,20 @@ def _capped_rows(scores: Scores, k: int, most: int | None, grid: list[float]) ->
         return []
     planned = [one for entry in ENTRIES for one in entry.capped(k, most) if "pure" in one.currencies]
     return [Row(one.label, epsilon, **one.qualities(scores, epsilon, 0.0)) for one in planned for epsilon in grid]
+
+
+def _name_rows(scores: Scores, k: int, grid: list[float], delta: float | None) -> Iterator[Row]:
+    """Of names from the data: what is planned for them, and with their weights what needs these."""
+    if delta is None:
+        raise ValueError("these names come from the data: write the delta of the releases too, for example delta=1e-6")
+    checked = number("delta", delta, above=True, below=0.5)
+    shared = None if scores._capped is None else scores._capped.most
+    for one in contestants(k, "unknown", False, scores.most, shared):
+        if not one.one_pair or "approx" not in one.currencies:
+            continue
+        for epsilon in grid:
+            reached: dict[str, float] = {"great": math.nan, "good": math.nan}
+            yield Row(one.label, epsilon, **reached | dict(one.qualities(scores, epsilon, checked)))
 
 
 def _limit(scores: Scores, k: int, grid: list[float]) -> tuple[tuple[float, float], ...]:

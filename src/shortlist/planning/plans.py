@@ -112,7 +112,8 @@ def plan(
         raise ValueError(f"delta must be at least {LEAST_DELTA:g} and below 1/2: write delta=1e-6, for example")
     currencies, domains = _several("budget", budget, CURRENCIES), _several("domain", domain, DOMAINS)
     counts, listed = _are_counts(data), flag("ordered", ordered)
-    entrants = [one for place in domains for one in contestants(size, place, listed, cap)  # type: ignore[arg-type]
+    shared = None if data._capped is None else data._capped.most
+    entrants = [one for place in domains for one in contestants(size, place, listed, cap, shared)  # type: ignore[arg-type]
                 if (data.public if place == "known" else counts) and aim in one.goals]  # fmt: skip
     bound = BOUNDS[aim](data.values, size, wanted) if counts and wanted is not None and aim in BOUNDS else None
     trail = Trail(bound)

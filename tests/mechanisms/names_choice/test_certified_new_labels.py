@@ -6,7 +6,6 @@ labels and k = 3, so that the certified law of a key set covers it too.
 
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -26,7 +25,8 @@ from tests.helpers.typed import of_kind, present
 LABELS = ("a", "new", "newer")
 OTHERS = (), (("a",),), (("a",),) * 3, (("a",),) * 8, (("a",),) * 20
 NEWCOMERS = [("new",), ("a", "new"), ("new", "newer"), LABELS]
-BUDGETS: list[Any] = [ApproxDP(1.0, 0.05), ApproxDP(2.0, 0.01), ZCDP(0.1, 0.05)]
+ONE = ApproxDP(1.0, 0.05)
+BUDGETS = [ONE, ApproxDP(2.0, 0.01), ZCDP(0.1, 0.05)]
 
 
 def counted(people, most=None):
@@ -42,7 +42,7 @@ def columns(people, most=None):
     public = counted(people, most).as_public()
     capped = present(public._capped)
     people_of = dict(zip(public.labels, public.values.tolist(), strict=True))
-    heavy: dict[Any, int] = {}
+    heavy: dict[object, int] = {}
     place = 0
     for score, size in zip(capped.scores.tolist(), capped.sizes.tolist(), strict=True):
         heavy |= dict.fromkeys(capped.names(range(place, place + size)), score)
@@ -87,7 +87,7 @@ def test_new_labels_cost_no_more_than_the_budget_whichever_way_it_goes(budget, m
 
 @pytest.mark.filterwarnings("ignore:delta=")
 def test_every_branch_names_a_new_label_now_and_then_and_all_together_with_delta_at_most():
-    mechanism = taken(BUDGETS[0])
+    mechanism = taken(ONE)
     point = next(after for _, after in neighbours() if after[1:3] == (1, 1))
     law = of_kind(Law, law_of(mechanism)(point)).chances
     new: dict[str, float] = {}
@@ -96,7 +96,7 @@ def test_every_branch_names_a_new_label_now_and_then_and_all_together_with_delta
             new[kind] = new.get(kind, 0.0) + float(chance)
     assert new.keys() == {"sets", "list", "keys"}
     assert all(chance > 0 for chance in new.values())
-    assert sum(new.values()) <= BUDGETS[0].delta
+    assert sum(new.values()) <= ONE.delta
 
 
 @full_size

@@ -27,6 +27,16 @@ def _rows(k: int, most: int) -> Sequence[Planned]:
     return unlisted_each(f"key set, at most {most} a person", "keys", build, ordered=True)
 
 
+def _weighed(k: int, most: int) -> Sequence[Planned]:
+    """The k largest of the votes that each person shares."""
+
+    def build(budget: DeltaBudget) -> KeySet | None:
+        mechanism = KeySet(most=most, weighted=True, k=k, values=False, budget=budget)
+        return mechanism if mechanism.fits_tables else None
+
+    return unlisted_each("key set of shared votes", "keys", build)
+
+
 ENTRY = Entry(
     kind=KeySet,
     page="keys.md",
@@ -35,6 +45,7 @@ ENTRY = Entry(
     budgets="(ε, δ), zCDP with a δ",
     methods=(Method("keys", keys_of, when=keys_wanted, why=why_keys, domain="unknown", values=True),),
     capped=_rows,
+    weighed=_weighed,
     audited=Audited(
         law="shortlist.mechanisms.keys.certified:law",
         inputs="histograms",

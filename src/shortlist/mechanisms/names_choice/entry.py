@@ -17,6 +17,13 @@ def _rows(k: int) -> Sequence[Planned]:
     return unlisted_each("noisy choice", "names-choice", lambda budget: NamesChoice(k=k, budget=budget))
 
 
+def _weighed(k: int, most: int) -> Sequence[Planned]:
+    """With a key set among its ways, as rows get it."""
+    if not 1 < k <= MANY_NAMES:
+        return ()
+    return unlisted_each("noisy choice", "names-choice", lambda budget: NamesChoice(k=k, budget=budget, most=most))
+
+
 ENTRY = Entry(
     kind=NamesChoice,
     page="names-choice.md",
@@ -34,6 +41,7 @@ ENTRY = Entry(
         ),
     ),
     planned=_rows,
+    weighed=_weighed,
     audited=Audited(
         law="shortlist.mechanisms.names_choice.certified:law",
         inputs="histograms",
