@@ -22,7 +22,7 @@ from shortlist.quantile_inputs import Asked, Progress, Series, asked_of_table
 from shortlist.release import Release
 from shortlist.sampling.entropy import SECURE, Source
 from shortlist.tables.dialect import PLAIN, TextForm
-from shortlist.tables.groups.grouping import Grouping
+from shortlist.tables.groups.grouping import Grouping, plain_key
 from shortlist.tables.values import Placed, PlacedGroups, ValueQuestion
 from shortlist.votes import Votes
 
@@ -138,6 +138,39 @@ class QuantileRequest:
         return replace(release, why=self.why, notes=(*release.notes, *self.notes))
 
 
+def _group_request(
+    empty: Votes, line: Asked, grouping: Grouping, q: object, budget: Budget, method: str
+) -> GroupRequest:
+    noise = METHODS[_checked_method(method)]
+    notes = (OUTSIDE, *((f"{SHARED} in a group",) if empty.largest_sensitivity > 1 else ()))
+
+    def build(number: int | None, share: Budget) -> tuple[Quantile, str, bool]:
+        mechanism = Quantile(q=q, budget=share, noise=noise)  # type: ignore[arg-type]
+        return mechanism, why_of(mechanism, method), True
+
+    def finish(release: Release, why: str, keeps_order: bool, number: int | None) -> Release:
+        words = f"auto: {why}" if why else release.why
+        return replace(release, why=words, notes=(*release.notes, *notes))
+
+    groups = GroupedScores._of(
+        empty, lambda group: empty, names=None, keys=line.keys, by=grouping.by, per_user=grouping.per_user,
+        frame=line.frame, size=line.grid.size,
+    )  # fmt: skip
+    return GroupRequest.of(groups, None, budget, build, finish)
+
+
+def planned(question: ValueQuestion, q: object, budget: Budget, unit: str) -> tuple[Quantile, str, Guarantee]:
+    """(what will run, why, what is charged), by the question alone: not even a header is read."""
+    mechanism = Quantile(q=q, budget=budget)  # type: ignore[arg-type]
+    grouping = question.grouping
+    if grouping is None:
+        return mechanism, why_of(mechanism, "auto"), mechanism.charge
+    assert grouping.listed is not None
+    line = Asked(question.grid, None, lambda tell: None, tuple(map(plain_key, grouping.listed)))
+    request = _group_request(_empty(line, question.share, unit, ""), line, grouping, q, budget, "auto")
+    return mechanism, request.why, request.charge
+
+
 @dataclass(frozen=True, slots=True)
 class QuantileGroups:
     """The same for every group: one charge for the groups that one person may be in (Theorem 280)."""
@@ -168,25 +201,11 @@ class QuantileGroups:
         multiline: bool,
         separator: str | None = None,
     ) -> QuantileGroups:
-        noise, paid = METHODS[_checked_method(method)], checked_budget_of(epsilon, delta, budget)
+        paid = checked_budget_of(epsilon, delta, budget)
         question = ValueQuestion.of(user, value, lower, upper, step, per_user, grouping)
         line = asked_of_table(rows, question, memory, TextForm.of(multiline, separator))
         empty = _empty(line, question.share, unit, question.in_words(rows))
-        notes = (OUTSIDE, *((f"{SHARED} in a group",) if question.share > 1 else ()))
-
-        def build(number: int | None, share: Budget) -> tuple[Quantile, str, bool]:
-            mechanism = Quantile(q=q, budget=share, noise=noise)  # type: ignore[arg-type]
-            return mechanism, why_of(mechanism, method), True
-
-        def finish(release: Release, why: str, keeps_order: bool, number: int | None) -> Release:
-            words = f"auto: {why}" if why else release.why
-            return replace(release, why=words, notes=(*release.notes, *notes))
-
-        groups = GroupedScores._of(
-            empty, lambda group: empty, names=None, keys=line.keys, by=grouping.by, per_user=grouping.per_user,
-            frame=line.frame, size=line.grid.size,
-        )  # fmt: skip
-        return cls(GroupRequest.of(groups, None, paid, build, finish), empty, line.places)
+        return cls(_group_request(empty, line, grouping, q, paid, method), empty, line.places)
 
     @property
     def guarantee(self) -> Guarantee:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -104,6 +105,24 @@ def _text(number: Fraction) -> str:
     """Exactly: as a decimal, where one stands for it."""
     short = repr(float(number)).removesuffix(".0")
     return short if Fraction(short) == number else str(number)
+
+
+def read_bound(text: str) -> int | float | datetime.date:
+    """A number as it is written, or a day.
+
+    Raises
+    ------
+    ValueError
+        for anything else.
+    """
+    if re.fullmatch(r"[+-]?[0-9]{1,40}", text):
+        return int(text)
+    for read in (datetime.date.fromisoformat, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    raise ValueError("write a number, or a date such as 2024-01-31")
 
 
 def _is_date(bound: object) -> bool:

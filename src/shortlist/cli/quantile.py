@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import re
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +13,7 @@ from shortlist.cli.progress_bar import drawn
 from shortlist.cli.top_groups import keys_of
 from shortlist.quantile_request import quantile_request
 from shortlist.sampling.entropy import SECURE
+from shortlist.votes import read_bound
 
 
 def quantile(
@@ -82,11 +82,7 @@ def quantile(
 
 def bound(option: str, text: str) -> int | float | datetime.date:
     """A number as it is written, or a day."""
-    if re.fullmatch(r"[+-]?[0-9]{1,40}", text):
-        return int(text)
-    for read in (datetime.date.fromisoformat, float):
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    raise typer.BadParameter(f"{option} must be a number or a date such as 2024-01-31")
+    try:
+        return read_bound(text)
+    except ValueError:
+        raise typer.BadParameter(f"{option} must be a number or a date such as 2024-01-31") from None

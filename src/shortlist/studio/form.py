@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shortlist.choose import group_request
 from shortlist.from_data import KeyRequest
@@ -24,6 +24,9 @@ from shortlist.tables.file_sources import rows_of_file
 from shortlist.tables.files import check_public
 from shortlist.tables.groups.scored import unread_groups
 from shortlist.tables.question import Question as Columns
+
+if TYPE_CHECKING:
+    from shortlist.studio.quantile_form import QuantileForm
 
 MOST_PASTED = 500_000
 """Characters of a pasted list of candidates."""
@@ -62,14 +65,14 @@ class Form:
         ValueError, TypeError, OSError
             naming the field, and what to write.
         """
-        user, item = _text(request, "user"), _text(request, "item")
+        user, item = text_in(request, "user"), text_in(request, "item")
         if user == item:
             raise ValueError("user and item must be different columns")
-        most = None if request.get("most") is None else checked_most(_whole(request, "most"))
+        most = None if request.get("most") is None else checked_most(whole_in(request, "most"))
         table, candidates = folder.inside(request.get("table"), TABLES, "table"), _candidates(folder, request)
         if isinstance(candidates, Path):
             check_public(str(candidates), str(table), user)
-        by, groups = _text(request, "by", needed=False), _groups(request)
+        by, groups = text_in(request, "by", needed=False), groups_in(request)
         if by and request.get("candidates") == "every":
             raise ValueError("by: a list for every group needs a number of items; choose another way to get candidates")
         if by and not groups and candidates is not None:
@@ -79,18 +82,18 @@ class Form:
             user=user,
             item=item,
             candidates=candidates,
-            k=None if request.get("candidates") == "every" else _whole(request, "k"),
-            budget=_budget(request),
+            k=None if request.get("candidates") == "every" else whole_in(request, "k"),
+            budget=budget_in(request),
             ordered=_flag(request, "ordered"),
             ledger=folder.inside(request.get("ledger"), LEDGERS, "ledger"),
-            purpose=_text(request, "purpose", needed=False),
-            unit=_text(request, "unit", needed=False) or "user",
+            purpose=text_in(request, "purpose", needed=False),
+            unit=text_in(request, "unit", needed=False) or "user",
             values=_flag(request, "values"),
             most=most,
-            where=_text(request, "where", needed=False),
+            where=text_in(request, "where", needed=False),
             by=by,
             groups=groups if by else (),
-            groups_per_user=1 if request.get("groups_per_user") is None else _whole(request, "groups_per_user"),
+            groups_per_user=1 if request.get("groups_per_user") is None else whole_in(request, "groups_per_user"),
         )
         form.columns()
         return form
@@ -145,7 +148,7 @@ class Form:
 class Offer:
     """What a question would cost and run, before anything private is read."""
 
-    question: Form
+    question: Form | QuantileForm
     mechanism: Mechanism
     why: str
     candidates: int | None
@@ -197,13 +200,13 @@ def ledger_facts(path: Path, name: str) -> dict[str, Any] | None:
 
 def new_ledger(folder: Folder, request: dict[str, Any]) -> Path:
     """Make a ledger in the folder; its budget is fixed for good."""
-    name = _text(request, "name")
+    name = text_in(request, "name")
     path = folder.inside(name if name.endswith(LEDGERS) else f"{name}.db", LEDGERS, "ledger", there=False)
     if path.exists():
         raise ValueError("ledger: there is a file of that name already; choose another")
     if not path.parent.is_dir():
         raise ValueError("ledger: the folder for it does not exist")
-    Ledger(path, budget=_budget(request))
+    Ledger(path, budget=budget_in(request))
     return path
 
 
@@ -225,27 +228,31 @@ def _candidates(folder: Folder, request: dict[str, Any]) -> Path | tuple[str, ..
     raise ValueError("candidates: choose a file, a written list, or none")
 
 
-def _budget(request: dict[str, Any]) -> PureDP | ApproxDP:
+def budget_in(request: dict[str, Any]) -> PureDP | ApproxDP:
+    """What may be spent."""
     epsilon, delta = _number(request, "epsilon"), request.get("delta")
     if delta in (None, "", 0):
         return PureDP(epsilon)
     return ApproxDP(epsilon, _number(request, "delta"))
 
 
-def _text(request: dict[str, Any], name: str, *, needed: bool = True) -> str:
+def text_in(request: dict[str, Any], name: str, *, needed: bool = True) -> str:
+    """A text of the page, that can be seen."""
     value = request.get(name, "")
     if not isinstance(value, str) or len(value) > 1000:
         raise ValueError(f"{name}: write a text of at most 1,000 characters")
     if not value.isprintable():
         raise ValueError(f"{name}: write it without line breaks and other signs that cannot be seen")
     if needed and not value:
-        raise ValueError(f"{name}: write it as the table does" if name in ("user", "item") else f"{name}: write it")
+        raise ValueError(
+            f"{name}: write it as the table does" if name in ("user", "item", "value") else f"{name}: write it"
+        )
     return value
 
 
-def _groups(request: dict[str, Any]) -> tuple[str, ...]:
+def groups_in(request: dict[str, Any]) -> tuple[str, ...]:
     """The public keys, from "CH, DE, FR"."""
-    words = _text(request, "groups", needed=False).split(",")
+    words = text_in(request, "groups", needed=False).split(",")
     return tuple(word.strip() for word in words if word.strip())
 
 
@@ -256,7 +263,8 @@ def _number(request: dict[str, Any], name: str) -> float:
     return float(value)
 
 
-def _whole(request: dict[str, Any], name: str) -> int:
+def whole_in(request: dict[str, Any], name: str) -> int:
+    """A whole number of the page."""
     value = request.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
         raise ValueError(f"{name}: write a whole number from 1 to 1,000,000")

@@ -14,10 +14,11 @@ from shortlist.pages.release_page import spent_share
 from shortlist.release import Release
 from shortlist.studio.expected import expected
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
-from shortlist.studio.form import Form, Offer, ledger_facts, new_ledger
+from shortlist.studio.form import ledger_facts, new_ledger
 from shortlist.studio.limits import BusyError, Limits
 from shortlist.studio.page import studio_page
 from shortlist.studio.planner import Planner
+from shortlist.studio.quantile_form import QuantileForm, offered
 from shortlist.studio.work import PaidJob, Work
 
 Answer = tuple[int, str, bytes, str]
@@ -90,13 +91,14 @@ class Answers:
 
     def _plan(self, request: dict[str, Any]) -> dict[str, Any]:
         """The plan and the word that confirms it."""
-        plan = Offer.of(Form.of(self._folder, request))
+        plan = offered(self._folder, request)
         before, after = plan.room()
         described = expected(plan, request, self._planner)
         chances = odds(plan.guarantee)
         return {
             "confirm": self._work.offer(plan),
             "k": plan.question.k,
+            "q": list(plan.question.q) if isinstance(plan.question, QuantileForm) else None,
             "candidates": plan.candidates,
             "by": plan.question.by,
             "groups": len(plan.question.groups),
@@ -133,6 +135,7 @@ class Answers:
             receipt = release.receipt
             told |= {
                 "k": form.k,
+                "quantiles": isinstance(form, QuantileForm),
                 "purpose": form.purpose,
                 **_listed(release),
                 "summary": release.summary,
@@ -152,6 +155,9 @@ def _listed(release: Release | GroupedRelease) -> dict[str, Any]:
     """What came out: one list, or one for each group."""
     if not isinstance(release, Release):
         return {"lists": [{"key": terminal_safe(str(key)), **_listed(one)} for key, one in release.items()]}
+    if release.q is not None:
+        names = ["the median" if q == 0.5 else f"{100 * q:.6g}% have at most" for q in release.q]
+        return {"items": names, "values": [str(one) for one in release.items or ()], "margins": [], "ordered": False}
     return {
         "items": [terminal_safe(str(item)) for item in release.items or ()],
         "values": [f"{value:,.6g}" for value in release.values or ()],

@@ -22,6 +22,7 @@ from shortlist.release import Release
 from shortlist.sampling.entropy import SECURE
 from shortlist.studio.folder import Folder
 from shortlist.studio.form import Form, Offer
+from shortlist.studio.quantile_form import QuantileForm
 from shortlist.tables.count import Progress, counted, counted_groups, uncounted, uncounted_groups
 
 SAID = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded, ApprovalNeeded)
@@ -104,6 +105,9 @@ class Work:
             job.share = share
 
         job.state = "checking"
+        if isinstance(form, QuantileForm):
+            _quantiles(job, form, tell)
+            return
         if form.k is None:
             request = form.keys()
             keys_paid = request.booked(str(form.table), Ledger(form.ledger), form.purpose)
@@ -112,7 +116,7 @@ class Work:
             job.state = "done"
             return
         if form.by:
-            self._lists(job, tell)
+            self._lists(job, form, tell)
             return
         columns = form.columns()
         accepted = uncounted(str(form.table), columns, form.listed(), unit=form.unit)
@@ -127,9 +131,9 @@ class Work:
         job.release = explained(paid.release(scores), job.plan.why, form.ordered or form.values, form.k)
         job.state = "done"
 
-    def _lists(self, job: PaidJob, tell: Progress) -> None:
+    def _lists(self, job: PaidJob, form: Form, tell: Progress) -> None:
         """A list for every group: one charge."""
-        form, table = job.plan.question, str(job.plan.question.table)
+        table = str(form.table)
         columns = form.columns()
         accepted = uncounted_groups(table, columns, form.listed(), unit=form.unit)
         request = form.lists(accepted)
@@ -149,6 +153,7 @@ class Work:
         if release is None:
             return None
         stem = "names" if form.k is None else f"top{form.k}"
+        stem = "quantiles" if isinstance(form, QuantileForm) else stem
         if kind == "list.csv":
             return f"{stem}.csv", "text/csv; charset=utf-8", csv_table(release.columns()).encode()
         if kind == "report.html":
@@ -158,8 +163,19 @@ class Work:
                 page = groups_page(release, form.purpose)
             return f"{stem}.html", "text/html; charset=utf-8", page.encode()
         if kind == "repeat.py":
-            return f"{stem}.py", "text/x-python; charset=utf-8", code(self._folder, form).encode()
+            program = form.code(self._folder) if isinstance(form, QuantileForm) else code(self._folder, form)
+            return f"{stem}.py", "text/x-python; charset=utf-8", program.encode()
         return None
+
+
+def _quantiles(job: PaidJob, form: QuantileForm, tell: Progress) -> None:
+    """Quantiles, of all people or of every group: one charge."""
+    request = form.request()
+    job.state = "charging"
+    paid: Any = request.booked(Ledger(form.ledger), form.purpose)
+    job.booked, job.state = True, "counting"
+    job.release = request.released(SECURE, paid, tell)
+    job.state = "done"
 
 
 def code(folder: Folder, form: Form) -> str:

@@ -23,7 +23,7 @@ from shortlist.tables.values import (
     Placed,
     PlacedGroups,
     ValueQuestion,
-    counted,
+    added,
     is_dated,
     parted,
 )
@@ -31,7 +31,8 @@ from shortlist.votes import Grid
 
 WIDE = 1 << 20
 """On grids of more points places are not grouped in the engine."""
-PACKED = 1 << 17
+BITS = 17
+PACKED = 1 << BITS
 """A place below 2^40 and at most 2^16 tokens fit into 64 bits, and sort by place."""
 
 
@@ -147,8 +148,9 @@ def _votes(question: ValueQuestion, grid: Grid, person: str = "u", group: str = 
 
 def _arrays(counts: dict[str, Any]) -> Placed:
     if "packed" in counts:
-        packed = np.sort(np.asarray(counts["packed"], np.int64))
-        return counted(packed // PACKED, packed % PACKED)
+        packed = np.asarray(counts["packed"], np.int64)
+        packed.sort()
+        return added(packed >> BITS, packed & (PACKED - 1))
     return np.asarray(counts["i"], np.int64), np.asarray(counts["w"], np.int64)
 
 

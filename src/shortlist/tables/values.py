@@ -240,10 +240,23 @@ def counted(places: Indices, weights: Indices) -> Placed:
     if np.any(places[1:] < places[:-1]):
         order = np.argsort(places, kind="stable")
         places, weights = places[order], weights[order]
-    starts = np.flatnonzero(np.append(True, places[1:] != places[:-1]))
-    sums = np.add.reduceat(weights, starts)
-    some = sums > 0
-    return places[starts][some], sums[some]
+    return added(places, weights)
+
+
+def added(places: Indices, weights: Indices) -> Placed:
+    """The same of places in order."""
+    if not len(places):
+        return places, weights
+    first = np.empty(len(places), np.bool_)
+    first[0] = True
+    np.not_equal(places[1:], places[:-1], out=first[1:])
+    if not first.all():
+        starts = np.flatnonzero(first)
+        places, weights = places[starts], np.add.reduceat(weights, starts)
+    if weights.min() > 0:
+        return places, weights
+    some = weights > 0
+    return places[some], weights[some]
 
 
 def steps(values: np.ndarray[tuple[int], np.dtype[np.float64]], grid: Grid) -> Indices:

@@ -59,6 +59,7 @@
   const question = () => {
     const data = new FormData(form);
     return {
+      kind: data.get("kind"), value: data.get("value").trim(), lower: data.get("lower").trim(), upper: data.get("upper").trim(), step: data.get("step").trim(), q: data.get("q").trim(),
       table: data.get("table"), user: data.get("user").trim(), item: data.get("item").trim(), candidates: data.get("candidates"),
       candidates_file: data.get("candidates_file"), candidates_text: data.get("candidates_text"), k: number(data.get("k")),
       epsilon: number(data.get("epsilon")), delta: number(data.get("delta")), ordered: $("ordered").checked, values: $("values").checked, most: number(data.get("most")),
@@ -102,7 +103,7 @@
   const showPlan = (plan) => {
     confirmWord = plan.confirm;
     const each = plan.by ? ` for ${plan.groups ? `each of ${plan.groups} groups` : "each group that may be named"}` : "";
-    $("plan-title").textContent = plan.k === null ? "Every name that enough people hold" : plan.candidates === null ? `${plan.k} items${each}` : `${plan.k} of ${plan.candidates.toLocaleString("en")} candidates${each}`;
+    $("plan-title").textContent = plan.q !== null ? `${plan.q.length === 1 ? (plan.q[0] === 0.5 ? "The median" : "1 quantile") : `${plan.q.length} quantiles`}${each}` : plan.k === null ? "Every name that enough people hold" : plan.candidates === null ? `${plan.k} items${each}` : `${plan.k} of ${plan.candidates.toLocaleString("en")} candidates${each}`;
     $("right").textContent = plan.right_text;
     $("right-bar").style.width = `${100 * plan.right}%`;
     facts($("plan-facts"), [["Guarantee", `${plan.guarantee} for every ${plan.unit}${plan.by ? ", in all groups together" : ""}`], ["Mechanism", plan.mechanism], ["Why", plan.why], ...(plan.charge === plan.guarantee ? [] : [["Booked as", plan.charge]])]);
@@ -119,7 +120,7 @@
     $("plan-title").focus();
   };
 
-  const WORDS = { waiting: "Waiting for its turn.", checking: "Looking for the columns.", charging: "Booking the charge.", counting: "The charge is booked. Counting people per item.", drawing: "Drawing the list." };
+  const WORDS = { waiting: "Waiting for its turn.", checking: "Looking for the columns.", charging: "Booking the charge.", counting: "The charge is booked. Counting people.", drawing: "Drawing." };
   const follow = async (name) => {
     only("progress");
     for (;;) {
@@ -144,8 +145,8 @@
     facts(rows, [["Guarantee", job.guarantee], ["Mechanism", job.mechanism], ["Booked", `${job.ledger}, entry ${job.entry}`], ["Then", job.standing], ["Head", job.head]]);
     const links = [["report.html", "Report"], ["list.csv", "List as CSV"], ["repeat.py", "Code that repeats it"]].map(([kind, title]) => element("a", { class: kind === "report.html" ? "button" : "button quiet", href: `download/${job.job}/${kind}`, download: "" }, title));
     const notes = job.notes.map((note) => element("p", { class: "note" }, note));
-    const order = `${job.summary} ${first.ordered ? "In order, best first." : "A set, sorted by name: its order says nothing."}` + (first.margins.length ? " ± is half of an interval that covers 95%." : "");
-    return element("article", { class: "card result" }, element("h2", { tabindex: "-1" }, job.purpose || (job.lists ? `${many.length} lists released` : `${job.items.length} released`)), element("p", { class: "note" }, order), ...lists, ...notes, rows, element("div", { class: "downloads" }, ...links));
+    const order = job.quantiles ? job.summary : `${job.summary} ${first.ordered ? "In order, best first." : "A set, sorted by name: its order says nothing."}` + (first.margins.length ? " ± is half of an interval that covers 95%." : "");
+    return element("article", { class: "card result" }, element("h2", { tabindex: "-1" }, job.purpose || (job.lists ? `${many.length} groups released` : job.quantiles ? "Quantiles released" : `${job.items.length} released`)), element("p", { class: "note" }, order), ...lists, ...notes, rows, element("div", { class: "downloads" }, ...links));
   };
 
   form.addEventListener("submit", async (event) => {
@@ -154,8 +155,14 @@
     try { showPlan(await ask("plan", question())); } catch (error) { fail(error); }
   });
   form.addEventListener("input", forget);
+  const fit = () => {
+    const data = new FormData(form), kind = data.get("kind"), way = kind === "list" ? data.get("candidates") : "none";
+    const within = (words, word) => words === undefined || words.split(" ").includes(word);
+    for (const box of form.querySelectorAll("[data-way], [data-kind]")) box.hidden = !within(box.dataset.way, way) || !within(box.dataset.kind, kind);
+    $("table-note").textContent = `One row for each ${kind === "list" ? "time a person met an item" : "value of a person"}. It is not opened yet.`;
+  };
   form.addEventListener("change", (event) => {
-    if (event.target.name === "candidates") for (const box of form.querySelectorAll("[data-way]")) box.hidden = !box.dataset.way.split(" ").includes(event.target.value);
+    if (["candidates", "kind"].includes(event.target.name)) fit();
     if (event.target.id === "ledger") showLedger();
     if (event.target.id === "candidates_file") event.target.dataset.chosen = "yes";
   });

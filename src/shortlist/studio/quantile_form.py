@@ -1,0 +1,152 @@
+"""A question for quantiles in the studio: checked, planned by public facts alone, and as a program."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shortlist.privacy import ApproxDP, PureDP
+from shortlist.quantile_request import QuantileGroups, QuantileRequest, planned, quantile_request
+from shortlist.studio.folder import LEDGERS, TABLES, Folder
+from shortlist.studio.form import Form, Offer, budget_in, groups_in, text_in, whole_in
+from shortlist.tables.groups.grouping import Grouping
+from shortlist.tables.values import ValueQuestion
+from shortlist.votes import read_bound
+
+Ends = int | float | datetime.date
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileForm:
+    """Quantiles of one number per person, as they were asked for. Everything in it is public."""
+
+    table: Path
+    user: str
+    value: str
+    q: tuple[float, ...]
+    lower: Ends
+    upper: Ends
+    step: Ends | None
+    budget: PureDP | ApproxDP
+    ledger: Path
+    purpose: str
+    unit: str
+    by: str = ""
+    groups: tuple[str, ...] = ()
+    groups_per_user: int = 1
+    k: None = None
+    """It is no list."""
+
+    @classmethod
+    def of(cls, folder: Folder, request: dict[str, Any]) -> QuantileForm:
+        """From the page's JSON.
+
+        Raises
+        ------
+        ValueError, TypeError, OSError
+            naming the field, and what to write.
+        """
+        by, step = text_in(request, "by", needed=False), text_in(request, "step", needed=False)
+        form = cls(
+            table=folder.inside(request.get("table"), TABLES, "table"),
+            user=text_in(request, "user"),
+            value=text_in(request, "value"),
+            q=_quantiles(text_in(request, "q", needed=False)),
+            lower=_end(request, "lower"),
+            upper=_end(request, "upper"),
+            step=_end(request, "step") if step else None,
+            budget=budget_in(request),
+            ledger=folder.inside(request.get("ledger"), LEDGERS, "ledger"),
+            purpose=text_in(request, "purpose", needed=False),
+            unit=text_in(request, "unit", needed=False) or "user",
+            by=by,
+            groups=groups_in(request) if by else (),
+            groups_per_user=1 if request.get("groups_per_user") is None else whole_in(request, "groups_per_user"),
+        )
+        form.question()
+        return form
+
+    def question(self) -> ValueQuestion:
+        """Which columns are read, and how."""
+        grouping = Grouping.of(*self._by) if self.by else None
+        return ValueQuestion.of(self.user, self.value, self.lower, self.upper, self.step, "share", grouping)
+
+    @property
+    def _by(self) -> tuple[str, list[str] | None, int]:
+        return self.by, list(self.groups) or None, self.groups_per_user
+
+    def offer(self) -> Offer:
+        """What it would cost and run, before anything private is read."""
+        mechanism, why, charge = planned(self.question(), self.q, self.budget, self.unit)
+        return Offer(self, mechanism, why, None, self.budget, charge)
+
+    def request(self) -> QuantileRequest | QuantileGroups:
+        """The same of the table: its columns are looked for, and no row is read."""
+        by, groups, most = self._by if self.by else (None, None, None)
+        return quantile_request(
+            str(self.table), user=self.user, value=self.value, q=self.q, lower=self.lower, upper=self.upper,
+            step=self.step, per_user="share", epsilon=None, delta=None, budget=self.budget, method="auto",
+            unit=self.unit, memory=None, multiline=False, by=by, groups=groups, groups_per_user=most,
+        )  # fmt: skip
+
+    def code(self, folder: Folder) -> str:
+        """The program that does the same again: a new draw, which is charged again."""
+        words = {"user": self.user, "value": self.value, "q": list(self.q), "lower": _end_in_code(self.lower)}
+        words |= {"upper": _end_in_code(self.upper)} | ({} if self.step is None else {"step": self.step})
+        words |= (
+            {"by": self.by, "groups": list(self.groups), "groups_per_user": self.groups_per_user} if self.by else {}
+        )
+        words |= {"unit": self.unit} if self.unit != "user" else {}
+        pure = isinstance(self.budget, PureDP)
+        words |= {"epsilon": self.budget.epsilon} if pure else {"budget": _Code(f"sl.{self.budget!r}")}
+        words |= {"ledger": _Code("ledger")} | ({"purpose": self.purpose} if self.purpose else {})
+        listed = ", ".join(f"{name}={word!r}" for name, word in words.items())
+        title = f", title={self.purpose!r}" if self.purpose else ""
+        dates = "import datetime\n\n" if isinstance(self.lower, datetime.date) else ""
+        return f'''"""The same question again, in the studio's folder: a new draw, and the ledger is charged again."""
+
+{dates}import shortlist as sl
+
+with sl.Ledger({folder.name(self.ledger)!r}) as ledger:
+    release = sl.quantile({folder.name(self.table)!r}, {listed})
+print(release)
+release.report("quantiles.html"{title})
+'''
+
+
+def offered(folder: Folder, request: dict[str, Any]) -> Offer:
+    """The plan of a list, or of quantiles, by what the page asks for."""
+    kind = request.get("kind", "list")
+    if kind not in ("list", "quantile"):
+        raise ValueError("kind: choose a list or quantiles")
+    return QuantileForm.of(folder, request).offer() if kind == "quantile" else Offer.of(Form.of(folder, request))
+
+
+class _Code(str):
+    """A word of a program, shown as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _end_in_code(end: Ends) -> object:
+    return _Code(repr(end)) if isinstance(end, datetime.date) else end
+
+
+def _quantiles(text: str) -> tuple[float, ...]:
+    """From "0.25, 0.5"; the median if nothing is written."""
+    try:
+        return tuple(float(word) for word in text.split(",")) if text else (0.5,)
+    except ValueError:
+        raise ValueError("q: write numbers from 0 to 1, for example 0.25, 0.5, 0.75") from None
+
+
+def _end(request: dict[str, Any], name: str) -> Ends:
+    try:
+        return read_bound(text_in(request, name).strip())
+    except ValueError:
+        raise ValueError(f"{name}: write a public number, or a date such as 2024-01-31") from None
