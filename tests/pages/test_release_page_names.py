@@ -3,6 +3,7 @@
 import pandas as pd
 
 import shortlist as sl
+from shortlist._text import with_margin
 from shortlist.pages.release_page import release_page
 from tests.helpers.typed import present
 
@@ -27,6 +28,6 @@ def test_counts_have_their_margins_beside_them():
     assert release.items == ["tea", "milk"]
     assert "<h1>2 items, chosen privately</h1>" in page
     for value, margin in zip(present(release.values), present(release.margins), strict=True):
-        assert f"value <b>{value:.6g}</b> ± {margin.half_width:.4g}<" in page
+        assert f"value <b>{with_margin(value, margin.half_width)}</b>" in page
     assert page.count("covers 95%") == 1
     assert "covers 95%" not in release_page(sl.top_k([9, 8, 1], 2, epsilon=1.0, monotone=True, gaps=True))

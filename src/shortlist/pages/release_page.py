@@ -110,7 +110,7 @@ def list_of(release: Release, elsewhere: Collection[str] = ()) -> str:
     kind = "ol" if release.ordered else "ul"
     notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in release.notes if note not in elsewhere)
     empty = "" if rows else "<p>It looked, and found nothing that it may name: an answer too, and paid for.</p>"
-    margins = '<p class="note">± is half of an interval that covers 95%.</p>' if rows and "margin" in columns else ""
+    margins = '<p class="note">± is half of an interval that covers 95%.</p>' if rows and release.margins else ""
     return f'<{kind} class="list" role="list">{"".join(rows)}</{kind}>{empty}{margins}{notes}'
 
 
