@@ -110,11 +110,15 @@ def _recursion(epsilon: float, rounds: int) -> tuple[float, Floats]:
     step = epsilon / cells
     top = math.ceil(reach / step)
     below = -step * np.arange(cells, 0, -1)
-    values = np.zeros(top + 1)
-    for _ in range(rounds):
-        mirrored = -np.expm1(below) + np.exp(below) * values[cells:0:-1]
-        values = _one_more(np.concatenate([mirrored, values, np.full(cells, values[-1])]), cells, epsilon)
-    return step, values
+    values = np.zeros(1)  # V_0; V_j is nothing from j epsilon on, and only what is not nothing is kept
+    for done in range(1, rounds + 1):
+        size = min(done * cells, top) + 1
+        above = np.zeros(size + cells)
+        above[: values.size] = values
+        above[top:] = values[-1]
+        mirrored = -np.expm1(below) + np.exp(below) * above[cells:0:-1]
+        values = _one_more(np.concatenate([mirrored, above]), cells, epsilon)
+    return step, np.append(values, np.zeros(top + 1 - values.size))
 
 
 def _one_more(values: Floats, cells: int, epsilon: float) -> Floats:
@@ -137,17 +141,29 @@ def _one_more(values: Floats, cells: int, epsilon: float) -> Floats:
         bend = np.sqrt(odds * (starts - slope - far_starts + far_slope) / -fall)
     bend = np.where(np.isfinite(bend), bend, 1.0)
     points = len(values) - 2 * cells
-    best = np.zeros(points)
+    best, w, low, high, part = np.zeros(points), *(np.empty(points) for _ in range(4))
+    widest = math.exp(step)
     for back in range(cells):
         here = slice(cells - 1 - back, cells - 1 - back + points)
         rise = math.exp((back + 1) * step)
-        w = np.minimum(np.maximum(math.sqrt(rise) * bend[here], 1.0), math.exp(step))
-        low = np.minimum(np.maximum((rise / w - 1) * odds, 0.0), 1.0)
-        np.maximum(
-            best,
-            (1 - low) * (starts[here] + slope[here] * (w - 1)) + low * (far_starts[here] + far_slope[here] * (w - 1)),
-            out=best,
-        )
+        np.multiply(bend[here], math.sqrt(rise), out=w)
+        np.maximum(w, 1.0, out=w)
+        np.minimum(w, widest, out=w)
+        np.divide(rise, w, out=low)
+        low -= 1
+        low *= odds
+        if back in (0, cells - 1):  # elsewhere it is between 0 and 1 by more than rounding can take
+            np.minimum(np.maximum(low, 0.0, out=low), 1.0, out=low)
+        w -= 1
+        np.multiply(slope[here], w, out=high)
+        high += starts[here]
+        np.multiply(far_slope[here], w, out=part)
+        part += far_starts[here]
+        part *= low
+        np.subtract(1, low, out=low)
+        high *= low
+        high += part
+        np.maximum(best, high, out=best)
     return np.minimum(best * (1 + 64 * ULP), 1.0)
 
 
