@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
+from shortlist.accounting.calibrated_rounds import largest_round
 from shortlist.accounting.tight_zcdp import largest_range
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.score_intervals import Contest, kth_largest
@@ -171,7 +172,7 @@ def epsilon_of_a_round(k: int, budget: Budget) -> float:
             return e
         raise ValueError(f"no parameter fits the budget {budget}: write a larger budget")
     if isinstance(budget, ApproxDP):
-        return calibrate(lambda e: BoundedRange(e).repeat(k), budget, near=quick_epsilon_of_a_round(k, budget) or 1.0)
+        return largest_round(k, budget, quick_epsilon_of_a_round(k, budget) or 1.0)
     e = budget.epsilon / k
     return e if k * Fraction(e) <= Fraction(budget.epsilon) else math.nextafter(e, 0.0)
 
