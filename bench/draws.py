@@ -51,9 +51,8 @@ def old_source() -> Path:
 class Drawer:
     """A process that draws with the source it was started with."""
 
-    def __init__(self, source: Path) -> None:
+    def __init__(self, source: Path, code: str) -> None:
         words = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        code = WORKER.format(d=D, draws=DRAWS)
         self._process = subprocess.Popen(
             [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=words
         )
@@ -75,7 +74,8 @@ def draws_table() -> Iterator[str]:
     """A guarded draw of d = 10,000 counts, the whole public call, and that of 0.1.0: milliseconds of the processor."""
     yield "| shape | k | epsilon | 0.1.0: min (median) | now | ratio: min (median) | target |"
     yield "|---|---|---|---|---|---|---|"
-    drawers = {"old": Drawer(old_source()), "now": Drawer(ROOT / "src")}
+    code = WORKER.format(d=D, draws=DRAWS)
+    drawers = {"old": Drawer(old_source(), code), "now": Drawer(ROOT / "src", code)}
     for case in CASES:
         times: dict[str, list[float]] = {name: [] for name in drawers}
         for turn in range(ROUNDS + 1):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from functools import lru_cache
 
 from shortlist._reading import checked_flag, checked_flags
@@ -64,7 +65,13 @@ def mechanism_for(
     if not largest:
         _check_smallest(request, chosen, unlisted)
     (_check_unlisted if unlisted else _check_listed)(request, named)
-    return chosen.build(request), why, ordered or values or chosen.gaps
+    return _built(chosen.build, request), why, ordered or values or chosen.gaps
+
+
+@lru_cache
+def _built(build: Callable[[Request], Mechanism], request: Request) -> Mechanism:
+    """A mechanism knows public facts alone: it is the same for the same ones, so it is remembered."""
+    return build(request)
 
 
 @lru_cache

@@ -132,7 +132,6 @@ COVERED = {
     "reproduce/*.py": "reproduce/test_catalogue.py",
     "sampling/grid.py": "sampling/test_race_batch.py",
     "sampling/proportional_draw.py": "mechanisms/canonical_limited/test_sampler.py",
-    "sampling/skip_schedule.py": "sampling/test_skipping.py",
     "sampling/sequence_*.py": "mechanisms/joint/test_mechanism.py",
     "sampling/subset_*.py": "mechanisms/canonical/test_sampler.py",
     "sampling/threshold_runner.py": "sampling/test_race_batch.py",

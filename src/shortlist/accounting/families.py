@@ -90,8 +90,11 @@ def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str
     return Curves(curve, (profile,), lambda order: (law,), delta, rho=rho, joint=True, why_not=why_not)
 
 
-def ranged(epsilon: float) -> Curves:
-    """epsilon-bounded range: zCDP by `range_rho` (Theorem 164), and tighter curves in `bounded_range`."""
+def ranged(epsilon: float, work: float = bounded_range.WORK) -> Curves:
+    """epsilon-bounded range: zCDP by `range_rho` (Theorem 164), and tighter curves in `bounded_range`.
+
+    `work` is what many rounds are composed with; less is faster and rounds up more.
+    """
     return Curves(
         renyi=lambda orders: bounded_range.range_renyi(epsilon, orders),
         pairs=(bounded_range.one_round(epsilon),),
@@ -99,7 +102,7 @@ def ranged(epsilon: float) -> Curves:
         pure=epsilon,
         rho=range_rho(epsilon),
         joint=True,
-        blocks=(lambda times: bounded_range.blocks(epsilon, times)) if epsilon < bounded_range.WIDEST else None,
+        blocks=(lambda times: bounded_range.blocks(epsilon, times, work)) if epsilon < bounded_range.WIDEST else None,
     )
 
 

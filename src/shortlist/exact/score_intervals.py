@@ -108,6 +108,21 @@ def kth_largest(values: Values, k: int) -> int | float:
     return kth
 
 
+def clear_order(low: Floats, high: Floats, k: int) -> Indices | None:
+    """The same as `ranking` where the intervals alone tell, which is nearly always; None where they do not."""
+    if k == 1:
+        order = np.array([low.argmax()])
+    else:
+        order = low.argpartition(len(low) - k)[len(low) - k :]
+        order = order[(-low[order]).argsort()]
+    below = high.copy()
+    below[order] = -np.inf
+    least, most = low[order], high[order]
+    if not least[-1] > below.max() or (k > 1 and not (least[:-1] > most[1:]).all()):
+        return None
+    return order
+
+
 def ranking(low: Floats, high: Floats, k: int, exact: Callable[[int], NoisyScore]) -> Indices:
     """The positions of the k highest finishes, best first.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 from typing import Literal
 
@@ -18,7 +18,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import NoisyScore, Term, nearest_float, total
-from shortlist.exact.score_intervals import Contest, kth_largest, ranking
+from shortlist.exact.score_intervals import Contest, clear_order, kth_largest, ranking
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.skip_schedule import block_size, make_plan
 from shortlist.sampling.skipping import CHUNK, SkipPlan
@@ -78,11 +78,16 @@ class _Runners:
         )
 
     def finish(self, contest: Contest, source: Source) -> Finish:
-        @cache
-        def exact(i: int) -> NoisyScore:
-            return contest.noisy_score(int(self.index[i]), int(self.words[i]), int(self.level[i]), source)
+        drawn: dict[int, NoisyScore] = {}
 
-        order = ranking(self.low, self.high, contest.k, exact)
+        def exact(i: int) -> NoisyScore:
+            if i not in drawn:
+                drawn[i] = contest.noisy_score(int(self.index[i]), int(self.words[i]), int(self.level[i]), source)
+            return drawn[i]
+
+        order = clear_order(self.low, self.high, contest.k)
+        if order is None:
+            order = ranking(self.low, self.high, contest.k, exact)
         return Finish(self.index[order], contest, lambda: [exact(int(i)) for i in order])
 
 
@@ -105,7 +110,11 @@ def prepare(
 @np.errstate(all="ignore")
 def full_race(contest: Contest, source: Source) -> Finish:
     """One race in which every candidate draws."""
-    return _best(contest, _everyone(len(contest.values), source)).finish(contest, source)
+    chunks = _everyone(len(contest.values), source)
+    if len(contest.values) > CHUNK:
+        return _best(contest, chunks).finish(contest, source)
+    index, words, level = next(chunks)
+    return _Runners(index, words, level, *contest.intervals(contest.values, words, level)).finish(contest, source)
 
 
 @np.errstate(all="ignore")

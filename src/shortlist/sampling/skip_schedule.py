@@ -28,6 +28,13 @@ SMALL = 32
 COPIED = 1 << 16
 """So many scores of opened blocks are copied at a time."""
 
+LOOKED = 32
+"""So many high blocks are looked into before many hits are paid for."""
+HIGHER = 24
+"""How many thresholds above are tried then, half a unit from one to the next."""
+MANY = 1 << 14
+"""So many hits, or as many scores in opened blocks times 32, are paid for without a look."""
+
 LEVEL_SLACK = 2.0**-30
 """By how much levels are rounded down beyond every float error: it costs nothing."""
 
@@ -44,9 +51,10 @@ def make_plan(
     def seen_from(centre: int | float) -> Layout:
         contest = Contest(values, k, scale, noise, centre)
         heights = contest.positions(peaks)
-        return Layout.of(
-            contest, heights, block, choose_threshold(contest, heights) if threshold is None else threshold
-        )
+        if threshold is not None:
+            return Layout.of(contest, heights, block, threshold)
+        chosen = choose_threshold(contest, heights)
+        return Layout.of(contest, heights, block, raised(contest, heights, block, chosen))
 
     centre = kth_largest(np.append(peaks, values[whole * block :]), k)
     layout = seen_from(centre) if centre > -math.inf else None
@@ -158,7 +166,7 @@ def choose_threshold(contest: Contest, heights: Floats) -> float:
     Heights and thresholds lie on one grid of half units, heights rounded down to it.
     """
     values, k, noise = contest.values, contest.k, contest.noise
-    enough = k + 5 * math.sqrt(k) + 8
+    enough = _enough(k)
     sample = contest.positions(values[_scattered(len(values))])
     each = len(values) / len(sample)
     by_blocks, by_sample = _histogram(heights), _histogram(sample)
@@ -169,7 +177,37 @@ def choose_threshold(contest: Contest, heights: Floats) -> float:
     return float(max(surely_passed, _GRID[crowded[-1]])) if len(crowded) else surely_passed
 
 
+def raised(contest: Contest, heights: Floats, block: int, threshold: float) -> float:
+    """A higher threshold, where the highest blocks hold more than their maxima and a thin sample tell.
+
+    That is looked at where the threshold would cost many hits or open many blocks: in LOOKED of the blocks that stand
+    highest. What all of them hold is taken three standard errors lower than those say.
+    """
+    level = levels(contest.noise, heights, threshold)
+    near = np.flatnonzero(level <= max(OPEN, int(level.min())))
+    cost = block * float(np.exp2(-np.maximum(level, OPEN).astype(np.float64)).sum())
+    if len(near) < 2 * LOOKED or cost < MANY:
+        return threshold
+    some = near[(np.arange(LOOKED) * 0.6180339887498949 % 1 * len(near)).astype(np.int64)]
+    scores = contest.values[: len(heights) * block].reshape(len(heights), block)[some]
+    held = np.stack([_histogram(one) for one in contest.positions(scores.ravel()).reshape(LOOKED, block)])
+    chance, reach = _passing(contest.noise, contest.k)[1], held.shape[1]
+    higher = np.flatnonzero(threshold < _GRID)[:HIGHER]
+    passing = held @ np.stack([chance[place : place + reach][::-1] for place in higher], axis=1)
+    total = passing.sum(axis=0)
+    with np.errstate(all="ignore"):
+        error = np.sqrt(np.maximum((passing**2).sum(axis=0) / total**2 - 1 / LOOKED, 0.0))
+    sure = 0.9 * (1 - 3 * error) * total * (len(near) / LOOKED)
+    crowded = np.flatnonzero((error < 0.25) & (sure >= _enough(contest.k)))
+    return float(_GRID[higher[crowded[-1]]]) if len(crowded) else threshold
+
+
 _GRID = np.arange(-100, 91) / 2
+
+
+def _enough(k: int) -> float:
+    """So many are expected to pass, so that k do but for a small chance."""
+    return k + 5 * math.sqrt(k) + 8
 
 
 @lru_cache(maxsize=4)

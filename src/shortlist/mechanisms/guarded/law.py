@@ -168,10 +168,10 @@ class Utility:
     def chances(self, ranking: Ranking) -> tuple[Chances, float]:
         """(the law of the class of the set, seen from that ranking; the chance of the guard)."""
         guard, classes, cuts = self.run.guard, ranking.classes(), cuts_of(ranking)
-        middle = (guard.low + guard.high) / 2
         if isinstance(guard, Switch):
-            return switched_chances(classes, middle, cuts)
-        return guarded_chances(classes, middle, float(guard.a), cuts)
+            return switched_chances(classes, (guard.low + guard.high) / 2, cuts)
+        low, high = (one + float(guard.tau) for one in guard.junk.bounds())
+        return guarded_chances(classes, (low + high) / 2, float(guard.a), cuts)
 
     def _seen(self) -> Ranking:
         """The ranking of the winners: mirrored, the classes are those of the losers with i and j exchanged."""

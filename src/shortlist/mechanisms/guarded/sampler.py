@@ -69,5 +69,5 @@ def guarded(ranking: Ranking, a: Fraction, tau: Fraction, first: Indices) -> Gua
     """The race of all k-subsets with its guard; `first` says from which j on row i is junk, and some class must be."""
     envelope = envelope_of(ranking)
     junk = Family.junk(ranking, envelope.classes, first)
-    low, high = junk.bounds()
+    low, high = junk.quick_bounds()
     return Guard(ranking, envelope, a, tau, junk, low + float(tau), high + float(tau))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Indices
+from shortlist.accounting.calibrated_rounds import surely_too_much
 from shortlist.accounting.checked_numbers import number, up
 from shortlist.accounting.tight_zcdp import range_rho
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
@@ -306,7 +307,10 @@ def _lowest(k: int, limit: int, budget: ApproxDP) -> tuple[float, float]:
         if not rest or not lowest or (first and height > NEAR * quick):
             continue
         rate = math.log(dummies(limit, Fraction(rest))) / (LOWER * lowest)
-        if _for_rounds(budget, share).excess(BoundedRange(rate).repeat(k)) <= 0:
+        rounds = _for_rounds(budget, share)
+        if isinstance(rounds, ApproxDP) and surely_too_much(rate, k, rounds):
+            continue
+        if rounds.excess(BoundedRange(rate).repeat(k)) <= 0:
             best = _rates_at(k, budget, share)
     return best
 

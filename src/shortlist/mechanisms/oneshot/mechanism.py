@@ -15,6 +15,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.bounded_range import range_renyi
+from shortlist.accounting.calibrated_rounds import largest_round
 from shortlist.accounting.renyi import renyi_epsilon
 from shortlist.accounting.tight_zcdp import largest_range
 from shortlist.exact.crossing import crossing
@@ -177,7 +178,7 @@ def epsilon_of_a_round(k: int, budget: Budget) -> float:
             return e
         raise ValueError(f"no parameter fits the budget {budget}: write a larger budget")
     if isinstance(budget, ApproxDP):
-        return calibrate(lambda e: BoundedRange(e).repeat(k), budget, near=quick_epsilon_of_a_round(k, budget) or 1.0)
+        return largest_round(k, budget, quick_epsilon_of_a_round(k, budget) or 1.0)
     e = budget.epsilon / k
     return e if k * Fraction(e) <= Fraction(budget.epsilon) else math.nextafter(e, 0.0)
 

@@ -1,0 +1,52 @@
+"""What the junk weighs: bounds by adding all classes up, beside those by cells and the exact number."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from shortlist.exact.ranked_subsets import ranked
+from shortlist.mechanisms.guarded import weights
+from shortlist.mechanisms.guarded.weights import Family
+
+SHAPES = {
+    "zipf": lambda d: np.floor(1e4 / np.arange(1, d + 1) ** 0.8).astype(np.int64),
+    "flat": lambda d: np.full(d, 7),
+    "far": lambda d: np.append(np.full(d // 2, 2**40), np.arange(d - d // 2)),
+    "floats": lambda d: np.random.default_rng(d).normal(0, 30, d),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("d", "k"), [(2, 1), (9, 3), (80, 5), (1500, 10)])
+@pytest.mark.parametrize("rate", [Fraction(1, 50), Fraction(3)])
+def test_adding_all_classes_up_agrees_with_cells_and_with_the_exact_weight(shape, d, k, rate):
+    ranking = ranked(SHAPES[shape](d), k, rate, Fraction(3, 5), gap_aware=True)
+    classes = ranking.classes()
+    starts = np.minimum(np.arange(k) % 3, len(classes.fall) - 1)
+    for family in (Family.junk(ranking, classes, starts), Family.all_but_junk(ranking, classes, starts)):
+        low, high = family.quick_bounds()
+        below, above = family.bounds()
+        assert low <= above
+        assert below <= high
+        assert high - low <= 1e-8 + 1e-11 * abs(low)
+        if d <= 80:
+            exact = family.exact(below)
+            assert low <= float(exact.lower())
+            assert float(exact.upper()) <= high
+
+
+def test_many_classes_are_left_to_cells(monkeypatch):
+    ranking = ranked(SHAPES["zipf"](100), 5, Fraction(1, 2), Fraction(1, 2), gap_aware=True)
+    family = Family.junk(ranking, ranking.classes(), np.zeros(5, np.int64))
+    monkeypatch.setattr(weights, "FEW", 10)
+    assert family.quick_bounds() == family.bounds()
+
+
+def test_what_is_kept_are_sizes_of_classes_alone():
+    """The table knows d and k, both public."""
+    weights._log_sizes.cache_clear()
+    for values in (SHAPES["zipf"](100), SHAPES["flat"](100)):
+        ranking = ranked(values, 5, Fraction(1, 2), Fraction(1, 2), gap_aware=True)
+        Family.junk(ranking, ranking.classes(), np.zeros(5, np.int64)).quick_bounds()
+    assert weights._log_sizes.cache_info().currsize == 1
