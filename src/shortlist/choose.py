@@ -19,7 +19,7 @@ from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
-from shortlist.scores import Scores, ScoreWords, as_scores
+from shortlist.scores import PlainWords, Scores, as_scores
 from shortlist.smallest import smallest_first
 from shortlist.table_words import TABLE_WORDS, GroupWords, TableWords
 
@@ -253,7 +253,7 @@ def _answered(
 ) -> Release | GroupedRelease:
     """One release, or one for each group."""
     table = _table(scores, question) if TABLE_WORDS & question.keys() else None
-    words = cast(ScoreWords, {} if table is not None else question)
+    words = cast(PlainWords, {} if table is not None else question)
     groups = grouped(scores if table is None else None, parallel, words)
     if table is not None and table.question.grouping is not None:
         groups = table.uncounted_groups()

@@ -37,6 +37,7 @@ COVERED = {
     "_table_names.py": "tables/test_remote_scores.py",
     "_version.py": "house/test_packaging.py",
     "grouped_*.py": "test_groups.py",
+    "mechanisms/booking.py": "mechanisms/test_contract_refunds.py",
     "method_choice.py": "mechanisms/test_entry_rule.py",
     "noise.py": "exact/test_piecewise_noise.py",
     "paid_release.py": "cli/test_app_storm.py",

@@ -21,7 +21,8 @@ from shortlist.mechanisms.plan_rows import Studied
 from shortlist.pages.plots import plot_comparison
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.scores import Scores, ScoreWords, as_scores
+from shortlist.scores import Scores, ScoreWords
+from shortlist.smallest import asked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,7 +112,8 @@ def compare(
     most
         Each person counts for so many items, as `count(..., most=3)` makes it: then a noisy histogram is compared too.
     **question
-        The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on.
+        The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on; and
+        `largest=False` for the smallest.
 
     Returns
     -------
@@ -259,6 +261,6 @@ def _first(succeeds: Callable[[float], bool], *, width: float = 5e-7, farthest: 
 
 
 def _studied(scores: object, question: ScoreWords) -> Scores:
-    data = as_scores(scores, **question)
+    data = asked(scores, question)
     check_studied(data)
     return data

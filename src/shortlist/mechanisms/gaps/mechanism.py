@@ -198,7 +198,8 @@ class MeasuredTopK(Budgeted[PureDP]):
             return indices, np.column_stack([gaps, *values])
 
         field = Field(numbers, self.k + 1, selection, checked_gap_noise(self.noise))
-        return Draws.of_rows(map(read, field.races(checked_draws(draws), source)))
+        found = Draws.of_rows(map(read, field.races(checked_draws(draws), source)))
+        return found.as_they_were(scores, first=self.k)
 
 
 def _store(mechanism: TopKWithGaps | MeasuredTopK, what: str, epsilon: float | None) -> None:

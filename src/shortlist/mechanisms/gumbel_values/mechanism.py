@@ -67,6 +67,7 @@ class GumbelTopKValues(Budgeted[ApproxDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/gumbel-values.md#proof"
+    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -72,6 +72,7 @@ class HybridTopK(Budgeted[PureDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
+    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
@@ -169,6 +170,7 @@ class HybridSparseVector(Budgeted[PureDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
+    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:

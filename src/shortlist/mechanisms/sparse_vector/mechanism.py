@@ -17,6 +17,7 @@ from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.partial_reals import rounded
 from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency
+from shortlist.mechanisms.booking import noted
 from shortlist.mechanisms.checks import (
     check_known_candidates,
     check_ledger,
@@ -26,13 +27,14 @@ from shortlist.mechanisms.checks import (
     checked_source,
     checked_threshold,
 )
-from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described, noted
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.sparse_vector.stream import Branch, Rules, Stream, ex_post
 from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.noisy_threshold import Barrier, Test, passing
 from shortlist.sampling.noisy_threshold_batch import ManyRuns
-from shortlist.scores import Number, Scores, ScoreWords, as_scores, exact_sensitivities
+from shortlist.scores import Number, Scores, ScoreWords, exact_sensitivities
+from shortlist.smallest import asked
 
 NOTE = "in the order of the questions; gaps are to the threshold, noise included; lower_bound(confidence) has a caveat"
 KINDS: dict[str, Noise] = {"exponential": EXPONENTIAL, "laplace": LAPLACE, "geometric": EXPONENTIAL}
@@ -85,6 +87,7 @@ class SparseVector(Budgeted[PureDP]):
     monotone: bool = False
 
     proof: ClassVar[str] = "docs/mechanisms/sparse-vector.md#proof"
+    largest_only: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "threshold", checked_threshold(self.threshold))
@@ -165,7 +168,7 @@ class SparseVector(Budgeted[PureDP]):
 
     def _asked(self, scores: object, question: ScoreWords) -> Scores:
         if isinstance(scores, Scores):
-            scores = as_scores(scores, **question)
+            scores = asked(scores, question)
             ours = exact_sensitivities(self.sensitivity, self.monotone, "add-remove")
             if (scores.largest_sensitivity, scores.range_sensitivity) != ours:
                 raise ValueError(
@@ -178,7 +181,7 @@ class SparseVector(Budgeted[PureDP]):
         if twice:
             raise TypeError(f"{twice}: already said by the mechanism; give it there")
         words: ScoreWords = {**question, "sensitivity": self.sensitivity, "monotone": self.monotone}
-        return as_scores(scores, **words)
+        return asked(scores, words)
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, 1)

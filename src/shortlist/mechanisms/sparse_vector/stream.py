@@ -16,7 +16,7 @@ from shortlist.accounting.checked_numbers import up
 from shortlist.estimates import BELOW, Answer, BranchName, GapLaw
 from shortlist.exact.noise_distributions import Noise
 from shortlist.ledger.ledger import Reservation
-from shortlist.mechanisms.contract import give_back
+from shortlist.mechanisms.booking import give_back
 from shortlist.privacy import ExPost
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.noisy_threshold import Barrier, Questions, Test
