@@ -61,7 +61,7 @@ def at_distance(d, top, size):
     for x in product(range(top + 1), repeat=d):
         for signs in product((1, -1), repeat=size):
             for who in product(moves, repeat=size):
-                y = x + sum(sign * move for sign, move in zip(signs, who, strict=True))
+                y = np.array(x) + sum(sign * move for sign, move in zip(signs, who, strict=True))
                 yield x, tuple(int(one) for one in y)
 
 

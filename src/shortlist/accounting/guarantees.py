@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -123,7 +123,7 @@ class Guarantee(ABC):
         times = count("n", n)
         return _compose((each, many * times) for each, many in self.charges)
 
-    def for_group(self, size: int) -> Guarantee:
+    def for_group(self, size: int) -> Self:
         """What `size` people together are promised, whose rows all change: a guarantee of the same kind, rounded up.
 
         epsilon grows `size` times, rho its square, and delta to delta (1 + e^epsilon + .. + e^((size - 1) epsilon)).
@@ -133,7 +133,7 @@ class Guarantee(ABC):
         ValueError
             if nothing is promised to so many, or nothing is proved of this kind: it says what to write.
         """
-        return self if count("size", size) == 1 else self._of_group(int(size))
+        return self if count("size", size) == 1 else cast(Self, self._of_group(int(size)))
 
     def _of_group(self, size: int) -> Guarantee:
         """For more than one."""

@@ -29,6 +29,7 @@ Paid = TypeVar("Paid", bound=Guarantee)
 
 UNSAID: Any = None
 """The default of a budget: then a short form must say it."""
+SHORT_FORMS = {"epsilon", "delta", "scale", "mu"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +322,7 @@ def described(cls: Described) -> Described:
     `epsilon` is that of the budget.
     """
     record: Any = dataclass(frozen=True, slots=True, kw_only=True)(cls)
-    short = {"epsilon", "delta"} & record.__dataclass_fields__.keys() - {one.name for one in fields(record)}
+    short = SHORT_FORMS & record.__dataclass_fields__.keys() - {one.name for one in fields(record)}
     for name in short:
         del record.__dataclass_fields__[name]  # or replace() would read it and write it beside the budget
         delattr(record, name)  # its default None, or it would hide that of the budget
