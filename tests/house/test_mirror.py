@@ -38,6 +38,8 @@ COVERED = {
     "_version.py": "house/test_packaging.py",
     "grouped_*.py": "test_groups.py",
     "mechanisms/booking.py": "mechanisms/test_contract_refunds.py",
+    "mechanisms/pate/book.py": "mechanisms/pate/test_mechanism.py",
+    "audit/broken/stable.py": "mechanisms/stable/test_mechanism_general.py",
     "method_choice.py": "mechanisms/test_entry_rule.py",
     "noise.py": "exact/test_piecewise_noise.py",
     "paid_release.py": "cli/test_app_storm.py",

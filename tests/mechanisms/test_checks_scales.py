@@ -88,6 +88,6 @@ def test_mu_is_said_once():
 
 def test_a_ledger_says_how_gumbel_values_by_mu_are_paid(tmp_path):
     ledger = sl.Ledger(tmp_path / "l.db", budget=ApproxDP(3.0, 1e-5))
-    with pytest.raises(ValueError, match="exponential tail.*ask for ApproxDP"):
+    with pytest.raises(ValueError, match=r"exponential tail.*ask for ApproxDP"):
         GumbelTopKValues(k=1, mu=0.1).release([5, 3], monotone=True, ledger=ledger, rng=seeded(1))
     assert not list(ledger.entries())

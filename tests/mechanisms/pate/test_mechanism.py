@@ -186,8 +186,8 @@ def test_only_replacement_is_offered():
         MultiLabelPATE(rho=0.5, delta=1e-6, queries=10, monotone=True)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         MultiLabelPATE(rho=0.5, delta=1e-6, queries=10, neighbours="add-remove")  # type: ignore[call-arg]
-    with pytest.raises(ValueError, match="add/remove"):  # and the mechanism for counts refuses votes
-        StableTopK(epsilon=1.0, delta=1e-6).release([3, 2, 1], neighbours="replace")
+    with pytest.raises(ValueError, match="add/remove"):  # and the mechanism for names from the data refuses votes
+        StableTopK(epsilon=1.0, delta=1e-6).release({"a": 3, "b": 2, "c": 1}, neighbours="replace")
 
 
 # One label for each query
