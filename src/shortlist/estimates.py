@@ -20,7 +20,10 @@ from shortlist.exact.partial_reals import rounded
 
 Real = TypeVar("Real", float, Floats)
 GapNoise = Literal["exponential", "laplace", "geometric"]
-BranchName = Literal["top", "middle"]
+WIDEST = 64
+"""How many times wider the noise of a cheaper test may be."""
+BRANCHES = ("top", "middle", "below", *(f"1/{times}" for times in range(2, WIDEST + 1)))
+"""Which test an answer passed: the only one or the last ("middle"), the cheaper of two ("top"), or one by its cost."""
 
 CAVEAT = (
     "the confidence is that of a question fixed beforehand, reported or not; given that it was reported above, the "
@@ -231,7 +234,7 @@ class Answer:
     above: bool
     gap: float | None
     cost: float
-    branch: BranchName | Literal["below"]
+    branch: str
     _law: GapLaw | None = field(default=None, repr=False)
 
     @property

@@ -1,6 +1,7 @@
-"""PATE by epsilon and delta, and with a fixed number of labels (Theorem 292)."""
+"""PATE by epsilon and delta, and with a fixed number of labels (Proposition 292)."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +29,8 @@ def test_a_total_epsilon_is_kept_and_nearly_used(make, epsilon, queries):
 
 
 def test_rho_or_epsilon_and_not_both():
-    for words in ({}, {"rho": 0.5, "epsilon": 1.0}):
+    both: list[Any] = [{}, {"rho": 0.5, "epsilon": 1.0}]
+    for words in both:
         for make in (MultiLabelPATE, partial(PATE, classes=3)):
             with pytest.raises(TypeError, match="either rho= or epsilon="):
                 make(delta=1e-6, queries=3, **words)
@@ -37,14 +39,14 @@ def test_rho_or_epsilon_and_not_both():
 
 def test_a_fixed_number_of_labels():
     crowd = MultiLabelPATE(epsilon=3.0, delta=1e-6, queries=10, k=2)
-    assert crowd.label(VOTES) == {0, 1}
+    assert crowd.label(VOTES) == frozenset({0, 1})
     cost = crowd.query
     assert isinstance(cost, ZCDP)
     assert cost.rho <= crowd.rho / 10
     assert cost.rho == pytest.approx(crowd.rho / 10)
     assert "k=2" in repr(crowd)
     assert MultiLabelPATE(epsilon=3.0, delta=1e-6, queries=10, k=1).label([[1, 1, 0]] * 250) is None  # a tie
-    assert MultiLabelPATE(epsilon=3.0, delta=1e-6, queries=10, k=3).label([[1, 1, 1]] * 250) == {0, 1, 2}
+    assert MultiLabelPATE(epsilon=3.0, delta=1e-6, queries=10, k=3).label([[1, 1, 1]] * 250) == frozenset({0, 1, 2})
     with pytest.raises(ValueError, match="k=4 is more than the 3 labels"):
         MultiLabelPATE(epsilon=3.0, delta=1e-6, queries=10, k=4).label(VOTES)
     for words in ({"limit": 2}, {"regularizer": [0, 0]}):

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -135,6 +136,6 @@ def test_what_is_not_a_public_list_still_needs_counts():
 def test_counts_are_read_as_they_were():
     """The unit of counts is 1, so their law is the same whichever way it is told."""
     mechanism, counts = StableTopK(k=2, budget=SMALL), [9, 7, 3, 1]
-    words = {"sensitivity": (1, 0)}  # a pair, so not counts by name, and of range 1
+    words: Any = {"sensitivity": (1, 0)}  # a pair, so not counts by name, and of range 1
     one, other = (mechanism.success_probability(counts, monotone=m, **w) for m, w in ((True, {}), (False, words)))
     assert one == other

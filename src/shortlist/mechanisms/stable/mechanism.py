@@ -286,7 +286,7 @@ def ranked_gaps(scores: Scores, most: int) -> tuple[Indices, list[int]]:
     numbers = scores._numbers
     able = np.flatnonzero(numbers > -np.inf) if numbers.dtype.kind == "f" else np.arange(len(numbers))
     positions = able[np.argsort(numbers[able], kind="stable")[::-1][: most + 1]]
-    ranking = largest(scores, most + 1)
+    ranking = [Fraction(value) for value in largest(scores, most + 1)]
     return positions, [int((here - behind) // scores.range_sensitivity) for here, behind in pairwise(ranking)]
 
 
