@@ -20,7 +20,7 @@ from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
-from shortlist.scores import Scores, ScoreWords, as_scores
+from shortlist.scores import PlainWords, Scores, as_scores
 from shortlist.smallest import smallest_first
 from shortlist.table_words import TABLE_WORDS, GroupWords, TableWords
 
@@ -270,7 +270,7 @@ def _answered(
     if question.keys() - KNOWN:
         raise TypeError(_unknown(min(question.keys() - KNOWN)))
     table = _table(scores, question) if TABLE_WORDS & question.keys() else None
-    words = cast(ScoreWords, {} if table is not None else question)
+    words = cast(PlainWords, {} if table is not None else question)
     groups = grouped(scores if table is None else None, parallel, words)
     if table is not None and table.question.grouping is not None:
         groups = table.uncounted_groups()

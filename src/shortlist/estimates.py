@@ -15,11 +15,15 @@ from typing import Any, Literal, TypeVar
 from shortlist._arrays import Floats
 from shortlist.accounting.checked_numbers import number
 from shortlist.exact.crossing import halvings, narrowed
+from shortlist.exact.margins import COVERAGE, Margin
 from shortlist.exact.partial_reals import rounded
 
 Real = TypeVar("Real", float, Floats)
 GapNoise = Literal["exponential", "laplace", "geometric"]
-BranchName = Literal["top", "middle"]
+WIDEST = 64
+"""How many times wider the noise of a cheaper test may be."""
+BRANCHES = ("top", "middle", "below", *(f"1/{times}" for times in range(2, WIDEST + 1)))
+"""Which test an answer passed: the only one or the last ("middle"), the cheaper of two ("top"), or one by its cost."""
 
 CAVEAT = (
     "the confidence is that of a question fixed beforehand, reported or not; given that it was reported above, the "
@@ -29,6 +33,8 @@ CAVEAT = (
 
 CERTAINLY = 1e-9
 """The least confidence that is worth asking for."""
+COVERED = float(COVERAGE) + 1e-12
+"""What an interval of a margin covers, and a little for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,28 @@ def best_linear(measurements: list[Real], gaps: list[Real], ratio: float) -> lis
     return [share * (middle - fall) + (1 - share) * one for one, fall in zip(measurements, below, strict=True)]
 
 
+def best_linear_above(measurements: list[Real], estimates: list[Real], ratio: float) -> list[Real]:
+    """The best linear unbiased estimate where the gaps end at a known threshold (Theorem 290).
+
+    Each of the n estimates has the noise of its own score and, less, that of the threshold, all of one variance;
+    lambda = `ratio` = that variance / Var(measurement noise). With b_i = estimate_i - sum / (n + 1) + lambda alpha_i,
+
+    beta_i = (b_i + sum b / (1 + lambda (n + 1))) / (1 + lambda).
+
+    Examples
+    --------
+    >>> best_linear_above([12.0, 8.0], [10.0, 9.0], 1.0)
+    [11.0, 8.5]
+    """
+    many = len(measurements) + 1
+    if many == 1:
+        return []
+    middle = sum(estimates) / many
+    parts = [one - middle + ratio * reading for one, reading in zip(estimates, measurements, strict=True)]
+    common = sum(parts) / (1 + ratio * many)
+    return [(part + common) / (1 + ratio) for part in parts]
+
+
 @dataclass(frozen=True, slots=True)
 class GapLaw:
     """One gap to a noisy threshold: gap = score - threshold + (query noise) - (threshold noise) - centre.
@@ -98,6 +126,20 @@ class GapLaw:
     def variance(self) -> float:
         """Var(gap)."""
         return sum(_variance(self.noise, rate) for rate in (self.query_rate, self.threshold_rate))
+
+    @property
+    def margin(self) -> Margin:
+        """Of the estimate of a question fixed beforehand: its standard error, and half of its 95% interval.
+
+        The half width is rounded up, and whole steps wide for geometric noise.
+        """
+        shift = self.estimate(0) - self.threshold  # where the noise of the gap has its mean, less what is centred
+
+        def covers(half: float) -> bool:
+            below = math.nextafter(-shift - half, -math.inf) if self.noise == "geometric" else -shift - half
+            return self.exceedance(below) - self.exceedance(half - shift) >= COVERED
+
+        return Margin(math.sqrt(self.variance), _least(covers, 1 / self.query_rate + 1 / self.threshold_rate))
 
     def estimate(self, gap: float) -> float:
         """The unbiased estimate of the score, were the question fixed beforehand."""
@@ -138,10 +180,42 @@ class GapLaw:
 
 
 @dataclass(frozen=True, slots=True)
+class EndedGaps:
+    """Gaps between consecutive noisy scores, the last of them the threshold's own; exponential noise of one scale.
+
+    The gaps after an item add up to its lead over the threshold, of which `law` tells.
+    """
+
+    law: GapLaw
+
+    def estimates(self, gaps: list[float]) -> list[float]:
+        """Of each score: the threshold and the item's lead over it."""
+        return [self.law.estimate(lead) for lead in _leads(gaps)]
+
+    def refine(self, gaps: list[float], measurements: Iterable[float], variance: float) -> list[float]:
+        """The best linear unbiased estimates from measurements, gaps and the threshold, which is known."""
+        readings, spread = checked_measurements(measurements, len(gaps)), number("variance", variance, above=True)
+        return best_linear_above(readings, self.estimates(gaps), self.law.variance / 2 / spread)
+
+    def lower_bound(self, gaps: list[float], confidence: float) -> list[LowerBound]:
+        """One bound for each item: each holds with that confidence, all together with less."""
+        return [self.law.lower_bound(lead, confidence) for lead in _leads(gaps)]
+
+
+def _leads(gaps: list[float]) -> list[float]:
+    """Of each over the last runner."""
+    return [math.fsum(gaps[i:]) for i in range(len(gaps))]
+
+
+@dataclass(frozen=True, slots=True)
 class ThresholdGaps:
     """Gaps to one noisy threshold, each with its law."""
 
     laws: tuple[GapLaw, ...]
+
+    def estimates(self, gaps: list[float]) -> list[float]:
+        """Of each score: the threshold and its gap."""
+        return [law.estimate(gap) for law, gap in zip(self.laws, gaps, strict=True)]
 
     def refine(self, gaps: list[float], measurements: Iterable[float], variance: float) -> list[float]:
         """Each measurement combined with its own gap, weighted by inverse variances."""
@@ -160,8 +234,22 @@ class Answer:
     above: bool
     gap: float | None
     cost: float
-    branch: BranchName | Literal["below"]
+    branch: str
     _law: GapLaw | None = field(default=None, repr=False)
+
+    @property
+    def estimate(self) -> float:
+        """The unbiased estimate of the true answer, of a question fixed beforehand: the threshold and the gap.
+
+        It knows the noise and not the selection: given that the answer was "above", it is too high on average.
+        """
+        law, gap = self._above()
+        return law.estimate(gap)
+
+    @property
+    def margin(self) -> Margin:
+        """How far the estimate may be from the true answer, of a question fixed beforehand."""
+        return self._above()[0].margin
 
     def lower_bound(self, confidence: float) -> LowerBound:
         """A lower confidence bound on the true answer; read its caveat."""

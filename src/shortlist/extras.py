@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 if TYPE_CHECKING:
     from shortlist.accounting.finer_guarantees import ExPost
-    from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps
+    from shortlist.estimates import Answer, ChainedGaps, EndedGaps, ThresholdGaps
     from shortlist.exact.margins import Margin
 
 Kind = TypeVar("Kind")
@@ -52,7 +52,7 @@ class Extras:
     stopped: bool | None = None
     k: int | None = None
     kept: ExPost | None = None
-    evidence: ChainedGaps | ThresholdGaps | None = None
+    evidence: ChainedGaps | EndedGaps | ThresholdGaps | None = None
     q: list[float] | None = None
 
 

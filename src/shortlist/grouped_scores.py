@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from shortlist._reading import Frame, checked_flag
 from shortlist._table_names import NamesOfGroups
-from shortlist.scores import HIDDEN, Scores, ScoreWords, as_scores
+from shortlist.scores import HIDDEN, PlainWords, Scores, as_scores
 
 MANY = 1_000_000
 """Lists of scores in one call."""
@@ -75,7 +75,7 @@ class GroupedScores:
         return made
 
     @classmethod
-    def _of_vectors(cls, vectors: Sequence[Any], parallel: object, question: ScoreWords) -> Self:
+    def _of_vectors(cls, vectors: Sequence[Any], parallel: object, question: PlainWords) -> Self:
         """Lists of scores, keyed 0, 1, ..: one person may be in all of them, or in one alone if they are `parallel`."""
         one_each = checked_flag("parallel", parallel)
         if not 1 <= len(vectors) <= MANY:

@@ -21,12 +21,13 @@ from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.ledger.ledger import Reservation
 from shortlist.mechanisms import Mechanism
+from shortlist.mechanisms.booking import noted
 from shortlist.mechanisms.checks import Budget
-from shortlist.mechanisms.contract import Outcome, noted
+from shortlist.mechanisms.contract import Outcome
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, calibrate
 from shortlist.release import Release
 from shortlist.sampling.entropy import SECURE, Source
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import PlainWords, Scores
 from shortlist.smallest import smallest_of_groups
 
 Build = Callable[[int | None, Budget], tuple[Mechanism, str, bool]]
@@ -166,7 +167,7 @@ def turned(scores: GroupedScores, largest: bool) -> GroupedScores:
     return scores if largest else smallest_of_groups(scores)
 
 
-def grouped(scores: object, parallel: bool, question: ScoreWords) -> GroupedScores | None:
+def grouped(scores: object, parallel: bool, question: PlainWords) -> GroupedScores | None:
     """The groups, or the list of score lists, that were asked about; None for one list."""
     if isinstance(scores, list | tuple) and scores and isinstance(scores[0], Scores | list | tuple | np.ndarray):
         return GroupedScores._of_vectors(scores, parallel, question)

@@ -19,6 +19,7 @@ from shortlist.mechanisms.entry import Method, Request
 from shortlist.mechanisms.unknown_domain import checked_delta_budget, checked_limit
 from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of
 from shortlist.privacy import Guarantee
+from shortlist.smallest import check_smallest
 
 LARGE_DELTA = 1e-3
 
@@ -65,7 +66,10 @@ def mechanism_for(
     if not largest:
         _check_smallest(request, chosen, unlisted)
     (_check_unlisted if unlisted else _check_listed)(request, named)
-    return _built(chosen.build, request), why, ordered or values or chosen.gaps
+    mechanism = _built(chosen.build, request)
+    if not largest:
+        _check_smallest(request, chosen, mechanism.largest_only)
+    return mechanism, why, ordered or values or chosen.gaps
 
 
 @lru_cache
@@ -81,16 +85,12 @@ def by_rule(request: Request) -> tuple[Method, str]:
     return method, method.reason(request)
 
 
-def _check_smallest(request: Request, chosen: Method, unlisted: bool) -> None:
+def _check_smallest(request: Request, chosen: Method, largest_only: bool) -> None:
     """Whether the smallest are defined, and the mechanism takes negated scores."""
-    if not request.public:
-        raise ValueError(
-            "largest=False needs a public list of candidates: of names that come from the data the smallest count "
-            "would be one person's own. Give candidates=, or public=True if the labels are public"
-        )
+    check_smallest(request.public)
     if request.k is None:
         raise ValueError("largest=False needs a fixed k: write k=10")
-    if unlisted or chosen.largest_only:
+    if largest_only:
         raise ValueError(
             f'method={chosen.name!r} is about the largest scores alone; with largest=False write method="auto"'
         )

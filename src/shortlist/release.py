@@ -12,7 +12,7 @@ from shortlist._old_pickles import REFUSED, refuse_old_pickles
 from shortlist._reading import Frame, installed_frame
 from shortlist._text import NOISY, as_texts, terminal_safe, text_table
 from shortlist.accounting.finer_guarantees import ExPost
-from shortlist.estimates import Answer, ChainedGaps, ThresholdGaps, checked_measurements
+from shortlist.estimates import Answer, ChainedGaps, EndedGaps, ThresholdGaps, checked_measurements
 from shortlist.exact.margins import Margin
 from shortlist.extras import NOTHING_ELSE, Extra, Extras
 from shortlist.labels import PLAIN, by_label, plain_label, typed
@@ -99,7 +99,7 @@ class Release:
     stopped = Extra[bool]()
     k = Extra[int]()
     kept = Extra[ExPost]()
-    evidence = Extra[ChainedGaps | ThresholdGaps]()
+    evidence = Extra[ChainedGaps | EndedGaps | ThresholdGaps]()
     q = Extra[list[float]]()
 
     def __post_init__(self) -> None:

@@ -36,7 +36,7 @@ from shortlist.accounting.finer_guarantees import BoundedRange, ExPost, GumbelDP
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Composition, PureDP
 from shortlist.accounting.run_numbers import Binomial, NegativeBinomial, Poisson
 from shortlist.accounting.tuned import Mixed, Tuned
-from shortlist.estimates import Answer, ChainedGaps, GapLaw, ThresholdGaps
+from shortlist.estimates import BRANCHES, Answer, ChainedGaps, EndedGaps, GapLaw, ThresholdGaps
 from shortlist.exact.margins import Margin
 from shortlist.extras import Extras
 from shortlist.ledger.filter import Balance
@@ -77,14 +77,17 @@ LAW = record(
         "centre": REAL,
     },
 )
-EVIDENCE = one_of("evidence", {ChainedGaps: {"deviation": POSITIVE}, ThresholdGaps: {"laws": listed(LAW, tuple)}})
+EVIDENCE = one_of(
+    "evidence",
+    {ChainedGaps: {"deviation": POSITIVE}, ThresholdGaps: {"laws": listed(LAW, tuple)}, EndedGaps: {"law": LAW}},
+)
 ANSWER = record(
     Answer,
     {
         "above": FLAG,
         "gap": optional(REAL),
         "cost": REAL,
-        "branch": word("top", "middle", "below"),
+        "branch": word(*BRANCHES),
         "law": optional(LAW),
     },
     own={"law": "_law"},

@@ -26,7 +26,7 @@ HIDDEN = (
 )
 
 
-class ScoreWords(TypedDict, total=False):
+class PlainWords(TypedDict, total=False):
     """The words of `Scores` beside its values: whatever takes plain values in place of `Scores` takes them too."""
 
     labels: Iterable[Hashable] | None
@@ -35,6 +35,12 @@ class ScoreWords(TypedDict, total=False):
     neighbours: Neighbours
     public: bool | None
     unit: str
+
+
+class ScoreWords(PlainWords, total=False):
+    """The same, and `largest=False` for the smallest, which may be said of `Scores` too: the words of mechanisms."""
+
+    largest: bool
 
 
 class Scores:
@@ -121,7 +127,7 @@ class Scores:
             raise ValueError('unit must be a word, for example unit="user"')
         self._unit = unit
         self._from_table = False
-        self._turned = False  # whether they are negated, for the smallest
+        self._turned = False  # negated, for the smallest
 
     @property
     def values(self) -> Values:
@@ -132,8 +138,7 @@ class Scores:
 
     @property
     def labels(self) -> Sequence[Hashable]:
-        """The candidates' names; their positions where they have none. Names in a table come best score first, and
-        others may come from the data: of scores counted from people's rows only after `as_public()`."""
+        """The candidates' names, or positions. Of scores counted from people's rows only after `as_public()`."""
         if self._from_table and not (self._public and self.numbered):
             raise ValueError(HIDDEN.format("their labels (and the order of these)"))
         if self._names is not None:
@@ -240,7 +245,7 @@ class Scores:
 
     @property
     def _has_names(self) -> bool:
-        return self._names is not None or self._labels is not None
+        return not (self._names is None and self._labels is None)
 
     def _named(self, positions: Sequence[int]) -> list[Hashable]:
         """The labels at these positions: of winners, for they travel."""
@@ -278,8 +283,7 @@ class Scores:
         return scores
 
     def as_public(self) -> Self:
-        """The same scores, declared to be public or made up: exact utility may then be computed from them, and
-        `values`, `labels` and `len` show them."""
+        """The same scores, declared to be public or made up: `values`, `labels`, `len` and exact laws show them."""
         return self._with("_from_table", False)
 
     def _as_counted(self) -> Self:
@@ -299,7 +303,7 @@ class Scores:
         return f"Scores({', '.join(parts)}{', public' if self._public else ''})"
 
 
-def as_scores(scores: object, **question: Unpack[ScoreWords]) -> Scores:
+def as_scores(scores: object, **question: Unpack[PlainWords]) -> Scores:
     """`scores` as it is, or plain values with `sensitivity=` and `monotone=` (and the like) around them."""
     if not isinstance(scores, Scores):
         return Scores(scores, **question)
@@ -311,9 +315,8 @@ def as_scores(scores: object, **question: Unpack[ScoreWords]) -> Scores:
 def exact_sensitivities(sensitivity: object, monotone: bool, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
     """(Delta, R): the most one person moves one score, and one score against another.
 
-    R = max over i, j of |(x_i - x'_i) - (x_j - x'_j)|; here, and only here, it is decided when a factor 2 is due.
-    One number Delta: R = Delta if all scores move the same way, 2 Delta otherwise. A pair (down, up): adding a person
-    moves every score within [-down, up], so R = down + up, or the larger of the two if monotone.
+    R = max over i, j of |(x_i - x'_i) - (x_j - x'_j)|; here alone it is decided when a factor 2 is due. One number
+    Delta: R = Delta if monotone, 2 Delta otherwise. A pair (down, up): R = down + up, or the larger if monotone.
     """
     if isinstance(sensitivity, tuple | list):
         if len(sensitivity) != 2:
@@ -324,14 +327,12 @@ def exact_sensitivities(sensitivity: object, monotone: bool, neighbours: Neighbo
                 "that replacing a person can move one score"
             )
         down, up = (_exact_sensitivity(one) for one in sensitivity)
-        both_ways = down + up
     else:
         down = up = _exact_sensitivity(sensitivity)
-        both_ways = 2 * up
     largest = max(down, up)
     if largest == 0:
         raise ValueError("sensitivity must be positive: if nobody can move a score, nothing is private here")
-    return largest, largest if monotone else both_ways
+    return largest, largest if monotone else down + up
 
 
 def _exact_sensitivity(value: object) -> Fraction:

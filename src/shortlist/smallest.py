@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
 from shortlist._arrays import Indices, Values
+from shortlist._reading import checked_flag
 from shortlist._table_names import Names, NamesOfGroups, Pick
 from shortlist.extras import Extras
 from shortlist.grouped_scores import GroupedScores
-from shortlist.scores import Scores
+from shortlist.scores import PlainWords, Scores, ScoreWords, as_scores
 
 LARGEST = np.iinfo(np.int64).max
 NOTE = "these are the smallest, not the largest"
+
+
+def asked(scores: object, question: ScoreWords) -> Scores:
+    """The question to a mechanism: `Scores`, or plain values with their words; `largest=False` negates them."""
+    plain = cast(PlainWords, {word: said for word, said in question.items() if word != "largest"})
+    found = as_scores(scores, **plain)
+    return found if checked_flag("largest", question.get("largest", True)) else smallest_first(found)
 
 
 def smallest_first(scores: Scores) -> Scores:
@@ -23,13 +32,23 @@ def smallest_first(scores: Scores) -> Scores:
     Raises
     ------
     ValueError
-        if some candidates may never be chosen: which ones these are is public.
+        if the candidates are not public, or some may never be chosen: which ones these are is public.
     """
+    check_smallest(scores.public)
     if scores._names is not None:
         turned = scores._with("_values", None)._with("_names", Backwards(scores._names))
     else:
         turned = scores._with("_values", _negated(scores._numbers))
     return turned._with("_turned", True)
+
+
+def check_smallest(public: bool) -> None:
+    """Refuse the smallest of a list that comes from the data."""
+    if not public:
+        raise ValueError(
+            "largest=False needs a public list of candidates: of names that come from the data the smallest count "
+            "would be one person's own. Give candidates=, or public=True if the labels are public"
+        )
 
 
 def _negated(values: Values) -> Values:

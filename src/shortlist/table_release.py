@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shortlist.grouped_scores import GroupedScores
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import PlainWords, Scores
 from shortlist.tables.count import counted, counted_groups, uncounted, uncounted_groups
 from shortlist.tables.question import Question
 
@@ -37,7 +37,7 @@ class Table:
         """
         if isinstance(rows, Scores | GroupedScores):
             raise TypeError("user, item and the like are for a table; these are Scores, so leave such words out")
-        unfit = [word for word in words if word in ScoreWords.__annotations__ and word not in READING]
+        unfit = [word for word in words if word in PlainWords.__annotations__ and word not in READING]
         if unfit:
             raise TypeError(f"{', '.join(unfit)}: of a table this follows from the count; leave it out")
         names = ("user", "item", "value", "clip", "most", "where", "by", "groups", "groups_per_user")

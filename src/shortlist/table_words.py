@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from shortlist.scores import ScoreWords
+from shortlist.scores import PlainWords
 
 
-class TableWords(ScoreWords, total=False):
+class TableWords(PlainWords, total=False):
     """The words of `Scores` for plain values, and those of `count` for a table: `user` and `item` make it one."""
 
     user: str
@@ -30,5 +30,5 @@ class GroupWords(TableWords, total=False):
     by: str | Iterable[str] | None
 
 
-TABLE_WORDS = GroupWords.__annotations__.keys() - ScoreWords.__annotations__.keys()
+TABLE_WORDS = GroupWords.__annotations__.keys() - PlainWords.__annotations__.keys()
 """Whoever writes one of these means a table."""

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from shortlist.accounting import families
 from shortlist.accounting.checked_numbers import count, flag, number, orders_with_costs, up
+from shortlist.accounting.group_distance import renyi_of_group, scaled_up
 from shortlist.accounting.guarantees import Guarantee, PureDP, stored
 from shortlist.accounting.privacy_curves import Curves
 
@@ -39,6 +40,15 @@ class RenyiDP(Guarantee):
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return ((families.renyi(self.orders, self.epsilons), 1),)
 
+    def _of_group(self, size: int) -> RenyiDP:
+        orders, epsilons = renyi_of_group(self.orders, self.epsilons, size)
+        if not orders:
+            raise ValueError(
+                f"size={size}: divergences of a group at order a need those of one person at higher orders; write more "
+                "orders, for example RenyiDP(orders=[2, 4, 8, 16, 64], epsilons=[...])"
+            )
+        return RenyiDP(orders, epsilons)
+
 
 @dataclass(frozen=True, slots=True)
 class BoundedRange(Guarantee):
@@ -65,6 +75,9 @@ class BoundedRange(Guarantee):
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return ((families.ranged(self.epsilon), 1),)
+
+    def _of_group(self, size: int) -> BoundedRange:
+        return BoundedRange(scaled_up(self.epsilon, size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +194,9 @@ class ExPost(Guarantee):
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return ((families.approx(self.epsilon, 0.0), 1),)
+
+    def _of_group(self, size: int) -> ExPost:
+        return ExPost(scaled_up(self.epsilon, size), scaled_up(self.cost, size))
 
     def unused(self, currency: type[Guarantee] = PureDP) -> float:
         """What a filter that adds up epsilons (the only `currency` that may) may take back, rounded down.

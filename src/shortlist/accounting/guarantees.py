@@ -12,13 +12,14 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 
 from shortlist.accounting import accountant, families
 from shortlist.accounting.checked_numbers import count, number
 from shortlist.accounting.dp_events import dp_event, pld
+from shortlist.accounting.group_distance import delta_of_group, not_proved, scaled_up
 from shortlist.accounting.privacy_curves import Curves
 
 
@@ -122,6 +123,23 @@ class Guarantee(ABC):
         times = count("n", n)
         return _compose((each, many * times) for each, many in self.charges)
 
+    def for_group(self, size: int) -> Self:
+        """What `size` people together are promised, whose rows all change: a guarantee of the same kind, rounded up.
+
+        epsilon grows `size` times, rho its square, and delta to delta (1 + e^epsilon + .. + e^((size - 1) epsilon)).
+
+        Raises
+        ------
+        ValueError
+            if nothing is promised to so many, or nothing is proved of this kind: it says what to write.
+        """
+        return self if count("size", size) == 1 else cast(Self, self._of_group(int(size)))
+
+    def _of_group(self, size: int) -> Guarantee:
+        """For more than one."""
+        zcdp = self.as_zcdp()
+        raise not_proved(type(self).__name__, size, self.as_pure() is not None, zcdp is not None and not zcdp.delta)
+
     def to_dp_event(self) -> Any:
         """This guarantee for dp-accounting: zCDP events, sound under all of its neighbouring relations."""
         return dp_event(self)
@@ -154,6 +172,9 @@ class PureDP(Guarantee):
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return ((families.approx(self.epsilon, 0.0), 1),)
 
+    def _of_group(self, size: int) -> PureDP:
+        return PureDP(scaled_up(self.epsilon, size))
+
     def excess(self, guarantee: Guarantee) -> float:
         """ln(its epsilon / this one): `guarantee` fits if not positive; infinite if it is not pure."""
         pure = guarantee.as_pure()
@@ -185,6 +206,12 @@ class ApproxDP(Guarantee):
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
         return ((families.approx(self.epsilon, self.delta), 1),)
+
+    def _of_group(self, size: int) -> ApproxDP:
+        delta = delta_of_group(self.epsilon, self.delta, size)
+        if delta >= 1:
+            raise ValueError(f"size={size}: so many people are promised nothing, their delta is 1 or more")
+        return ApproxDP(scaled_up(self.epsilon, size), delta)
 
     def excess(self, guarantee: Guarantee) -> float:
         """ln(its epsilon / this one), of the deltas if this is 0: `guarantee` fits if not positive."""
@@ -221,6 +248,9 @@ class ZCDP(Guarantee):
 
     def _sum(self, whole: Composition) -> Guarantee:
         return whole.as_zcdp() or whole
+
+    def _of_group(self, size: int) -> Guarantee:
+        return Guarantee._of_group(self, size) if self.delta else ZCDP(scaled_up(self.rho, size * size))
 
     def excess(self, guarantee: Guarantee) -> float:
         """ln(its rho / this one): `guarantee` fits if not positive; infinite if not zCDP with this delta."""

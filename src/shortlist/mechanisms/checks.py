@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from shortlist._arrays import Values
+from shortlist.accounting.checked_numbers import number, up
 from shortlist.exact.noise_distributions import Noise, noise_named
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.sampling.entropy import SECURE, Secure, Seeded, Source
@@ -37,8 +38,17 @@ def checked_source(rng: object) -> Source:
     raise TypeError("rng must be None (secure) or sl.testing.seeded(n) (tests only); other generators leak")
 
 
-def checked_budget(epsilon: float | None, budget: Guarantee | None) -> Budget:
-    """`epsilon=` is short for `budget=PureDP(epsilon)`; one of them must be given, or both saying the same."""
+def checked_budget(
+    epsilon: float | None, budget: Guarantee | None, scale: float | None = None, rounds: int = 1
+) -> Budget:
+    """`epsilon=` is short for `budget=PureDP(epsilon)`; one of them must be given, or both saying the same.
+
+    `scale=` is short for the epsilon of which noise of that scale, in units of R, pays for so many rounds.
+    """
+    if scale is not None:
+        if epsilon is not None or budget is not None:
+            raise TypeError("scale= says what it costs: leave epsilon= and budget= out, or leave scale= out")
+        epsilon = up(rounds / Fraction(number("scale", scale, above=True)))
     short = None if epsilon is None else PureDP(epsilon)
     if short is not None and budget in (None, short):
         return short
@@ -59,9 +69,11 @@ def plain_budget(budget: Paid) -> Paid:
     return cast(Paid, family(*(getattr(budget, one.name) for one in fields(family))))
 
 
-def checked_pure(mechanism: str, epsilon: float | None, budget: Guarantee | None) -> PureDP:
+def checked_pure(
+    mechanism: str, epsilon: float | None, budget: Guarantee | None, scale: float | None = None, rounds: int = 1
+) -> PureDP:
     """A pure budget, or the reason why no other is possible."""
-    budget = checked_budget(epsilon, budget)
+    budget = checked_budget(epsilon, budget, scale, rounds)
     if not isinstance(budget, PureDP):
         raise TypeError(f"{mechanism} keeps pure budgets only (a gap has no bounded range); write epsilon=1.0")
     return budget

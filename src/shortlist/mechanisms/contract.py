@@ -5,10 +5,8 @@ A mechanism says how it draws (`_draw`); the way from scores to a release is her
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
-from contextlib import suppress
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_transform, final
 
@@ -18,18 +16,20 @@ from shortlist._arrays import Floats, Indices
 from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.ledger.filter import Currency
 from shortlist.ledger.ledger import Receipt, Reservation
+from shortlist.mechanisms.booking import give_back, noted
 from shortlist.mechanisms.checks import check_ledger, check_studied, checked_source
-from shortlist.privacy import Guarantee, Ledger, LedgerError
+from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
-from shortlist.scores import Scores, ScoreWords, as_scores
-from shortlist.smallest import NOTE, turned_back
+from shortlist.scores import Scores, ScoreWords
+from shortlist.smallest import NOTE, asked, turned_back
 
 Described = TypeVar("Described", bound=type)
 Paid = TypeVar("Paid", bound=Guarantee)
 
 UNSAID: Any = None
 """The default of a budget: then a short form must say it."""
+SHORT_FORMS = {"epsilon", "delta", "scale", "mu"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,12 @@ class Draws:
         positions, reals = zip(*rows, strict=True)
         return cls(np.concatenate(positions), np.concatenate(reals))
 
-
-def noted(source: str, *, largest: bool = True, secure: bool = True) -> str:
-    """What a ledger notes of a question: its table and columns, and what else whoever approves it would ask."""
-    facts = source, "" if largest else "the smallest", "" if secure else "not private: seeded randomness"
-    return "; ".join(filter(None, facts))
+    def as_they_were(self, scores: Scores, first: int = 0) -> Draws:
+        """With reals from this column on as values of the scores themselves, where these were negated."""
+        if not scores._turned or self.reals is None:
+            return self
+        before, values = self.reals[:, :first], 0.0 - self.reals[:, first:]
+        return replace(self, reals=np.column_stack([before, values]))
 
 
 class Mechanism(ABC):
@@ -76,9 +77,10 @@ class Mechanism(ABC):
 
     What the methods take, wherever they take it: `scores` is `Scores`, or plain values with the other words of `Scores`
     as `question` (`sensitivity=1.0`, `monotone=True`); `draws` is how many independent draws; `rng` is None for the
-    secure source, or `sl.testing.seeded(7)` for tests. Exact laws (`probabilities`, `success_probability`, `quality`
-    and their kin) and `release_many` are functions of the scores, for public or made-up ones: they refuse scores that
-    were counted from rows before `as_public()`.
+    secure source, or `sl.testing.seeded(7)` for tests. `largest=False` beside the scores is for the smallest ones of a
+    public list, as in `top_k`; what has a meaning or a proof for the largest alone refuses it. Exact laws
+    (`probabilities`, `success_probability`, `quality` and their kin) and `release_many` are functions of the scores,
+    for public or made-up ones: they refuse scores that were counted from rows before `as_public()`.
 
     Examples
     --------
@@ -98,6 +100,9 @@ class Mechanism(ABC):
 
     Candidates that are held in a table have no order but that of their scores, so only such mechanisms may see them.
     """
+
+    largest_only: ClassVar[bool] = False
+    """Whether what it says has no meaning for the smallest, or no proof: then `largest=False` is refused."""
 
     @property
     def treats_alike(self) -> bool:
@@ -131,7 +136,7 @@ class Mechanism(ABC):
 
     def _asked(self, scores: object, question: ScoreWords) -> Scores:
         """The question, from what the caller passed."""
-        return as_scores(scores, **question)
+        return asked(scores, question)
 
     @abstractmethod
     def _check(self, scores: Scores) -> None:
@@ -154,8 +159,15 @@ class Mechanism(ABC):
         """A question about public scores, for exact laws and repeated draws."""
         scores = self._asked(scores, question)
         check_studied(scores)
+        self._check_turned(scores)
         self._check(scores)
         return scores
+
+    @final
+    def _check_turned(self, scores: Scores) -> None:
+        """Refuse negated scores where they mean nothing."""
+        if scores._turned and self.largest_only:
+            raise ValueError(f"{self.name} is about the largest scores alone: leave largest=False out")
 
     @final
     def _reserve(
@@ -216,6 +228,7 @@ class Mechanism(ABC):
                 f"{self.name} asks its candidates one after another, in an order that must be public; candidates "
                 "counted from a table have none. Choose a mechanism that treats them alike, as top_k does"
             )
+        self._check_turned(scores)
         self._check(scores)
         if ledger is None:
             return None
@@ -309,7 +322,7 @@ def described(cls: Described) -> Described:
     `epsilon` is that of the budget.
     """
     record: Any = dataclass(frozen=True, slots=True, kw_only=True)(cls)
-    short = {"epsilon", "delta"} & record.__dataclass_fields__.keys() - {one.name for one in fields(record)}
+    short = SHORT_FORMS & record.__dataclass_fields__.keys() - {one.name for one in fields(record)}
     for name in short:
         del record.__dataclass_fields__[name]  # or replace() would read it and write it beside the budget
         delattr(record, name)  # its default None, or it would hide that of the budget
@@ -330,12 +343,3 @@ def _named(scores: Scores, outcome: Outcome) -> list[Hashable] | None:
         assert scores._capped is not None
         return scores._capped.names(outcome.indices)
     return scores._named(outcome.indices)
-
-
-def give_back(reservation: Reservation, charge: Guarantee) -> None:
-    """Refund what the outcome did not use; if that fails, the release stands and stays paid in full."""
-    try:
-        reservation.refund(charge)
-    except LedgerError as error:
-        with suppress(UserWarning):  # where warnings are errors, what was paid for must come out all the same
-            warnings.warn(f"the release stands, its refund is lost: {error}", stacklevel=3)

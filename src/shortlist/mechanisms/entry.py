@@ -139,8 +139,6 @@ class Method:
     values: bool = False
     gaps: bool = False
     """Whether it can release values, and gaps."""
-    largest_only: bool = False
-    """Whether what it says of the largest scores has no meaning for the smallest."""
 
     def reason(self, request: Request) -> str:
         """Why the rule took it, with what is known beforehand where that is no computation."""

@@ -23,7 +23,8 @@ from shortlist.pages.plots import plot_comparison
 from shortlist.planning.candidates_for_plan import contestants
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.scores import Scores, ScoreWords, as_scores
+from shortlist.scores import Scores, ScoreWords
+from shortlist.smallest import asked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,7 +121,8 @@ def compare(
     most
         Each person counts for so many items, as `count(..., most=3)` makes it: then a noisy histogram is compared too.
     **question
-        The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on.
+        The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on; and
+        `largest=False` for the smallest.
 
     Returns
     -------
@@ -286,6 +288,6 @@ def _first(succeeds: Callable[[float], bool], *, width: float = 5e-7, farthest: 
 
 
 def _studied(scores: object, question: ScoreWords) -> Scores:
-    data = as_scores(scores, **question)
+    data = asked(scores, question)
     check_studied(data)
     return data

@@ -25,7 +25,8 @@ from shortlist.planning.goals import checked_goal
 from shortlist.planning.limited_domain_search import least_epsilon_of_a_list
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.planning.shapes import shaped
-from shortlist.scores import Scores, ScoreWords, as_scores
+from shortlist.scores import Scores, ScoreWords
+from shortlist.smallest import asked
 
 LEAST = 1e-9
 """An epsilon below this gives nothing away, and picks nothing."""
@@ -204,7 +205,7 @@ def _question(
     if scores is not None:
         if items is not None or users is not None:
             raise TypeError("items and users belong to shape=; scores bring their own")
-        data = as_scores(scores, **question)
+        data = asked(scores, question)
         check_studied(data)
         if cap is None:
             cap = data.most

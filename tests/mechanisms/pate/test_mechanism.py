@@ -93,9 +93,9 @@ def test_draws_follow_the_law_of_replacement():
                 result[names] = p * chance(gap)
         return {**result, None: 1 - sum(result.values())}
 
-    right = law(4 / pate._gap, 2)
+    right = law(4 / present(pate._gap), 2)
     assert set(found) <= set(right)
-    wrong = [law(2 / pate._gap, 1).get(o, 0.0) for o in right]
+    wrong = [law(2 / present(pate._gap), 1).get(o, 0.0) for o in right]
     assert_law([found.get(o, 0) for o in right], list(right.values()), wrong=wrong)
     spent, drawn = pate.spent, pate.label_many(votes, draws=100_000, rng=source)
     assert pate.spent == spent  # nothing is booked
@@ -103,7 +103,7 @@ def test_draws_follow_the_law_of_replacement():
         frozenset(row) - {-1} if passed else None
         for row, (_, passed) in zip(drawn.indices.tolist(), present(drawn.chosen).tolist(), strict=True)
     ]
-    near = [law(4.4 / pate._gap, 2).get(o, 0.0) for o in right]
+    near = [law(4.4 / present(pate._gap), 2).get(o, 0.0) for o in right]
     assert_law([sets.count(o) for o in right], list(right.values()), wrong=near)
 
 
@@ -186,8 +186,8 @@ def test_only_replacement_is_offered():
         MultiLabelPATE(rho=0.5, delta=1e-6, queries=10, monotone=True)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         MultiLabelPATE(rho=0.5, delta=1e-6, queries=10, neighbours="add-remove")  # type: ignore[call-arg]
-    with pytest.raises(ValueError, match="add/remove"):  # and the mechanism for counts refuses votes
-        StableTopK(epsilon=1.0, delta=1e-6).release([3, 2, 1], neighbours="replace")
+    with pytest.raises(ValueError, match="add/remove"):  # and the mechanism for names from the data refuses votes
+        StableTopK(epsilon=1.0, delta=1e-6).release({"a": 3, "b": 2, "c": 1}, neighbours="replace")
 
 
 # One label for each query

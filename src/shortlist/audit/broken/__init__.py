@@ -19,6 +19,7 @@ from shortlist.audit.broken import (
     quantiles,
     selection,
     sets,
+    stable,
     thresholds,
     tuning,
 )
@@ -29,7 +30,7 @@ from shortlist.certified.law import Law, Point
 
 CATALOGUE: tuple[Broken, ...] = (
     *thresholds.ENTRIES, *selection.ENTRIES, *sets.ENTRIES, *guarded.ENTRIES, *caps.ENTRIES, *keys.ENTRIES,
-    *names.ENTRIES, *groups.ENTRIES, *quantiles.ENTRIES, *accounting.ENTRIES, *tuning.ENTRIES,
+    *names.ENTRIES, *groups.ENTRIES, *stable.ENTRIES, *quantiles.ENTRIES, *accounting.ENTRIES, *tuning.ENTRIES,
 )  # fmt: skip
 CONFIDENCE = 0.999_999
 

@@ -70,6 +70,7 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
     gamma: float | Fraction = GAMMA
 
     proof: ClassVar[str] = "docs/mechanisms/canonical-limited-domain.md#proof"
+    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:

@@ -45,6 +45,8 @@ class ExponentialWithGap(Budgeted[PureDP]):
     ----------
     epsilon, budget
         `epsilon=1.0` is short for `budget=PureDP(1.0)`, the only kind there is for it.
+    scale
+        Short for the epsilon at which the noise has that scale, in units of the range sensitivity: epsilon = 1 / scale.
     work
         `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
 
@@ -56,14 +58,15 @@ class ExponentialWithGap(Budgeted[PureDP]):
     """
 
     epsilon: InitVar[float | None] = None
+    scale: InitVar[float | None] = None
     budget: Guarantee = UNSAID
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/exponential-with-gap.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self, epsilon: float | None) -> None:
-        self._pay(checked_pure("the exponential mechanism with gap", epsilon, self.budget))
+    def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
+        self._pay(checked_pure("the exponential mechanism with gap", epsilon, self.budget, scale))
         checked_work(self.work)
 
     @property

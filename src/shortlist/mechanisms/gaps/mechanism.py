@@ -56,6 +56,8 @@ class TopKWithGaps(Budgeted[PureDP]):
         How many items, fewer than there are candidates.
     epsilon, budget
         `epsilon=1.0` is short for `budget=PureDP(1.0)`.
+    scale
+        Short for the epsilon at which the noise has that scale, in units of the range sensitivity: epsilon = k / scale.
     noise
         `"exponential"` (half the variance) or `"laplace"`.
     work
@@ -70,6 +72,7 @@ class TopKWithGaps(Budgeted[PureDP]):
 
     k: int
     epsilon: InitVar[float | None] = None
+    scale: InitVar[float | None] = None
     budget: Guarantee = UNSAID
     noise: str = "exponential"
     work: Work = "adaptive"
@@ -77,8 +80,8 @@ class TopKWithGaps(Budgeted[PureDP]):
     proof: ClassVar[str] = "docs/mechanisms/top-k-with-gaps.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self, epsilon: float | None) -> None:
-        _store(self, "top-k with gaps", epsilon)
+    def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
+        _store(self, "top-k with gaps", epsilon, scale)
 
     @property
     def name(self) -> str:
@@ -198,12 +201,15 @@ class MeasuredTopK(Budgeted[PureDP]):
             return indices, np.column_stack([gaps, *values])
 
         field = Field(numbers, self.k + 1, selection, checked_gap_noise(self.noise))
-        return Draws.of_rows(map(read, field.races(checked_draws(draws), source)))
+        found = Draws.of_rows(map(read, field.races(checked_draws(draws), source)))
+        return found.as_they_were(scores, first=self.k)
 
 
-def _store(mechanism: TopKWithGaps | MeasuredTopK, what: str, epsilon: float | None) -> None:
+def _store(
+    mechanism: TopKWithGaps | MeasuredTopK, what: str, epsilon: float | None, scale: float | None = None
+) -> None:
     object.__setattr__(mechanism, "k", checked_k(mechanism.k))
-    mechanism._pay(checked_pure(what, epsilon, mechanism.budget))
+    mechanism._pay(checked_pure(what, epsilon, mechanism.budget, scale, mechanism.k))
     checked_gap_noise(mechanism.noise)
     checked_work(mechanism.work)
 

@@ -21,7 +21,6 @@ ENTRY = Entry(
             "gumbel-values",
             _built,
             values=True,
-            largest_only=True,  # its values describe the soft maximum
         ),
     ),
     audited=Audited(law="shortlist.mechanisms.gumbel_values.certified:law", sees_level=True),

@@ -6,6 +6,7 @@ for monotone scores the items come free with the values.
 
 from __future__ import annotations
 
+from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Unpack
@@ -21,8 +22,8 @@ from shortlist.mechanisms.checks import (
     checked_work,
     plain_budget,
 )
-from shortlist.mechanisms.contract import Budgeted, Draws, Outcome, described
-from shortlist.privacy import ApproxDP, GumbelDP, calibrate
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
+from shortlist.privacy import ApproxDP, Guarantee, GumbelDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import Field
@@ -38,7 +39,7 @@ NOTE = (
 
 
 @described
-class GumbelTopKValues(Budgeted[ApproxDP]):
+class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
     """The k largest of x_i + N_i with their values, N_i independent Gumbel noise of scale gamma.
 
     Promise: (epsilon, delta)-DP, by the exact Gumbel-DP profile with mu = Delta / gamma for monotone scores and by the
@@ -51,8 +52,9 @@ class GumbelTopKValues(Budgeted[ApproxDP]):
     ----------
     k
         How many items, each with its value.
-    budget
-        `ApproxDP(epsilon, delta)`; the noise is calibrated to it.
+    mu, budget
+        `ApproxDP(epsilon, delta)`, to which the noise is calibrated; or `mu=0.1`, sensitivity over scale, short for
+        `budget=GumbelDP(0.1, k, monotone=False)`: that is the promise, and for monotone scores the finer one.
     work
         `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
 
@@ -63,21 +65,32 @@ class GumbelTopKValues(Budgeted[ApproxDP]):
     """
 
     k: int
-    budget: ApproxDP
+    mu: InitVar[float | None] = None
+    budget: ApproxDP | GumbelDP = UNSAID
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/gumbel-values.md#proof"
+    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, mu: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
         checked_work(self.work)
-        if not isinstance(self.budget, ApproxDP):
+        if mu is not None:
+            if self.budget is not None:
+                raise TypeError("mu= says what it costs: leave budget= out, or leave mu= out")
+            self._pay(GumbelDP(mu, self.k, monotone=False))
+        elif isinstance(self.budget, GumbelDP):
+            if self.budget.k != self.k:
+                raise ValueError(f"budget is for k={self.budget.k} values: write GumbelDP(mu, k={self.k}), or mu=")
+            self._pay(GumbelDP(self.budget.mu, self.k, monotone=False))
+        elif not isinstance(self.budget, ApproxDP):
             raise TypeError(
                 "a Gumbel value has no pure and no zCDP guarantee (its loss has an exponential tail); "
                 "write budget=ApproxDP(epsilon, delta)"
             )
-        self._pay(plain_budget(self.budget))
+        else:
+            self._pay(plain_budget(self.budget))
 
     @property
     def name(self) -> str:
@@ -92,7 +105,15 @@ class GumbelTopKValues(Budgeted[ApproxDP]):
 
     def scale(self, scores: Scores) -> Fraction:
         """gamma = Delta / mu, a public number: it depends on the sensitivity and not on the values."""
-        return scores.largest_sensitivity / Fraction(largest_mu(self.k, self.budget, scores.monotone))
+        budget = self.budget
+        mu = budget.mu if isinstance(budget, GumbelDP) else largest_mu(self.k, budget, scores.monotone)
+        return scores.largest_sensitivity / Fraction(mu)
+
+    def _terms(self, scores: Scores) -> tuple[Guarantee, Guarantee]:
+        if not isinstance(self.budget, GumbelDP):
+            return self.guarantee, self.charge
+        promise = GumbelDP(self.budget.mu, self.k, scores.monotone)
+        return promise, promise
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         scale = self.scale(scores)

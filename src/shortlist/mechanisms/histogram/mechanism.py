@@ -136,7 +136,7 @@ class NoisyHistogram(Budgeted[Budget]):
         scores = self._studied(scores, question)
         noisy = self.noise(scores)
         races = Field(scores.values, self.k, noisy.scale, noisy.noise).races(checked_draws(draws), checked_source(rng))
-        return Draws.of_rows((rows.indices, np.floor(rows.values() + 0.5)) for rows in races)
+        return Draws.of_rows((rows.indices, np.floor(rows.values() + 0.5)) for rows in races).as_they_were(scores)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released set is a true top k], ties counting as equal: exact, to 1e-9."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import InitVar
+from dataclasses import InitVar, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import ClassVar, Unpack
@@ -11,7 +11,8 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checked_numbers import number
-from shortlist.estimates import ChainedGaps, ThresholdGaps
+from shortlist.estimates import ChainedGaps, EndedGaps, ThresholdGaps
+from shortlist.exact.margins import laplace_margin
 from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.exact.partial_reals import nearest_float, rounded
 from shortlist.extras import Extras
@@ -36,6 +37,10 @@ from shortlist.sampling.threshold_runner import Finish, Runner, difference, how_
 from shortlist.scores import Scores, ScoreWords
 
 ENDED = "the threshold ended the list: the last gap is the lead over the threshold, noise included"
+ESTIMATED = (
+    "values are the threshold and the lead over it, with margins of the noise as it was drawn; whoever is there "
+    "because its noise was large is estimated too high"
+)
 FULL = "the list is full: the last gap is the lead over whoever came next, the threshold or a loser"
 
 
@@ -46,6 +51,9 @@ class HybridTopK(Budgeted[PureDP]):
     Promise: epsilon-DP. Items and threshold get exponential noise of scale k R / epsilon. A list of n items that the
     threshold ended has log ratios of at most (n + Delta / R) epsilon / k, a full one of at most epsilon: `cost`. That
     is a statement about one outcome; the mechanism is epsilon-DP and nothing less.
+
+    Where the threshold ended the list the gaps give estimates, free: `values` with `margins`, `lower_bound`, and
+    `refine` knows the threshold too (Theorem 290). Of a full list there are no values.
 
     Parameters
     ----------
@@ -72,6 +80,7 @@ class HybridTopK(Budgeted[PureDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
+    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
@@ -112,16 +121,19 @@ class HybridTopK(Budgeted[PureDP]):
         stopped = above < self.k
         count = min(above, self.k)
         chain = [*finishes[:above], line, *finishes[above:]][: count + 1]
-        return Outcome(
-            indices[:count],
-            Extras(
-                gaps=[_lead(one, two) for one, two in pairwise(chain)],
-                stopped=stopped,
-                kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
-                evidence=ChainedGaps(rounded(scale)),
-            ),
-            notes=(ENDED if stopped else FULL,),
+        gaps = [_lead(one, two) for one, two in pairwise(chain)]
+        extras = Extras(
+            gaps=gaps,
+            stopped=stopped,
+            kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
+            evidence=ChainedGaps(rounded(scale)),
         )
+        if not stopped:
+            return Outcome(indices[:count], extras, notes=(FULL,))
+        evidence = EndedGaps(gap_law("exponential", self.threshold, scale, scale, Fraction(0)))
+        margins = [laplace_margin(scale)] * count
+        extras = replace(extras, evidence=evidence, values=evidence.estimates(gaps), margins=margins)
+        return Outcome(indices[:count], extras, notes=(ENDED, ESTIMATED))
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
@@ -139,7 +151,8 @@ class HybridSparseVector(Budgeted[PureDP]):
 
     Promise: epsilon-DP. The threshold gets centred exponential noise of scale Delta / e0, every item of scale R / e1;
     e0 = theta epsilon, e1 = (1 - theta) epsilon / k. An outcome of n items has log ratios of at most e0 + n e1: `cost`.
-    That is a statement about one outcome; the mechanism is epsilon-DP and nothing less.
+    That is a statement about one outcome; the mechanism is epsilon-DP and nothing less. The gaps give estimates,
+    free: `values` with `margins`, `lower_bound` and `refine`.
 
     Parameters
     ----------
@@ -169,6 +182,7 @@ class HybridSparseVector(Budgeted[PureDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
+    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
@@ -218,15 +232,16 @@ class HybridSparseVector(Budgeted[PureDP]):
         line = self._line(scores).draw(source)
         count = how_many_above(finishes, line)
         law = gap_law("exponential", self.threshold, below, scale, Fraction(0))
-        return Outcome(
-            indices[:count],
-            Extras(
-                gaps=[_lead(one, line) for one in finishes[:count]],
-                stopped=count < self.k,
-                kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
-                evidence=ThresholdGaps((law,) * count),
-            ),
+        gaps, evidence = [_lead(one, line) for one in finishes[:count]], ThresholdGaps((law,) * count)
+        extras = Extras(
+            gaps=gaps,
+            values=evidence.estimates(gaps),
+            margins=[law.margin] * count,
+            stopped=count < self.k,
+            kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
+            evidence=evidence,
         )
+        return Outcome(indices[:count], extras, notes=(ESTIMATED,))
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]

@@ -25,7 +25,8 @@ from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.sequence_draw import Sequences
-from shortlist.scores import Scores, ScoreWords, as_scores
+from shortlist.scores import Scores, ScoreWords
+from shortlist.smallest import asked
 
 
 @described
@@ -108,7 +109,7 @@ class JointTopK(Budgeted[Budget]):
     def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-9."""
         law, candidates = self._law(scores, question)
-        return law.inclusion(candidates, len(as_scores(scores, **question)))
+        return law.inclusion(candidates, len(asked(scores, question)))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         sequences, candidates = self._sequences(scores)

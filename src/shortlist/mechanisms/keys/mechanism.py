@@ -87,6 +87,7 @@ class KeySet(Budgeted[DeltaBudget]):
     in_order: bool = False
 
     proof: ClassVar[str] = "docs/mechanisms/keys.md#proof"
+    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:

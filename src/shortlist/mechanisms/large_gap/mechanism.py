@@ -56,6 +56,7 @@ class LargeGap(Budgeted[Budget]):
     limit: int | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/large-gap.md#proof"
+    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:

@@ -108,6 +108,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     split: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/limited-domain.md#proof"
+    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:

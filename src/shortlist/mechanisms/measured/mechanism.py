@@ -199,7 +199,7 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
             order: Indices = np.lexsort((source.words(noisy.size).reshape(noisy.shape), -noisy), axis=1)
             rows[here, :n] = np.take_along_axis(members, order, axis=1)
             reals[here, :n] = np.take_along_axis(noisy, order, axis=1)
-        return Draws(rows, reals)
+        return Draws(rows, reals).as_they_were(scores)
 
 
 @lru_cache

@@ -88,6 +88,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
     in_order: bool = False
 
     proof: ClassVar[str] = "docs/mechanisms/names-choice.md#proof"
+    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:

@@ -27,7 +27,8 @@ from shortlist.privacy import ZCDP, ApproxDP, Guarantee, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import race_many
-from shortlist.scores import Scores, ScoreWords, as_scores
+from shortlist.scores import Scores, ScoreWords
+from shortlist.smallest import asked
 
 if TYPE_CHECKING:
     from shortlist.exact.quality import Quality
@@ -74,7 +75,7 @@ class GaussianMax:
         return quality(*self._race(scores, question))
 
     def _studied(self, scores: object, question: ScoreWords) -> Scores:
-        scores = as_scores(scores, **question)
+        scores = asked(scores, question)
         check_studied(scores)
         self._check(scores)
         return scores

@@ -42,6 +42,8 @@ class NoisyMax(Budgeted[Budget]):
     epsilon, budget
         `epsilon=1.0` is short for `budget=PureDP(1.0)`; Gumbel noise also takes `ZCDP(rho)` and
         `ApproxDP(epsilon, delta)`.
+    scale
+        Short for the epsilon at which the noise has that scale, in units of the range sensitivity: epsilon = 1 / scale.
     noise
         `"exponential"`, `"gumbel"`, `"laplace"`, `"logistic"`, `"half-logistic"`, or custom noise; `"gaussian"` for
         `ApproxDP(epsilon, delta)` alone, at a cost that grows with the number of candidates.
@@ -58,6 +60,7 @@ class NoisyMax(Budgeted[Budget]):
     """
 
     epsilon: InitVar[float | None] = None
+    scale: InitVar[float | None] = None
     budget: Guarantee = UNSAID
     noise: str | Noise = "exponential"
     work: Work = "adaptive"
@@ -68,8 +71,8 @@ class NoisyMax(Budgeted[Budget]):
 
     _top_one: OneshotTopK | GaussianMax | WeightedMax = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self, epsilon: float | None) -> None:
-        self._pay(checked_budget(epsilon, self.budget))
+    def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
+        self._pay(checked_budget(epsilon, self.budget, scale))
         if self.prior is not None:
             object.__setattr__(self, "prior", tuple(checked_weights("prior", self.prior)))
         object.__setattr__(self, "_top_one", self._as_top_one())

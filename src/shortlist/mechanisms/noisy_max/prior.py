@@ -22,7 +22,8 @@ from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
 from shortlist.privacy import Guarantee
 from shortlist.sampling.entropy import Source
-from shortlist.scores import Scores, ScoreWords, as_scores
+from shortlist.scores import Scores, ScoreWords
+from shortlist.smallest import asked
 
 if TYPE_CHECKING:
     from flint import arb
@@ -112,7 +113,7 @@ class WeightedMax:
         raise ValueError("the quality of a winner with prior= is its success_probability; read that")
 
     def _studied(self, scores: object, question: ScoreWords) -> Scores:
-        scores = as_scores(scores, **question)
+        scores = asked(scores, question)
         check_studied(scores)
         self._check(scores)
         return scores

@@ -61,6 +61,8 @@ class OneshotTopK(Budgeted[Budget]):
     epsilon, budget
         `epsilon=1.0` is short for `budget=PureDP(1.0)`; Gumbel noise also takes `ZCDP(rho)` and
         `ApproxDP(epsilon, delta)`.
+    scale
+        Short for the epsilon at which the noise has that scale, in units of the range sensitivity: epsilon = k / scale.
     noise
         `"gumbel"`, `"exponential"`, `"laplace"`, `"logistic"`, `"half-logistic"`, or custom noise.
     work
@@ -74,6 +76,7 @@ class OneshotTopK(Budgeted[Budget]):
 
     k: int
     epsilon: InitVar[float | None] = None
+    scale: InitVar[float | None] = None
     budget: Guarantee = UNSAID
     noise: str | Noise = "gumbel"
     work: Work = "adaptive"
@@ -81,9 +84,9 @@ class OneshotTopK(Budgeted[Budget]):
     proof: ClassVar[str] = "docs/mechanisms/oneshot.md#proof"
     exchangeable: ClassVar[bool] = True
 
-    def __post_init__(self, epsilon: float | None) -> None:
+    def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_budget(epsilon, self.budget))
+        self._pay(checked_budget(epsilon, self.budget, scale, self.k))
         checked_work(self.work)
         noise, budget = checked_noise(self.noise), self.guarantee
         if isinstance(budget, PureDP):

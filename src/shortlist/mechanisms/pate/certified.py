@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 
 
 def law(pate: MultiLabelPATE, counts: Sequence[int]) -> Law:
-    """The set of labels, or None: a rank by Gumbel noise on the gaps, then the test, for gaps that move by 2."""
+    """The set of labels, or None: k, or a rank by Gumbel noise on the gaps; then the test, for gaps that move by 2."""
     ranking = [*sorted(counts, reverse=True), 0]
-    rate = 1 / pate._scale
     gaps = [ranking[j] - ranking[j + 1] for j in range(len(counts))]
     chances: dict[Any, arb] = {None: arb(0)}
-    for j, chance in enumerate(choice_law([rate * gap for gap in gaps], "gumbel")):
+    if pate.k is None:
+        ranks = dict(enumerate(choice_law([gap / pate._scale for gap in gaps], "gumbel")))
+    else:
+        ranks = {pate.k - 1: arb(1)}
+    for j, chance in ranks.items():
         success = passing("gaussian", pate._test, gaps[j])
         chances[None] += chance * (1 - success)
         if gaps[j]:

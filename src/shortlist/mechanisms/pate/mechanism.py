@@ -9,107 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from threading import Lock
-from typing import ClassVar, NoReturn
 
 import numpy as np
 
 from shortlist._arrays import Indices
-from shortlist._process import this_process
 from shortlist._reading import attempt
 from shortlist.accounting.checked_numbers import count, number, up
 from shortlist.exact.stability_test import GaussianTest, quantile_above, rate_below
-from shortlist.mechanisms.checks import check_ledger, checked_draws, checked_source
+from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import Draws
 from shortlist.mechanisms.large_gap.mechanism import Regularizer, large_gaps, offsets, store_ranks
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK, epsilon_of_a_round
+from shortlist.mechanisms.pate.book import Book, Paid
 from shortlist.mechanisms.stable.mechanism import tested_sets
 from shortlist.mechanisms.unknown_domain import LEAST_DELTA, part_of, sorted_counts
-from shortlist.privacy import ZCDP, ApproxDP, Balance, BoundedRange, BudgetExceeded, Guarantee, Ledger, compose
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, Ledger, calibrate, compose
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores
 
-UNIT = "training record (replaces one teacher's votes)"
 
-
-class _Book:
-    """A number of queries fixed in advance, each with the same guarantee, and how many were asked.
-
-    It counts in memory, so it cannot be pickled, copied in depth, or used in a forked child: each would have a whole
-    budget of its own. A shallow copy of what holds it shares it.
-    """
-
-    __slots__ = ("_lock", "_process", "asked", "delta", "queries", "query", "teachers")
-
-    def __init__(self, query: Guarantee, delta: float, queries: int) -> None:
-        self.query, self.delta, self.queries = query, delta, queries
-        self.asked = 0
-        self.teachers: int | None = None
-        self._lock = Lock()
-        self._process = this_process()
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise TypeError("a budget in memory must not be spent twice: it cannot be copied or pickled; use a ledger")
-
-    def total(self) -> ApproxDP:
-        return self.query.repeat(self.queries).as_approx(self.delta)
-
-    def spent(self) -> ZCDP:
-        return _as_zcdp(self.query.repeat(self.asked)) if self.asked else ZCDP(0.0)
-
-    def charge(self, teachers: int, ledger: Ledger | None, mechanism: str, purpose: str) -> None:
-        """Count the query, before the votes are looked at."""
-        check_ledger(ledger)
-        if self._process is not this_process():
-            raise RuntimeError(
-                "this budget belongs to the process that was forked and must not be spent twice: ask there, or divide "
-                "the budget and make one object in each process"
-            )
-        with self._lock:
-            if self.teachers not in (None, teachers):
-                raise ValueError(f"votes must be of {self.teachers} teachers in every query: their number is fixed")
-            if self.asked == self.queries:
-                price, spent, left = (_balance(one) for one in (_as_zcdp(self.query), self.spent(), ZCDP(0.0)))
-                raise BudgetExceeded(price, spent, left)
-            if ledger is not None:
-                ledger.charge(self.query, purpose=purpose, mechanism=mechanism, unit=UNIT)
-            self.teachers = teachers
-            self.asked += 1
-
-
-class _Paid:
-    """What every kind of PATE says of its queries: their number and their cost are fixed when it is made."""
-
-    __slots__ = ("_book",)
-
-    _book: _Book
-
-    neighbours: ClassVar[str] = "replace"
-    """One teacher's votes change arbitrarily: the only reading that protects a training record."""
-    proof: ClassVar[str] = "docs/mechanisms/pate.md#proof"
-
-    @property
-    def query(self) -> Guarantee:
-        """What one query costs, answered or not."""
-        return self._book.query
-
-    @property
-    def guarantee(self) -> ApproxDP:
-        """What all queries together promise one training record, at the total delta, by the tightest sound route."""
-        return self._book.total()
-
-    @property
-    def spent(self) -> ZCDP:
-        """What the queries so far have cost, answered or not: rho, and the delta of their tests."""
-        return self._book.spent()
-
-    @property
-    def remaining(self) -> int:
-        """How many queries are left."""
-        return self._book.queries - self._book.asked
-
-
-class MultiLabelPATE(_Paid):
+class MultiLabelPATE(Paid):
     """The labels that a stable majority of teachers gives: a set of any size, or None if there is none.
 
     The votes for each label are counted; `LargeGap` chooses how many labels, at half of a query's rho, and the top-j
@@ -119,16 +38,19 @@ class MultiLabelPATE(_Paid):
         j = argmax u(j) + r(j) + Gumbel(4 / e),  e of rho_q / 2;   pass with Phi((max(2, u(j)) - 2) rate - z),
 
     rate = sqrt(rho_q) / 2, Phi(-z) = delta_q. Each query costs rho_q = rho / queries and delta_q = delta / (2 queries),
-    whether it is answered or not; the other half of delta is for conversion.
+    whether it is answered or not; the other half of delta is for conversion. With k fixed nothing chooses: all of rho
+    goes to the test, rate = sqrt(rho_q / 2), and k labels are released, or None.
 
     Parameters
     ----------
-    rho, delta
-        The totals over all queries.
+    rho, delta, epsilon
+        The totals over all queries. `epsilon=3.0` in place of `rho=` takes the rho that is (epsilon, delta)-DP.
     queries
         How many; one more raises `BudgetExceeded`.
+    k
+        How many labels each query has; None lets the gaps decide.
     regularizer, limit
-        As in `LargeGap`: which numbers of labels are preferred, and the largest. Public.
+        As in `LargeGap`, where the gaps decide: which numbers of labels are preferred, and the largest. Public.
 
     Raises
     ------
@@ -147,35 +69,42 @@ class MultiLabelPATE(_Paid):
     (0.05, 5e-08)
     """
 
-    __slots__ = ("_gap", "_test", "limit", "regularizer", "rho")
+    __slots__ = ("_gap", "_test", "k", "limit", "regularizer", "rho")
 
     def __init__(
         self,
-        rho: float,
-        delta: float,
-        queries: int,
+        rho: float | None = None,
+        delta: float | None = None,
+        queries: int | None = None,
         *,
+        epsilon: float | None = None,
+        k: int | None = None,
         regularizer: Regularizer | None = None,
         limit: int | None = None,
     ) -> None:
-        self.rho, total, number_of = _checked_totals(rho, delta, queries)
+        self.rho, total, number_of = _checked_totals(rho, delta, queries, epsilon, Fraction(1, 2))
+        self.k = None if k is None else checked_k(k)
         self.regularizer, self.limit = regularizer, limit
+        if self.k is not None and (regularizer is not None or limit is not None):
+            raise ValueError("regularizer and limit choose how many labels: leave them out, or leave k= out")
         store_ranks(self, 1)
-        share = Fraction(1, 2 * number_of)
-        half, own = part_of(self.rho, share), part_of(total, share)
-        self._gap = epsilon_of_a_round(1, ZCDP(half))
-        self._test = GaussianTest(rate_below(half, 2), quantile_above(own), 2)
-        cost = compose(BoundedRange(self._gap), ZCDP(up(2 * self._test.rate**2), own))
-        self._book = _Book(cost, total, number_of)
+        share = Fraction(1, number_of)
+        own = part_of(total, share / 2)
+        self._gap = None if self.k is not None else epsilon_of_a_round(1, ZCDP(part_of(self.rho, share / 2)))
+        for_test = part_of(self.rho, share if self._gap is None else share / 2)
+        self._test = GaussianTest(rate_below(for_test, 2), quantile_above(own), 2)
+        cost: Guarantee = ZCDP(up(2 * self._test.rate**2), own)
+        self._book = Book(cost if self._gap is None else compose(BoundedRange(self._gap), cost), total, number_of)
 
     @property
     def _scale(self) -> Fraction:
         """Of the noise on the gaps, which one teacher moves by up to 2 either way."""
+        assert self._gap is not None
         return 4 / Fraction(self._gap)
 
     def __repr__(self) -> str:
-        book = self._book
-        return f"MultiLabelPATE(rho={self.rho!r}, delta={book.delta!r}, queries={book.queries})"
+        book, fixed = self._book, "" if self.k is None else f", k={self.k}"
+        return f"MultiLabelPATE(rho={self.rho!r}, delta={book.delta!r}, queries={book.queries}{fixed})"
 
     def label(
         self, votes: object, *, rng: Source | None = None, ledger: Ledger | None = None, purpose: str = ""
@@ -208,7 +137,11 @@ class MultiLabelPATE(_Paid):
         return self._drawn(ballots, self._added(ballots.shape[1]), source, checked_draws(draws))
 
     def _added(self, labels: int) -> list[Fraction | None]:
-        """The regularizer of that many labels."""
+        """The regularizer of that many labels; with k fixed no other number may be chosen."""
+        if self.k is not None:
+            if self.k > labels:
+                raise ValueError(f"k={self.k} is more than the {labels} labels of these votes: choose a smaller k")
+            return [None] * (self.k - 1) + [Fraction(0)]
         shifts = offsets(self.regularizer, labels if self.limit is None else self.limit)[:labels]
         if all(one is None for one in shifts):
             raise ValueError("regularizer must leave at least one number of labels that may be chosen")
@@ -217,11 +150,12 @@ class MultiLabelPATE(_Paid):
     def _drawn(self, ballots: Indices, shifts: list[Fraction | None], source: Source, draws: int) -> Draws:
         counts = ballots.sum(axis=0, dtype=np.int64)
         largest = sorted_counts(counts, len(counts) + 1)
-        ranks = large_gaps(largest, shifts, self._scale, source, draws)
-        return tested_sets(counts, ranks, len(shifts), self._test, source)
+        fixed = self.k is not None
+        ranks = np.full(draws, self.k) if fixed else large_gaps(largest, shifts, self._scale, source, draws)
+        return tested_sets(Scores(counts, monotone=True), ranks, len(shifts), self._test, source)
 
 
-class PATE(_Paid):
+class PATE(Paid):
     """One label for each query: the class with the most votes under Gumbel noise, an exponential mechanism.
 
     Each teacher votes for one class. Replacing a teacher's vote takes one from a class and gives it to another: R = 2,
@@ -229,8 +163,9 @@ class PATE(_Paid):
 
     Parameters
     ----------
-    rho, delta
-        The total over all queries, and the delta at which `guarantee` states it.
+    rho, delta, epsilon
+        The total over all queries, and the delta at which `guarantee` states it. `epsilon=3.0` in place of `rho=` takes
+        the rho that is (epsilon, delta)-DP.
     queries
         How many; one more raises `BudgetExceeded`.
     classes
@@ -247,11 +182,24 @@ class PATE(_Paid):
 
     __slots__ = ("_mechanism", "classes", "rho")
 
-    def __init__(self, rho: float, delta: float, queries: int, *, classes: int) -> None:
-        self.rho, total, number_of = _checked_totals(rho, delta, queries)
+    def __init__(
+        self,
+        rho: float | None = None,
+        delta: float | None = None,
+        queries: int | None = None,
+        *,
+        classes: int,
+        epsilon: float | None = None,
+    ) -> None:
+        self.rho, total, number_of = _checked_totals(rho, delta, queries, epsilon, Fraction(1))
+        budget = ZCDP(self.rho) if epsilon is None else ApproxDP(epsilon, total)
         self.classes = count("classes", classes)
-        self._mechanism = OneshotTopK(k=1, epsilon=epsilon_of_a_round(number_of, ZCDP(self.rho)), noise="gumbel")
-        self._book = _Book(self._mechanism.charge, total, number_of)
+        self._mechanism = OneshotTopK(k=1, epsilon=epsilon_of_a_round(number_of, budget), noise="gumbel")
+        self._book = Book(self._mechanism.charge, total, number_of)
+        if epsilon is not None:  # as rounds of bounded range they may cost more rho than any mechanism of that epsilon
+            whole = self.query.repeat(number_of).as_zcdp()
+            assert whole is not None
+            self.rho = whole.rho
 
     def __repr__(self) -> str:
         book = self._book
@@ -293,21 +241,19 @@ class PATE(_Paid):
         return Scores(np.bincount(ballots, minlength=self.classes), neighbours="replace")
 
 
-def _checked_totals(rho: object, delta: object, queries: object) -> tuple[float, float, int]:
-    totals = number("rho", rho, above=True), number("delta", delta, above=True, below=1.0), count("queries", queries)
-    if totals[1] / totals[2] < LEAST_DELTA:
+def _checked_totals(
+    rho: object, delta: object, queries: object, epsilon: object, share: Fraction
+) -> tuple[float, float, int]:
+    """rho, or the largest that is (epsilon, delta)-DP with that share of delta for conversion; delta; queries."""
+    total, number_of = number("delta", delta, above=True, below=1.0), count("queries", queries)
+    if total / number_of < LEAST_DELTA:
         raise ValueError("delta is too small to be shared by so many queries: write delta=1e-6, for example")
-    return totals
-
-
-def _as_zcdp(guarantee: Guarantee) -> ZCDP:
-    cost = guarantee.as_zcdp()
-    assert cost is not None
-    return cost
-
-
-def _balance(cost: ZCDP) -> Balance:
-    return Balance(None, cost.rho, None, cost.delta)
+    if (rho is None) == (epsilon is None):
+        raise TypeError("give either rho= or epsilon=, the total over all queries, for example epsilon=3.0")
+    if epsilon is None:
+        return number("rho", rho, above=True), total, number_of
+    budget = ApproxDP(number("epsilon", epsilon, above=True), part_of(total, share))
+    return calibrate(ZCDP, budget), total, number_of
 
 
 def _checked_votes(votes: object) -> Indices:

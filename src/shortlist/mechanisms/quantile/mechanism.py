@@ -73,6 +73,7 @@ class Quantile(Budgeted[Budget]):
     noise: str | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/quantile.md#proof"
+    largest_only: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "q", checked_q(self.q))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import InitVar
 from fractions import Fraction
 from typing import ClassVar, Literal, Unpack
@@ -12,11 +12,12 @@ import numpy as np
 
 from shortlist._reading import checked_flag
 from shortlist.accounting.checked_numbers import number
-from shortlist.estimates import GapLaw, GapNoise, ThresholdGaps, geometric_mean
+from shortlist.estimates import WIDEST, GapLaw, GapNoise, ThresholdGaps, geometric_mean
 from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.partial_reals import rounded
 from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency
+from shortlist.mechanisms.booking import noted
 from shortlist.mechanisms.checks import (
     check_known_candidates,
     check_ledger,
@@ -26,13 +27,14 @@ from shortlist.mechanisms.checks import (
     checked_source,
     checked_threshold,
 )
-from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described, noted
+from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.sparse_vector.stream import Branch, Rules, Stream, ex_post
 from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.noisy_threshold import Barrier, Test, passing
 from shortlist.sampling.noisy_threshold_batch import ManyRuns
-from shortlist.scores import Number, Scores, ScoreWords, as_scores, exact_sensitivities
+from shortlist.scores import Number, Scores, ScoreWords, exact_sensitivities
+from shortlist.smallest import asked
 
 NOTE = "in the order of the questions; gaps are to the threshold, noise included; lower_bound(confidence) has a caveat"
 KINDS: dict[str, Noise] = {"exponential": EXPONENTIAL, "laplace": LAPLACE, "geometric": EXPONENTIAL}
@@ -45,9 +47,10 @@ class SparseVector(Budgeted[PureDP]):
     Promise: epsilon-DP for the whole sequence of answers and gaps, however the questions were chosen. "Below" is free.
     The threshold gets noise of scale Delta / e0 once, every question fresh noise of scale R / e1, where e0 = theta
     epsilon and e1 = (1 - theta) epsilon / k. Adaptive: each question is first tested with twice the noise for being two
-    deviations above, at half the cost; so between k and 2 k - 1 answers "above".
+    deviations above, at half the cost; so between k and 2 k - 1 answers "above". With `branches=(8, 4, 2)` it is tested
+    with 8, 4 and 2 times the noise first, for being so many `deviations` above, at 1/8, 1/4 and 1/2 of the cost.
 
-    What an outcome cost is e0 plus e1 (or e1 / 2) for each "above": `cost`, for a ledger that reserved epsilon.
+    What an outcome cost is e0 plus e1 (or its part) for each "above": `cost`, for a ledger that reserved epsilon.
 
     Parameters
     ----------
@@ -58,12 +61,15 @@ class SparseVector(Budgeted[PureDP]):
     epsilon, budget
         `epsilon=1.0` is short for `budget=PureDP(1.0)`.
     adaptive
-        Whether to try the cheaper test first.
+        Whether to try a cheaper test first: that of `branches=(2,)`.
+    branches, deviations
+        How many times wider the noise of each cheaper test is, whole numbers from 64 to 2 and falling, in the order of
+        the tests; and how many deviations above the threshold they ask for, one number of at least 0 for all. Public.
     noise
         `"exponential"` (the least variance), `"laplace"`, or `"geometric"` for whole numbers with whole gaps.
     theta
         The threshold's share of epsilon, in (0, 1). None: the one with the least variance of the gaps,
-        1 / (1 + (c k)^(2/3)) with c = R / Delta, and 2 c in place of c if adaptive.
+        1 / (1 + (c k)^(2/3)) with c = R / Delta, and 2 c in place of c if adaptive (b c for `branches` from b on).
     sensitivity, monotone
         As in `Scores`: the most one person moves one answer, and whether all of them move the same way.
 
@@ -79,18 +85,23 @@ class SparseVector(Budgeted[PureDP]):
     epsilon: InitVar[float | None] = None
     budget: Guarantee = UNSAID
     adaptive: bool = False
+    branches: Sequence[int] = ()
+    deviations: float = 2.0
     noise: Literal["exponential", "laplace", "geometric"] = "exponential"
     theta: float | None = None
     sensitivity: Number | tuple[Number, Number] = 1.0
     monotone: bool = False
 
     proof: ClassVar[str] = "docs/mechanisms/sparse-vector.md#proof"
+    largest_only: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "threshold", checked_threshold(self.threshold))
         object.__setattr__(self, "k", checked_k(self.k))
         self._pay(checked_pure("sparse vector with gaps", epsilon, self.budget))
         checked_flag("adaptive", self.adaptive)
+        object.__setattr__(self, "branches", _checked_branches(self.branches))
+        number("deviations", self.deviations)
         exact_sensitivities(self.sensitivity, checked_flag("monotone", self.monotone), "add-remove")
         if not isinstance(self.noise, str) or self.noise not in KINDS:
             raise ValueError(f"noise must be one of {', '.join(map(repr, KINDS))}")
@@ -102,7 +113,14 @@ class SparseVector(Budgeted[PureDP]):
 
     @property
     def name(self) -> str:
-        return f"{'adaptive ' * self.adaptive}sparse vector with {self.noise} noise"
+        tests = f" and {len(self.branches) + 1} tests" if self.branches else ""
+        return f"{'adaptive ' * bool(self._wider)}sparse vector with {self.noise} noise{tests}"
+
+    def __repr__(self) -> str:
+        """As of every mechanism; other branches than two stand in it, so that older records read as they did."""
+        words = ["threshold", "k", "budget", "adaptive", "noise", "theta", "sensitivity", "monotone"]
+        words[4:4] = [] if not self.branches and self.deviations == 2 else ["branches", "deviations"]
+        return f"{type(self).__qualname__}({', '.join(f'{word}={getattr(self, word)!r}' for word in words)})"
 
     @property
     def refundable(self) -> tuple[Currency, ...]:
@@ -117,25 +135,27 @@ class SparseVector(Budgeted[PureDP]):
         """The exact numbers behind the promise: all of them public."""
         epsilon = Fraction(self.guarantee.epsilon)
         largest, spread = exact_sensitivities(self.sensitivity, self.monotone, "add-remove")
-        wide = 2 if self.adaptive else 1
+        wide = max(self._wider, default=1)
         share = Fraction(least_variance_share(wide * self.k * spread / largest) if self.theta is None else self.theta)
         first, each = share * epsilon, (1 - share) * epsilon / self.k
-        halves = (Fraction(1, 2), Fraction(1)) if self.adaptive else (Fraction(1),)
-        branches = tuple(
-            self._branch("top" if part < 1 else "middle", part * each, largest / first, spread / (part * each))
-            for part in halves
-        )
+        parts = [*(Fraction(1, times) for times in self._wider), Fraction(1)]
+        branches = tuple(self._branch(part, part * each, largest / first, spread / (part * each)) for part in parts)
         return Rules(self.threshold, largest / first, KINDS[self.noise], self._whole, epsilon, first, each, branches)
+
+    @property
+    def _wider(self) -> Sequence[int]:
+        """How many times wider the noise of each cheaper test is."""
+        return self.branches or ((2,) if self.adaptive else ())
 
     @property
     def _whole(self) -> bool:
         return self.noise == "geometric"
 
-    def _branch(self, name: Literal["top", "middle"], cost: Fraction, below: Fraction, scale: Fraction) -> Branch:
+    def _branch(self, part: Fraction, cost: Fraction, below: Fraction, scale: Fraction) -> Branch:
         """One test of a question, with noise of that scale, against a threshold with noise of scale `below`."""
-        deviations = 2 if name == "top" else 0
-        centre, cut = centre_and_cut(self.noise, below, scale, deviations)
+        centre, cut = centre_and_cut(self.noise, below, scale, Fraction(self.deviations if part < 1 else 0))
         law = gap_law(self.noise, self.threshold, below, scale, centre)
+        name = "middle" if part == 1 else (str(part) if self.branches else "top")
         return Branch(name, Test(KINDS[self.noise], scale, centre, cut), cost, law)
 
     def stream(
@@ -165,7 +185,7 @@ class SparseVector(Budgeted[PureDP]):
 
     def _asked(self, scores: object, question: ScoreWords) -> Scores:
         if isinstance(scores, Scores):
-            scores = as_scores(scores, **question)
+            scores = asked(scores, question)
             ours = exact_sensitivities(self.sensitivity, self.monotone, "add-remove")
             if (scores.largest_sensitivity, scores.range_sensitivity) != ours:
                 raise ValueError(
@@ -178,7 +198,7 @@ class SparseVector(Budgeted[PureDP]):
         if twice:
             raise TypeError(f"{twice}: already said by the mechanism; give it there")
         words: ScoreWords = {**question, "sensitivity": self.sensitivity, "monotone": self.monotone}
-        return as_scores(scores, **words)
+        return asked(scores, words)
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, 1)
@@ -215,7 +235,7 @@ class SparseVector(Budgeted[PureDP]):
     ) -> Draws:
         """Independent runs, for study and audit of public scores: what passed, the gaps, and each answer's branch.
 
-        If adaptive, `chosen` is 0 for an answer by the cheaper test and 1 for one by the other.
+        If adaptive, `chosen` is 0 for an answer by the first and cheapest test, 1 for one by the next, and so on.
         """
         scores, source = self._studied(scores, question), checked_source(rng)
         rules = self.rules
@@ -230,7 +250,19 @@ class SparseVector(Budgeted[PureDP]):
             rules.enough,
         )
         indices, gaps, tests = runs.draw(source, checked_draws(draws))
-        return Draws(indices, gaps, tests if self.adaptive else None)
+        return Draws(indices, gaps, tests if self._wider else None)
+
+
+def _checked_branches(branches: object) -> tuple[int, ...]:
+    """Whole numbers, falling."""
+    words = "branches must be whole numbers from 64 to 2, each smaller than the one before: write branches=(8, 4, 2)"
+    if isinstance(branches, str | bytes) or not isinstance(branches, Sequence):
+        raise TypeError(words)
+    if not all(type(one) is int for one in branches):
+        raise TypeError(words)
+    if list(branches) != sorted(set(branches), reverse=True) or not all(2 <= one <= WIDEST for one in branches):
+        raise ValueError(words)
+    return tuple(branches)
 
 
 def least_variance_share(c: Fraction) -> float:
@@ -240,7 +272,9 @@ def least_variance_share(c: Fraction) -> float:
     return 1 / (1 + math.pow(c, 2 / 3))
 
 
-def centre_and_cut(noise: GapNoise, below: Fraction, scale: Fraction, deviations: int) -> tuple[Fraction, Fraction]:
+def centre_and_cut(
+    noise: GapNoise, below: Fraction, scale: Fraction, deviations: Fraction
+) -> tuple[Fraction, Fraction]:
     """The difference of the noises' means and so many deviations of the question's; whole for geometric noise."""
     if noise == "geometric":
         mean, other = (geometric_mean(rounded(1 / one)) for one in (scale, below))

@@ -13,10 +13,10 @@ import numpy as np
 
 from shortlist._process import this_process
 from shortlist.accounting.checked_numbers import up
-from shortlist.estimates import BELOW, Answer, BranchName, GapLaw
+from shortlist.estimates import BELOW, Answer, GapLaw
 from shortlist.exact.noise_distributions import Noise
 from shortlist.ledger.ledger import Reservation
-from shortlist.mechanisms.contract import give_back
+from shortlist.mechanisms.booking import give_back
 from shortlist.privacy import ExPost
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.noisy_threshold import Barrier, Questions, Test
@@ -26,7 +26,7 @@ from shortlist.sampling.noisy_threshold import Barrier, Questions, Test
 class Branch:
     """One test of a question: its name, what "above" costs there, and what the gap says."""
 
-    name: BranchName
+    name: str
     test: Test
     cost: Fraction
     law: GapLaw
@@ -55,13 +55,18 @@ class Rules:
 
     @property
     def weights(self) -> tuple[int, ...]:
-        """What "above" costs in each branch, in units of the cheapest: whole numbers."""
-        return tuple(int(branch.cost / self.branches[0].cost) for branch in self.branches)
+        """What "above" costs in each branch, in the largest units that make whole numbers of all of them."""
+        return tuple(int(branch.cost / self._unit) for branch in self.branches)
+
+    @property
+    def _unit(self) -> Fraction:
+        parts = [branch.cost / self.each for branch in self.branches]
+        return self.each / math.lcm(*(part.denominator for part in parts))
 
     @property
     def enough(self) -> int:
         """The run stops when it has spent so many units."""
-        return math.floor((self.epsilon - self.first - self.each) / self.branches[0].cost) + 1
+        return math.floor((self.epsilon - self.first - self.each) / self._unit) + 1
 
 
 class Stream:

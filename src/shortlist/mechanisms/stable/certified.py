@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from flint import arb
@@ -23,15 +24,17 @@ def law(mechanism: StableTopK, scores: Scores) -> Law:
     Where it is filled up: (rank, whether the test passed, the labels).
     """
     counts, test = scores.values.tolist(), mechanism._parts.test
+    unit = Fraction(scores.range_sensitivity)
     if mechanism.k is not None and not mechanism.fill:
         ranks = {mechanism.k: arb(1)}
     else:
-        ranks = rank_law(mechanism, scores, mechanism._scale)
+        ranks = rank_law(mechanism, scores, mechanism._scale(scores))
     order = sorted(range(len(counts)), key=lambda i: (-counts[i], i))
     chances: dict[Any, arb] = {}
     for j, chance in ranks.items():
         ranking = [*(counts[i] for i in order), *[0] * (j + 1)]
-        success = passing(str(mechanism.test), test, ranking[j - 1] - ranking[j])
+        lead = (Fraction(ranking[j - 1]) - Fraction(ranking[j])) / unit
+        success = passing(str(mechanism.test), test, lead.numerator // lead.denominator)
         ways: dict[tuple[int, ...] | None, arb] = {None: chance * (1 - success)}
         if not success.is_zero():
             ways[tuple(sorted(order[:j]))] = chance * success

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Indices, Values
-from shortlist._runs import Runs
+from shortlist._arrays import Indices
 from shortlist.accounting.checked_numbers import number, up
 from shortlist.exact.stability_test import (
     GaussianTest,
@@ -28,7 +28,14 @@ from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
 from shortlist.mechanisms.canonical_limited.mechanism import MOST_CLASSES, CanonicalLimitedDomain
 from shortlist.mechanisms.checks import check_known_candidates, checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.large_gap.mechanism import Regularizer, large_gaps, last_rank, offsets, store_ranks
+from shortlist.mechanisms.large_gap.mechanism import (
+    Regularizer,
+    large_gaps,
+    largest,
+    last_rank,
+    offsets,
+    store_ranks,
+)
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.mechanisms.stable.sampler import passes, passes_many
 from shortlist.mechanisms.unknown_domain import (
@@ -37,7 +44,6 @@ from shortlist.mechanisms.unknown_domain import (
     checked_small_delta,
     largest_counts,
     part_of,
-    sorted_counts,
 )
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, ThinnedRange, calibrate, compose
 from shortlist.sampling.entropy import Source
@@ -77,7 +83,8 @@ class StableTopK(Budgeted[DeltaBudget]):
 
     Promise: delta-approximate rho-zCDP or (epsilon, delta)-DP, with or without a public list of candidates. Half goes
     to choosing j, half to the test; with k fixed all goes to the test; with `fill` half goes to filling up, and half
-    of delta with it.
+    of delta with it. Of a public list any scores are taken, not counts alone: then gaps are counted in whole range
+    sensitivities, q = floor(gap / R) (Theorem 293).
 
     Parameters
     ----------
@@ -98,7 +105,8 @@ class StableTopK(Budgeted[DeltaBudget]):
     Raises
     ------
     ValueError, TypeError
-        naming the argument; for scores that are not whole-number counts under add/remove, before they are looked at.
+        naming the argument; without a public list, for scores that are not whole-number counts under add/remove,
+        before they are looked at.
 
     Examples
     --------
@@ -119,6 +127,7 @@ class StableTopK(Budgeted[DeltaBudget]):
     split: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/stable.md#proof"
+    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
@@ -156,15 +165,17 @@ class StableTopK(Budgeted[DeltaBudget]):
         assert self.test is not None
         return _shared(self.guarantee, self.test, self.k is None or self.fill, self.fill, self.split)
 
-    @property
-    def _scale(self) -> Fraction:
-        """Of the noise on the gaps, if they decide."""
+    def _scale(self, scores: Scores) -> Fraction:
+        """2 R / e, of the noise on the gaps, if they decide."""
         gap = self._parts.gap
         assert gap is not None
-        return 2 / Fraction(gap)
+        return 2 * scores.range_sensitivity / Fraction(gap)
 
     def _check(self, scores: Scores) -> None:
-        check_counts(scores)
+        if not are_general(scores):
+            check_counts(scores)
+        elif self.k is not None and self.k >= scores._choosable:
+            raise ValueError(f"k={self.k} must be less than the {scores._choosable} candidates; choose a smaller k")
         if self.k is not None and scores.public:
             check_known_candidates(scores, self.k)
         if self.k is None or self.fill:
@@ -174,10 +185,10 @@ class StableTopK(Budgeted[DeltaBudget]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         if self.k is not None and not self.fill:
-            stable = self._tested(scores._sequence, self.k, source)
+            stable = self._tested(scores, self.k, source)
             return Outcome(None, notes=(FAILED,)) if stable is None else Outcome(stable)
         j = int(self._chosen(scores, source, 1)[0])
-        stable = self._tested(scores._sequence, j, source)
+        stable = self._tested(scores, j, source)
         if not self.fill:
             return Outcome(stable, Extras(k=j), (f"k = {j}", *([FAILED] if stable is None else [])))
         indices, used = self._filled(scores, stable or [], source)
@@ -186,14 +197,13 @@ class StableTopK(Budgeted[DeltaBudget]):
     def _chosen(self, scores: Scores, source: Source, draws: int) -> Indices:
         """Independent ranks with the large gap."""
         limit = last_rank(scores, self.limit)
-        largest, shifts = sorted_counts(scores._sequence, limit + 1), offsets(self.regularizer, limit)
-        return large_gaps(largest, shifts, self._scale, source, draws)
+        values, shifts = largest(scores, limit + 1), offsets(self.regularizer, limit)
+        return large_gaps(values, shifts, self._scale(scores), source, draws)
 
-    def _tested(self, counts: Values | Runs, j: int, source: Source) -> list[int] | None:
+    def _tested(self, scores: Scores, j: int, source: Source) -> list[int] | None:
         """The positions of the top j, if they pass."""
-        positions, largest = largest_counts(counts, j + 1)
-        here, behind = [*largest.tolist(), 0, 0][min(j, len(largest) + 1) - 1 :][:2]  # beyond the data there is no set
-        if not passes(self._parts.test, here - behind, source):
+        positions, gaps = ranked_gaps(scores, j)
+        if not passes(self._parts.test, gaps[min(j, len(gaps)) - 1], source):
             return None
         return [int(i) for i in positions[:j]]
 
@@ -204,17 +214,16 @@ class StableTopK(Budgeted[DeltaBudget]):
         if len(stable) == k:
             return stable, "stable"
         if len(stable) > k:
-            inside = Scores(scores._numbers[stable], monotone=True)
-            places = self._filling(k, public=True)._draw(inside, source).indices
+            places = self._filling(k, public=True)._draw(_some(scores, stable), source).indices
             return [stable[i] for i in places or []], "chosen inside the stable set"
-        counts = np.array(scores._numbers, np.int64)
-        counts[stable] = 0  # they are public by now; a count of 0 is an absent label
         used = "stable and filled up" if stable else "filled up"
         filling = self._filling(k - len(stable), public=scores.public)
         if scores.public:
-            others = np.setdiff1d(np.arange(len(counts)), stable)
-            more = filling._draw(Scores(counts[others], monotone=True), source).indices
-            return [*stable, *(int(others[i]) for i in more or [])], used
+            others = np.setdiff1d(np.arange(scores._size), stable).tolist()
+            more = filling._draw(_some(scores, others), source).indices
+            return [*stable, *(others[i] for i in more or [])], used
+        counts = np.array(scores._numbers, np.int64)
+        counts[stable] = 0  # they are public by now; a count of 0 is an absent label
         more = filling._draw(Scores(counts, labels=range(len(counts)), monotone=True), source).indices
         return [*stable, *(more or [])], used
 
@@ -234,11 +243,11 @@ class StableTopK(Budgeted[DeltaBudget]):
         `chosen` has two columns: the rank (0 if k is given and nothing was chosen), and whether its set has passed.
         """
         scores, source, number = self._studied(scores, question), checked_source(rng), checked_draws(draws)
-        values, test = scores.values, self._parts.test
+        test = self._parts.test
         if self.k is not None and not self.fill:
-            sets = tested_sets(values, np.full(number, min(self.k, len(values) + 1)), self.k, test, source)
+            sets = tested_sets(scores, np.full(number, min(self.k, scores._size + 1)), self.k, test, source)
             return replace(sets, chosen=sets.chosen * np.array([0, 1]))
-        sets = tested_sets(values, self._chosen(scores, source, number), last_rank(scores, self.limit), test, source)
+        sets = tested_sets(scores, self._chosen(scores, source, number), last_rank(scores, self.limit), test, source)
         if self.k is None:
             return sets
         rows = np.full((number, self.k), -1, np.int64)
@@ -252,16 +261,47 @@ class StableTopK(Budgeted[DeltaBudget]):
         scores = self._studied(scores, question)
         if self.k is None or self.fill:
             raise ValueError("exact utility is known for a fixed k without fill: write k=10, or draw with release_many")
-        here, behind = sorted_counts(scores.values, self.k + 1)[-2:]
-        return float(self._parts.test.chance(here - behind).mid()) if here > behind else 0.0
+        gaps = ranked_gaps(scores, self.k)[1]
+        gap = gaps[min(self.k, len(gaps)) - 1]
+        return float(self._parts.test.chance(gap).mid()) if gap else 0.0
 
 
-def tested_sets(counts: Values, ranks: Indices, most: int, test: StabilityTest, source: Source) -> Draws:
+def are_general(scores: Scores) -> bool:
+    """Whether a public list has other scores than whole-number counts under add/remove: from public facts."""
+    counts = scores.monotone and scores.largest_sensitivity == 1 and not isinstance(scores.sensitivity, tuple | list)
+    numbers = scores._numbers if scores._names is None else scores._names.scores
+    return scores.public and not (counts and numbers.dtype.kind != "f" and scores.neighbours == "add-remove")
+
+
+def ranked_gaps(scores: Scores, most: int) -> tuple[Indices, list[int]]:
+    """(positions, largest score first; the gap behind each rank from 1 on, in whole range sensitivities).
+
+    Counts are followed by zeros: an absent label counts 0, and beyond the data there is no set. Of general scores the
+    gap behind the last one is not there: nobody is next.
+    """
+    if not are_general(scores):
+        positions, counts = largest_counts(scores._sequence, most + 1)
+        values = [*counts.tolist(), 0, 0]
+        return positions, [here - behind for here, behind in pairwise(values)]
+    numbers = scores._numbers
+    able = np.flatnonzero(numbers > -np.inf) if numbers.dtype.kind == "f" else np.arange(len(numbers))
+    positions = able[np.argsort(numbers[able], kind="stable")[::-1][: most + 1]]
+    ranking = [Fraction(value) for value in largest(scores, most + 1)]
+    return positions, [int((here - behind) // scores.range_sensitivity) for here, behind in pairwise(ranking)]
+
+
+def _some(scores: Scores, positions: list[int]) -> Scores:
+    """The question about these candidates of a public list alone."""
+    numbers, neighbours = scores._numbers[positions], scores.neighbours
+    return Scores(numbers, sensitivity=scores.sensitivity, monotone=scores.monotone, neighbours=neighbours)
+
+
+def tested_sets(scores: Scores, ranks: Indices, most: int, test: StabilityTest, source: Source) -> Draws:
     """The top-j set for each rank j, up to `most`, if it passes its test. `chosen`: the rank, and whether it passed."""
-    positions, largest = largest_counts(counts, most + 1)
-    gaps = -np.diff([*largest.tolist(), 0, 0])
+    positions, behind = ranked_gaps(scores, most)
+    gaps = np.array(behind)
     passed = passes_many(test, gaps[np.minimum(ranks, len(gaps)) - 1], source)
-    rows = np.full((len(ranks), min(most, len(counts))), -1, np.int64)
+    rows = np.full((len(ranks), min(most, scores._size)), -1, np.int64)
     for j in np.unique(ranks[passed]).tolist():
         rows[passed & (ranks == j), :j] = np.sort(positions[:j])
     return Draws(rows, None, np.column_stack([ranks, passed]))

@@ -1,0 +1,24 @@
+"""What a ledger is told of a release: which question it was, and what of its charge was not used."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+
+from shortlist.ledger.ledger import Reservation
+from shortlist.privacy import Guarantee, LedgerError
+
+
+def noted(source: str, *, largest: bool = True, secure: bool = True) -> str:
+    """What a ledger notes of a question: its table and columns, and what else whoever approves it would ask."""
+    facts = source, "" if largest else "the smallest", "" if secure else "not private: seeded randomness"
+    return "; ".join(filter(None, facts))
+
+
+def give_back(reservation: Reservation, charge: Guarantee) -> None:
+    """Refund what the outcome did not use; if that fails, the release stands and stays paid in full."""
+    try:
+        reservation.refund(charge)
+    except LedgerError as error:
+        with suppress(UserWarning):  # where warnings are errors, what was paid for must come out all the same
+            warnings.warn(f"the release stands, its refund is lost: {error}", stacklevel=3)

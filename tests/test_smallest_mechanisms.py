@@ -1,0 +1,133 @@
+"""`largest=False` as a word of every mechanism: releases, draws and laws of the smallest."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shortlist as sl
+from shortlist import ZCDP, ApproxDP, PureDP, Scores
+from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
+    CanonicalTopK,
+    ExponentialWithGap,
+    GuardedTopK,
+    GumbelTopKValues,
+    HybridSparseVector,
+    HybridTopK,
+    JointTopK,
+    KeySet,
+    LargeGap,
+    LimitedDomainTopK,
+    MeasuredSet,
+    MeasuredTopK,
+    NamesChoice,
+    NoisyHistogram,
+    NoisyMax,
+    OneshotTopK,
+    OrderedCanonicalTopK,
+    Quantile,
+    SparseVector,
+    StableTopK,
+    TopKWithGaps,
+)
+from shortlist.testing import seeded
+from tests.helpers.typed import present
+
+DELTA = ApproxDP(1.0, 1e-6)
+SCORES = [9000, 4000, 100, 7000, 2000]
+MIRRORED: list[Any] = [
+    NoisyMax(epsilon=1.0),
+    NoisyMax(budget=DELTA, noise="gaussian"),
+    NoisyMax(epsilon=1.0, noise="gumbel", prior=[1, 2, 1, 1, 1]),
+    OneshotTopK(k=2, epsilon=1.0),
+    CanonicalTopK(k=2, epsilon=1.0),
+    GuardedTopK(k=2, epsilon=1.0),
+    JointTopK(k=2, epsilon=1.0),
+    OrderedCanonicalTopK(k=2, epsilon=1.0),
+    TopKWithGaps(k=2, epsilon=1.0),
+    ExponentialWithGap(epsilon=1.0),
+    MeasuredTopK(k=2, epsilon=1.0),
+    MeasuredSet(k=2, budget=ZCDP(1.0)),
+    NoisyHistogram(k=2, most=1, epsilon=1.0),
+]
+REFUSED: list[Any] = [
+    GumbelTopKValues(k=2, budget=DELTA),
+    HybridTopK(threshold=5, k=2, epsilon=1.0),
+    HybridSparseVector(threshold=5, k=2, epsilon=1.0),
+    SparseVector(threshold=5, k=2, epsilon=1.0),
+    KeySet(k=2, budget=DELTA, most=1),
+    LargeGap(epsilon=1.0),
+    LimitedDomainTopK(k=2, budget=DELTA),
+    CanonicalLimitedDomain(k=2, budget=DELTA),
+    NamesChoice(k=2, budget=DELTA),
+    StableTopK(k=2, budget=DELTA),
+    Quantile(q=0.5, epsilon=1.0),
+]
+
+
+def named(mechanism):
+    return type(mechanism).__name__ + str(getattr(mechanism, "noise", ""))
+
+
+@pytest.mark.parametrize("mechanism", MIRRORED, ids=named)
+def test_a_mechanism_finds_the_smallest_and_tells_the_scores_themselves(mechanism):
+    k = getattr(mechanism, "k", 1)
+    release = mechanism.release(SCORES, monotone=True, largest=False, rng=seeded(3))
+    same = mechanism.release(Scores(SCORES, monotone=True), largest=False, rng=seeded(3))
+    assert set(present(release.indices)) == {2, 4} if k == 2 else release.index == 2
+    assert release == same
+    assert release.largest is False
+    for index, value in zip(present(release.indices), release.values or [], strict=bool(release.values)):
+        assert abs(value - SCORES[index]) < 400
+    mirror = mechanism.release([-x for x in SCORES], monotone=True, rng=seeded(3))
+    assert mirror.indices == release.indices
+    assert mirror.gaps == release.gaps
+    assert (mirror.guarantee, mirror.charge) == (release.guarantee, release.charge)
+
+
+@pytest.mark.parametrize("mechanism", MIRRORED, ids=named)
+def test_draws_and_laws_of_the_smallest_are_those_of_negated_scores(mechanism):
+    near = [3, 1, 0, 2, 1]
+    asked, mirror = {"monotone": True, "largest": False}, [-x for x in near]
+    ours, theirs = (
+        mechanism.release_many(near, draws=40, rng=seeded(4), **asked),
+        mechanism.release_many(mirror, draws=40, rng=seeded(4), monotone=True),
+    )
+    np.testing.assert_array_equal(getattr(ours, "indices", ours), getattr(theirs, "indices", theirs))
+    if getattr(ours, "reals", None) is not None:
+        values = 0 if not isinstance(mechanism, MeasuredTopK) else mechanism.k
+        sign = -1 if isinstance(mechanism, MeasuredTopK | MeasuredSet | NoisyHistogram) else 1
+        np.testing.assert_array_equal(ours.reals[:, values:], sign * theirs.reals[:, values:] + 0.0)
+        np.testing.assert_array_equal(ours.reals[:, :values], theirs.reals[:, :values])
+    for law in ("probabilities", "success_probability", "inclusion_probabilities"):
+        if hasattr(mechanism, law) and not isinstance(mechanism, NoisyMax | MeasuredSet):
+            here, there = getattr(mechanism, law)(near, **asked), getattr(mechanism, law)(mirror, monotone=True)
+            np.testing.assert_array_equal(here, there)
+
+
+@pytest.mark.parametrize("mechanism", REFUSED, ids=named)
+def test_what_is_about_the_largest_refuses_the_smallest(mechanism, tmp_path):
+    ledger = sl.Ledger(tmp_path / "l.db", budget=ApproxDP(9.0, 1e-3))
+    scores = Scores([5, 3, 9, 2], monotone=not isinstance(mechanism, SparseVector))
+    with pytest.raises(ValueError, match="about the largest scores alone"):
+        mechanism.release(scores, largest=False, ledger=ledger)
+    with pytest.raises(ValueError, match="about the largest scores alone"):
+        mechanism.release_many(scores, largest=False, draws=3)
+    assert ledger.spent.epsilon == 0
+
+
+def test_names_from_the_data_have_no_smallest_for_any_mechanism():
+    for mechanism in (NoisyMax(epsilon=1.0), MeasuredSet(k=2, budget=DELTA), *REFUSED):
+        with pytest.raises(ValueError, match="needs a public list of candidates"):
+            mechanism.release(
+                Scores({"a": 3, "secret": 1}, monotone=not isinstance(mechanism, SparseVector)), largest=False
+            )
+
+
+def test_a_promise_of_the_smallest_is_studied_beforehand():
+    curves = sl.compare([9, 3, 7, 1, 5], 2, epsilon=1.0, monotone=True, largest=False)
+    assert str(curves) == str(sl.compare([-9, -3, -7, -1, -5], 2, epsilon=1.0, monotone=True))
+    needed = sl.epsilon_for(CanonicalTopK(k=2, epsilon=1.0), [90, 30, 70, 10], target=0.9, monotone=True, largest=False)
+    assert needed == sl.epsilon_for(CanonicalTopK(k=2, epsilon=1.0), [-90, -30, -70, -10], target=0.9, monotone=True)
+    assert PureDP(needed).epsilon > 0
