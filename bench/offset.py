@@ -123,6 +123,7 @@ def held_out() -> list[Any]:
     for i in range(MADE):
         d = int(np.exp(rng.uniform(np.log(150), np.log(6000))))
         rank = np.arange(1, d + 1)
+        x: Any
         if i % 6 == 0:
             x = rng.poisson(rng.uniform(300, 30000) * rank ** -rng.uniform(0.4, 1.8))
         elif i % 6 == 1:

@@ -154,3 +154,13 @@ def test_no_epsilon_below_the_bound_reaches_a_recall(x, k, recall):
 def test_a_recall_that_chance_has_or_that_ties_give_has_no_bound():
     assert least_epsilon_for_recall(np.arange(20, 0, -1), 10, 0.3) == 0.0
     assert least_epsilon_for_recall(np.array([5, 3, 3, 1]), 2, 0.99) == 0.0
+
+
+def test_a_chance_below_the_least_float_bounds_nothing_that_is_possible():
+    """A cliff below the 1,000 best of 5,000: a random set is right with e^-2500, and epsilon 4 lifts that by e^4000."""
+    x = np.repeat([1000, 0], [1000, 4000])
+    for epsilon in (4.0, 12.0):
+        one_shot = OneshotTopK(k=1000, epsilon=epsilon, noise="exponential").quality(x, monotone=True)
+        assert one_shot.recall <= CanonicalTopK(k=1000, epsilon=epsilon).quality(x, monotone=True).recall
+        assert most_recall(x, 1000, epsilon) == pytest.approx(1.0, abs=1e-9)
+    assert 1.0 < least_epsilon_for_recall(x, 1000, 0.99) < 2.5

@@ -139,6 +139,7 @@ X = Scores([9, 8, 7, 5, 3, 1, 0])
 WRONG: dict[str, tuple[Any, Any, str, Any]] = {
     "the hazard of the guard": (GuardedTopK(k=3, epsilon=1.0), guarded, "share_of", lambda k, d: Fraction(1, 8)),
     "what is junk": (GuardedTopK(k=3, epsilon=1.0), guarded, "rho_of", lambda k, budget: Fraction(1, 2)),
+    "g of the sets": (GuardedTopK(k=3, epsilon=1.0), guarded, "gamma_of", lambda k, budget: Fraction(1, 2)),
     "tau": (GuardedTopK(k=3, epsilon=1.0), guarded, "TAU", Fraction(1)),
     "tau of the switch": (GuardedTopK(k=3, budget=ZCDP(1.0)), guarded, "SWITCH_TAU", Fraction(12)),
     "the slope of the switch": (GuardedTopK(k=3, budget=ZCDP(1.0)), guarded, "SLOPE", Fraction(1, 2)),

@@ -126,7 +126,6 @@ COVERED = {
     "planning/answer.py": "planning/test_plans.py",
     "planning/goals.py": "planning/test_plans.py",
     "planning/limited_domain_search.py": "planning/test_candidates_for_plan.py",
-    "planning/search.py": "planning/test_plans.py",
     "planning/shapes.py": "planning/test_plans.py",
     "reproduce/explore.py": "reproduce/test_study_page.py",
     "reproduce/figures.py": "reproduce/test_store.py",

@@ -135,11 +135,8 @@ class RecallWindows:
         logs, steps = [np.zeros(0)], [np.zeros(0)]
         pairs = [(a, c) for a in _ends(k, RECALL_ENDS).tolist() for c in _ends(len(x) - k, RECALL_ENDS).tolist()]
         for a, c in pairs if x[k - 1] > x[k] else ():
-            v = np.arange(min(a, c))
-            chances = np.exp(log_choose(v, a - v) + log_choose(v, c - v) - log_choose(np.array([a]), np.array([c])))
-            fewer = np.minimum(np.cumsum(chances) * (1.0 + 1e-9), 1.0)  # P[fewer than w wrong], w = 1, 2, ..
-            logs.append(-np.log(fewer))
-            steps.append(np.full(len(v), float(_apart(x[k - a], x[k + c - 1]))))
+            logs.append(_log_sets_by_wrong(a, c))
+            steps.append(np.full(min(a, c), float(_apart(x[k - a], x[k + c - 1]))))
         starts = np.cumsum([0] + [len(one) for one in logs[1:-1]]) if len(logs) > 1 else np.zeros(0)
         return cls(np.concatenate(logs), np.concatenate(steps), starts.astype(np.int64))
 
@@ -148,6 +145,16 @@ class RecallWindows:
         if not len(self.starts):
             return 0.0
         return float(np.add.reduceat(least_failure(epsilon, self.log_sets, self.steps), self.starts).max())
+
+
+def _log_sets_by_wrong(a: int, c: int) -> Floats:
+    """-ln P[fewer than w of a random a of a + c are wrong], w = 1, 2, .., min(a, c); rounded down.
+
+    In logarithms throughout: a chance below the least float would pass for none, and its bound for certain.
+    """
+    v, sets = np.arange(min(a, c)), float(log_choose(np.array([a]), np.array([c]))[0])
+    fewer = np.logaddexp.accumulate(log_choose(v, a - v) + log_choose(v, c - v) - sets)
+    return np.maximum(-fewer - ULPS * (8.0 + len(v)) * (2.0 + 2.0 * sets), 0.0)
 
 
 def _look_alikes(x: Indices, k: int) -> tuple[Floats, Floats]:

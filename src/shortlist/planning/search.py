@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from shortlist._imports import IMPORTS
 from shortlist.exact.crossing import crossing
 
 LEAST, MOST = -100.0, 27.0
 """Epsilons are sought between e^-100 and e^27."""
 
 STEEPEST = 700.0
+
+SMOOTH = 6
+"""So many tries follow the curve through the nearest three; what is not smooth is then sought between two points."""
 
 
 def least_epsilon_reaching(
@@ -20,8 +22,8 @@ def least_epsilon_reaching(
     """The least epsilon at which an increasing chance or share reaches `target`, from above; infinite if none does.
 
     Rounded up by less than the relative `width`. The first try is `start`, the next `step` from it in ln epsilon, and
-    so on by longer steps until the target lies between; then the search is Brent's. It runs over ln epsilon and the
-    log odds, in which the qualities of all mechanisms are nearly straight lines.
+    so on by longer steps until the target lies between; then by the curve through the nearest three. It runs over ln
+    epsilon and the log odds, in which the qualities of all mechanisms are nearly straight lines.
 
     Examples
     --------
@@ -49,13 +51,22 @@ def _least_enough(
     lack: Callable[[float], float], low: float, high: float, tried: dict[float, float], width: float
 ) -> float:
     """A point that was tried and is enough, less than `width` above one that is not; low is not, high is."""
-    with IMPORTS:
-        from scipy.optimize import brentq
-
-    near = brentq(lack, low, high, xtol=width / 4)
-    lack(near - 0.9 * width if lack(near) <= 0 else near + 0.9 * width)
-    low, high = max(x for x in tried if tried[x] > 0), min(x for x in tried if tried[x] <= 0)
+    for _ in range(SMOOTH):
+        here = _on_the_curve(tried, width)
+        if high - low <= width or not low < here < high:
+            break
+        low, high = (here, high) if lack(here) > 0 else (low, here)
     return crossing(lack, (low, tried[low]), (high, tried[high]), width)[1]
+
+
+def _on_the_curve(tried: dict[float, float], width: float) -> float:
+    """Where the curve through the three nearest tries crosses, or no number; if the nearest is that near, beyond it."""
+    near = sorted(tried, key=lambda x: abs(tried[x]))[:3]
+    if len({tried[x] for x in near}) < len(near):
+        return math.nan
+    here = sum(x * math.prod(tried[y] / (tried[y] - tried[x]) for y in near if y != x) for x in near)
+    beyond = 0.9 * width if tried[near[0]] > 0 else -0.9 * width
+    return here if abs(here - near[0]) > 0.8 * width else near[0] + beyond
 
 
 def _log_odds(chance: float) -> float:

@@ -226,6 +226,7 @@ def test_recall_on_real_data_is_that_of_the_table(shared_data, name, k, budget, 
     from shortlist.mechanisms.guarded import mechanism as here
 
     monkeypatch.setattr(here, "rho_of", lambda k, budget: Fraction(1, 2))  # as the table has it
+    monkeypatch.setattr(here, "gamma_of", lambda k, budget: Fraction(1, 2))
     if isinstance(budget, ZCDP):  # the table was made with e^2 / 8 of bounded range e, which is a little too much
         e = Fraction(0.3880570001)
         monkeypatch.setattr(here, "rate_of", lambda budget: e)

@@ -37,7 +37,7 @@ def law(mechanism: GuardedTopK, scores: Scores) -> Law:
         return _without_guard(mechanism, scores)
     rate, one_shot = mechanism._rate(scores), mechanism._one_shot(scores, k, len(x))  # which noise and how much
     x = [-value for value in x] if mirrored else x
-    u = {y: rate * value for y, value in utilities(x, k, HALF).items()}
+    u = {y: rate * value for y, value in utilities(x, k, _gamma(k, budget)).items()}
     ranks = sorted(range(len(x)), key=lambda i: (-x[i], i))
     junk = {y for y in u if _is_junk(*_class(y, ranks), k, rho)}
     law, left = (_switched if budget == "ZCDP" else _raced)(u, junk, _hazard(k, len(x)))
@@ -85,6 +85,11 @@ def _hazard(k: int, d: int) -> Fraction:
     whole = (256 * share).floor().unique_fmpz()
     assert whole is not None, "the hazard of the guard needs more precision"
     return Fraction(max(1, int(whole)), 256)
+
+
+def _gamma(k: int, budget: str) -> Fraction:
+    """g: 3/5 for 3 to 30 items, 1/2 for more and under zCDP (Definition 251)."""
+    return HALF if budget == "ZCDP" or k > 30 else Fraction(3, 5)
 
 
 def _rho(k: int, budget: str) -> Fraction:

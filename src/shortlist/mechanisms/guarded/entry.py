@@ -70,7 +70,7 @@ def _why(request: Request) -> str:
             "for a set and a pure budget: canonical top-k, which needs the least epsilon, guarded from collapse; "
             f"{FACT}"
         )
-    most = ".022" if isinstance(request.budget, ZCDP) else ".01"
+    most = ".05" if isinstance(request.budget, ZCDP) else ".01"
     return (
         "for a set: canonical top-k, which needs the least for the true top k, guarded from collapse by one-shot; on "
         f"28 made-up shapes and six public data sets a looser budget never cost it more than {most} of recall "

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -178,8 +177,8 @@ class Utility:
         ranking = self.run.guard.ranking
         if not self.run.mirrored:
             return ranking
-        k = len(self.run.finite) - ranking.k
-        return ranked(negated(self.run.finite), k, 2 * ranking.inner, Fraction(1, 2), gap_aware=True)
+        k, rate = len(self.run.finite) - ranking.k, ranking.inner + ranking.outer
+        return ranked(negated(self.run.finite), k, rate, ranking.outer / rate, gap_aware=True)
 
     def _positions(self) -> Floats:
         """The scores in units of one-shot's noise."""
