@@ -130,9 +130,9 @@ def test_a_chain_that_goes_around_the_approval_is_refused_by_verify(ledger, user
             patch.setattr("shortlist.ledger.approval.user_name", lambda: "ben")
             ledger.approve(1)
     with monkeypatch.context() as patch:
-        patch.setattr("shortlist.ledger.ledger.approved", lambda db, request: True)
+        patch.setattr("shortlist.ledger.book.approved", lambda db, request: True)
         number = None if forgery == "no request" else 1
-        patch.setattr("shortlist.ledger.ledger.request_for", lambda db, path, said: number)
+        patch.setattr("shortlist.ledger.book.request_for", lambda db, path, said: number)
         if forgery == "no request":
             patch.setattr("shortlist.ledger.terms.Terms.approval", False)
         if forgery == "used twice":

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from shortlist._files import sweep
 from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe
-from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError
+from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError, OutcomeUnknown
 
 
 class Place(NamedTuple):
@@ -116,6 +116,8 @@ def work() -> int:
         return _fail(error, 3)
     except ApprovalNeeded as error:
         return _fail(error, 4)
+    except OutcomeUnknown as error:
+        return _fail(error, 5)
     except MemoryError:
         return _fail(MemoryError("there was not enough memory; give --memory 512MB, for example"), 1)
     except (LedgerError, ValueError, TypeError, OSError, RuntimeError) as error:

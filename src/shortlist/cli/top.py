@@ -16,6 +16,7 @@ from shortlist.cli.output import check_writable, write_picture, write_table
 from shortlist.cli.progress_bar import bar
 from shortlist.cli.top_groups import keys_of, lists_of_groups
 from shortlist.grouped_release import GroupedRelease
+from shortlist.ledger.opening import on_server
 from shortlist.method_choice import mechanism_for
 from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Ledger
@@ -73,7 +74,9 @@ def top(
         int | None,
         typer.Option(help="Without candidates: how many of the largest counts may be looked at.", show_default=False),
     ] = None,
-    ledger: Annotated[str | None, typer.Option(help="The ledger's file, charged before a row is read.")] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="The ledger (file or postgresql://), charged before a row is read.")
+    ] = None,
     purpose: Annotated[str, typer.Option(help="What the ledger notes.")] = "",
     unit: Annotated[str, typer.Option(help="What one user is, for the record.")] = "user",
     memory: Annotated[str | None, typer.Option(help="How much memory to use before going to disk, as 512MB.")] = None,
@@ -153,7 +156,7 @@ def whether_booked(book: Ledger) -> Callable[[], str]:
 
 def kept_files(source: str, candidates: str | None, ledger: str | None) -> list[str]:
     """What may not be written over: the table, the list of candidates, the ledger and its files."""
-    books = [] if ledger is None else [ledger, f"{ledger}-wal", f"{ledger}-shm"]
+    books = [] if ledger is None or on_server(ledger) else [ledger, f"{ledger}-wal", f"{ledger}-shm"]
     return [*files_at(source), *([] if candidates is None else files_at(candidates)), *books]
 
 
