@@ -86,6 +86,11 @@ def _parts(url: str) -> tuple[list[str], str] | None:
 
 def _options(url: str) -> dict[str, Any] | None:
     try:
-        return conninfo_to_dict(url)
+        options = conninfo_to_dict(url)
     except Exception:  # its words repeat the URL
         return None
+    host, base, port = (str(options.get(name) or "") for name in ("host", "dbname", "port"))
+    # a password in which @ or / was not written as %40 or %2F ends up in these, which are shown
+    return (
+        options if re.fullmatch(r"[0-9,]*", port) and not re.search("@", host) and not re.search("[@/]", base) else None
+    )

@@ -216,11 +216,11 @@ class ServerBook:
 
     def _first_look(self, line: Line) -> tuple[Origin, State, int]:
         look, ends = self._looked(line, 0)
-        number, content, start, limits, approval, many, charges = look[1:8]
+        number, content, start, limits, approval = look[1:6]
         origin = Origin.of(content, self.path)
         if (start, limits, approval) != (origin.hash, terms_of(origin.terms), origin.terms.approval):
             raise damaged(self.path, "the limits that the server checks are not those of its terms")
-        return origin, self._stands(origin, many, charges, ends), number
+        return origin, self._stands(origin, ends), number
 
     def _checked(self, line: Line) -> State:
         """Where the ledger stands, if it is still the one that was opened and has not gone back since."""
@@ -228,34 +228,38 @@ class ServerBook:
         look, ends = self._looked(line, seen.number)
         if (look[1], look[3]) != (self._number, self.origin.hash):
             raise LedgerError(f"{self.path} is another ledger than the one that was opened; open it anew")
-        if seen.number and look[8] != seen.head:
+        if seen.number and look[6] != seen.head:
             raise damaged(self.path, "entries have vanished since it was opened")
-        self.seen = state = self._stands(self.origin, look[6], look[7], ends)
+        self.seen = state = self._stands(self.origin, ends)
         return state
 
-    def _looked(self, line: Line, seen: int) -> tuple[tuple[Any, ...], list[LedgerEntry]]:
+    def _looked(self, line: Line, seen: int) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
         look, ends = together(
             line,
             [
                 ("SELECT * FROM shortlist.look(%s, %s)", (self.name, seen)),
-                (f"SELECT {COLUMNS} FROM shortlist.ends(%s)", (self.name,)),
+                (f"SELECT {COLUMNS}, charges FROM shortlist.ends(%s)", (self.name,)),
             ],
         )
         if look[0][0] != NEWEST:
             older = look[0][0] < NEWEST
             todo = "its owner opens it with budget= once, which upgrades it" if older else "upgrade to use it"
             raise LedgerError(f"{self.path} is of schema {look[0][0]}, not {NEWEST} as this version's: {todo}")
-        if not look[0][10]:
+        if not look[0][7]:
             raise LedgerError(f"{self.path} cannot be trusted: its server does not sync what it commits (fsync is off)")
-        return look[0], [self._entry(row) for row in ends]
+        return look[0], ends
 
-    def _stands(self, origin: Origin, many: int, charges: int, ends: list[LedgerEntry]) -> State:
-        by_number = {entry.number: entry for entry in ends}
-        last = by_number.get(many)
-        if (last is None) != (many == 0) or (many > 0) != (1 in by_number):
+    def _stands(self, origin: Origin, ends: list[tuple[Any, ...]]) -> State:
+        """By the last entry, and what the server counts up to it."""
+        if not ends:
+            return origin.start
+        entries = {entry.number: entry for entry in (self._entry(row[:-1]) for row in ends)}
+        last = entries[max(entries)]
+        if not {1, max(1, last.number - 1)} <= entries.keys():
             raise damaged(self.path, "entries are missing")
-        refunded = None if last is None or last.refund_of is None else by_number.get(last.refund_of)
-        return origin.stands(Ends(by_number.get(1), by_number.get(many - 1), last, refunded), charges, self.path)
+        refunded = None if last.refund_of is None else entries.get(last.refund_of)
+        both = Ends(entries[1], entries.get(last.number - 1), last, refunded)
+        return origin.stands(both, ends[-1][-1], self.path)
 
     def _rows(self, line: Line, function: str, *words: object) -> list[LedgerEntry]:
         marks = ", ".join(["%s"] * (1 + len(words)))

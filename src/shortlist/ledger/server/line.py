@@ -6,10 +6,12 @@ unexpected it is closed and not used again, and with it ends whatever it held. A
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from types import NoneType
 from typing import Any, TypeVar
 
 import psycopg
@@ -19,6 +21,8 @@ from shortlist.ledger.server.address import Address
 from shortlist.ledger.turn import PAUSES
 
 Found = TypeVar("Found")
+
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what went wrong is said in our words, once
 
 MOST_IDLE = 4
 """Connections that one object keeps for later: as many as threads use it at once, at most so many."""
@@ -33,12 +37,14 @@ AGAIN = ("40001", "40P01", "55P03", "23505")
 STARTING = ("57P03", "53300")
 """The server starts, or has no place for one more connection."""
 
+REFUSALS = {"starting up": "57P03", "shutting down": "57P03", "recovery": "57P03", "too many": "53300"}
+"""Of whoever is refused a connection libpq gives no code, only words."""
+
 
 class Line(psycopg.Connection[tuple[Any, ...]]):
     """A connection that says nothing when it is forgotten: in a child process it is its parent's."""
 
-    def __del__(self, *_: object) -> None:
-        """Nothing."""
+    __del__ = NoneType  # a function of C: an interrupt in one of Python's would be lost
 
 
 class Failed(Exception):  # noqa: N818 - never seen outside of this folder
@@ -120,7 +126,7 @@ def _dialled(address: Address) -> Line:
     try:
         line = Line.connect(autocommit=True, prepare_threshold=None, **address.login())
     except psycopg.Error as error:
-        code = error.sqlstate or "08001"
+        code = error.sqlstate or next((code for words, code in REFUSALS.items() if words in str(error)), "08001")
     if code is not None:
         raise Failed(code, alive=False)
     good = False
@@ -217,8 +223,6 @@ def patiently(path: str, wait: float, work: Callable[[], Found]) -> Found:
 def meaning(code: str, wait: float) -> str:
     """What the server's code means for the one who reads it."""
     meanings = {
-        "28": "cannot be logged in to: check the user, the password file and the server's rules (pg_hba.conf)",
-        "3D": "cannot be opened: there is no such database",
         "3F": "is not there: no ledger was made in this database; its owner makes one with budget=",
         "42883": "is not there: this database holds no ledgers that this version of shortlist knows",
         "42501": "cannot be used so by this role: its owner lets analysts in (`shortlist ledger grant`), and only the "
@@ -234,7 +238,8 @@ def meaning(code: str, wait: float) -> str:
         "53300": f"has had no place for one more connection for {wait:g} seconds",
         "57P03": f"has been starting or stopping for {wait:g} seconds; see what the server is doing",
         "55P03": f"has been held by another session for {wait:g} seconds; see what that session is doing",
-        "08": "cannot be reached: check the address, the network and that the server runs",
+        "08": "cannot be reached or logged in to: check the address, the database, the user and its password (it may "
+        "stand in ~/.pgpass), and that the server runs",
         "57": "ended the connection: it stops, or an administrator asked for it; try again",
     }
     known = [text for start, text in meanings.items() if code.startswith(start)]

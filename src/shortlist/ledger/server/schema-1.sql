@@ -209,16 +209,15 @@ END $$;
 
 -- Which ledger this is, and whether its server keeps what it acknowledges. The first column stays the first for ever.
 CREATE FUNCTION shortlist.look(its_name text, seen bigint) RETURNS TABLE (
-    version integer, id integer, content text, origin text, limits text[], approval boolean, entries bigint,
-    charges bigint, seen_hash text, whoever text, synced boolean
+    version integer, id integer, content text, origin text, limits text[], approval boolean, seen_hash text,
+    synced boolean
 ) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     l shortlist.ledgers := shortlist.opened(its_name);
-    b shortlist.entries := shortlist.ending(l);
 BEGIN
     RETURN QUERY SELECT (SELECT max(a.version) FROM shortlist.about a), l.id, l.content, l.origin,
-        ARRAY[l.limit_epsilon, l.limit_curve, l.limit_delta, l.whole_delta], l.approval, b.number, b.charges,
-        (SELECT e.hash FROM shortlist.entries e WHERE e.ledger = l.id AND e.number = seen), session_user::text,
+        ARRAY[l.limit_epsilon, l.limit_curve, l.limit_delta, l.whole_delta], l.approval,
+        (SELECT e.hash FROM shortlist.entries e WHERE e.ledger = l.id AND e.number = seen),
         current_setting('fsync')::boolean;
 END $$;
 
@@ -238,9 +237,10 @@ CREATE FUNCTION shortlist.ends(its_name text) RETURNS SETOF shortlist.entries
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     l shortlist.ledgers := shortlist.opened(its_name);
-    b shortlist.entries := shortlist.ending(l);
 BEGIN
-    RETURN QUERY SELECT * FROM shortlist.entries e
+    RETURN QUERY
+        WITH b AS (SELECT x.number, x.refund_of FROM shortlist.entries x WHERE x.ledger = l.id ORDER BY x.number DESC LIMIT 1)
+        SELECT e.* FROM shortlist.entries e, b
         WHERE e.ledger = l.id AND e.number IN (1, b.number - 1, b.number, b.refund_of) ORDER BY e.number;
 END $$;
 
