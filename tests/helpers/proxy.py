@@ -23,6 +23,7 @@ class Proxy:
         self.folder, self._server = str(folder), str(server.folder / ".s.PGSQL.5432")
         self.cut: str | None = None
         self.trips = self.connections = 0
+        self._sockets: list[socket.socket] = []
         self._late: list[tuple[socket.socket, bytes]] = []
         self._door = socket.socket(socket.AF_UNIX)
         self._door.bind(f"{folder}/.s.PGSQL.5432")
@@ -34,8 +35,11 @@ class Proxy:
         with contextlib.suppress(OSError):
             self._door.shutdown(socket.SHUT_RDWR)
         self._door.close()
+        for one in self._sockets:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
-            thread.join(10)
+            thread.join()
 
     def _open(self) -> None:
         while True:
@@ -46,6 +50,7 @@ class Proxy:
             self.connections += 1
             server = socket.socket(socket.AF_UNIX)
             server.connect(self._server)
+            self._sockets += [client, server]
             thread = threading.Thread(target=self._carry, args=(client, server), daemon=True)
             self._threads.append(thread)
             thread.start()

@@ -71,8 +71,8 @@ class FileBook:
             request = request_for(db, self.path, said) if terms.approval else None
             if terms.approval and (request is None or not approved(db, request)):
                 waiting.append(before.number + 1 if request is None else request)
-                asked = {"kind": "request", "refund_of": None, **said}
-                return before if request else file.append(db, before, ZERO, before.total, **asked)
+                request_row = {"kind": "request", "refund_of": None, **said}
+                return before if request else file.append(db, before, ZERO, before.total, **request_row)
             booked = {"kind": "charge", "refund_of": None, "request": request, **said}
             self.tried = file.append(db, before, amounts, total, **booked)
             return self.tried
@@ -121,8 +121,8 @@ class FileBook:
 
     def find(self, token: str) -> LedgerEntry | None:
         """The entry with this hash."""
-        found = self.read(lambda db: file.read(db, self.path, "WHERE hash = ?", token))
-        return found[0] if found else None
+        rows = self.read(lambda db: file.read(db, self.path, "WHERE hash = ?", token))
+        return rows[0] if rows else None
 
     def booked_since(self, head: str) -> int | None:
         """The number of the entry that the last charge was to book, if it is there and came after `head`."""

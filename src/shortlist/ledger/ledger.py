@@ -254,7 +254,7 @@ class Ledger:
         return self._book.booked_since(head)
 
     def find(self, receipt: Receipt | str) -> LedgerEntry | None:
-        """The entry that a receipt, an entry's hash or an `OutcomeUnknown.receipt` speaks of; None if there is none.
+        """The entry of a `receipt`: a release's, an entry's hash or that of an `OutcomeUnknown`; None if there is none.
 
         None settles it: it was not booked and never will be, whatever of it is still under way to a server.
         """
@@ -265,16 +265,16 @@ class Ledger:
         return self._book.find(checked_token(receipt))
 
     def close(self, reason: str) -> None:
-        """Book nothing from now on, for good. On a server only its owner may. Reading goes on."""
+        """Book nothing from now on, for good, and note the `reason`. On a server only its owner may."""
         check_text("purpose", reason)
         self._book.close("close", reason, "")
 
     def grant(self, role: str) -> None:
-        """Let a role of the server charge and read, and nothing else. Only the owner may, and only on a server."""
+        """Let a `role` of the server charge and read, and nothing else. Only the owner may, and only on a server."""
         self._book.share(role, allowed=True)
 
     def revoke(self, role: str) -> None:
-        """Take back what `grant` gave."""
+        """Take back what `grant` gave a `role`."""
         self._book.share(role, allowed=False)
 
     def if_charged(self, guarantee: Guarantee) -> tuple[Balance, Balance]:

@@ -14,7 +14,7 @@ from shortlist.ledger.chain import FACTS, MOST_ENTRIES, NAMES, Ends, LedgerEntry
 from shortlist.ledger.errors import LedgerError, OutcomeUnknown, damaged
 from shortlist.ledger.filter import Amounts, refund_of
 from shortlist.ledger.server.address import Address
-from shortlist.ledger.server.line import Failed, Line, Lines, asked, booked, patiently, together
+from shortlist.ledger.server.line import Failed, Line, Lines, booked, patiently, rows_of, together
 from shortlist.ledger.server.schema import NEWEST, Making, share, terms_of
 from shortlist.ledger.terms import Terms
 
@@ -193,12 +193,12 @@ class ServerBook:
                 code = failed.code
             return None, None
 
-        found = patiently(self.path, self.wait, tried)
+        answer = patiently(self.path, self.wait, tried)
         if code == "unknown":
             raise OutcomeUnknown(self.path, token)
         if code:
             raise ValueError(MISTAKES[code].format(number=number))
-        return found
+        return answer
 
     def _booked(self, line: Line, function: str, token: str, *words: object) -> tuple[LedgerEntry | None, str | None]:
         """(the entry that was booked, the hash before it), checked as if it were read."""
@@ -264,7 +264,7 @@ class ServerBook:
     def _rows(self, line: Line, function: str, *words: object) -> list[LedgerEntry]:
         marks = ", ".join(["%s"] * (1 + len(words)))
         query = f"SELECT {COLUMNS} FROM shortlist.{function}({marks})"
-        return [self._entry(row) for row in asked(line, query, (self.name, *words))]
+        return [self._entry(row) for row in rows_of(line, query, (self.name, *words))]
 
     def _entry(self, row: tuple[Any, ...]) -> LedgerEntry:
         columns = dict(zip((*NAMES, *FACTS), row, strict=True))

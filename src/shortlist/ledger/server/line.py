@@ -100,9 +100,9 @@ class Lines:
         good = False
         try:
             try:
-                found = work(line)
+                answer = work(line)
                 good = not line.closed
-                return found
+                return answer
             finally:
                 self._done(line, good)
         except Failed as failed:
@@ -131,7 +131,7 @@ def _dialled(address: Address) -> Line:
         raise Failed(code, alive=False)
     good = False
     try:
-        asked(line, SETTINGS)
+        rows_of(line, SETTINGS)
         good = True
         return line
     finally:
@@ -139,7 +139,7 @@ def _dialled(address: Address) -> Line:
             line.close()
 
 
-def asked(line: Line, query: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
+def rows_of(line: Line, query: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
     """The rows that one statement gives, in one round trip."""
     return together(line, [(query, parameters)])[0]
 

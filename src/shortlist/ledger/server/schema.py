@@ -17,7 +17,7 @@ from shortlist.ledger.chain import FACTS, NAMES, LedgerEntry, digest
 from shortlist.ledger.errors import LedgerError
 from shortlist.ledger.schema import now
 from shortlist.ledger.server.address import Address
-from shortlist.ledger.server.line import LOCK, Failed, Line, Lines, asked, in_codes, patiently, together
+from shortlist.ledger.server.line import LOCK, Failed, Line, Lines, in_codes, patiently, rows_of, together
 from shortlist.ledger.terms import Terms
 
 NEWEST = 1
@@ -79,7 +79,7 @@ class Making:
         code = ""
         try:
             rows = self._lines.use(
-                lambda line: asked(line, "SELECT version FROM shortlist.look(%s, 0)", (self._address.name,))
+                lambda line: rows_of(line, "SELECT version FROM shortlist.look(%s, 0)", (self._address.name,))
             )
             return bool(rows[0][0] >= NEWEST)
         except Failed as failed:
@@ -89,11 +89,11 @@ class Making:
         return not code.startswith(("3F", "42883", "42501", "SL001"))  # what else is wrong is told by opening it
 
     def _make(self, line: Line, terms: Terms, content: str, entries: Sequence[LedgerEntry], rehearse: bool) -> None:
-        asked(line, "SELECT pg_advisory_xact_lock(%s, 0)", (LOCK,))
+        rows_of(line, "SELECT pg_advisory_xact_lock(%s, 0)", (LOCK,))
         self._check_database(line)
         for number in range(_schema_of(line) + 1, NEWEST + 1):
-            asked(line, step(number))
-        made = asked(
+            rows_of(line, step(number))
+        made = rows_of(
             line,
             "INSERT INTO shortlist.ledgers (name, content, origin, limit_epsilon, limit_curve, limit_delta, "
             "whole_delta, approval) VALUES (%s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING RETURNING id",
@@ -103,11 +103,11 @@ class Making:
             _fill(line, made[0][0], entries)
         if not made and (entries or rehearse):
             same = "SELECT 1 FROM shortlist.ledgers WHERE name = %s AND origin = %s"
-            if rehearse or not asked(line, same, (self._address.name, digest(content))):
+            if rehearse or not rows_of(line, same, (self._address.name, digest(content))):
                 raise LedgerError(f"{self._address} is there already: choose another name")
 
     def _check_database(self, line: Line) -> None:
-        ((encoding, old),) = asked(
+        ((encoding, old),) = rows_of(
             line, "SELECT current_setting('server_encoding'), current_setting('server_version_num')::int < 130000"
         )
         if encoding != "UTF8" or old:
@@ -118,9 +118,9 @@ class Making:
 
 def _schema_of(line: Line) -> int:
     """The number of the schema that is there; 0 if there is none."""
-    if not asked(line, "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'shortlist'"):
+    if not rows_of(line, "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'shortlist'"):
         return 0
-    ((there,),) = asked(line, "SELECT max(version) FROM shortlist.about")
+    ((there,),) = rows_of(line, "SELECT max(version) FROM shortlist.about")
     if there is None or there > NEWEST:
         raise LedgerError(
             f"the database is of schema {there}, not {NEWEST} as this version's; upgrade shortlist to use it"
@@ -145,7 +145,7 @@ def _fill(line: Line, ledger: int, entries: Sequence[LedgerEntry]) -> None:
 def share(line: Line, ledger: int, role: str, allowed: bool) -> None:
     """Let a role call what analysts call, for this ledger; or no longer."""
     if not allowed:
-        asked(line, "DELETE FROM shortlist.analysts WHERE ledger = %s AND role = %s", (ledger, role))
+        rows_of(line, "DELETE FROM shortlist.analysts WHERE ledger = %s AND role = %s", (ledger, role))
         return
     name = sql.Identifier(role).as_string(line)
     granted = ", ".join(f"shortlist.{function}" for function in CALLED)
