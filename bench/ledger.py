@@ -46,7 +46,7 @@ def grow(ledger, entries):
     }
 
     def work(db):
-        here = file.state(db, file.Origin.read(db, ledger.path), ledger.path)
+        here = file.state(db, file.origin(db, ledger.path), ledger.path)
         for _ in range(entries):
             here = file.append(db, here, cost, here.total + cost, refund_of=None, **said)
 

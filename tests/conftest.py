@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from shortlist.sampling import entropy
+from tests.helpers import postgres
 from tests.helpers.browser import Look
 
 HERE = Path(__file__).parent
@@ -71,6 +72,21 @@ def repeatable_noise(request, monkeypatch):
     """The secure source draws what follows from the test's name, so that no test fails by chance; see `kernel`."""
     if not request.node.get_closest_marker("kernel"):
         monkeypatch.setattr(entropy, "os", SimpleNamespace(urandom=random.Random(request.node.nodeid).randbytes))
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A PostgreSQL server of our own, with an owner, two analysts and a database for ledgers."""
+    reason = postgres.why_not()
+    if reason is not None:
+        pytest.skip(reason)
+    one = postgres.Server(settings=postgres.QUICK)
+    try:
+        one.roles()
+        one.base("ledgers")
+        yield one
+    finally:
+        one.stop()
 
 
 @pytest.fixture(autouse=True)

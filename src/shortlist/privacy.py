@@ -7,10 +7,10 @@ from shortlist.accounting.guarantees import ZCDP, ApproxDP, Composition, Guarant
 from shortlist.accounting.run_numbers import Binomial, NegativeBinomial, Poisson
 from shortlist.accounting.tuned import Mixed, Tuned
 from shortlist.ledger.approval import ApprovalNeeded
+from shortlist.ledger.errors import LedgerError, OutcomeUnknown
 from shortlist.ledger.filter import Balance, BudgetExceeded
 from shortlist.ledger.ledger import Ledger, Receipt, Reservation
 from shortlist.ledger.standing import Standing
-from shortlist.ledger.turn import LedgerError
 
 __all__ = [
     "ZCDP",
@@ -30,6 +30,7 @@ __all__ = [
     "LedgerError",
     "Mixed",
     "NegativeBinomial",
+    "OutcomeUnknown",
     "Poisson",
     "PureDP",
     "Receipt",

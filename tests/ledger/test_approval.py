@@ -14,21 +14,40 @@ from shortlist.ledger import file as file
 from shortlist.ledger import turn as ledger_turn
 from shortlist.privacy import ApprovalNeeded, LedgerError
 from tests.helpers.interrupting import every_place
+from tests.helpers.postgres import OWNER
 from tests.helpers.support import full_size, sized
 from tests.helpers.terminal import called
 
 
 @pytest.fixture
 def user(monkeypatch):
-    """Become somebody: what the operating system would say of another user."""
+    """Become somebody: what the operating system would say of another user, or whom a server lets in."""
 
     def become(name):
+        monkeypatch.setenv("PGUSER", name)
+        for one in made:
+            one.__exit__()  # who a connection is does not change
         for module in ("file", "approval"):
             monkeypatch.setattr(f"shortlist.ledger.{module}.user_name", lambda: name)
         monkeypatch.setattr("shortlist.cli.ledger.user_name", lambda: name)
 
+    made: list[Ledger] = []
     become("anna")
+    vars(become)["made"] = made
     return become
+
+
+@pytest.fixture
+def shared(place, user):
+    """A ledger in a file or on a server, of which anna and ben are analysts."""
+    path = place()
+    made = Ledger(path, budget=PureDP(1.0), approval=True)
+    if str(path).startswith("postgresql:"):
+        made.grant("anna")
+        made.grant("ben")
+        made = Ledger(path.replace(f"{OWNER}@", ""))
+    user.made.append(made)
+    return made
 
 
 @pytest.fixture
@@ -46,7 +65,8 @@ def requested(ledger, **words):
     return waits.value.request
 
 
-def test_a_release_waits_for_another_user_and_is_then_charged_once(ledger, user):
+def test_a_release_waits_for_another_user_and_is_then_charged_once(shared, user):
+    ledger = shared
     assert requested(ledger) == requested(ledger) == 1, "the same is not requested twice"
     assert str(ledger).startswith("booked: epsilon 0 of 1, 0 releases;")
     with pytest.raises(ValueError, match="must be approved by another user"):
@@ -68,7 +88,8 @@ def test_a_release_waits_for_another_user_and_is_then_charged_once(ledger, user)
     assert Ledger(ledger.path).verify() == 5
 
 
-def test_what_is_asked_must_be_word_for_word_what_was_approved(ledger, user):
+def test_what_is_asked_must_be_word_for_word_what_was_approved(shared, user):
+    ledger = shared
     requested(ledger)
     user("ben")
     ledger.approve(1)
@@ -78,7 +99,8 @@ def test_what_is_asked_must_be_word_for_word_what_was_approved(ledger, user):
     assert ask(ledger).receipt.entry == 5
 
 
-def test_room_is_looked_for_before_the_request_and_before_the_release(ledger, user):
+def test_room_is_looked_for_before_the_request_and_before_the_release(shared, user):
+    ledger = shared
     with pytest.raises(BudgetExceeded):
         ask(ledger, epsilon=2.0)
     assert ledger.verify() == 0
@@ -94,7 +116,8 @@ def test_room_is_looked_for_before_the_request_and_before_the_release(ledger, us
 
 
 @pytest.mark.parametrize("wrong", [0, 7, 2, "1", None, True, 2**70])
-def test_only_requests_are_approved(ledger, user, wrong):
+def test_only_requests_are_approved(shared, user, wrong):
+    ledger = shared
     requested(ledger)
     user("ben")
     ledger.approve(1)
@@ -130,9 +153,9 @@ def test_a_chain_that_goes_around_the_approval_is_refused_by_verify(ledger, user
             patch.setattr("shortlist.ledger.approval.user_name", lambda: "ben")
             ledger.approve(1)
     with monkeypatch.context() as patch:
-        patch.setattr("shortlist.ledger.ledger.approved", lambda db, request: True)
+        patch.setattr("shortlist.ledger.book.approved", lambda db, request: True)
         number = None if forgery == "no request" else 1
-        patch.setattr("shortlist.ledger.ledger.request_for", lambda db, path, said: number)
+        patch.setattr("shortlist.ledger.book.request_for", lambda db, path, said: number)
         if forgery == "no request":
             patch.setattr("shortlist.ledger.terms.Terms.approval", False)
         if forgery == "used twice":
@@ -226,7 +249,8 @@ def test_the_command_ends_with_4_while_it_waits(tmp_path, user):
     assert charge.source == "rows.csv: user user, item item"
 
 
-def test_another_question_is_not_approved_with_it(ledger, user):
+def test_another_question_is_not_approved_with_it(shared, user):
+    ledger = shared
     ways: list[dict[str, Any]] = [{}, {"largest": False}, {"rng": sl.testing.seeded(1)}]
     for way in ways:
         with pytest.raises(ApprovalNeeded):

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from shortlist import BudgetExceeded, Ledger
+from shortlist.ledger import chain
 from shortlist.ledger import file as file
 from shortlist.ledger.filter import cost_of
 from shortlist.ledger.turn import in_transaction
@@ -115,7 +116,7 @@ def test_an_edit_that_forges_the_sums_is_found_although_its_chain_is_whole(ledge
     said = {"kind": "charge", "guarantee": "", "refundable": "", "purpose": "", "mechanism": "", "unit": ""}
 
     def forge(db):
-        before = file.state(db, file.Origin.read(db, ledger.path), ledger.path)
+        before = file.state(db, file.origin(db, ledger.path), ledger.path)
         cost = cost_of(PureDP(1.0), None).where(ledger.terms.limits)
         forged = file.append(db, before, cost, before.total, refund_of=None, **said)
         file.append(db, forged, cost, before.total + cost, refund_of=None, **said)
@@ -181,7 +182,7 @@ def test_what_is_no_ledger_is_said_so(tmp_path, kind):
     else:
         Ledger(path, budget=PureDP(1.0))
         with closing(sqlite3.connect(path)) as db:
-            db.execute("PRAGMA user_version = 3")
+            db.execute("PRAGMA user_version = 4")
     before = path.stat().st_size if kind != "link" else None
     with pytest.raises(LedgerError, match=r"not a ledger|is not a file|newer version|is not there") as said:
         Ledger(path, budget=PureDP(1.0))
@@ -282,10 +283,10 @@ def test_opening_and_admitting_read_as_many_rows_at_thousands_of_entries_as_at_f
     cost = cost_of(PureDP(2.0**-12), None).where(ledger.terms.limits)
     said = {"kind": "charge", "guarantee": "", "refundable": "", "purpose": "", "mechanism": "", "unit": ""}
     rows: list[Any] = []
-    monkeypatch.setattr(file, "_entry", noting(rows, file._entry))
+    monkeypatch.setattr(file, "entry_of", noting(rows, chain.entry_of))
 
     def grow(db):
-        here = file.state(db, file.Origin.read(db, ledger.path), ledger.path)
+        here = file.state(db, file.origin(db, ledger.path), ledger.path)
         for _ in range(MANY):
             here = file.append(db, here, cost, here.total + cost, refund_of=None, **said)
 

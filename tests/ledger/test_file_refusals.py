@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from shortlist import BudgetExceeded, Ledger
+from shortlist.ledger import chain
 from shortlist.ledger import file as file
 from shortlist.ledger.terms import Terms, _largest_rho
 from shortlist.privacy import ZCDP, ApproxDP, LedgerError, PureDP
@@ -31,14 +32,14 @@ def golden(tmp_path):
 def rechained(path, change):
     """Edit the rows and write all hashes anew, as somebody would who knows how."""
     with closing(sqlite3.connect(path)) as db:
-        found = db.execute(f"SELECT {', '.join(file._NAMES)} FROM entries ORDER BY number").fetchall()
-        rows = [dict(zip(file._NAMES, row, strict=True)) for row in found]
+        found = db.execute(f"SELECT {', '.join(chain.NAMES)} FROM entries ORDER BY number").fetchall()
+        rows = [dict(zip(chain.NAMES, row, strict=True)) for row in found]
         ((content,),) = db.execute("SELECT content FROM terms").fetchall()
     change(rows)
-    head = file.digest(content)
+    head = chain.digest(content)
     for row in rows:
         texts = [str(value) if isinstance(value, bytes) else value for value in row.values()]
-        row["hash"] = head = file.digest(head, *texts[:-1])
+        row["hash"] = head = chain.digest(head, *texts[:-1])
     edit(path, "DELETE FROM entries")
     with closing(sqlite3.connect(path)) as db:
         for row in rows:
@@ -176,7 +177,7 @@ def test_edited_terms_are_found_by_the_first_entry(golden):
 # The database
 
 
-@pytest.mark.parametrize("version", [0, -5, 3, 2**31 - 1, -(2**31)])
+@pytest.mark.parametrize("version", [0, -5, 4, 2**31 - 1, -(2**31)])
 @pytest.mark.parametrize("upgraded", [False, True])
 def test_versions_are_checked_exactly(golden, version, upgraded):
     path = golden()
@@ -184,7 +185,16 @@ def test_versions_are_checked_exactly(golden, version, upgraded):
         Ledger(path).charge(PureDP(0.01))
     with closing(sqlite3.connect(path)) as db:
         db.execute(f"PRAGMA user_version = {version}")
-    with pytest.raises(LedgerError, match="newer version" if version > 2 else "version number"):
+    with pytest.raises(LedgerError, match="newer version" if version > 3 else "version number"):
+        Ledger(path)
+
+
+def test_a_number_that_says_closed_is_found_by_the_entries(golden):
+    path = golden()
+    Ledger(path).charge(PureDP(0.01))
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 3")
+    with pytest.raises(LedgerError, match="whether it was closed"):
         Ledger(path)
 
 

@@ -16,15 +16,20 @@ from tests.helpers.interrupting import at_line
 from tests.helpers.processes import Looking, finish, in_child, release_until_killed, start
 from tests.helpers.typed import present
 
+try:
+    from shortlist.ledger.server import line as ledger_line
+except ImportError:  # there is no psycopg
+    ledger_line = ledger_file  # type: ignore[misc]
+
 EPSILON = 2.0**-10
 
 
-def killed(folder, kills):
+def killed(path, kills):
     """Kill a releasing child again and again, as each of `kills` does, and compare its looks with the book.
 
     Returns in how many runs a transaction was cut in two.
     """
-    ledger = Ledger(folder / "budget.db", budget=PureDP(100.0))
+    ledger = Ledger(path, budget=PureDP(100.0))
     journal = Path(f"{ledger.path}-journal")
     looked = cut = 0
     for run, (work, kill) in enumerate(kills, 1):
@@ -55,15 +60,20 @@ def dies_at(place):
 
 
 def dies_before_the_commit(ledger, out):
-    """A child that dies when its row is written, and its journal lies beside the file."""
-    append = ledger_file.append
+    """A child that dies when its row is written, and its journal lies beside the file; or its answer was not read."""
+    append, together = ledger_file.append, ledger_line.together
 
     def last_words(*words, **more):
         append(*words, **more)
         die()
 
+    def unheard(line, statements, **more):
+        if more:
+            line.execute = lambda *_: die()
+        return together(line, statements, **more)
+
     Looking(EPSILON, out).release([1, 2], ledger=ledger)
-    ledger_file.append = last_words
+    ledger_file.append, ledger_line.together = last_words, unheard
     Looking(EPSILON, out).release([1, 2], ledger=ledger)
 
 
@@ -71,16 +81,16 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_killed_process_leaves_no_release_without_its_charge(tmp_path):
+def test_a_killed_process_leaves_no_release_without_its_charge(path):
     kills = [dies_at(place) for place in range(1, 700, 19)]
-    cut = killed(tmp_path, [*kills, *[(dies_before_the_commit, lambda child, looks: 0)] * 5])
-    assert cut >= 5, "kills in the middle of a transaction"
+    cut = killed(path, [*kills, *[(dies_before_the_commit, lambda child, looks: 0)] * 5])
+    assert cut >= 5 or isinstance(path, str), "kills in the middle of a transaction"
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(8))
-def test_hundreds_of_kills(tmp_path, seed):
-    """Wherever the child is when the parent has seen so many of its looks: inside SQLite, or in the kernel."""
+def test_hundreds_of_kills(path, seed):
+    """Wherever the child is when the parent has seen so many of its looks: in SQLite, in libpq, or in the kernel."""
     draw = random.Random(seed)
 
     def kill(child, looks):
@@ -89,7 +99,7 @@ def test_hundreds_of_kills(tmp_path, seed):
         os.kill(child, signal.SIGKILL)
         return seen
 
-    killed(tmp_path, [(lambda ledger, out: release_until_killed(ledger, EPSILON, out), kill)] * 50)
+    killed(path, [(lambda ledger, out: release_until_killed(ledger, EPSILON, out), kill)] * 50)
 
 
 def release_until_refused(ledger, epsilon):
@@ -104,8 +114,8 @@ def release_until_refused(ledger, epsilon):
         done += 1
 
 
-def test_eight_processes_racing_never_overspend(tmp_path):
-    ledger = Ledger(tmp_path / "budget.db", budget=PureDP(1.0))
+def test_eight_processes_racing_never_overspend(path):
+    ledger = Ledger(path, budget=PureDP(1.0))
     children = [start(release_until_refused, ledger, 1 / 64) for _ in range(8)]
     done = [finish(*child) for child in children]
     assert sum(done) == 64
@@ -124,8 +134,8 @@ def test_eight_processes_may_make_the_same_ledger_at_once(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["budget.db"]
 
 
-def test_threads_share_one_ledger(tmp_path):
-    ledger = Ledger(tmp_path / "budget.db", budget=PureDP(1.0))
+def test_threads_share_one_ledger(path):
+    ledger = Ledger(path, budget=PureDP(1.0))
     done = []
     threads = [threading.Thread(target=lambda: done.append(release_until_refused(ledger, 1 / 32))) for _ in range(8)]
     for thread in threads:
@@ -136,8 +146,8 @@ def test_threads_share_one_ledger(tmp_path):
     assert ledger.verify() == 32
 
 
-def test_a_child_forked_while_threads_charge_can_charge_too(tmp_path):
-    ledger = Ledger(tmp_path / "budget.db", budget=PureDP(100.0))
+def test_a_child_forked_while_threads_charge_can_charge_too(path):
+    ledger = Ledger(path, budget=PureDP(100.0))
     stop = threading.Event()
 
     def keep_charging():
@@ -158,8 +168,8 @@ def test_a_child_forked_while_threads_charge_can_charge_too(tmp_path):
     assert 10.0 < present(ledger.spent.epsilon) < 100.0
 
 
-def test_a_crash_between_release_and_refund_only_loses_the_refund(tmp_path):
-    ledger = Ledger(tmp_path / "budget.db", budget=PureDP(4.0))
+def test_a_crash_between_release_and_refund_only_loses_the_refund(path):
+    ledger = Ledger(path, budget=PureDP(4.0))
     ledger.reserve(PureDP(1.0), refundable=("pure",)).refund(PureDP(0.25))
 
     def die_before_the_refund():

@@ -11,7 +11,7 @@ import pytest
 import shortlist as sl
 from shortlist import ApproxDP, BudgetExceeded, Ledger, PureDP
 from shortlist.ledger.admission import admitted
-from shortlist.ledger.file import State
+from shortlist.ledger.chain import State
 from shortlist.ledger.filter import ZERO, cost_of
 from shortlist.ledger.shares import share_of
 from shortlist.ledger.terms import Terms

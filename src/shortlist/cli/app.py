@@ -16,7 +16,7 @@ from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe
 from shortlist._version import version
 from shortlist.cli.defaults import defaults
-from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError
+from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError, OutcomeUnknown
 
 
 class Place(NamedTuple):
@@ -145,6 +145,8 @@ def work() -> int:
         return _fail(error, 3)
     except ApprovalNeeded as error:
         return _fail(error, 4)
+    except OutcomeUnknown as error:
+        return _fail(error, 5)
     except MemoryError:
         return _fail(MemoryError("there was not enough memory; give --memory 512MB, for example"), 1)
     except (LedgerError, ValueError, TypeError, OSError, RuntimeError) as error:

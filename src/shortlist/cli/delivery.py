@@ -18,6 +18,7 @@ from shortlist.cli.defaults import FILE
 from shortlist.cli.options import Format
 from shortlist.cli.output import check_writable, write_picture, write_table
 from shortlist.grouped_release import GroupedRelease
+from shortlist.ledger.opening import on_server
 from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of
 from shortlist.privacy import ZCDP, Guarantee, Ledger
 from shortlist.release import Release
@@ -69,7 +70,7 @@ def whether_booked(book: Ledger) -> Callable[[], str]:
 
 def kept_files(source: str, candidates: str | None, ledger: str | None) -> list[str]:
     """What may not be written over: the table, the list of candidates, the ledger and its files."""
-    books = [] if ledger is None else [ledger, f"{ledger}-wal", f"{ledger}-shm"]
+    books = [] if ledger is None or on_server(ledger) else [ledger, f"{ledger}-wal", f"{ledger}-shm"]
     return [*files_at(source), *([] if candidates is None else files_at(candidates)), *books]
 
 

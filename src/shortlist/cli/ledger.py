@@ -14,7 +14,9 @@ import typer
 from shortlist._text import csv_table, terminal_safe, without_arguments
 from shortlist.accounting.tight_zcdp import largest_range
 from shortlist.cli.output import check_writable
-from shortlist.ledger.file import LedgerEntry
+from shortlist.ledger.chain import LedgerEntry
+from shortlist.ledger.opening import of_server, on_server, shown_path
+from shortlist.ledger.turn import WAIT
 from shortlist.ledger.words import user_name
 from shortlist.pages.guarantee_in_words import odds, percent
 from shortlist.pages.ledger_page import ledger_columns
@@ -26,7 +28,9 @@ app = typer.Typer(no_args_is_help=True, help="A privacy budget in a file that no
 CANDIDATES, SURE = 1000, 0.99
 """For the sentence that says what a share buys."""
 
-Path = Annotated[str, typer.Argument(help="The ledger's file.", show_default=False)]
+Path = Annotated[
+    str, typer.Argument(help="The ledger's file, or postgresql://user@host/base?name=q4.", show_default=False)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 
 
@@ -49,8 +53,8 @@ def init(
     """Make a ledger. Its budget is fixed for good."""
     if (epsilon is None) == (rho is None):
         raise typer.BadParameter("give --epsilon (with --delta or without), or --rho: one of them")
-    if os.path.lexists(path):
-        raise LedgerError(f"{path} is there already: choose another path, or see `shortlist ledger show`")
+    if os.path.lexists(path) or (on_server(path) and _is_there(path)):
+        raise LedgerError(f"{shown_path(path)} is there already: choose another path, or see `shortlist ledger show`")
     budget: PureDP | ZCDP | ApproxDP
     if rho is not None:
         budget = ZCDP(rho, delta or 0.0)
@@ -120,7 +124,7 @@ def report(
     title: Annotated[str, typer.Option(help="Its heading.")] = "",
 ) -> None:
     """A page for whoever answers for the budget: every release, who asked, what for, what is left."""
-    check_writable("--out", out, (".html",), [path])
+    check_writable("--out", out, (".html",), [] if on_server(path) else [path])
     Ledger(path).report(out, title=title)
     typer.echo(f"written: {terminal_safe(out)}, and its table beside it")
 
@@ -134,10 +138,67 @@ def approve(
     """Approve a release that another user asked for."""
     ledger = Ledger(path)
     ledger.approve(request)
+    who = next((entry.who for entry in ledger.entries() if entry.kind == "approval" and entry.request == request), None)
+    name = who or user_name()
     if as_json:
-        typer.echo(json.dumps({"approved": request, "by": user_name(), "head": ledger.head}))
+        typer.echo(json.dumps({"approved": request, "by": name, "head": ledger.head}))
     else:
-        typer.echo(f"entry {request} is approved by {terminal_safe(user_name())}; whoever asked may ask the same again")
+        typer.echo(f"entry {request} is approved by {terminal_safe(name)}; whoever asked may ask the same again")
+
+
+@app.command()
+def find(
+    path: Path,
+    receipt: Annotated[
+        str, typer.Argument(help="What an unknown outcome said, or an entry's hash.", show_default=False)
+    ],
+    as_json: Json = False,
+) -> None:
+    """Whether something was booked, for good: what is not found now never will be."""
+    entry = Ledger(path).find(receipt)
+    if as_json:
+        typer.echo(json.dumps({"booked": entry is not None, "entry": None if entry is None else entry.number}))
+    elif entry is None:
+        typer.echo("nothing was booked under this receipt, and nothing will be")
+    else:
+        typer.echo(f"it was booked: entry {entry.number}, a {entry.kind}, {terminal_safe(entry.guarantee)}")
+
+
+@app.command()
+def move(
+    path: Annotated[str, typer.Argument(help="The ledger's file.", show_default=False)],
+    target: Annotated[str, typer.Argument(help="postgresql://owner@host/base?name=q4", show_default=False)],
+) -> None:
+    """Close a ledger's file for good, and go on with it on a server. There are never two budgets."""
+    where = of_server("moving", "move")(path, target, WAIT)
+    typer.echo(f"{terminal_safe(path)} is closed for good; it goes on as {terminal_safe(where)}")
+
+
+@app.command()
+def grant(path: Path, role: Annotated[str, typer.Argument(help="A role of the server.", show_default=False)]) -> None:
+    """Let a role of the server charge and read, and nothing else."""
+    Ledger(path).grant(role)
+    typer.echo(f"{terminal_safe(role)} may charge and read it")
+
+
+@app.command()
+def revoke(path: Path, role: Annotated[str, typer.Argument(help="A role of the server.", show_default=False)]) -> None:
+    """Take back what grant gave."""
+    Ledger(path).revoke(role)
+    typer.echo(f"{terminal_safe(role)} may no longer use it")
+
+
+@app.command()
+def close(
+    path: Path,
+    reason: Annotated[
+        str, typer.Option(help="What is noted, and told to whoever tries to charge.", show_default=False)
+    ],
+) -> None:
+    """Book nothing from now on, for good."""
+    ledger = Ledger(path)
+    ledger.close(reason)
+    typer.echo(f"{terminal_safe(ledger.path)} is closed for good; head {ledger.head}")
 
 
 @app.command()
@@ -172,6 +233,15 @@ def export(
         typer.echo(json.dumps({**_facts(ledger), "entries": _rows(columns)}))
     else:
         sys.stdout.write(csv_table(columns))
+
+
+def _is_there(path: str) -> bool:
+    """Whether there is a ledger on a server, for this role."""
+    try:
+        Ledger(path)
+    except LedgerError:
+        return False
+    return True
 
 
 def _columns(ledger: Ledger, entries: list[LedgerEntry]) -> dict[str, list[Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shortlist.accounting.guarantees import ApproxDP, Guarantee
-from shortlist.ledger.file import State
+from shortlist.ledger.chain import State
 from shortlist.ledger.filter import ZERO, Amounts, Balance, BudgetExceeded, balance, cost_of, fits, has_form, left_of
 from shortlist.ledger.standing import Standing
 from shortlist.ledger.terms import Terms

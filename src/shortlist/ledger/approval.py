@@ -10,13 +10,12 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from shortlist.ledger.file import MOST_ENTRIES, LedgerEntry, State, append, read
+from shortlist.ledger.chain import MOST_ENTRIES, LedgerEntry, State
+from shortlist.ledger.errors import damaged
+from shortlist.ledger.file import append, read
 from shortlist.ledger.filter import ZERO
-from shortlist.ledger.turn import damaged
+from shortlist.ledger.store import WORDS
 from shortlist.ledger.words import user_name
-
-WORDS = ("guarantee", "mechanism", "purpose", "unit", "refundable", "source")
-"""What must be the same for it to be the same release."""
 
 
 class ApprovalNeeded(Exception):  # noqa: N818 - the name users read

@@ -5,46 +5,43 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import replace
-from sqlite3 import Connection
-from typing import Any, Self
+from typing import Self
 
 from shortlist.accounting.checked_numbers import count, number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.ledger import file as file
 from shortlist.ledger.admission import admitted, first_with_room, left_of_terms, priced, spent_of
-from shortlist.ledger.approval import WORDS, ApprovalNeeded, approve, approved, request_for
-from shortlist.ledger.book import Book
-from shortlist.ledger.file import LedgerEntry, State
-from shortlist.ledger.filter import ZERO, Balance, Currency, kept_of, refund_of
+from shortlist.ledger.chain import MOST_ENTRIES, LedgerEntry
+from shortlist.ledger.filter import Balance, Currency, kept_of
+from shortlist.ledger.opening import opened
 from shortlist.ledger.replay import verified
 from shortlist.ledger.reservation import Receipt, Reservation
-from shortlist.ledger.schema import make
 from shortlist.ledger.shares import share_of
 from shortlist.ledger.standing import Standing
 from shortlist.ledger.terms import Terms
 from shortlist.ledger.turn import WAIT
-from shortlist.ledger.words import check_text, checked_currencies, checked_last, checked_path
+from shortlist.ledger.words import check_text, checked_currencies, checked_last, checked_token
 from shortlist.pages.ledger_page import write_ledger
 
 __all__ = ["Ledger", "Receipt", "Reservation"]
 
 
 class Ledger:
-    """What has been spent of a budget, in one file, for any number of processes and threads.
+    """What has been spent of a budget, in one file or on one server, for any number of processes and threads.
 
     Promise: everything that is released against the ledger together keeps the budget, however each question was
     chosen after the answers before it; and no charge that was booked is ever forgotten, whatever crashes.
 
     Admission: the charges' deltas add up to at most the budget's share for them, and (a) their epsilons add up to at
     most epsilon, or (b) their rhos add up to at most the rho that converts to the budget. All sums are exact; the proof
-    is in docs/ledger.md. `print(ledger)` says how it stands. `Ledger.open` is the same for a file that must be there.
+    is in docs/ledger.md. `print(ledger)` says how it stands. `Ledger.open` is the same for one that must be there.
 
     Parameters
     ----------
     path
-        The file. If it is not there it is made, for the given budget.
+        The file, or "postgresql://user@host/database?name=q4" for one that many machines share (docs/deploy.md). If it
+        is not there it is made, for the given budget.
     budget
-        `PureDP`, `ZCDP` or `ApproxDP`. Left out, it is read from the file; another one than the file's is refused.
+        `PureDP`, `ZCDP` or `ApproxDP`. Left out, it is read from the ledger; another one than that is refused.
     split
         For `ApproxDP`: the share of delta kept for rule (b); the rest is for the charges' own deltas. Half, unless the
         first charge has more than the rest: then rule (a) goes alone, and all of delta is for the charges.
@@ -53,12 +50,12 @@ class Ledger:
     approval
         Whether each release waits until somebody with another user name has approved it (docs/ledger.md#approval).
     wait
-        How many seconds each call waits, at most, for others that hold the file; an interrupt ends the wait at once.
+        How many seconds each call waits, at most, for others that hold it; an interrupt ends the wait at once.
 
     Raises
     ------
     LedgerError
-        if the file cannot be used.
+        if it cannot be used.
 
     Examples
     --------
@@ -72,7 +69,7 @@ class Ledger:
     >>> folder.cleanup()
     """
 
-    __slots__ = ("_book", "_tried")
+    __slots__ = ("_book",)
 
     def __init__(
         self,
@@ -84,13 +81,11 @@ class Ledger:
         approval: bool | None = None,
         wait: float = WAIT,
     ) -> None:
-        place, patience = checked_path(path), number("wait", wait)
-        self._tried: State | None = None
+        patience = number("wait", wait)
         if approval not in (None, False, True):
             raise TypeError("approval must be True or False")
-        if budget is not None and not os.path.lexists(place):
-            make(place, Terms.of(budget, split, order, bool(approval)))
-        self._book = Book(place, patience)
+        terms = None if budget is None else lambda: Terms.of(budget, split, order, bool(approval))
+        self._book = opened(path, patience, terms)
         self.terms.check_same(budget, split, order, approval)
 
     @classmethod
@@ -120,7 +115,8 @@ class Ledger:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Nothing is held open between calls."""
+        """Hang up. The ledger may be used again: the next call opens what it needs."""
+        self._book.hang_up()
 
     def __repr__(self) -> str:
         return f"Ledger({self.path!r}, budget={self.budget})"
@@ -131,8 +127,13 @@ class Ledger:
 
     @property
     def path(self) -> str:
-        """Where the file is."""
+        """Where it is: the file, or the server's address without any password."""
         return self._book.path
+
+    @property
+    def name(self) -> str:
+        """In short: the name of the file without its folder, or that of the ledger on its server."""
+        return self._book.name
 
     @property
     def terms(self) -> Terms:
@@ -188,7 +189,7 @@ class Ledger:
     def charge(
         self, guarantee: Guarantee, *, purpose: str = "", mechanism: str = "", unit: str = "", source: str = ""
     ) -> None:
-        """Book what is going to be released, or elsewhere, before its output is seen. It is on the disk then.
+        """Book what is going to be released, here or elsewhere, before its output is seen. It is on the disk then.
 
         `guarantee` is what it costs; `purpose`, `mechanism`, `unit` and `source` (which table and columns) are words
         that are noted with it.
@@ -201,8 +202,10 @@ class Ledger:
             if somebody else must approve it first: nothing is booked but the request.
         ValueError
             if a guarantee of this kind cannot be counted against this budget, with the reason.
+        OutcomeUnknown
+            if a server was asked to book and the connection was cut: `find` settles it.
         LedgerError
-            if the file cannot be used.
+            if the ledger cannot be used.
         """
         self.reserve(guarantee, purpose=purpose, mechanism=mechanism, unit=unit, source=source)
 
@@ -222,27 +225,12 @@ class Ledger:
         most its own cost, "zcdp" if unused rounds are rounds that were not run (Theorem 38). In the others nothing
         comes back; a delta never does.
         """
-        self._tried = None
         texts = {"purpose": purpose, "mechanism": mechanism, "unit": unit, "guarantee": repr(guarantee)}
         currencies, cost = checked_currencies(refundable), priced(self.terms, guarantee)
         for name, text in (texts | {"source": source}).items():
             check_text(name, text)
-        said: dict[str, Any] = {**texts, "refundable": " ".join(currencies), "source": source, "refund_of": None}
-        waiting: list[int] = []
-
-        def work(db: Connection, before: State) -> State:
-            waiting.clear()  # a try that found the file locked did not happen
-            amounts, total = admitted(self.terms, before, cost)
-            request = request_for(db, self.path, said) if self.terms.approval else None
-            if self.terms.approval and (request is None or not approved(db, request)):
-                waiting.append(before.number + 1 if request is None else request)
-                return before if request else file.append(db, before, ZERO, before.total, kind="request", **said)
-            self._tried = file.append(db, before, amounts, total, kind="charge", request=request, **said)
-            return self._tried
-
-        after = self._book.write(work)
-        if waiting:
-            raise ApprovalNeeded(self.path, waiting[-1])
+        said = {**texts, "refundable": " ".join(currencies), "source": source}
+        after = self._book.charge(cost, said)
         return Reservation(self, after.number, after.head, purpose, guarantee)
 
     def approve(self, request: int) -> None:
@@ -255,15 +243,39 @@ class Ledger:
         ValueError
             if there is no such request, it was approved before, or the same user name asked for it.
         """
-        self._book.write(lambda db, before: approve(db, self.path, before, request))
+        self._book.approve(request)
 
     def booked_since(self, head: str) -> int | None:
         """The number of the entry that the last `charge` or `reserve` of this object booked after `head`, or None.
 
-        For whoever was interrupted in a charge and must say whether it counts: keep `head` before it, and ask after
-        it. The file decides, not memory. One thread at a time may charge between the two.
+        For whoever was interrupted in a charge: keep `head` before it, and ask after it. The ledger decides, not
+        memory. One thread at a time may charge between the two.
         """
-        return None if self._tried is None else self._book.number_since(head, self._tried)
+        return self._book.booked_since(head)
+
+    def find(self, receipt: Receipt | str) -> LedgerEntry | None:
+        """The entry of a `receipt`: a release's, an entry's hash or that of an `OutcomeUnknown`; None if there is none.
+
+        None settles it: it was not booked and never will be, whatever of it is still under way to a server.
+        """
+        if isinstance(receipt, Receipt):
+            entry = next(iter(self._book.after(receipt.entry - 1, 1)), None)
+            same = entry is not None and (entry.number, entry.purpose) == (receipt.entry, receipt.purpose)
+            return entry if same and self._book.find(checked_token(receipt.head)) is not None else None
+        return self._book.find(checked_token(receipt))
+
+    def close(self, reason: str) -> None:
+        """Book nothing from now on, for good, and note the `reason`. On a server only its owner may."""
+        check_text("purpose", reason)
+        self._book.close("close", reason, "")
+
+    def grant(self, role: str) -> None:
+        """Let a `role` of the server charge and read, and nothing else. Only the owner may, and only on a server."""
+        self._book.share(role, allowed=True)
+
+    def revoke(self, role: str) -> None:
+        """Take back what `grant` gave a `role`."""
+        self._book.share(role, allowed=False)
 
     def if_charged(self, guarantee: Guarantee) -> tuple[Balance, Balance]:
         """(spent, remaining) as they would be after this charge. Nothing is booked, so others may take the room.
@@ -308,8 +320,7 @@ class Ledger:
 
     def entries(self, last: int | None = None) -> list[LedgerEntry]:
         """The entries, oldest first; with `last`, the newest so many of them."""
-        newest = "ORDER BY number DESC LIMIT ?", checked_last(last, file.MOST_ENTRIES)
-        return self._book.read(lambda db: file.read(db, self.path, *newest))[::-1]
+        return self._book.newest(checked_last(last, MOST_ENTRIES))
 
     def report(self, path: str | os.PathLike[str], *, title: str = "") -> None:
         """Write a page for whoever answers for the budget, and its table as CSV beside it (`q4.html`, `q4.csv`).
@@ -327,24 +338,14 @@ class Ledger:
         write_ledger(self, path, title)
 
     def _give_back(self, reservation: Reservation, cost: Guarantee) -> None:
-        """Book the refund of a reservation, once: by what the file says of it, not by what memory does."""
+        """Book the refund of a reservation, once: by what is booked of it, not by what memory says."""
         spent, said = kept_of(cost, self.terms.order).where(self.terms.limits), repr(cost)
         check_text("guarantee", said)
-
-        def work(db: Connection, before: State) -> State:
-            charge = file.open_charge(db, self.path, reservation.number, reservation.hash)
-            back = refund_of(charge.amounts, spent, charge.refundable.split())
-            if not (back.epsilon or back.curve):
-                return before
-            noted: dict[str, Any] = {name: getattr(charge, name) or "" for name in WORDS}
-            noted |= {"kind": "refund", "guarantee": said, "refundable": "", "refund_of": charge.number}
-            return file.append(db, before, back, (before.total - back).where(self.terms.limits), **noted)
-
-        self._book.write(work)
+        self._book.refund(reservation.number, reservation.hash, spent, said)
 
     def _receipt(self, reservation: Reservation) -> Receipt:
         """From memory: the release stands, and must not fail if the file is gone by now."""
-        seen, name, terms = self._book.seen, os.path.basename(self.path), self.terms
+        seen, name, terms = self._book.seen, self.name, self.terms
         spent, left = spent_of(terms, seen.total), left_of_terms(terms, seen.total)
         words = str(Standing.of_state(terms, seen))
         return Receipt(name, reservation.number, str(terms), spent, left, seen.head, reservation.purpose, words)

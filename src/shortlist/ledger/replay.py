@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shortlist.ledger.approval import Approvals
-from shortlist.ledger.book import Book
-from shortlist.ledger.file import LedgerEntry, Origin, after, check_chained, read
-from shortlist.ledger.turn import damaged
+from shortlist.ledger.chain import LedgerEntry, Origin, after, check_chained
+from shortlist.ledger.errors import damaged
+from shortlist.ledger.store import Store
 
-_NEXT = "WHERE number > ? ORDER BY number LIMIT ?"
 BATCH = 5_000
 """Entries that are read in one transaction: charges in between need not wait for it."""
 
 
-def verified(book: Book, head: str | None) -> int:
+def verified(book: Store, head: str | None) -> int:
     """How many entries there are, if all follow from one another, and from the `head` that was kept, if there is one.
 
     Raises
@@ -23,11 +22,10 @@ def verified(book: Book, head: str | None) -> int:
         naming the first entry that is wrong.
     """
     path, before = book.path, book.state()
-    if book.read(lambda db: db.execute("PRAGMA integrity_check(1)").fetchall()) != [("ok",)]:
-        raise damaged(path, "its pages are not in order")
+    book.check_whole()
     walk = Replay(book.origin, path)
     present = head in (None, walk.here.head)
-    while batch := book.read(lambda db: read(db, path, _NEXT, walk.here.number, BATCH)):
+    while batch := book.after(walk.here.number, BATCH):
         walk.take(batch)
         present = present or any(entry.hash == head for entry in batch)
     if walk.here.number < before.number:

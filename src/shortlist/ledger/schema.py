@@ -11,13 +11,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from shortlist._version import version
+from shortlist.ledger.errors import LedgerError, damaged
 from shortlist.ledger.terms import Terms
-from shortlist.ledger.turn import LedgerError, Turn, damaged, sqlite_meaning, unusable
+from shortlist.ledger.turn import Turn, sqlite_meaning, unusable
 
 APPLICATION = 0x73686C74
 """Marks the file as ours: "shlt" in the header field that SQLite keeps for this."""
 SCHEMA = 2
 """What is written. Files of schema 1, which have no `facts`, are read as they are and get them at their first write."""
+
+CLOSED = 3
+"""What a closed ledger says it is, with the tables of 2: versions that know of no closing refuse it in words."""
 
 INDEX = "sqlite_autoindex_entries_1"
 """What SQLite made of "UNIQUE": it has a place for every entry, so it tells how many there must be."""
@@ -53,6 +57,7 @@ _SCHEMA_ROWS = {
     1: {*((*key, sql) for key, sql in _OBJECTS.items()), _INDEX_ROW},
     2: {*((*key, sql) for key, sql in (_OBJECTS | _ADDED).items()), _INDEX_ROW},
 }
+_SCHEMA_ROWS[CLOSED] = _SCHEMA_ROWS[SCHEMA]
 _SETTINGS = {"journal_mode": "delete", "encoding": "UTF-8", "auto_vacuum": 0, "freelist_count": 0}
 
 
@@ -67,7 +72,7 @@ def check_schema(db: sqlite3.Connection, path: str) -> None:
     if _setting(db, "application_id") != APPLICATION:
         raise LedgerError(f"{path} is not a ledger; give the path of one, or of a new file")
     if (schema := schema_of(db)) not in _SCHEMA_ROWS:
-        if schema > SCHEMA:
+        if schema > CLOSED:
             raise LedgerError(f"{path} was written by a newer version of shortlist; upgrade to use it")
         raise damaged(path, "no version of shortlist wrote its version number")
     for name, expected in _SETTINGS.items():
@@ -89,6 +94,11 @@ def upgrade(db: sqlite3.Connection) -> None:
         for statement in _ADDED.values():
             db.execute(statement)
         db.execute(f"PRAGMA user_version = {SCHEMA}")
+
+
+def mark_closed(db: sqlite3.Connection) -> None:
+    """In the transaction that closes it."""
+    db.execute(f"PRAGMA user_version = {CLOSED}")
 
 
 def _setting(db: sqlite3.Connection, name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, PureDP
-from shortlist.ledger.file import State
+from shortlist.ledger.chain import State
 from shortlist.ledger.filter import Amounts, cost_of, left_of
 from shortlist.ledger.standing import down, largest_charge
 from shortlist.ledger.terms import Terms

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 from shortlist.accounting.checked_numbers import up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, PureDP
 from shortlist.exact.crossing import narrowed, neighbours
-from shortlist.ledger.file import State
+from shortlist.ledger.chain import State
 from shortlist.ledger.filter import ZERO, Amounts, cost_of, fits, left_of
 from shortlist.ledger.terms import Terms, converted_epsilon
 from shortlist.pages.rounding import number_text

@@ -19,6 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from shortlist.ledger.errors import LedgerError, damaged
+
 Found = TypeVar("Found")
 
 WAIT = 600.0
@@ -35,28 +37,6 @@ LONGEST_ROW = 100_000_000
 _running: set[Turn] = set()
 _forking: set[int] = set()
 """Threads that are about to fork. These are sets because one call of C adds or takes away: never half of it."""
-
-
-class LedgerError(Exception):
-    """The file cannot be used: it is missing, damaged, locked, full, or no ledger. Nothing was booked or looked at.
-
-    Examples
-    --------
-    >>> import shortlist as sl
-    >>> try:
-    ...     sl.Ledger.open("no-such-folder/year.db")
-    ... except sl.privacy.LedgerError as error:
-    ...     print("nothing was booked")
-    nothing was booked
-    """
-
-
-def damaged(path: str, how: str) -> LedgerError:
-    """The error for a file that is not what was written, with what to do."""
-    return LedgerError(
-        f"{path} is damaged or was edited: {how}. Go on from a good copy whose head you know, or start a new ledger "
-        "with what is left"
-    )
 
 
 class Turn:

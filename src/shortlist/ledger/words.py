@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 from collections.abc import Iterable
 
+from shortlist.ledger.errors import LedgerError
 from shortlist.ledger.filter import CURRENCIES, Currency
-from shortlist.ledger.turn import LedgerError
 
 LONGEST = {"purpose": 10_000, "unit": 1_000, "mechanism": 1_000_000, "guarantee": 1_000_000, "source": 10_000}
 """Characters of the texts in an entry."""
@@ -32,6 +33,15 @@ def checked_path(path: object) -> str:
         return os.path.abspath(name)
     except FileNotFoundError:
         raise LedgerError(f"{name} has no place: the current folder was taken away; give the whole path") from None
+
+
+def checked_token(token: object) -> str:
+    """What an entry is found by: a hash, or what a server was given with a charge."""
+    if not isinstance(token, str):
+        raise TypeError("receipt must be a Receipt or text: write ledger.find(release.receipt), for example")
+    if not re.fullmatch("[0-9a-f]{1,64}", token):
+        raise ValueError("receipt must be a hash or the receipt of an OutcomeUnknown, letters 0 to 9 and a to f")
+    return token
 
 
 def check_text(name: str, text: object) -> None:

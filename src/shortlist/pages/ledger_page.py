@@ -20,7 +20,7 @@ from shortlist.pages.rounding import number_text
 from shortlist.pages.theme import page, table
 
 if TYPE_CHECKING:
-    from shortlist.ledger.file import LedgerEntry
+    from shortlist.ledger.chain import LedgerEntry
     from shortlist.ledger.ledger import Ledger
     from shortlist.ledger.standing import Standing
 
@@ -64,7 +64,7 @@ def _rounded(exact: Fraction | None) -> float | None:
 def ledger_page(ledger: Ledger, entries: list[LedgerEntry], verified: int, title: str = "") -> str:
     """The page as HTML, about a ledger of which so many entries were verified."""
     standing, budget = ledger.standing, ledger.terms.budget
-    heading = terminal_safe(title or f"Privacy budget {os.path.basename(ledger.path)}")
+    heading = terminal_safe(title or f"Privacy budget {ledger.name}")
     units = sorted({entry.unit for entry in entries if entry.unit})
     unit = page_safe(units[0].partition(" (")[0]) if units else "person"
     body = "\n".join(

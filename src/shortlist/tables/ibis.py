@@ -29,6 +29,7 @@ from shortlist.tables.ibis_columns import (
     item_of,
     number_of,
     user_of,
+    within,
 )
 from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
 from shortlist.tables.remote_scores import Column, Place
@@ -121,7 +122,10 @@ def _groups(
     elif candidates is not None:
         assert listed is not None
         known = _known(candidates, forms, texts, question)
-        offered = np.full(len(listed), in_one_sentence(WRONG, lambda: known.count().to_pyarrow().as_py()), np.int64)
+        there = table.get_backend()  # a list alone would be counted by Ibis' own engine, which knows other functions
+        offered = np.full(
+            len(listed), in_one_sentence(WRONG, lambda: there.to_pyarrow(known.count()).as_py()), np.int64
+        )
     groups = None
     if listed is not None:
         numbered = [(n, *row) for n, row in enumerate(listed)]
@@ -156,7 +160,7 @@ def _counted(rows: Any, question: Question) -> Any:
 
 def _capped(rows: Any, known: Any, written: Written, question: Question, cap: Cap) -> Any:
     """Scores and weights of what each person keeps (caps.py), of the known items alone if there are such."""
-    some = rows if known is None else rows.semi_join(known, list(question.keys))
+    some = rows if known is None else within(rows, known, list(question.keys))
     pairs = some.filter(written.of([some.u])[0] != "").distinct()
     keys = [pairs[key] for key in question.keys]
     words = [ibis.literal(cap.salt), *written.of([pairs.u, *keys])]

@@ -20,7 +20,7 @@ TYPES: dict[Kind, str] = {
 CASELESS = ("mysql", "mssql", "singlestoredb")
 """Backends in which 'tea' = 'TEA' unless somebody asked for the contrary: a label would be one person's spelling."""
 
-BYTEWISE = ("duckdb", "sqlite")
+BYTEWISE = ("duckdb", "sqlite", "postgres")
 """Backends in which texts are compared by their bytes here, whatever collation a column has (`Texts.hidden`)."""
 
 
@@ -32,6 +32,21 @@ def _encode(words: str) -> bytes:  # type: ignore[empty-body]
 @ibis.udf.scalar.builtin(name="decode")  # type: ignore[untyped-decorator]
 def _decode(letters: bytes) -> str:  # type: ignore[empty-body]
     """The text of such bytes."""
+
+
+@ibis.udf.scalar.builtin(name="convert_to")  # type: ignore[untyped-decorator]
+def _to_bytes(words: str, encoding: str) -> bytes:  # type: ignore[empty-body]
+    """PostgreSQL's bytes of a text, whatever its type and its collation take for equal."""
+
+
+@ibis.udf.scalar.builtin(name="convert_from")  # type: ignore[untyped-decorator]
+def _to_text(letters: bytes, encoding: str) -> str:  # type: ignore[empty-body]
+    """The text of such bytes."""
+
+
+@ibis.udf.scalar.builtin(name="md5")  # type: ignore[untyped-decorator]
+def _postgres_md5(words: str) -> str:  # type: ignore[empty-body]
+    """PostgreSQL's own, which Ibis does not know of."""
 
 
 @ibis.udf.scalar.builtin(name="date")  # type: ignore[untyped-decorator]
@@ -60,24 +75,36 @@ class Texts:
 
     def hashes(self, table: Any) -> bool:
         """Whether there is a hash by which a person's items are chosen."""
-        return self.backend == "sqlite" or bool(table.get_backend().has_operation(ops.HexDigest))
+        return self.backend in ("sqlite", "postgres") or bool(table.get_backend().has_operation(ops.HexDigest))
 
     def parts(self, user: Any) -> bool:
         """Whether two people are never taken for one, so that one's items do not use up what the other keeps."""
         return self.backend in BYTEWISE or kind_of(str(user)) != "text"
 
     def hash(self, words: Any) -> Any:
+        if self.backend == "postgres":
+            return _postgres_md5(words)
         return _md5(words) if self.backend == "sqlite" else words.hexdigest("md5")
 
     def hidden(self, words: Any) -> Any:
         if self.backend == "duckdb":
             return _encode(words)
+        if self.backend == "postgres":
+            return _to_bytes(words, "UTF8")
         return words.cast("binary") if self.backend == "sqlite" else words
 
     def shown(self, key: Any) -> Any:
         if self.backend == "duckdb":
             return _decode(key)
+        if self.backend == "postgres":
+            return _to_text(key, "UTF8")
         return key.cast("string") if self.backend == "sqlite" else key
+
+
+def within(rows: Any, known: Any, on: list[str]) -> Any:
+    """The rows whose `on` is among the known ones. By a plain join: not every backend that Ibis knows has others."""
+    names = list(rows.columns)
+    return rows.inner_join(known.select(*on).distinct(), on).select(*names)
 
 
 def item_of(column: Any, form: Kind, texts: Texts) -> Any:

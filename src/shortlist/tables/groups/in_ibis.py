@@ -17,6 +17,7 @@ from shortlist.tables.column_types import Kind, Row
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.groups.grouping import Grouping
 from shortlist.tables.groups.held import Sizes, Spot
+from shortlist.tables.ibis_columns import within
 from shortlist.tables.question import LARGEST, SATURATED, Question
 from shortlist.tables.remote_scores import Column
 
@@ -61,7 +62,7 @@ def count_groups(
     listed = rows.inner_join(groups, by)
     listed = listed.select("u", "n", *by, *keys, *(["v"] if question.value is not None else []))
     if known is not None:
-        listed = listed.semi_join(known, ["n", *keys] if own else keys)
+        listed = within(listed, known, ["n", *keys] if own else list(keys))
     chosen = kept_groups(listed, grouping, shown, hashing)
     counts = _counted(chosen, question) if question.cap is None else _capped(chosen, question, question.cap, hashing)
     held = counts.filter(counts.score != 0).cache()
@@ -77,7 +78,7 @@ def kept_groups(listed: Any, grouping: Grouping, shown: Shown, hashing: Hashing)
     words = [hashing.written([many.u])[0], *(shown.of(many, key).cast("string") for key in by)]
     order = [ibis.desc(many.many), hashing.of(grouping.salt, words), *(many[key] for key in by)]
     places = many.mutate(place=ibis.row_number().over(group_by=many.u, order_by=order))
-    return listed.semi_join(places.filter(places.place < grouping.per_user).select("u", "n"), ["u", "n"])
+    return within(listed, places.filter(places.place < grouping.per_user), ["u", "n"])
 
 
 def _counted(rows: Any, question: Question) -> Any:
@@ -170,7 +171,7 @@ class IbisGroups:
             names = ("place", "n", column, "rank")
             places = ibis.memtable(dict(zip(names, map(list, zip(*wanted, strict=True)), strict=True)))
             classes = places.select("n", column).distinct()
-            rows = self._zeros(classes) if zero else self.held.semi_join(classes, ["n", column])
+            rows = self._zeros(classes) if zero else within(self.held, classes, ["n", column])
             order = [rows[name] for name in self.items]
             ranked = rows.mutate(rank=ibis.row_number().over(group_by=[rows.n, rows[column]], order_by=order) + 1)
             named = ranked.inner_join(places, ["n", column, "rank"])

@@ -1,0 +1,1 @@
+"""Ledgers in a PostgreSQL database: the same chain and the same filter, checked in the server."""
