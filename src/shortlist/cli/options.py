@@ -26,7 +26,9 @@ Large = Annotated[bool, typer.Option("--yes-really", help="Allow an epsilon abov
 GroupsPerUser = Annotated[
     int | None, typer.Option(help="In how many groups one person counts; 1 if not said.", show_default=False)
 ]
-LedgerPath = Annotated[str | None, typer.Option("--ledger", help="The ledger (file or postgresql://), charged before a row is read.")]
+LedgerPath = Annotated[
+    str | None, typer.Option("--ledger", help="The ledger (file or postgresql://), charged before a row is read.")
+]
 Purpose = Annotated[str, typer.Option(help="What the ledger notes.")]
 Unit = Annotated[str, typer.Option(help="What one user is, for the record.")]
 Memory = Annotated[str | None, typer.Option(help="How much memory to use before going to disk, as 512MB.")]
