@@ -1,11 +1,14 @@
 """The contract with users: every snippet runs as written, in order."""
 
+import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.helpers.terminal import called
 from tests.helpers.typed import present
 from tests.house.test_docs import blocks
 
@@ -69,7 +72,7 @@ def test_releases_explain_themselves(tmp_path, monkeypatch, capsys):
     assert len(release) == 5
     assert "film 001" in release
     assert re.match(r"5 of 5 asked for\. One user.* odds .*at epsilon 1\.0\.$", release.summary)
-    assert all(word in shown for word in (release.summary, "value", "margin", "film 001"))
+    assert all(word in shown for word in (release.summary, "value", "±", "(95%)", "film 001"))
     assert names["sl"].Release.load("top5.json") == release
     assert str(odds).startswith("50% becomes at most 73.2%")
     assert release.margins[0].error < release.margins[0].half_width
@@ -120,3 +123,32 @@ def test_the_second_part_of_the_contract_is_the_shared_one():
         pytest.skip("the shared papers are not beside the repository")
     ours, theirs = blocks(SECOND, "python"), blocks(SHARED_SECOND, "python")
     assert ours == theirs[: len(ours)]
+
+
+def test_the_command_line_does_what_it_says(tmp_path):
+    lines = [
+        part.partition("#")[0].strip() for line in blocks(SECOND, "")[0].splitlines() for part in line.split(";  ")
+    ]
+    told = {}
+    for line in lines:
+        done = called(*shlex.split(line)[1:], cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), line
+        told[line] = done.stdout
+    listed, grouped, keys, quantile = (told[line] for line in lines[2:6])
+    assert "5 of 5 asked for." in listed
+    assert (
+        "booked: epsilon 1 of 3 at delta 1e-6, 1 release; a charge of up to epsilon 2 would still be admitted" in listed
+    )
+    assert all(country in grouped for country in ("CH", "DE", "FR"))
+    assert set(json.loads(keys)) >= {"items", "ordered", "guarantee", "mechanism", "why", "values"}
+    assert "value" in quantile
+    assert (tmp_path / "q4.html").exists()
+    assert "50% becomes at most 73.2%" in told[lines[-1]]
+
+
+def test_the_second_part_is_the_shared_one_to_its_last_line():
+    if not SHARED_SECOND.exists():
+        pytest.skip("the shared papers are not beside the repository")
+    shared = SHARED_SECOND.read_text()
+    assert blocks(SECOND, "") == blocks(SHARED_SECOND, "")
+    assert shared.partition("Also `-h`")[2].partition("\n")[0] in SECOND.read_text()
