@@ -118,7 +118,6 @@ COVERED = {
     "pages/guarantee_in_words.py": "pages/test_release_page.py",
     "pages/odds_box.py": "pages/test_release_page.py",
     "pages/plan_plot.py": "planning/test_plans.py",
-    "pages/plots.py": "house/test_shown_labels.py",
     "pages/rounding.py": "pages/test_release_page.py",
     "pages/theme.py": "reproduce/test_study_page.py",
     "planning/answer.py": "planning/test_plans.py",

@@ -108,9 +108,9 @@ def count_groups(
     keys = ", ".join(question.keys)
     held = ("m",) if known is not None and question.cap is None else question.keys  # a cap looks at the items' names
     if known is not None:
-        found = f"SELECT DISTINCT {'n, ' * own}{keys} FROM ({known})"
+        distinct = f"SELECT DISTINCT {'n, ' * own}{keys} FROM ({known})"
         number = f"CAST(row_number() OVER (ORDER BY {'n, ' * own}{keys}) - 1 AS INTEGER) AS m"
-        run(f"CREATE TEMP TABLE {names.known} AS SELECT {number}, * FROM ({found})")
+        run(f"CREATE TEMP TABLE {names.known} AS SELECT {number}, * FROM ({distinct})")
     rows = _named(source, question)
     if listed is not None:
         kinds = grouping.kinds(source.declared)
