@@ -1,5 +1,7 @@
 """Groups in DuckDB: items by short numbers, equal by bytes alone, and winners looked up some at a time."""
 
+from typing import Any
+
 import duckdb
 import pytest
 
@@ -11,7 +13,7 @@ ROWS = [
     ("Bob", "Tea", "CH"), ("Bob", "tea", "CH"), ("bob", "tea", "CH"), ("bob", "tea", "ch"), ("bob", "TEA", "ch"),
     ("eve", "milk", "ch"), ("eve", "milk", "CH"), ("eve", "Milk", "ch"), ("eve", "wine", "XX"),
 ]  # fmt: skip
-WORDS = {"user": "who", "item": "what", "by": "where"}
+WORDS: dict[str, Any] = {"user": "who", "item": "what", "by": "where"}
 
 
 @pytest.fixture(params=["", "NOCASE", "NOCASE.NOACCENT"])
