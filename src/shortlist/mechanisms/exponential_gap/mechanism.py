@@ -6,13 +6,17 @@ The law and its price (Theorem 86), the gap as a p-value (Theorem 87).
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import InitVar
 from fractions import Fraction
 from typing import ClassVar, Unpack
 
+import numpy as np
+
 from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.partial_reals import rounded
 from shortlist.extras import Extras
+from shortlist.labels import typed
 from shortlist.mechanisms.checks import (
     check_known_candidates,
     checked_draws,
@@ -21,6 +25,7 @@ from shortlist.mechanisms.checks import (
     checked_work,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
+from shortlist.mechanisms.exponential_gap.sampler import lead_of
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
@@ -33,6 +38,12 @@ NOTE = (
 )
 
 
+GIVEN = (
+    "the winner was given: this charge pays for its draw too, if that was by the exponential mechanism with this "
+    "epsilon from these scores"
+)
+
+
 @described
 class ExponentialWithGap(Budgeted[PureDP]):
     """The largest of x_i + G_i and its lead over the second largest, G_i independent Gumbel noise of scale R / epsilon.
@@ -41,12 +52,18 @@ class ExponentialWithGap(Budgeted[PureDP]):
     gap destroys the bounded range that the winner alone has. `gap` is in the units of the scores; `p_value` is
     2 / (1 + e^g), g = epsilon gap / R, rounded up. At least two candidates are needed.
 
+    With `winner=` it is given who won, drawn elsewhere, and the lead is drawn as it is given that winner. That is
+    epsilon-DP whoever is named; and if the winner was drawn by the exponential mechanism with this epsilon from these
+    scores, winner and lead together are epsilon-DP, so one charge pays for both (Theorem 295).
+
     Parameters
     ----------
     epsilon, budget
         `epsilon=1.0` is short for `budget=PureDP(1.0)`, the only kind there is for it.
     scale
         Short for the epsilon at which the noise has that scale, in units of the range sensitivity: epsilon = 1 / scale.
+    winner
+        Of whom the lead is asked: a label, or a position where there are no labels. None draws the winner too.
     work
         `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
 
@@ -60,6 +77,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
     epsilon: InitVar[float | None] = None
     scale: InitVar[float | None] = None
     budget: Guarantee = UNSAID
+    winner: Hashable = None
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/exponential-with-gap.md#proof"
@@ -69,9 +87,18 @@ class ExponentialWithGap(Budgeted[PureDP]):
         self._pay(checked_pure("the exponential mechanism with gap", epsilon, self.budget, scale))
         checked_work(self.work)
 
+    def __repr__(self) -> str:
+        """As of every mechanism; a winner stands in it where one is given, so that older records read as they did."""
+        words = ("budget", "work") if self.winner is None else ("budget", "winner", "work")
+        return f"{type(self).__qualname__}({', '.join(f'{word}={getattr(self, word)!r}' for word in words)})"
+
     @property
     def name(self) -> str:
-        return "exponential mechanism with gap"
+        return "exponential mechanism with gap" if self.winner is None else "gap of a given winner"
+
+    @property
+    def treats_alike(self) -> bool:
+        return self.winner is None
 
     @property
     def ordered(self) -> bool:
@@ -83,6 +110,18 @@ class ExponentialWithGap(Budgeted[PureDP]):
             check_known_candidates(scores, 2)
         except ValueError:
             raise ValueError("a gap needs two candidates; with one there is nothing to choose") from None
+        if self.winner is not None:
+            self._place(scores)
+
+    def _place(self, scores: Scores) -> int:
+        """The position of the winner that is given; from public facts."""
+        labels = range(scores._size) if scores._labels is None else scores._labels
+        place = next((i for i, label in enumerate(labels) if typed((label,)) == typed((self.winner,))), None)
+        if place is None:
+            raise ValueError("winner must be one of the candidates: a label, or a position where there are no labels")
+        if scores._numbers[place] == -np.inf:
+            raise ValueError("winner is a candidate that may never be chosen (its score is -inf)")
+        return place
 
     def _scale(self, scores: Scores) -> Fraction:
         """R / epsilon, exactly."""
@@ -90,6 +129,10 @@ class ExponentialWithGap(Budgeted[PureDP]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         scale = self._scale(scores)
+        if self.winner is not None:
+            place = self._place(scores)
+            gap = lead_of(scores._numbers, place, scale, source)
+            return Outcome([place], Extras(gaps=[gap], p_value=p_value_of(gap, scale)), (NOTE, GIVEN))
         finish = race(scores._numbers, k=2, scale=scale, noise=GUMBEL, source=source, work=self.work)
         gaps = finish.gaps()
         extras = Extras(gaps=gaps, p_value=p_value_of(gaps[0], scale))
@@ -100,6 +143,10 @@ class ExponentialWithGap(Budgeted[PureDP]):
     ) -> Draws:
         """The winner and its gap in independent draws, one row each, for study and audit of public scores."""
         scores = self._studied(scores, question)
+        if self.winner is not None:
+            place, scale, source = self._place(scores), self._scale(scores), checked_source(rng)
+            gaps = [[lead_of(scores.values, place, scale, source)] for _ in range(checked_draws(draws))]
+            return Draws(np.full((len(gaps), 1), place), np.array(gaps))
         races = Field(scores.values, 2, self._scale(scores), GUMBEL).races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows((rows.indices[:, :1], rows.gaps()) for rows in races)
 
