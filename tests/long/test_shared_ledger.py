@@ -1,4 +1,4 @@
-"""A shared ledger at full size: races, killed clients and killed servers. No overspend, nothing acknowledged is lost."""
+"""A shared ledger at full size: races, killed clients, killed servers. No overspend, nothing acknowledged is lost."""
 
 import os
 import random

@@ -174,8 +174,8 @@ def test_filters_keep_what_plain_python_keeps(loaded):
 
 def test_kinds_of_columns_are_checked_and_nulls_are_nobodys(server, base, wire):
     server.sql(
-        "CREATE TABLE kinds (who uuid, n bigint, at timestamptz, amount numeric(40, 3), tags text[], day date, far date, "
-        "f float8)",
+        "CREATE TABLE kinds (who uuid, n bigint, at timestamptz, amount numeric(40, 3), tags text[], day date, "
+        "far date, f float8)",
         "INSERT INTO kinds SELECT CASE WHEN i % 10 = 0 THEN NULL ELSE md5((i / 2)::text)::uuid END, i % 3, "
         "'2026-03-29 00:30+00'::timestamptz + i * interval '1 hour', i / 7.0, ARRAY['a'], date '2026-01-01' + i % 2, "
         "CASE WHEN i % 2 = 0 THEN 'infinity' ELSE '2026-01-01' END::date, "
