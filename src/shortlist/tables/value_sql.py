@@ -125,8 +125,9 @@ def _votes(question: ValueQuestion, grid: Grid, lists: bool, person: str = "u", 
     """
     rows = f"FROM r SEMI JOIN (SELECT {person} FROM p WHERE held > 1) AS more USING ({person})"
     if lists:  # far faster than windows, but of lists all must fit into memory
-        own = f"SELECT {group}list_sort(list(i)) AS own {rows} GROUP BY {person}"
-        rank = f"SELECT {group}unnest(own) AS i, generate_subscripts(own, 1) AS j, len(own) AS held FROM ({own})"
+        sorted_rows = f"SELECT {group}list_sort(list(i)) AS own {rows} GROUP BY {person}"
+        parts = "unnest(own) AS i, generate_subscripts(own, 1) AS j, len(own) AS held"
+        rank = f"SELECT {group}{parts} FROM ({sorted_rows})"
     else:
         order = f"row_number() OVER (PARTITION BY {person} ORDER BY i) AS j"
         rank = f"SELECT {group}i, {order}, count(*) OVER (PARTITION BY {person}) AS held {rows}"
