@@ -18,9 +18,11 @@ import shortlist as sl
 from shortlist.cli.app import app
 from shortlist.quantile_inputs import asked_of_table
 from shortlist.tables.dialect import PLAIN
+from shortlist.tables import value_sql
 from shortlist.tables.values import ValueQuestion, shared
 from shortlist.testing import seeded
 from shortlist.votes import Grid
+from tests.test_quantiles import made
 
 ROWS = pl.DataFrame({"u": [1, 2, 3], "v": [4, 5, 6]})
 
@@ -116,3 +118,30 @@ def test_decimals_at_half_steps_are_the_same_in_every_engine(tmp_path):
     wanted = Grid.of(0, 10, 0.1).places(np.array(list(map(float, cells))))
     for places, weights in votes:
         assert np.repeat(places, weights >> 16).tolist() == sorted(wanted.tolist())
+
+
+def test_where_memory_is_too_short_for_lists_windows_are_taken():
+    """The same votes either way, and an error of another kind is raised as it is."""
+    rows = made(120, seed=6)
+    arrow = rows.to_arrow()
+    question = ValueQuestion.of("u", "k", 0, 120, None, "share")
+    connection = duckdb.connect()
+    connection.register("held", arrow)
+    source = value_sql._source(connection.table("held"), "held")
+    tried: list[bool] = []
+
+    def statement_of(source: Any, lists: bool) -> str:
+        tried.append(lists)
+        return value_sql.placing(source, question, question.grid, lists)
+
+    def short(statement: str) -> Any:
+        if "list_sort" in statement:
+            raise duckdb.OutOfMemoryException("private")
+        return connection.execute(statement)
+
+    whole = value_sql._counts(connection.execute, statement_of, source)
+    again = value_sql._counts(short, statement_of, source)
+    assert tried == [True, True, False]
+    assert [whole[name].tolist() for name in "iw"] == [again[name].tolist() for name in "iw"]
+    with pytest.raises(duckdb.CatalogException):
+        value_sql._counts(lambda statement: connection.execute("SELECT * FROM nothing"), statement_of, source)

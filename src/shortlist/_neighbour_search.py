@@ -103,13 +103,17 @@ class Search:
                 self.table.back(rows)
         except Exception:  # a value that does not fit its column
             return ""
-        answers = []
+        answers, raised = [], []
         for rows in (before, after):
             try:
                 answers.append(self.scores(rows))
             except Exception as error:
-                return f"the score raises {type(error).__name__} on one of two neighbours, and that tells them apart"
-        return self.claim.broken_by(*answers)
+                raised.append(type(error).__name__)
+        if not raised:
+            return self.claim.broken_by(*answers)
+        if len(raised) == 2 and raised[0] == raised[1]:  # which tells nothing apart
+            return ""
+        return f"the score raises {raised[0]} on one of two neighbours, and that tells them apart"
 
     def alone(self) -> str:
         """What is wrong with the score on one table: randomness of its own, or a look at the order of rows."""

@@ -34,7 +34,9 @@ def exponential_mechanism(
     ----------
     qualities
         One number for each candidate: a mapping from candidates, whose winning key is returned, or an array, whose
-        winning position is returned. The list of candidates is public; what the numbers say of people is not.
+        winning position is returned. The list of candidates is public; what the numbers say of people is not. A quality
+        of -inf never wins, as in private-pgm; which candidates have it must then be public too, for no sensitivity
+        holds of a number that one person makes finite.
     epsilon, sensitivity
         As in private-pgm: one person moves a quality by at most `sensitivity`, up or down.
     base_measure

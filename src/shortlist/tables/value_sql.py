@@ -47,7 +47,7 @@ def look_at(source: sql.TableSource, question: ValueQuestion) -> Looked:
     return question.looked_at(dated, source.declared, sql.TYPES)
 
 
-def placing_groups(source: sql.TableSource, question: ValueQuestion, grid: Grid) -> str:
+def placing_groups(source: sql.TableSource, question: ValueQuestion, grid: Grid, lists: bool = True) -> str:
     """The statement that gives groups, places and weights, added up: one vote for each person in a group."""
     grouping = question.grouping
     assert grouping is not None
@@ -60,17 +60,17 @@ def placing_groups(source: sql.TableSource, question: ValueQuestion, grid: Grid)
     else:
         steps, last = kept_groups(rows, grouping, "listed", listed)
         parts += [*steps, f"r AS MATERIALIZED (SELECT * FROM {last})"]
-        votes = f"WITH {', '.join(parts)} {_votes(question, grid, 'u, n', 'n, ')}"
+        votes = f"WITH {', '.join(parts)} {_votes(question, grid, lists, 'u, n', 'n, ')}"
     return f"SELECT n, i, CAST(sum(w) AS BIGINT) AS w FROM ({votes}) GROUP BY n, i HAVING sum(w) > 0"
 
 
-def placing(source: sql.TableSource, question: ValueQuestion, grid: Grid) -> str:
+def placing(source: sql.TableSource, question: ValueQuestion, grid: Grid, lists: bool = True) -> str:
     """The statement that gives places and weights: added up and in order, or packed into one number each."""
     rows = _rows(source, question, grid)
     if question.user is None:
         votes = f"SELECT i, 1 AS w FROM ({rows})"
     else:
-        votes = f"WITH r AS MATERIALIZED ({rows}) {_votes(question, grid)}"
+        votes = f"WITH r AS MATERIALIZED ({rows}) {_votes(question, grid, lists)}"
     if grid.size > WIDE:  # hardly two rows have one place: numpy sorts faster than any engine groups
         return f"SELECT CAST(i * {PACKED} + w AS BIGINT) AS packed FROM ({votes})"
     return f"SELECT i, CAST(sum(w) AS BIGINT) AS w FROM ({votes}) GROUP BY i HAVING sum(w) > 0 ORDER BY i"
@@ -119,16 +119,19 @@ def _number(source: sql.TableSource, question: ValueQuestion, grid: Grid) -> str
     return f"CAST(date_diff('day', DATE '{FIRST}', {inside}) + 1 AS DOUBLE)"
 
 
-def _votes(question: ValueQuestion, grid: Grid, person: str = "u", group: str = "") -> str:
+def _votes(question: ValueQuestion, grid: Grid, lists: bool, person: str = "u", group: str = "") -> str:
     """(i, w) of every person, from r(u, i): a window of that person's rows alone, in the order of places.
 
     Of groups (n, i, w), from r(u, n, i): a person is one in each of them.
     """
-    many = f"count(*) OVER (PARTITION BY {person}) AS held"
-    rank = (
-        f"SELECT {group}i, row_number() OVER (PARTITION BY {person} ORDER BY i) AS j, {many} "
-        f"FROM r SEMI JOIN (SELECT {person} FROM p WHERE held > 1) AS more USING ({person})"
-    )
+    rows = f"FROM r SEMI JOIN (SELECT {person} FROM p WHERE held > 1) AS more USING ({person})"
+    if lists:  # far faster than windows, but of lists all must fit into memory
+        sorted_rows = f"SELECT {group}list_sort(list(i)) AS own {rows} GROUP BY {person}"
+        parts = "unnest(own) AS i, generate_subscripts(own, 1) AS j, len(own) AS held"
+        rank = f"SELECT {group}{parts} FROM ({sorted_rows})"
+    else:
+        order = f"row_number() OVER (PARTITION BY {person} ORDER BY i) AS j"
+        rank = f"SELECT {group}i, {order}, count(*) OVER (PARTITION BY {person}) AS held {rows}"
     people = f"SELECT {person}, count(*) AS held, min(i) AS i FROM r GROUP BY {person}"
     own = {
         "min": "min(i)",
@@ -152,6 +155,22 @@ def _arrays(counts: dict[str, Any]) -> Placed:
         packed.sort()
         return added(packed >> BITS, packed & (PACKED - 1))
     return np.asarray(counts["i"], np.int64), np.asarray(counts["w"], np.int64)
+
+
+Statement = Callable[[sql.TableSource, bool], str]
+"""By a table, and by whether a person's rows may be held as lists."""
+
+
+def _counts(execute: Callable[[str], Any], statement_of: Statement, source: sql.TableSource) -> dict[str, Any]:
+    """What the statement gives; where memory is too short for lists, by windows, which go to the disk."""
+    for lists in (True, False):
+        try:
+            counts: dict[str, Any] = execute(statement_of(source, lists)).fetchnumpy()
+            return counts
+        except Exception as error:
+            if not lists or type(error).__name__ != "OutOfMemoryException":
+                raise
+    raise AssertionError
 
 
 def _parted(counts: dict[str, Any], question: ValueQuestion) -> PlacedGroups:
@@ -179,7 +198,11 @@ def places_in_files(
     progress: Callable[[float], None] | None,
 ) -> Placed:
     """By a DuckDB of our own, which goes to a private folder of its own when memory is short."""
-    return _arrays(_from_files(path, question, memory, text, progress, lambda source: placing(source, question, grid)))
+    return _arrays(
+        _from_files(
+            path, question, memory, text, progress, lambda source, lists: placing(source, question, grid, lists)
+        )
+    )
 
 
 def groups_in_files(
@@ -191,7 +214,9 @@ def groups_in_files(
     progress: Callable[[float], None] | None,
 ) -> PlacedGroups:
     """The same for every group."""
-    counts = _from_files(path, question, memory, text, progress, lambda source: placing_groups(source, question, grid))
+    counts = _from_files(
+        path, question, memory, text, progress, lambda source, lists: placing_groups(source, question, grid, lists)
+    )
     return _parted(counts, question)
 
 
@@ -201,7 +226,7 @@ def _from_files(
     memory: str | None,
     text: TextForm,
     progress: Callable[[float], None] | None,
-    statement_of: Callable[[sql.TableSource], str],
+    statement_of: Statement,
 ) -> dict[str, Any]:
     connection = connect(memory)
     try:
@@ -209,10 +234,9 @@ def _from_files(
         source = source_of(runner(connection, path), path, question.columns, text)
         look_at(source, question)
         check_lines(path, text)
-        statement = statement_of(source)
         with watched(connection, progress):
-            counts: dict[str, Any] = in_one_sentence(
-                f"{path} cannot be counted", lambda: connection.execute(statement).fetchnumpy()
+            counts = in_one_sentence(
+                f"{path} cannot be counted", lambda: _counts(connection.execute, statement_of, source)
             )
         if stamps(path) != before:
             raise TableError(f"{path} cannot be counted: it changed while it was read")
@@ -234,22 +258,25 @@ def look_at_relation(relation: Any, question: ValueQuestion) -> Looked:
 
 def places_in_relation(relation: Any, question: ValueQuestion, grid: Grid) -> Placed:
     """In the connection it belongs to."""
-    return _arrays(_from_relation(relation, lambda source: placing(source, question, grid)))
+    return _arrays(_from_relation(relation, lambda source, lists: placing(source, question, grid, lists)))
 
 
 def groups_in_relation(relation: Any, question: ValueQuestion, grid: Grid) -> PlacedGroups:
     """The same for every group."""
-    return _parted(_from_relation(relation, lambda source: placing_groups(source, question, grid)), question)
+    return _parted(
+        _from_relation(relation, lambda source, lists: placing_groups(source, question, grid, lists)), question
+    )
 
 
-def _from_relation(relation: Any, statement_of: Callable[[sql.TableSource], str]) -> dict[str, Any]:
+def _from_relation(relation: Any, statement_of: Statement) -> dict[str, Any]:
     view = fresh()
-    statement = statement_of(_source(relation, view))
+    source = _source(relation, view)
+
+    def execute(statement: str) -> Any:
+        return relation.query(view, statement)
+
     try:
-        counts: dict[str, Any] = in_one_sentence(
-            "the relation cannot be counted", lambda: relation.query(view, statement).fetchnumpy()
-        )
-        return counts
+        return in_one_sentence("the relation cannot be counted", lambda: _counts(execute, statement_of, source))
     finally:
         with contextlib.suppress(Exception):
             relation.query(view, f"DROP VIEW IF EXISTS {view}")
