@@ -64,14 +64,14 @@ def test_what_a_few_blocks_hold_raises_nothing():
 
 @pytest.mark.parametrize("noise", [EXPONENTIAL, GUMBEL], ids=lambda noise: noise.name)
 def test_races_with_a_raised_threshold_have_the_law(noise, monkeypatch):
-    """By group: whether the winner is one of the 10 ahead, of the 240 at the cap, or of the rest."""
+    """By group: whether the winner is one of the 8 ahead, of the 264 at the cap, or of the rest."""
     monkeypatch.setattr(skip_schedule, "MANY", 0)
     monkeypatch.setattr(skip_schedule, "LOOKED", 8)
     monkeypatch.setattr(skip_schedule, "choose_threshold", lambda contest, heights: 0.5)
-    values = np.zeros((24, 512), np.int64)
-    values[:, ::50] = 4
-    values[::3, 7] = 6
-    values = values.ravel()
+    square = np.zeros((24, 512), np.int64)
+    square[:, ::50] = 4
+    square[::3, 7] = 6
+    values = square.ravel()
     plan = make_plan(values, 1, Fraction(1), noise, 512)
     assert plan.threshold > 0.5
     winners = [values[skip_race(plan, sl.testing.seeded(seed)).indices[0]] for seed in range(4000)]

@@ -167,50 +167,74 @@ def cells(steps: Ladder, rate: Fraction, *, waste: float = WASTE) -> Cells:
     if steps.k * len(steps.scores) <= FEW_PAIRS:
         every = rungs(steps, steps.first, steps.last)
         reach = steps.reach(every)
-        return _weighed(steps, rate, every, reach, reach)
+        cover = Cover.of(steps, every, reach, reach)
+        return cover.cells(*cover.log_bounds(rate))
     start = np.unique(steps.losses_of([steps.first, steps.last]))
     low, before = steps.reach(start), steps.reach(start[1:] - 1)
-    cover = _weighed(steps, rate, start, low, np.concatenate([before, low[-1:]]))
+    cover = Cover.of(steps, start, low, np.concatenate([before, low[-1:]]))
     while True:
-        top = float(cover.upper.max())
-        upper = np.exp(cover.upper - top)
-        open_ = ~cover.flat & (upper - np.exp(cover.lower - top) > waste * float(upper.sum()) / len(cover))
+        lower, weights = cover.log_bounds(rate)
+        top = float(weights.max())
+        upper = np.exp(weights - top)
+        open_ = ~cover.flat & (upper - np.exp(lower - top) > waste * float(upper.sum()) / len(upper))
         if not open_.any():
-            return cover
-        cover = _split(steps, rate, cover, np.flatnonzero(open_))
+            return cover.cells(lower, weights)
+        cover.split(steps, np.flatnonzero(open_))
 
 
-def _split(steps: Ladder, rate: Fraction, cover: Cells, which: Indices) -> Cells:
-    """The same with each of these cells in two."""
-    cut = middles(steps, cover.low, cover.high, which)
-    return _weighed(
-        steps,
-        rate,
-        np.insert(cover.start, which + 1, cut),
-        np.insert(cover.low, which + 1, steps.reach(cut), axis=0),
-        np.insert(cover.high, which, steps.reach(cut - 1), axis=0),
-    )
+@dataclass(slots=True)
+class Cover:
+    """Cells while they are being cut: what is known of a cell that stays whole is not computed again."""
+
+    start: Values
+    low: list[Indices]
+    high: list[Indices]
+    flat: Mask
+    log_low: Floats
+    log_high: Floats
+    """ln N at the start, and at the last loss before the end."""
+
+    @classmethod
+    def of(cls, steps: Ladder, start: Values, low: Indices, high: Indices) -> Cover:
+        """The cells that begin at these losses, the last of which is the largest loss there is."""
+        flat: Mask = (low == high).all(axis=1)
+        return cls(start, list(low), list(high), flat, steps.log_counts(low), steps.log_counts(high))
+
+    def log_bounds(self, rate: Fraction) -> tuple[Floats, Floats]:
+        """ln of (lower, upper) bounds on the mass of each cell."""
+        end = np.append(self.start[1:], self.start[-1:] + 1)
+        here, width = times(self.start, rate), times(end - self.start, rate)
+        with np.errstate(divide="ignore"):  # a step too small for a float has no weight in one
+            lower = self.log_low - here + np.log(-np.expm1(-np.append(width[:-1], np.inf)))
+            return lower, np.where(self.flat, lower, self.log_high - here + np.log(width))
+
+    def split(self, steps: Ladder, which: Indices) -> None:
+        """Cuts each of these cells in two."""
+        low, high = np.array([self.low[i] for i in which]), np.array([self.high[i] for i in which])
+        cut = middles(steps, low, high)
+        after, before = steps.reach(cut), steps.reach(cut - 1)
+        self.start = np.insert(self.start, which + 1, cut)
+        self.log_low = np.insert(self.log_low, which + 1, steps.log_counts(after))
+        self.log_high = np.insert(self.log_high, which, steps.log_counts(before))
+        self.flat[which] = (after == high).all(axis=1)
+        self.flat = np.insert(self.flat, which, (low == before).all(axis=1))
+        for i, new_low, new_high in zip(which[::-1].tolist(), after[::-1], before[::-1], strict=True):
+            self.low.insert(i + 1, new_low)
+            self.high.insert(i, new_high)
+
+    def cells(self, lower: Floats, upper: Floats) -> Cells:
+        """As they are now."""
+        end = np.append(self.start[1:], self.start[-1:] + 1)
+        return Cells(self.start, end, np.array(self.low), np.array(self.high), lower, upper)
 
 
-def middles(steps: Ladder, low: Indices, high: Indices, which: Indices) -> Values:
+def middles(steps: Ladder, low: Indices, high: Indices) -> Values:
     """A rung inside each of these cells: it halves the ranks that the place which gains most gains."""
-    low, high = low[which], high[which]
     place = (high - low).argmax(axis=1)
-    row = np.arange(len(which))
+    row = np.arange(len(low))
     rank = (low[row, place] + high[row, place]) // 2
     middle: Values = steps.whole(place) - steps.whole(rank)  # after the start, where that rank is not reached
     return middle
-
-
-def _weighed(steps: Ladder, rate: Fraction, start: Values, low: Indices, high: Indices) -> Cells:
-    """The cells that begin at these losses, the last of which is the largest loss there is."""
-    end = np.append(start[1:], start[-1:] + 1)
-    here, width = times(start, rate), times(end - start, rate)
-    flat, log_low = (low == high).all(axis=1), steps.log_counts(low) - here
-    with np.errstate(divide="ignore"):  # a step too small for a float has no weight in one
-        exact = np.log(-np.expm1(-np.append(width[:-1], np.inf)))
-        upper = np.where(flat, log_low + exact, steps.log_counts(high) - here + np.log(width))
-    return Cells(start, end, low, high, log_low + exact, upper)
 
 
 def rungs(steps: Ladder, begin: int, end: int) -> Values:

@@ -149,18 +149,20 @@ def within(support: Levels, chances: Floats, head: int, last: int) -> float:
     (min(n_i, head) - t) / (n_i - i), and a further rank up to `last` with
     (min(n_i, last) - min(n_i, head) - i + t) / (n_i - i).
     """
-    total, heads = 0.0, np.arange(head + 1)
+    total, k = 0.0, support.steps.k
     for part, reach in support.parts(chances):
-        state = np.zeros((len(part), head + 1))
-        state[:, 0] = part
+        state, least = part[:, None], 0  # of t heads, from `least` on: with fewer the last of them is out of reach
         for i, n in enumerate(reach.T):
+            heads = np.arange(least, least + state.shape[1])
             inside = np.minimum(n, head)[:, None]
             to_head = np.maximum(inside - heads, 0) / (n - i)[:, None]
             to_other = np.maximum(np.minimum(n, last)[:, None] - inside - i + heads, 0) / (n - i)[:, None]
-            after = state * to_other
-            after[:, 1:] += (state * to_head)[:, :-1]
-            state = after
-        total += float(state[:, head].sum())
+            after = np.zeros((len(part), len(heads) + 1))
+            after[:, :-1] = state * to_other
+            after[:, 1:] += state * to_head
+            fewest = max(0, head - (k - 1 - i))
+            state, least = after[:, fewest - least : head + 1 - least], fewest
+        total += float(state[:, head - least].sum())
     return total
 
 

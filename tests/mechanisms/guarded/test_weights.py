@@ -1,6 +1,8 @@
 """What the junk weighs: bounds by adding all classes up, beside those by cells and the exact number."""
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from shortlist.exact.ranked_subsets import ranked
 from shortlist.mechanisms.guarded import weights
 from shortlist.mechanisms.guarded.weights import Family
 
-SHAPES = {
+SHAPES: dict[str, Callable[[int], Any]] = {
     "zipf": lambda d: np.floor(1e4 / np.arange(1, d + 1) ** 0.8).astype(np.int64),
     "flat": lambda d: np.full(d, 7),
     "far": lambda d: np.append(np.full(d // 2, 2**40), np.arange(d - d // 2)),

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shortlist.tables.dialect import PLAIN
 from shortlist.mechanisms.quantile.law import point_chances, sequence_chances
 from shortlist.mechanisms.quantile.nodes import Node
 from shortlist.mechanisms.quantile.sampler import Choice, Recursion
@@ -21,7 +22,7 @@ ROWS = [(1, 0), (1, 2), (1, 2), (2, 2), (3, 2), (3, 4), (4, 1), (5, 2), (5, 2), 
 
 def votes(rows, shift=0):
     table = pl.DataFrame(rows, schema=["u", "v"], orient="row")
-    places, weights = asked_of_table(table, ValueQuestion.of("u", "v", 0, 4, None, "share"), None, False).places(None)
+    places, weights = asked_of_table(table, ValueQuestion.of("u", "v", 0, 4, None, "share"), None, PLAIN).places(None)
     return Node(0, 4, places, weights << shift)
 
 
