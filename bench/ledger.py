@@ -7,12 +7,13 @@ import tempfile
 from statistics import median
 from time import perf_counter
 
+from tests.helpers import postgres
+
 from shortlist import Ledger
 from shortlist.ledger import file as file
 from shortlist.ledger.filter import cost_of
 from shortlist.ledger.turn import in_transaction
 from shortlist.privacy import PureDP
-from tests.helpers import postgres
 
 EPSILON = 2.0**-10
 
@@ -93,7 +94,9 @@ def shared_table():
             for processes in (1, 2, 8):
                 many = f"charges a second, {processes} process{'es' * (processes > 1)} at once"
                 yield _row(many, ledgers, lambda one, n=processes: f"{800 / seconds(in_processes, one, n, 800):.0f}")
-            yield _row("open and charge once", ledgers, lambda one: f"{1000 * seconds(open_and_admit, one.path):.0f} ms")
+            yield _row(
+                "open and charge once", ledgers, lambda one: f"{1000 * seconds(open_and_admit, one.path):.0f} ms"
+            )
             yield _row("verify 2,900 entries", ledgers, lambda one: f"{seconds(one.verify):.2f} s")
     finally:
         server.stop()
