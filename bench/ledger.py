@@ -1,4 +1,4 @@
-"""The ledger: durable charges, waiting processes, and a file of 100,000 entries."""
+"""The ledger: durable charges, waiting processes, a file of 100,000 entries; and a server beside the file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import multiprocessing
 import tempfile
 from statistics import median
 from time import perf_counter
+
+from tests.helpers import postgres
 
 from shortlist import Ledger
 from shortlist.ledger import file as file
@@ -74,4 +76,38 @@ def ledger_table():
         yield f"| verify 100,000 entries | {seconds(large.verify):.1f} s | |"
 
 
-TABLES = {"ledger": ledger_table}
+def shared_table():
+    """A ledger on PostgreSQL beside one in a file, on one machine: the server on a socket, every commit synced."""
+    reason = postgres.why_not()
+    if reason is not None:
+        raise RuntimeError(reason)
+    server = postgres.Server()
+    try:
+        server.roles()
+        server.base("ledgers")
+        yield "| what | file | server |"
+        yield "|---|---|---|"
+        with tempfile.TemporaryDirectory() as folder:
+            places = f"{folder}/small.db", server.url("ledgers")
+            ledgers = [Ledger(place, budget=PureDP(1e6)) for place in places]
+            yield _row("one charge, one process: median of 500", ledgers, _median_charge)
+            for processes in (1, 2, 8):
+                many = f"charges a second, {processes} process{'es' * (processes > 1)} at once"
+                yield _row(many, ledgers, lambda one, n=processes: f"{800 / seconds(in_processes, one, n, 800):.0f}")
+            yield _row(
+                "open and charge once", ledgers, lambda one: f"{1000 * seconds(open_and_admit, one.path):.0f} ms"
+            )
+            yield _row("verify 2,900 entries", ledgers, lambda one: f"{seconds(one.verify):.2f} s")
+    finally:
+        server.stop()
+
+
+def _row(what, ledgers, measured):
+    return f"| {what} | {' | '.join(str(measured(one)) for one in ledgers)} |"
+
+
+def _median_charge(ledger):
+    return f"{1000 * median(seconds(charge_often, ledger, 1) for _ in range(500)):.1f} ms"
+
+
+TABLES = {"ledger": ledger_table, "ledger-shared": shared_table}
