@@ -14,11 +14,12 @@ from shortlist import Release
 from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of, prove_mechanism
 from shortlist.certified.curves import PRECISION
+from shortlist.certified.law import Law
 from shortlist.mechanisms import SparseVector
 from shortlist.mechanisms.sparse_vector.certified import transcript, transcript_law
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law
-from tests.helpers.typed import present
+from tests.helpers.typed import of_kind, present
 
 THREE: Any = {"threshold": 1, "k": 1, "epsilon": 1.0, "branches": (4, 2)}
 
@@ -67,7 +68,8 @@ def test_scales_costs_and_names():
 def test_clear_answers_are_cheap_and_more_of_them_come_out():
     clear = [10**6] * 100
     counts = {}
-    for name, words in {"plain": {}, "two": {"adaptive": True}, "four": {"branches": (8, 4, 2)}}.items():
+    ways: dict[str, Any] = {"plain": {}, "two": {"adaptive": True}, "four": {"branches": (8, 4, 2)}}
+    for name, words in ways.items():
         release = SparseVector(threshold=0, k=3, epsilon=1.0, monotone=True, **words).release(clear, rng=seeded(1))
         counts[name] = len(release)
         assert release.cost <= 1.0
@@ -153,4 +155,4 @@ def test_two_tests_are_those_of_adaptive_and_replacing_says_what_it_means():
     assert "branches" not in repr(two)
     assert "branches=(2,)" in repr(named)
     assert dataclasses.replace(two, adaptive=False).rules.weights == (1,)
-    assert isinstance(law_of(two, sl.Scores([1])).chances, dict)
+    assert isinstance(of_kind(Law, law_of(two, sl.Scores([1]))).chances, dict)
