@@ -228,7 +228,7 @@ def test_pages_that_we_build_show_no_number_of_ours():
         if file.name != "errata.json":
             assert not NUMBERED.search(text_of(file)), file.name
     for row in json.loads(text_of(ROOT / "src" / "shortlist" / "reproduce" / "assets" / "errata.json")):
-        assert row["paper"] or not re.search(r"\b(Thm|Lemma|Alg|Cor|Def|Table) \d", row["item"]), row
+        assert row["paper"] or not re.search(r"\b(Thm|Lemma|Alg|Cor|Def|Table) \d", row["place"]), row
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "mechanisms").glob("*.md")), ids=lambda page: page.stem)

@@ -1,6 +1,6 @@
 """Two small experiments for the report's tests."""
 
-from shortlist.reproduce.experiment import CANONICAL, GUMBEL, Experiment, Line, Result, Setting
+from shortlist.reproduce.experiment import CANONICAL, GUMBEL, Claim, Exhibit, Experiment, Finding, Result, Setting
 from shortlist.reproduce.figures import canvas, legend
 from shortlist.reproduce.figures import name as named
 from shortlist.reproduce.store import save
@@ -9,8 +9,16 @@ HOSTILE = "<script>alert('x')</script> & \"quotes\""
 
 
 def _run(setting):
-    lines = (Line(f"what {HOSTILE}", "paper", "ours", "why " * 30), Line("plain", "6", "9.6", "exact"))
-    return Result({"x": [0.0, 1.0, 2.0], "y": [0.0, 1.0, 4.0]}, lines, f"caption {HOSTILE}", generated=True)
+    return Result({"x": [0.0, 1.0, 2.0], "y": [0.0, 1.0, 4.0]}, f"caption {HOSTILE}", ("Some data",), beyond=(HOSTILE,))
+
+
+CLAIMS = (
+    Claim(f"what {HOSTILE}", "section 1", lambda columns: Finding("confirmed", "ours", "why " * 30)),
+    Claim("plain", "section 2", lambda columns: Finding("contradicted", "9.6", "exact")),
+)
+EXHIBIT = Exhibit(
+    "figure 1", HOSTILE, {"k": (1, 2), "mu": 1.0}, lambda setting: {"k": (1, 2), "mu": 2.0}, {"mu": HOSTILE}, CLAIMS
+)
 
 
 def _draw(panels):
@@ -29,9 +37,7 @@ def _draw(panels):
 
 def _experiment(name, paper, panels):
     question = f"Is it so? {HOSTILE}"
-    return Experiment(
-        name, paper, "figure 1", f"Title of {name} {HOSTILE}", question, "see", "claim", _run, _draw(panels)
-    )
+    return Experiment(name, paper, f"Title of {name} {HOSTILE}", question, "see", (EXHIBIT,), _run, _draw(panels))
 
 
 def records(folder):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shortlist.reproduce.catalogue import EXPERIMENTS
-from shortlist.reproduce.experiment import GUMBEL, Experiment, Line, Result, Setting
+from shortlist.reproduce.experiment import GUMBEL, Claim, Exhibit, Experiment, Finding, Result, Setting
 from shortlist.reproduce.figures import canvas, columns_of
 from shortlist.reproduce.runner import reproduce
 from shortlist.reproduce.store import package_hash, read, read_parquet, stored, write_parquet
@@ -19,14 +19,19 @@ def toy(calls):
         calls.append(setting)
         words = setting.source("toy").words(3) >> 12
         rows = [{"x": i, "y": int(word) / 2**52, "name": f"it's {i}"} for i, word in enumerate(words)]
-        return Result(columns_of(rows), (Line("<what>", "6", "9.6", "why"),), "a caption")
+        return Result(columns_of(rows), "a caption", ("Netflix",))
 
     def draw(columns):
         figure, axes = canvas()
         axes[0, 0].plot(columns["x"], columns["y"])
         return figure
 
-    return Experiment("noisy-max", GUMBEL, "figure 0", "A toy", "Why?", "See.", "A claim.", run, draw, ("netflix",))
+    claim = Claim("<what>", "section 0", lambda columns: Finding("confirmed", "9.6", "why"))
+    facts = {"k": (1, 2), "mu": 1.0}
+    exhibit = Exhibit(
+        "figure 0", "A toy", facts, lambda setting: facts | {"mu": 2.0}, {"mu": "ours"}, (claim,), ("netflix",)
+    )
+    return Experiment("noisy-max", GUMBEL, "A toy", "Why?", "See.", (exhibit,), run, draw)
 
 
 def test_a_table_survives_its_file(tmp_path):
@@ -128,11 +133,22 @@ def test_the_index_shows_every_record_and_escapes_it(tmp_path):
     page = (tmp_path / "index.html").read_text()
     assert "&lt;what&gt;" in page
     assert "noisy-max.parquet" in page
-    assert present(read(tmp_path, "noisy-max")).lines[0].ours == "9.6"
+    record = present(read(tmp_path, "noisy-max"))
+    assert record.lines[0].ours == "9.6"
+    assert (record.lines[0].verdict, record.lines[0].place) == ("confirmed", "section 0; figure 0")
+    assert record.exhibits[0].theirs == (("k", "1, 2"), ("mu", "1"))
+    assert [(one.word, one.theirs, one.ours, one.why) for one in record.exhibits[0].differences] == [
+        ("mu", "1", "2", "ours")
+    ]
+
+
+def test_made_up_data_is_said_on_the_picture_itself(tmp_path):
+    reproduce(tmp_path, Setting("small"), [toy([])])
+    assert "MADE-UP DATA in place of Netflix" in (tmp_path / "noisy-max.svg").read_text()
 
 
 def test_names_are_unique_and_said_in_full():
     for name, experiment in EXPERIMENTS.items():
         assert name == experiment.name
-        texts = (experiment.question, experiment.see, experiment.claim, experiment.title, experiment.shows)
+        texts = (experiment.question, experiment.see, experiment.title, experiment.shows)
         assert all(text.strip() for text in texts)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shortlist.reproduce.catalogue import EXPERIMENTS
+from shortlist.reproduce.data import DATA_SETS, data_file
 from shortlist.reproduce.experiment import Setting
 from shortlist.reproduce.runner import reproduce as run_all
 
@@ -21,7 +22,9 @@ def reproduce(
     out: Annotated[
         Path, typer.Option(help="The folder for pictures, tables and the page; made if it is not there.")
     ] = Path("report"),
-    data: Annotated[Path | None, typer.Option(help="A folder with the papers' own data; else it is generated.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="A folder with the papers' own data; what it lacks is made up.")
+    ] = None,
     only: Annotated[list[str] | None, typer.Option(help="Experiments by name: a,b,c.")] = None,
     full: Annotated[
         bool, typer.Option("--full", help="More trials and finer curves: an hour instead of minutes.")
@@ -36,15 +39,32 @@ def reproduce(
     if unknown:
         raise ValueError(f"--only {unknown[0]} is not an experiment; write one of {', '.join(EXPERIMENTS)}")
     if data is not None and not data.is_dir():
-        raise ValueError(f"--data {data} is not a folder; leave it out to use generated data of the same shape")
+        raise ValueError(f"--data {data} is not a folder; leave it out to use made-up counts of the same size")
     chosen = [experiment for name, experiment in EXPERIMENTS.items() if not wanted or name in wanted]
     if names:
         for experiment in chosen:
             typer.echo(f"{experiment.name:24} {experiment.paper.key}, {experiment.shows}: {experiment.title}")
+        _echo_data(chosen, Setting(data=data))
         return
     if find_spec("matplotlib") is None:
         raise ValueError("the pictures need matplotlib; install it with: pip install 'shortlist[plot]'")
+    if data is not None:
+        _echo_data(chosen, Setting(data=data))
     _run(out, Setting("full" if full else "fast", seed, data), chosen, jobs)
+
+
+def _echo_data(chosen: list[Experiment], setting: Setting) -> None:
+    """Which data sets the folder has, which figures and tables they make real, and which are still made up."""
+    for name, found in DATA_SETS.items():
+        shown = [
+            f"{experiment.paper.key} {exhibit.place}"
+            for experiment in chosen
+            for exhibit in experiment.exhibits
+            if name in exhibit.data
+        ]
+        if shown:
+            state = "made up" if data_file(name, setting) is None else "real"
+            typer.echo(f"{state:8} {found.file}: {', '.join(shown)}")
 
 
 def _run(out: Path, setting: Setting, chosen: list[Experiment], jobs: int) -> None:
@@ -65,7 +85,7 @@ def _run(out: Path, setting: Setting, chosen: list[Experiment], jobs: int) -> No
             bar.advance(task)
             bar.console.print(f"[bold]{record.name}[/]  {record.title} ({record.seconds:.0f} s)", **plain)
             for line in record.lines:
-                bar.console.print(escape(f"  {line.what}. paper: {line.paper}. ours: {line.ours}."), **plain)
+                bar.console.print(escape(f"  {line.verdict}: {line.paper} ({line.place}) Ours: {line.ours}"), **plain)
 
         run_all(out, setting, chosen, tell, min(jobs, len(chosen)))
     console.print(escape(f"{len(chosen)} experiments; the page is {out / 'index.html'}"), **plain)

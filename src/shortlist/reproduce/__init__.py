@@ -4,6 +4,6 @@
 record of each, and `store.read_parquet` its numbers.
 """
 
-from shortlist.reproduce.experiment import Experiment, Line, Paper, Result, Setting
+from shortlist.reproduce.experiment import Claim, Exhibit, Experiment, Finding, Line, Paper, Result, Setting
 
-__all__ = ["Experiment", "Line", "Paper", "Result", "Setting"]
+__all__ = ["Claim", "Exhibit", "Experiment", "Finding", "Line", "Paper", "Result", "Setting"]

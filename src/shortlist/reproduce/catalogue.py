@@ -1,4 +1,4 @@
-"""All experiments, in the order of the papers."""
+"""All experiments, in the order of the papers, and every figure and table that they show."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from shortlist.reproduce import (
     canonical_data,
     canonical_epsilon,
     canonical_noise,
+    canonical_table,
     canonical_times,
     canonical_zipf,
     gap_error,
@@ -29,11 +30,12 @@ EXPERIMENTS: dict[str, Experiment] = {
         gumbel_tradeoff.EXPERIMENT,
         gumbel_variance.EXPERIMENT,
         noisy_max.EXPERIMENT,
-        canonical_epsilon.EXPERIMENT,
         canonical_data.NETFLIX,
-        canonical_data.OTHER_DATA,
+        canonical_epsilon.EXPERIMENT,
         canonical_zipf.EXPERIMENT,
         canonical_noise.EXPERIMENT,
+        *canonical_data.EXPERIMENTS[1:],
+        canonical_table.EXPERIMENT,
         canonical_times.EXPERIMENT,
         gap_theta.EXPERIMENT,
         gap_error.BY_K,
@@ -47,3 +49,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         adaptive_pate.EXPERIMENT,
     )
 }
+
+EXHIBITS = [(experiment, exhibit) for experiment in EXPERIMENTS.values() for exhibit in experiment.exhibits]
+"""Every figure and table of the five papers, with the experiment that shows it."""

@@ -11,27 +11,37 @@ from shortlist.pages.plots import INK, PALETTE
 
 CURVES = {curve.label: curve.build for entry in ENTRIES for curve in entry.compared}
 
-PEELING, ONE_SHOT, JOINT, GUARDED = "one-shot, Gumbel", "one-shot, exponential", "joint", "guarded"
-PAPER, OURS, BOUND = "canonical, paper's loss", "canonical, gap-aware", "lower bound"
+PEELING, ONE_SHOT, PAPER, GAMMA_1 = (
+    "peeling",
+    "one-shot, exponential",
+    "canonical (paper)",
+    "canonical, gamma = 1 (paper)",
+)
+OURS, GUARDED, JOINT, BOUND = "canonical, gap-aware (ours)", "guarded (ours)", "joint", "lower bound"
+
+OLD, NEW = (PEELING, ONE_SHOT), (PAPER, GAMMA_1)
+"""The classical mechanisms of the paper's comparison, and its own two."""
 
 ENTRANTS: dict[str, Callable[[int, float], Studied]] = {
-    PEELING: CURVES[PEELING],
+    PEELING: CURVES["one-shot, Gumbel"],
     ONE_SHOT: CURVES[ONE_SHOT],
-    JOINT: CURVES[JOINT],
     PAPER: lambda k, epsilon: CanonicalTopK(k=k, epsilon=epsilon, noise="gumbel", loss="paper"),
+    GAMMA_1: lambda k, epsilon: CanonicalTopK(k=k, epsilon=epsilon, noise="gumbel", loss="paper", gamma=1),
     OURS: CURVES["canonical"],
-    GUARDED: CURVES[GUARDED],
+    GUARDED: CURVES["guarded"],
+    JOINT: CURVES[JOINT],
 }
-"""The paper's own entrants (peeling, joint, canonical) and ours."""
+"""Peeling with the exponential mechanism and one-shot Gumbel noise have the same law. The paper did not run joint."""
 
 COLOURS = {
     PEELING: PALETTE[1],
     ONE_SHOT: PALETTE[5],
-    JOINT: PALETTE[3],
     PAPER: PALETTE[2],
+    GAMMA_1: PALETTE[4],
     OURS: PALETTE[0],
     GUARDED: INK,
+    JOINT: PALETTE[3],
     BOUND: "#64748b",
 }
-DASHES = {GUARDED: "--", BOUND: ":"}
-MARKS = {PEELING: "v", ONE_SHOT: "^", JOINT: "s", PAPER: "D", OURS: "o", GUARDED: "P", BOUND: "_"}
+DASHES = {GUARDED: "--", OURS: "--", BOUND: ":"}
+MARKS = {PEELING: "v", ONE_SHOT: "^", PAPER: "D", GAMMA_1: "d", OURS: "o", GUARDED: "P", JOINT: "s", BOUND: "_"}

@@ -1,8 +1,8 @@
-"""What an experiment is: a question, the paper's claim, a table of numbers, a picture, and what we say about them."""
+"""What an experiment is: figures and tables in their papers' settings, ours beside, verdicts from the numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -20,6 +20,12 @@ Effort = Literal["small", "fast", "full"]
 Columns = dict[str, list[Any]]
 """A table, column by column; every column has one type."""
 
+Verdict = Literal["confirmed", "corrected", "contradicted", "not comparable"]
+"""`corrected`: true after a change that is named. `not comparable`: the paper's data or words are not at hand."""
+
+Facts = Mapping[str, Any]
+"""A setting, word by word: k, epsilon, delta, competitors, measure, trials."""
+
 
 @dataclass(frozen=True, slots=True)
 class Paper:
@@ -31,12 +37,32 @@ class Paper:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """What the numbers of a run say about one claim."""
+
+    verdict: Verdict
+    ours: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One claim of a paper in our own words, where it stands, and how a table of numbers is held against it."""
+
+    says: str
+    place: str
+    judge: Callable[[Columns], Finding]
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
-    """One headline: what the paper says, what we find, and why they agree or differ."""
+    """One headline: what the paper says and where, what we find, the verdict, and why."""
 
     what: str
     paper: str
+    place: str
     ours: str
+    verdict: str
     why: str
 
 
@@ -60,57 +86,136 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """One word of the setting in which we differ, and why."""
+
+    word: str
+    theirs: str
+    ours: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """One figure or table of a paper: its setting as printed, ours, and what it is said to show."""
+
+    place: str
+    """Figure 3, table 1, section 7.3."""
+    about: str
+    theirs: Facts
+    """The paper's setting, typed from the paper."""
+    ours: Callable[[Setting], Facts]
+    """Ours, under the same words."""
+    because: Mapping[str, str]
+    """The reason for every word in which the two differ."""
+    claims: tuple[Claim, ...]
+    data: tuple[str, ...] = ()
+    """The data sets of the paper, by the names of `data.DATA_SETS`."""
+
+    def differences(self, setting: Setting) -> list[Difference]:
+        """Every word that differs under this setting; each must have a reason."""
+        ours = self.ours(setting)
+        return [
+            Difference(word, said(value), said(ours[word]), self.because[word])
+            for word, value in self.theirs.items()
+            if ours[word] != value
+        ]
+
+
+def said(value: object) -> str:
+    """A fact in words.
+
+    >>> said((10, 100, 1000)), said(1e-05), said("Netflix")
+    ('10, 100, 1000', '1e-05', 'Netflix')
+    """
+    if isinstance(value, tuple | list):
+        return ", ".join(said(one) for one in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """What came out of one run."""
 
     columns: Columns
-    lines: tuple[Line, ...]
     caption: str
-    """Data, parameters and, where the data was generated, that it was."""
-    generated: bool = False
-    """Whether generated data of the same shape stands in for the paper's."""
+    """Data and parameters."""
+    made_up: tuple[str, ...] = ()
+    """The data sets for which made-up counts of the same size stand in."""
     timed: bool = False
     """Whether the table holds run times, which no seed repeats."""
+    beyond: tuple[str, ...] = ()
+    """What we find that the paper does not speak of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One figure or table of a paper, ours beside theirs."""
+    """One or more figures or tables of a paper from one table of numbers and one picture."""
 
     name: str
     paper: Paper
-    shows: str
-    """Which figure or table of the paper."""
     title: str
     question: str
     see: str
     """What to look at in the picture."""
-    claim: str
-    """What the paper claims."""
+    exhibits: tuple[Exhibit, ...]
+    """What of the paper it shows; none, if the paper has nothing like it."""
     run: Callable[[Setting], Result]
     draw: Callable[[Columns], Figure]
     """The picture, from the table alone."""
-    uses: tuple[str, ...] = ()
-    """The data sets it reads, by name: which files decide whether a kept result is still good."""
+    reads: tuple[str, ...] = ()
+    """Data sets beyond those of its exhibits."""
     alone: bool = False
     """Whether it measures time, so that nothing should run beside it."""
 
+    @property
+    def shows(self) -> str:
+        """Which figures and tables of the paper."""
+        return ", ".join(exhibit.place for exhibit in self.exhibits) or "not in the paper"
 
-def verdict(holds: bool, reason: str) -> str:
-    """Whether the numbers of this run bear the claim out, and a reason that is true either way.
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """The data sets it reads, by name: which files decide whether a kept result is still good."""
+        shown = (name for exhibit in self.exhibits for name in exhibit.data)
+        return tuple(dict.fromkeys([*shown, *self.reads]))
 
-    >>> verdict(False, "the order is close")
-    'not borne out by this run; the order is close'
+    def lines(self, columns: Columns) -> tuple[Line, ...]:
+        """Every claim with the verdict of these numbers."""
+        return tuple(
+            Line(exhibit.about, claim.says, f"{claim.place}; {exhibit.place}", found.ours, found.verdict, found.why)
+            for exhibit in self.exhibits
+            for claim in exhibit.claims
+            for found in [claim.judge(columns)]
+        )
+
+
+def held(holds: bool, ours: str, why: str, otherwise: Verdict = "contradicted") -> Finding:
+    """Confirmed if the numbers bear the claim out, else what is given; the reason must be true either way.
+
+    >>> held(False, "3 of 5", "exact").verdict
+    'contradicted'
     """
-    return f"{'confirmed' if holds else 'not borne out by this run'}; {reason}"
+    return Finding("confirmed" if holds else otherwise, ours, why)
 
 
-GUMBEL = Paper("gumbel", "Gumbel differential privacy", "the Gumbel-DP paper")
-NOISY_MAX = Paper("noisy-max", "Report noisy max with Gumbel noise", "OpenDP, its proof document")
+def real_only(columns: Columns, finding: Finding) -> Finding:
+    """The finding if the table is of the paper's own data, else that it cannot be compared, with the same numbers.
+
+    >>> real_only({"made_up": [True]}, Finding("confirmed", "9", "exact")).verdict
+    'not comparable'
+    """
+    if not any(columns["made_up"]):
+        return finding
+    return Finding("not comparable", finding.ours, f"made-up counts stand in for the paper's data; {finding.why}")
+
+
+GUMBEL = Paper("gumbel", "Private top-k selection under Gumbel differential privacy guarantees",
+               "anonymous, under review when read")  # fmt: skip
+NOISY_MAX = Paper("noisy-max", "fn make_report_noisy_max_gumbel", "Shoemate, a proof document of OpenDP")
 CANONICAL = Paper("canonical", "Differentially private top-k selection via canonical Lipschitz mechanism",
                   "Shekelyan and Loukides")  # fmt: skip
-FREE_GAP = Paper("free-gap", "Free gap estimates from the exponential mechanism, sparse vector, noisy max and related",
-                 "Ding, Wang, Xiao, Zhang and Kifer")  # fmt: skip
+FREE_GAP = Paper("free-gap", "Free gap estimates from the exponential mechanism, sparse vector, noisy max and related "
+                 "algorithms", "Ding, Wang, Xiao, Wang, Zhang and Kifer")  # fmt: skip
 ADAPTIVE = Paper("adaptive-k", "Adaptive private-k-selection with adaptive k and application to multi-label PATE",
                  "Zhu and Wang")  # fmt: skip
 PAPERS = (GUMBEL, NOISY_MAX, CANONICAL, FREE_GAP, ADAPTIVE)

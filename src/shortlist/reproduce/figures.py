@@ -45,6 +45,14 @@ def name(ax: Axes, title: str, x: str = "", y: str = "") -> None:
     ax.set_ylabel(y, color=INK, fontsize=9)
 
 
+def stamp(figure: Figure, made_up: tuple[str, ...]) -> None:
+    """Say on the picture itself that made-up data stands in for the paper's."""
+    if made_up:
+        figure.suptitle(
+            f"MADE-UP DATA in place of {', '.join(made_up)}", color=PALETTE[1], fontsize=10, x=0.01, ha="left"
+        )
+
+
 def legend(ax: Axes, **where: Any) -> None:
     ax.legend(frameon=False, fontsize=8, **where)
 

@@ -17,16 +17,27 @@ import numpy as np
 
 from shortlist._files import write_text, write_whole
 from shortlist._version import version
-from shortlist.reproduce.data import SHAPES, data_file
-from shortlist.reproduce.experiment import Columns, Experiment, Line, Paper, Result, Setting
+from shortlist.reproduce.data import data_file
+from shortlist.reproduce.experiment import Columns, Difference, Experiment, Line, Paper, Result, Setting, said
+from shortlist.reproduce.figures import stamp
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PACKAGE = Path(__file__).parents[1]
 
-FORMAT = 1
+FORMAT = 2
 """Raise it when records or experiments change so that old results must not be taken up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One figure or table as a report tells it: the paper's setting, and every difference of ours."""
+
+    place: str
+    about: str
+    theirs: tuple[tuple[str, str], ...]
+    differences: tuple[Difference, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +50,12 @@ class Record:
     title: str
     question: str
     see: str
-    claim: str
     caption: str
-    generated: bool
+    made_up: tuple[str, ...]
     timed: bool
     lines: tuple[Line, ...]
+    exhibits: tuple[Told, ...]
+    beyond: tuple[str, ...]
     figure: str
     table: str
     rows: int
@@ -59,8 +71,8 @@ def fingerprint(experiment: Experiment, setting: Setting) -> str:
     facts: list[Any] = [FORMAT, version(), package_hash(PACKAGE), source, experiment.name]
     facts += [setting.effort, setting.seed]
     for name in experiment.uses:
-        path = data_file(setting, SHAPES[name].file if name in SHAPES else name)
-        facts.append("generated" if path is None else sha256(path.read_bytes()).hexdigest())
+        path = data_file(name, setting)
+        facts.append("made up" if path is None else sha256(path.read_bytes()).hexdigest())
     return sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
@@ -86,15 +98,30 @@ def read(folder: Path, name: str) -> Record | None:
     try:
         content = json.loads((folder / f"{name}.json").read_text())
         lines = tuple(Line(**line) for line in content.pop("lines"))
-        return Record(paper=Paper(**content.pop("paper")), lines=lines, **content)
+        exhibits = tuple(_told_again(told) for told in content.pop("exhibits"))
+        made_up, beyond = (tuple(content.pop(word)) for word in ("made_up", "beyond"))
+        return Record(
+            paper=Paper(**content.pop("paper")),
+            lines=lines,
+            exhibits=exhibits,
+            made_up=made_up,
+            beyond=beyond,
+            **content,
+        )
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def _told_again(told: dict[str, Any]) -> Told:
+    theirs = tuple((word, value) for word, value in told["theirs"])
+    return Told(told["place"], told["about"], theirs, tuple(Difference(**one) for one in told["differences"]))
 
 
 def save(folder: Path, experiment: Experiment, setting: Setting, result: Result, seconds: float) -> Record:
     """Write the table, then the picture, then the record, which comes last so that it never speaks too soon."""
     name = experiment.name
     figure = experiment.draw(result.columns)
+    stamp(figure, result.made_up)
     write_parquet(result.columns, folder / f"{name}.parquet")
     write_svg(figure, folder / f"{name}.svg")
     record = Record(
@@ -104,11 +131,20 @@ def save(folder: Path, experiment: Experiment, setting: Setting, result: Result,
         title=experiment.title,
         question=experiment.question,
         see=experiment.see,
-        claim=experiment.claim,
         caption=result.caption,
-        generated=result.generated,
+        made_up=result.made_up,
         timed=result.timed,
-        lines=result.lines,
+        lines=experiment.lines(result.columns),
+        exhibits=tuple(
+            Told(
+                exhibit.place,
+                exhibit.about,
+                tuple((word, said(value)) for word, value in exhibit.theirs.items()),
+                tuple(exhibit.differences(setting)),
+            )
+            for exhibit in experiment.exhibits
+        ),
+        beyond=result.beyond,
         figure=f"{name}.svg",
         table=f"{name}.parquet",
         rows=len(next(iter(result.columns.values()))),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -10,29 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 from shortlist._files import write_text
 from shortlist._version import version
-from shortlist.pages.theme import asset, page, table
+from shortlist.pages.theme import page, table
+from shortlist.reproduce.errata import RIGHT, Erratum, errata, is_grave
 from shortlist.reproduce.experiment import PAPERS
 from shortlist.reproduce.explore import log_factorials, tables
 from shortlist.reproduce.inline_svg import inline_svg
 
 if TYPE_CHECKING:
     from shortlist.reproduce.experiment import Paper
-    from shortlist.reproduce.store import Record
+    from shortlist.reproduce.store import Record, Told
 
-Erratum = dict[str, str]
-GRAVE = ("UNSOUND", "breach", "FALSE")
-BREACH = "A breach: a program that follows the text as printed is not private. A typo may be one of the scan we read."
-GOOD = ("CONFIRMED", "SOLVED", "DECIDED", "YES")
+VERDICTS = {"confirmed": "badge-good", "corrected": "badge-warn", "contradicted": "badge-bad", "not comparable": ""}
+BREACH = (
+    "A breach: a program that follows the text as printed is not private. A misprint may be one of the copy we read."
+)
 
 
 def study_page(folder: Path, records: Sequence[Record]) -> str:
     """The whole page, from the records and their pictures in the folder."""
-    errata: list[Erratum] = json.loads(asset("reproduce/errata.json"))
     papers = [paper for paper in PAPERS if any(record.paper.key == paper.key for record in records)]
     parts = [
         _contents(papers, records),
         '<main class="study">',
-        _top(records, errata),
+        _top(records),
         _explorer(),
         _headlines(records),
     ]
@@ -41,9 +40,9 @@ def study_page(folder: Path, records: Sequence[Record]) -> str:
         parts.append(f'<section class="paper" id="{paper.key}"><h2>{escape(paper.title)}</h2>')
         parts.append(f'<p class="note">{escape(paper.authors[:1].upper() + paper.authors[1:])}</p>')
         parts.extend(_experiment(folder, record) for record in own)
-        parts.append(_errata(paper.key, "What we found when we checked the paper", errata))
+        parts.append(_errata(paper.key, "What we found when we checked the paper"))
         parts.append("</section>")
-    parts += [_across(errata), _made(records), "</main>"]
+    parts += [_across(), _made(records), "</main>"]
     grid = {"factorials": [round(one, 9) for one in log_factorials(1000).tolist()], **tables()}
     return page(
         title="Five papers on private selection, reproduced",
@@ -64,7 +63,7 @@ def write_study(folder: Path, records: Sequence[Record]) -> Path:
 def _contents(papers: list[Paper], records: Sequence[Record]) -> str:
     rows = [
         '<li><a href="#top">In short</a></li><li><a href="#try">Try it: what a list costs</a></li>'
-        '<li><a href="#headlines">The headlines</a></li>'
+        '<li><a href="#headlines">The claims</a></li>'
     ]
     for paper in papers:
         own = [record for record in records if record.paper.key == paper.key]
@@ -82,22 +81,20 @@ def _short(title: str, most: int = 44) -> str:
     return title if len(title) <= most else title[: most - 1].rsplit(" ", 1)[0] + " …"
 
 
-def _top(records: Sequence[Record], errata: list[Erratum]) -> str:
-    claims = sum(len(record.lines) for record in records)
-    grave = sum(_is_grave(one) for one in errata)
-    sound = sum(one["verdict"].startswith("CONFIRMED") for one in errata)
+def _top(records: Sequence[Record]) -> str:
+    lines = [line for record in records for line in record.lines]
+    places = sum(len(record.exhibits) for record in records)
     numbers = (
-        (f"{len(records)}", "figures and tables redrawn"),
-        (f"{claims}", "of their numbers beside ours"),
-        (f"{sound}", "statements confirmed"),
-        (f"{grave}", "that break privacy or are false as printed"),
+        (f"{places}", "figures and tables, each in the paper's own setting"),
+        *((f"{sum(line.verdict == verdict for line in lines)}", f"claims {verdict}") for verdict in VERDICTS),
     )
     boxes = "".join(f"<div><b>{number}</b><span>{words}</span></div>" for number, words in numbers)
     return (
         '<header class="top" id="top"><p class="mark">shortlist · reproduction</p>'
         "<h1>Five papers on private selection, reproduced</h1>"
-        '<p class="lead">What a private list costs, what it risks, and what the papers got wrong. Every figure is '
-        "drawn again from our own exact computations; where a paper errs, the correction stands beside it.</p>"
+        '<p class="lead">What a private list costs and what it risks. Every figure and table is made again in the '
+        "setting of its paper, with our own mechanisms beside; every verdict is computed from the numbers of this run, "
+        "and where a paper errs the correction stands beside it.</p>"
         f'<div class="numbers">{boxes}</div></header>'
     )
 
@@ -133,38 +130,65 @@ def _explorer() -> str:
 
 
 def _headlines(records: Sequence[Record]) -> str:
-    """The first line of each experiment, with the way to the rest."""
-    head = "".join(f'<th scope="col">{word}</th>' for word in ("what", "paper", "ours"))
+    """Every claim with its verdict, and the way to the rest."""
+    head = "".join(f'<th scope="col">{word}</th>' for word in ("claim of the paper", "verdict", "ours"))
     rows = "".join(
-        f'<tr><td data-label="what"><a href="#{record.name}">{escape(record.lines[0].what)}</a></td>'
-        f'<td data-label="paper">{escape(record.lines[0].paper)}</td>'
-        f'<td data-label="ours">{escape(record.lines[0].ours)}</td></tr>'
+        f'<tr><td data-label="claim of the paper"><a href="#{record.name}">{escape(line.paper)}</a></td>'
+        f'<td data-label="verdict">{_verdict(line.verdict)}</td><td data-label="ours">{escape(line.ours)}</td></tr>'
         for record in records
-        if record.lines
+        for line in record.lines
     )
     return (
-        '<section id="headlines"><h2>The headlines</h2><p>One line of each experiment; the reasons stand '
-        f'with its figure.</p><table class="stack headlines"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>'
-        "</table></section>"
+        '<section id="headlines"><h2>The claims</h2><p>Confirmed: borne out. Corrected: true after the change that is '
+        "named. Contradicted: our numbers say otherwise. Not comparable: the paper's data or words are not at hand.</p>"
+        f'<table class="stack headlines"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></section>'
     )
+
+
+def _verdict(verdict: str) -> str:
+    return f'<span class="badge {VERDICTS.get(verdict, "badge-warn")}">{escape(verdict)}</span>'
 
 
 def _experiment(folder: Path, record: Record) -> str:
     svg = inline_svg((folder / record.figure).read_text(encoding="utf-8"), record.name, record.title)
-    mark = ' <span class="badge badge-warn">generated data</span>' if record.generated else ""
-    lines = table(
-        ("what", "paper", "ours", "why"), [(line.what, line.paper, line.ours, line.why) for line in record.lines],
-        "stack lines",
-    )  # fmt: skip
+    mark = ' <span class="badge badge-warn">made-up data</span>' if record.made_up else ""
     return (
         f'<article id="{record.name}"><h3>{escape(record.title)}</h3>'
         f'<p class="tags"><span class="badge">{escape(record.shows)}</span>{mark}</p>'
         f'<p class="question">{escape(record.question)}</p>'
         f"<figure>{_box(svg, record.title)}<figcaption><b>What to see.</b> {escape(record.see)}</figcaption></figure>"
-        f'<p class="claim"><b>The paper’s claim.</b> {escape(record.claim)}</p>{lines}'
-        f'<p class="note">{escape(record.caption)} Numbers: <code>{escape(record.table)}</code>, {record.rows:,} rows. '
-        f"Effort: {escape(record.effort)}; seed: {record.seed}; fingerprint: <code>{escape(record.fingerprint)}</code>."
+        f"{_claims(record)}"
+        + "".join(f'<p class="claim"><b>Beyond the paper.</b> {escape(text)}</p>' for text in record.beyond)
+        + "".join(_setting(told) for told in record.exhibits)
+        + f'<p class="note">{escape(record.caption)} Numbers: <code>{escape(record.table)}</code>, {record.rows:,} '
+        f"rows. Effort: {escape(record.effort)}; seed: {record.seed}; fingerprint: "
+        f"<code>{escape(record.fingerprint)}</code>."
         "</p></article>"
+    )
+
+
+def _claims(record: Record) -> str:
+    if not record.lines:
+        return ""
+    head = "".join(f'<th scope="col">{word}</th>' for word in ("the paper says", "place", "ours", "verdict", "why"))
+    body = "".join(
+        f'<tr><td data-label="the paper says">{escape(line.paper)}</td><td data-label="place">{escape(line.place)}</td>'
+        f'<td data-label="ours">{escape(line.ours)}</td><td data-label="verdict">{_verdict(line.verdict)}</td>'
+        f'<td data-label="why">{escape(line.why)}</td></tr>'
+        for line in record.lines
+    )
+    return f'<table class="stack lines"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _setting(told: Told) -> str:
+    """The paper's setting, and every difference with its reason."""
+    facts = "; ".join(f"{escape(word)}: {escape(value)}" for word, value in told.theirs)
+    rows = [(one.word, one.theirs, one.ours, one.why) for one in told.differences]
+    differs = table(("where we differ", "paper", "ours", "why"), rows, "stack") if rows else "<p>Ours is the same.</p>"
+    return (
+        f"<details><summary>{escape(told.place)}: the setting</summary><p>{escape(told.about)}. In the paper: "
+        f"{facts}.</p>"
+        f"{differs}</details>"
     )
 
 
@@ -173,46 +197,40 @@ def _box(svg: str, title: str) -> str:
     return f'<div class="box" tabindex="0" role="region" aria-label="{escape(title)}, the figure">{svg}</div>'
 
 
-def _is_grave(one: Erratum) -> bool:
-    return any(word in one["verdict"] for word in GRAVE)
-
-
-def _errata(key: str, title: str, errata: list[Erratum], level: str = "h3") -> str:
-    own = [one for one in errata if one["paper"] == key]
-    sound = [one for one in own if one["verdict"] == "CONFIRMED"]
-    wrong = sorted((one for one in own if one["verdict"] != "CONFIRMED"), key=lambda one: not _is_grave(one))
+def _errata(key: str, title: str, level: str = "h3") -> str:
+    own = errata(key)
+    right = [one for one in own if one["kind"] == RIGHT]
+    wrong = sorted((one for one in own if one["kind"] != RIGHT), key=lambda one: not is_grave(one))
     parts = [f'<article id="errata-{key}" class="errata"><{level}>{escape(title)}</{level}>']
     if wrong:
-        parts.append(f'<p class="note">{BREACH}</p>{_errata_table(wrong)}')
-    if sound:
-        more = f"{len(sound)} statements confirmed as they stand"
-        parts.append(f"<details><summary>{more}</summary>{_errata_table(sound)}</details>")
+        words = ("place", "it says", "kind", "what is wrong", "counterexample", "what the repair changes")
+        keys = ("place", "says", "kind", "wrong", "example", "change")
+        parts.append(f'<p class="note">{BREACH}</p>{_errata_table(wrong, words, keys)}')
+    if right:
+        more = f"{len(right)} groups of statements checked and found right"
+        listed = _errata_table(right, ("place", "what", "how"), ("place", "says", "example"))
+        parts.append(f"<details><summary>{more}</summary>{listed}</details>")
     return "".join([*parts, "</article>"])
 
 
-def _errata_table(rows: list[Erratum]) -> str:
-    head = "".join(f'<th scope="col">{word}</th>' for word in ("statement", "verdict", "correction", "evidence"))
+def _errata_table(rows: list[Erratum], words: tuple[str, ...], keys: tuple[str, ...]) -> str:
+    head = "".join(f'<th scope="col">{word}</th>' for word in words)
     body = "".join(
-        f'<tr><td data-label="statement">{escape(one["item"])}</td>'
-        f'<td data-label="verdict"><span class="badge {_badge(one)}">{escape(one["verdict"].lower())}</span></td>'
-        + "".join(
-            f'<td data-label="{word}">{escape(one[word])}</td>' if one[word] else '<td class="none"></td>'
-            for word in ("correction", "evidence")
-        )
-        + "</tr>"
+        "<tr>" + "".join(_cell(word, one[key], one) for word, key in zip(words, keys, strict=True)) + "</tr>"
         for one in rows
     )
     return f'<table class="stack"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def _badge(one: Erratum) -> str:
-    if _is_grave(one):
-        return "badge-bad"
-    return "badge-good" if one["verdict"].partition(" ")[0] in GOOD else "badge-warn"
+def _cell(word: str, text: str, one: Erratum) -> str:
+    if word == "kind":
+        badge = "badge-bad" if is_grave(one) else "badge-warn"
+        return f'<td data-label="kind"><span class="badge {badge}">{escape(text)}</span></td>'
+    return f'<td data-label="{word}">{escape(text)}</td>' if text else '<td class="none"></td>'
 
 
-def _across(errata: list[Erratum]) -> str:
-    return f'<section id="across">{_errata("", "Across the papers", errata, "h2")}</section>'
+def _across() -> str:
+    return f'<section id="across">{_errata("", "Across the papers", "h2")}</section>'
 
 
 def _made(records: Sequence[Record]) -> str:
@@ -225,7 +243,7 @@ def _made(records: Sequence[Record]) -> str:
         ("Effort", escape(", ".join(efforts) or "none")),
         ("Seed", escape(", ".join(map(str, seeds)) or "none")),
         ("Time", f"{seconds:,.0f} s for {len(records)} experiments"),
-        ("Data", f"{sum(record.generated for record in records)} of them on generated data, marked so"),
+        ("Data", f"{sum(bool(record.made_up) for record in records)} of them with made-up data in part, marked so"),
     ]
     listed = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts)
     return (
