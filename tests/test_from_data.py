@@ -208,6 +208,6 @@ def test_the_command(tmp_path):
     assert Path(out).read_text().startswith("rank,item,value,margin")
     plain = run.invoke(app, [*asked, "--most", "1", "--at-least", "40"])
     assert plain.exit_code == 0
-    assert "margin" in plain.stdout
+    assert "(95%)" in plain.stdout
     assert run.invoke(app, [*asked[:-2]]).exit_code != 0
     assert run.invoke(app, [*asked, "--no-values", "--at-least", "4"]).exit_code != 0

@@ -96,7 +96,7 @@ def best_linear_above(measurements: list[Real], estimates: list[Real], ratio: fl
     Examples
     --------
     >>> best_linear_above([12.0, 8.0], [10.0, 9.0], 1.0)
-    [11.0, 8.5]
+    [11.125, 8.625]
     """
     many = len(measurements) + 1
     if many == 1:

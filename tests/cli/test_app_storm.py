@@ -84,7 +84,7 @@ TOP = ["top", "rows.csv", "-k", "2", "--user", "user", "--item", "item", "--cand
 
 
 TOP_LIST = r"item\r\n[abc]\r\n[abc]\r\n"
-KEYS = ["keys", "rows.csv", "--user", "user", "--item", "item", "--most", "1", "--epsilon", "40", "--delta", "1e-6",
+KEYS = ["keys", "rows.csv", "--user", "user", "--item", "item", "--most", "1", "--epsilon", "30", "--delta", "1e-6",
         "--ledger", "budget.db", "--out", "list.csv", "--report", "top.html"]  # fmt: skip
 KEYS_LIST = r"rank,item,value,margin\r\n(\d,[ab],[\d.]+,[\d.]+\r\n)*"
 

@@ -9,7 +9,7 @@ def test_fields_over_several_lines_are_read_only_where_they_are_asked_for(tmp_pa
     asked = ("top", "rows.csv", "-k", "1", "--user", "user_id", "--item", "movie", "--epsilon", "1", "--delta", "1e-6")
     refused = called(*asked, cwd=tmp_path)
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert "write multiline=True (--multiline)" in refused.stderr
+    assert "write --multiline" in refused.stderr
     assert "two" not in refused.stderr
     done = called(*asked, "--multiline", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,7 @@ import pytest
 import shortlist as sl
 from shortlist import mechanisms
 from shortlist.mechanisms import CanonicalTopK, OneshotTopK, SparseVector
-from shortlist.scores import Scores, ScoreWords
+from shortlist.scores import PlainWords, Scores, ScoreWords
 from shortlist.table_words import TABLE_WORDS, GroupWords
 
 KINDS = [getattr(mechanisms, name) for name in mechanisms.__all__]
@@ -24,7 +24,7 @@ TAKERS = [sl.top_k, sl.select, sl.compare, sl.epsilon_for, sl.plan, *METHODS.val
 
 def test_the_words_are_those_of_scores():
     found = inspect.signature(Scores).parameters
-    assert get_type_hints(ScoreWords) == {
+    assert get_type_hints(PlainWords) == {
         name: hint for name, hint in get_type_hints(Scores.__init__).items() if name in found and name != "values"
     }
 

@@ -91,7 +91,8 @@ def one_by_one(mechanism, draws, seed):
     indices, reals = np.full((draws, k), -1), np.full((draws, 2 * k), np.nan)
     for row in range(draws):
         release = mechanism.release(VALUES, monotone=True, rng=source)
-        found = [*(release.gaps or []), *(release.values or [])]
+        values = release.values if release.stopped is None else None  # those of hybrids follow from their gaps
+        found = [*(release.gaps or []), *(values or [])]
         indices[row, : len(release.indices)], reals[row, : len(found)] = release.indices, found
     return indices, reals[:, : many(mechanism, 1, 1)[1].shape[1]]
 

@@ -25,7 +25,7 @@ def test_the_least_epsilon_with_a_delta_is_the_least_and_none_is_calibrated(k, t
     monkeypatch.setattr(budgets, "epsilon_of_a_round", noting(asked, epsilon_of_a_round))
     found = sl.epsilon_for(GuardedTopK(k=k, budget=ApproxDP(1.0, 1e-6)), SCORES, target=target)
     assert not asked
-    at, below = (GuardedTopK(k=k, budget=ApproxDP(found * by, 1e-6)) for by in (1.0, 1 - 2e-6))
+    at, below = (GuardedTopK(k=k, budget=ApproxDP(found * by, 1e-6)) for by in (1.0, 1 - 1e-5))
     assert at.success_probability(SCORES) >= target > below.success_probability(SCORES)
 
 
@@ -38,8 +38,8 @@ def test_the_rounds_of_one_shot_tell_epsilon_and_the_chance(k, e, noise):
     share = share_of(k, len(SCORES))
     assert budgets.one_shot_of(mechanism.guarantee, k, share)[0] == noise
     left = budgets._down((1 - share) * Fraction(epsilon))
-    assert epsilon_of_a_round(k, ApproxDP(left, 1e-4)) >= e * (1 - 2e-9)
-    assert chance <= mechanism.success_probability(SCORES) == pytest.approx(chance, rel=1e-7)
+    assert epsilon_of_a_round(k, ApproxDP(left, 1e-4)) >= e * (1 - 2e-6)
+    assert chance <= mechanism.success_probability(SCORES) == pytest.approx(chance, rel=1e-4)
 
 
 def test_a_delta_that_pays_for_everything_needs_no_epsilon():

@@ -28,7 +28,7 @@ NEWLINE, RETURN, QUOTE = b'\n\r"'
 ENDLESS = f"a line is longer than {LONGEST:,} bytes"
 OPEN = (
     "a quote opens on one line and does not close on it. If fields may hold line breaks, and you trust whoever wrote "
-    "the file, write multiline=True (--multiline)"
+    "the file, write multiline=True"
 )
 STRAY = 'a quote stands where none may: quote a whole field or nothing of it, and write "" for a quote inside'
 NEVER = "a quote is opened and never closed"

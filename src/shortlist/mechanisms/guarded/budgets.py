@@ -12,6 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
+from shortlist.accounting.calibrated_rounds import CLOSE, FEW
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.mechanisms.checks import Budget
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round, quick_epsilon_of_a_round
@@ -45,12 +46,13 @@ def nearly_one_shot_of(budget: Budget, k: int, share: Fraction) -> tuple[Noise, 
 def budget_with_rounds(e: float, k: int, share: Fraction, delta: float) -> tuple[ApproxDP, tuple[Noise, Fraction]]:
     """(the least budget with this delta whose one-shot can have rounds of e, its `one_shot_of`): one cost, no search.
 
-    A calibration stops within a part in 10^9 of e, so the noise is that of an e which is smaller by two.
+    A calibration of few rounds stops within a part in 10^9 of e, one of many in 10^6: the noise is that of an e which
+    is smaller by two of them.
     """
     whole = Fraction(BoundedRange(e).repeat(k).epsilon_at(delta)) / (1 - share)
     near = max(float(whole), LEAST)
     budget = ApproxDP(near if Fraction(near) >= whole else math.nextafter(near, math.inf), delta)
-    return budget, _one_shot(budget, k, share, lambda _, __: e * (1 - 2e-9))
+    return budget, _one_shot(budget, k, share, lambda _, __: e * (1 - (2e-9 if k <= FEW else 2 * CLOSE)))
 
 
 LEAST = math.exp(-60.0)
