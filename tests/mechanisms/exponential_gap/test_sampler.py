@@ -15,6 +15,7 @@ from shortlist.audit.enumeration import alike, neighbours, prove
 from shortlist.audit.prove import law_of
 from shortlist.mechanisms import ExponentialWithGap, NoisyMax
 from shortlist.testing import seeded
+from tests.helpers.typed import present
 
 
 @pytest.mark.parametrize("monotone", [True, False])
@@ -45,7 +46,7 @@ def survival(x, s, scale, y):
 def test_the_lead_has_the_law_of_the_gap_given_the_winner(s):
     x = [1.5, 1.0, 0.0, -2.0, -np.inf]
     mechanism = ExponentialWithGap(epsilon=2.0, winner=s)
-    gaps = mechanism.release_many(x, sensitivity=0.5, draws=3000, rng=seeded(s)).reals[:, 0]
+    gaps = present(mechanism.release_many(x, sensitivity=0.5, draws=3000, rng=seeded(s)).reals)[:, 0]
     assert gaps.min() > 0
     assert kstest(gaps, lambda y: 1 - survival(x[:4], s, 0.5, y)).pvalue > 1e-6
     assert kstest(gaps, lambda y: 1 - survival(x[:4], s, 0.6, y)).pvalue < 1e-6
@@ -60,8 +61,8 @@ def test_a_winner_drawn_before_and_its_lead_have_the_law_of_both():
     for s in range(3):
         count = int(np.count_nonzero(winners == s))
         given = ExponentialWithGap(epsilon=1.0, winner=s)
-        leads = given.release_many(x, draws=count, rng=source, monotone=True).reals[:, 0]
-        raced = both.reals[both.indices[:, 0] == s, 0]
+        leads = present(given.release_many(x, draws=count, rng=source, monotone=True).reals)[:, 0]
+        raced = present(both.reals)[both.indices[:, 0] == s, 0]
         points = np.quantile(raced, [0.1, 0.3, 0.5, 0.7, 0.9])
         for point, share in zip(points, (0.1, 0.3, 0.5, 0.7, 0.9), strict=True):
             off = 5 * math.sqrt(share * (1 - share) / count) + 0.01

@@ -13,6 +13,7 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
+from shortlist._arrays import Floats
 from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.partial_reals import rounded
 from shortlist.extras import Extras
@@ -26,6 +27,8 @@ from shortlist.mechanisms.checks import (
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.exponential_gap.sampler import lead_of
+from shortlist.mechanisms.noisy_max.law import winner_probabilities
+from shortlist.mechanisms.oneshot.law import standing
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
@@ -149,6 +152,19 @@ class ExponentialWithGap(Budgeted[PureDP]):
             return Draws(np.full((len(gaps), 1), place), np.array(gaps))
         races = Field(scores.values, 2, self._scale(scores), GUMBEL).races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows((rows.indices[:, :1], rows.gaps()) for rows in races)
+
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[candidate i wins], for every candidate: exact, and they sum to 1; a winner that was given wins."""
+        scores = self._studied(scores, question)
+        if self.winner is not None:
+            return (np.arange(len(scores)) == self._place(scores)).astype(np.float64)
+        positions, _, noise = standing(scores.values, 1, self._scale(scores), GUMBEL)
+        return winner_probabilities(positions, noise)
+
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the winner has the largest score]: exact, to 1e-9."""
+        chances, values = self.probabilities(scores, **question), self._studied(scores, question).values
+        return float(chances[values == values.max()].sum())
 
 
 def p_value_of(gap: float, scale: Fraction) -> float:

@@ -9,7 +9,7 @@ from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
 from math import sqrt
-from typing import ClassVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
@@ -29,12 +29,16 @@ from shortlist.mechanisms.checks import (
     checked_work,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
+from shortlist.mechanisms.oneshot.law import inclusion_probabilities, quality, right_probability, standing
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.additive import add_noise, add_noise_to_rows
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import Field, Rows
 from shortlist.scores import Scores, ScoreWords
+
+if TYPE_CHECKING:
+    from shortlist.exact.quality import Quality
 
 DEVIATIONS = {EXPONENTIAL.name: 1.0, LAPLACE.name: sqrt(2.0)}
 """The standard deviation of the noises of scale 1 whose gaps may be released."""
@@ -112,6 +116,23 @@ class TopKWithGaps(Budgeted[PureDP]):
         field = Field(scores.values, self.k + 1, self._scale(scores), checked_gap_noise(self.noise))
         races = field.races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
+
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the released items are a true top k], ties counting as equal: exact, to 1e-9."""
+        return right_probability(*self._race(scores, question))
+
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the items (Definition 118): exact, to 1e-9."""
+        return quality(*self._race(scores, question))
+
+    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[candidate i is released], for every candidate: exact, to 1e-9."""
+        return inclusion_probabilities(*self._race(scores, question))
+
+    def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
+        """What the exact laws are functions of: gaps and values change nothing of who is released."""
+        scores = self._studied(scores, question)
+        return standing(scores.values, self.k, self._scale(scores), checked_gap_noise(self.noise))
 
 
 @described
@@ -224,6 +245,23 @@ class MeasuredTopK(Budgeted[PureDP]):
         field = Field(numbers, self.k + 1, selection, checked_gap_noise(self.noise))
         found = Draws.of_rows(map(read, field.races(checked_draws(draws), source)))
         return found.as_they_were(scores, first=self.k)
+
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the released items are a true top k], ties counting as equal: exact, to 1e-9."""
+        return right_probability(*self._race(scores, question))
+
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the items (Definition 118): exact, to 1e-9."""
+        return quality(*self._race(scores, question))
+
+    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[candidate i is released], for every candidate: exact, to 1e-9."""
+        return inclusion_probabilities(*self._race(scores, question))
+
+    def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
+        """What the exact laws are functions of: gaps and values change nothing of who is released."""
+        scores = self._studied(scores, question)
+        return standing(scores.values, self.k, self._scales(scores)[0], checked_gap_noise(self.noise))
 
 
 def _store(

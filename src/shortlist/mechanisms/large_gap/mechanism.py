@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Indices
+from shortlist._arrays import Floats, Indices
+from shortlist.exact.partial_reals import rounded
 from shortlist.extras import Extras
 from shortlist.mechanisms.checks import Budget, checked_budget, checked_draws, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
@@ -99,6 +100,16 @@ class LargeGap(Budgeted[Budget]):
         """Independent ranks, for study and audit of public scores."""
         scores, source = self._studied(scores, question), checked_source(rng)
         return self._ranks(scores, source, checked_draws(draws))
+
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[the rank is j], for j = 1, 2, .. up to the last: exact, to 1e-12, and they sum to 1."""
+        scores = self._studied(scores, question)
+        limit, scale = last_rank(scores, self.limit), self._scale(scores)
+        ranking, shifts = largest(scores, limit + 1), offsets(self.regularizer, limit)
+        exact = [None if r is None else (ranking[j] - ranking[j + 1] + r) / scale for j, r in enumerate(shifts)]
+        top = max(one for one in exact if one is not None)
+        weights = np.exp([-np.inf if one is None else rounded(one - top) for one in exact])
+        return weights / weights.sum()
 
 
 def large_gaps(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -12,6 +13,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.partial_reals import exactly
 from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.mechanisms.checks import (
     check_known_candidates,
@@ -23,7 +25,7 @@ from shortlist.mechanisms.checks import (
 from shortlist.mechanisms.contract import Outcome
 from shortlist.mechanisms.oneshot.law import quality, right_probability
 from shortlist.mechanisms.unknown_domain import part_of
-from shortlist.privacy import ZCDP, ApproxDP, Guarantee, calibrate
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, RenyiDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import race_many
@@ -39,10 +41,11 @@ class GaussianMax:
     """The candidate with the largest x_i + N(0, sigma^2), sigma = R / r, for m candidates.
 
     r is the largest with which the Gaussian mechanism of sensitivity r is (epsilon, delta / m)-DP: then the winner is
-    (epsilon, delta)-DP.
+    (epsilon, delta)-DP. Under Renyi divergences it is the largest with a r^2 / 2 + ln(m) / (a - 1) within that of every
+    order a (Theorem 55).
     """
 
-    guarantee: ApproxDP
+    guarantee: ApproxDP | RenyiDP
     work: Work
 
     @property
@@ -51,10 +54,13 @@ class GaussianMax:
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, 1)
+        self._scale(scores)  # refused here, where divergences are too small for so many candidates
 
     def _scale(self, scores: Scores) -> Fraction:
         """sigma, exactly; the number of candidates that may be chosen is public."""
-        return scores.range_sensitivity / Fraction(winner_rate(self.guarantee, scores._choosable))
+        budget, m = self.guarantee, scores._choosable
+        rate = renyi_rate(budget, m) if isinstance(budget, RenyiDP) else winner_rate(budget, m)
+        return scores.range_sensitivity / Fraction(rate)
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         scale = self._scale(scores)
@@ -91,11 +97,34 @@ class GaussianMax:
 def gaussian_max(budget: Guarantee, work: Work) -> GaussianMax:
     """Or the reason why this budget has no Gaussian winner."""
     checked_work(work)
+    if isinstance(budget, RenyiDP):
+        return GaussianMax(budget, work)
     if not isinstance(budget, ApproxDP) or not budget.delta or not budget.epsilon:
         raise ValueError(
-            'gaussian noise keeps (epsilon, delta) budgets only: write budget=ApproxDP(1.0, 1e-6), or noise="gumbel"'
+            "gaussian noise keeps (epsilon, delta) and Renyi budgets only: write budget=ApproxDP(1.0, 1e-6), or "
+            'noise="gumbel"'
         )
     return GaussianMax(budget, work)
+
+
+@lru_cache
+def renyi_rate(budget: RenyiDP, m: int) -> float:
+    """r = R / sigma, rounded down: the least of sqrt(2 (D_a - ln(m) / (a - 1)) / a) over the orders."""
+    from flint import arb, ctx
+
+    with ctx.workprec(128):
+        squares = [
+            2 * (arb(cost) - arb(m).log() / (arb(order) - 1)) / arb(order)
+            for order, cost in zip(budget.orders, budget.epsilons, strict=True)
+        ]
+        if not all(square > 0 for square in squares):
+            raise ValueError(
+                f"budget is too small for {m} candidates: at order a it needs more than ln({m}) / (a - 1); write "
+                "higher orders, or larger divergences"
+            )
+        exact = min(exactly(square.sqrt().lower()) for square in squares)
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
 
 
 @lru_cache

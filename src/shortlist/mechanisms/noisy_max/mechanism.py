@@ -18,7 +18,7 @@ from shortlist.mechanisms.noisy_max.gaussian import GaussianMax, gaussian_max
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.mechanisms.noisy_max.prior import WeightedMax
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
-from shortlist.privacy import Guarantee
+from shortlist.privacy import Guarantee, RenyiDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work
 from shortlist.scores import Scores, ScoreWords
@@ -30,12 +30,13 @@ NAMES = {"exponential": "permute-and-flip", "gumbel": "exponential mechanism"}
 
 
 @described
-class NoisyMax(Budgeted[Budget]):
+class NoisyMax(Budgeted[Budget | RenyiDP]):
     """The candidate with the largest x_i + N_i, with independent noise N_i of scale R / epsilon.
 
     Promise: epsilon-DP for every noise but Gaussian; with Gumbel noise also epsilon-bounded range. R is the range
     sensitivity of the scores: it is one-shot top-k with k = 1. With Gaussian noise (epsilon, delta)-DP: its standard
-    deviation is that of a Gaussian mechanism of sensitivity R that is (epsilon, delta / m)-DP, m candidates.
+    deviation is that of a Gaussian mechanism of sensitivity R that is (epsilon, delta / m)-DP, m candidates; or Renyi
+    divergences D_a, of which it takes a R^2 / (2 sigma^2) + ln(m) / (a - 1).
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ class NoisyMax(Budgeted[Budget]):
         Short for the epsilon at which the noise has that scale, in units of the range sensitivity: epsilon = 1 / scale.
     noise
         `"exponential"`, `"gumbel"`, `"laplace"`, `"logistic"`, `"half-logistic"`, or custom noise; `"gaussian"` for
-        `ApproxDP(epsilon, delta)` alone, at a cost that grows with the number of candidates.
+        `ApproxDP(epsilon, delta)` and `RenyiDP(orders, epsilons)`, at a cost that grows with the number of candidates.
     work
         `"adaptive"` is fast; `"fixed"` draws noise for every candidate, whatever the scores are.
     prior
@@ -72,7 +73,10 @@ class NoisyMax(Budgeted[Budget]):
     _top_one: OneshotTopK | GaussianMax | WeightedMax = field(init=False, repr=False, compare=False)
 
     def __post_init__(self, epsilon: float | None, scale: float | None) -> None:
-        self._pay(checked_budget(epsilon, self.budget, scale))
+        if self.noise == "gaussian" and isinstance(self.budget, RenyiDP) and epsilon is scale is None:
+            self._pay(RenyiDP(self.budget.orders, self.budget.epsilons))  # itself, and no class made of it
+        else:
+            self._pay(checked_budget(epsilon, self.budget, scale))
         if self.prior is not None:
             object.__setattr__(self, "prior", tuple(checked_weights("prior", self.prior)))
         object.__setattr__(self, "_top_one", self._as_top_one())

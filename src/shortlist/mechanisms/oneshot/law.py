@@ -13,15 +13,17 @@ smooth between its kinks. Wrong ones raise ValueError.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
-from shortlist._arrays import Floats
+from shortlist._arrays import Floats, Values
 from shortlist.exact.best_loser import coefficients, correct_in, included_in, threshold_range
 from shortlist.exact.distinct_scores import Items, checked_k, checked_scores, items_of
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.quadrature import blocks, refined
 from shortlist.exact.quality import Quality, ranks_within
+from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.exact.separation_integral import (
     highest_density,
     log_all_above,
@@ -191,3 +193,9 @@ def _checked(s: Floats, k: int) -> tuple[Items, int]:
     scores = checked_scores(s)
     number = checked_k(k, scores)
     return items_of(scores, number + 1), number
+
+
+def standing(values: Values, k: int, scale: Fraction, noise: Noise) -> tuple[Floats, int, Noise]:
+    """(scores in noise units above the k-th largest, k, noise): what the exact laws here are functions of."""
+    contest = Contest(values, k, scale, noise, kth_largest(values, k))
+    return np.where(values == -np.inf, -np.inf, contest.positions(values)), k, noise

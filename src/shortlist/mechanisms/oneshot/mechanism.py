@@ -20,7 +20,6 @@ from shortlist.accounting.renyi import renyi_epsilon
 from shortlist.accounting.tight_zcdp import largest_range
 from shortlist.exact.crossing import crossing
 from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
@@ -32,7 +31,13 @@ from shortlist.mechanisms.checks import (
     checked_work,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
-from shortlist.mechanisms.oneshot.law import inclusion_probabilities, number_correct, quality, right_probability
+from shortlist.mechanisms.oneshot.law import (
+    inclusion_probabilities,
+    number_correct,
+    quality,
+    right_probability,
+    standing,
+)
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
@@ -162,10 +167,7 @@ class OneshotTopK(Budgeted[Budget]):
     def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
         """(scores in noise units above the k-th largest, k, noise): what the exact laws are functions of."""
         scores = self._studied(scores, question)
-        values, noise = scores.values, checked_noise(self.noise)
-        contest = Contest(values, self.k, self._scale(scores), noise, kth_largest(values, self.k))
-        positions = contest.positions(values)
-        return np.where(values == -np.inf, -np.inf, positions), self.k, noise
+        return standing(scores.values, self.k, self._scale(scores), checked_noise(self.noise))
 
 
 @lru_cache
