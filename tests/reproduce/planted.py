@@ -271,7 +271,7 @@ def rejected(exact: float) -> list[dict[str, Any]]:
 plant("gap-pvalues", 0, (rejected(0.005), YES), (rejected(0.02), NO))
 
 
-def places(made_up: bool = False, printed: float = 0.9, **recalls: float) -> list[dict[str, Any]]:
+def places(recalls: dict[str, float], made_up: bool = False, printed: float = 0.9) -> list[dict[str, Any]]:
     return [
         {"data": "BrightKite", "made_up": made_up, "k": 50, "epsilon": 1.0, "mechanism": label, "recall": recall}
         | {"printed": printed}
@@ -281,8 +281,8 @@ def places(made_up: bool = False, printed: float = 0.9, **recalls: float) -> lis
 
 F = adaptive_fixed
 BEST = {F.TS: 0.2, F.LD: 0.3, F.STABLE: 0.9}
-plant("adaptive-fixed", 0, (places(**BEST), YES), (places(**(BEST | {F.LD: 1.0})), NO), (places(True, **BEST), NONE))
-plant("adaptive-fixed", 1, (places(**BEST), YES), (places(printed=0.2, **BEST), MENDED), (places(True, **BEST), NONE))
+plant("adaptive-fixed", 0, (places(BEST), YES), (places(BEST | {F.LD: 1.0}), NO), (places(BEST, True), NONE))
+plant("adaptive-fixed", 1, (places(BEST), YES), (places(BEST, printed=0.2), MENDED), (places(BEST, True), NONE))
 
 
 def windows(

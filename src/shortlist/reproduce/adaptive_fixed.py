@@ -26,7 +26,7 @@ from shortlist.reproduce.experiment import (
     held,
     real_only,
 )
-from shortlist.reproduce.figures import Row, canvas, columns_of, curve, distinct, legend, name, rows_of
+from shortlist.reproduce.figures import Row, canvas, columns_of, curve, distinct, name, rows_of
 from shortlist.reproduce.reference import stable_fixed, top_stable
 from shortlist.sampling.entropy import Source
 
@@ -47,7 +47,7 @@ PRINTED = {
                    "LD": ((0.68, 0.62, 0.13), (0.75, 0.85, 0.24), (0.91, 0.94, 0.28)),
                    "StableTopK": ((1.0, 0.72, 0.48), (1.0, 1.0, 0.67), (1.0, 1.0, 0.67))},
 }  # fmt: skip
-"""Table 1: for each epsilon, k = 3, 10, 50."""
+"""The paper's table: for each epsilon, k = 3, 10, 50."""
 
 LABELS = {"TS": TS, "LD": LD, "StableTopK": STABLE}
 
@@ -127,7 +127,7 @@ NOTE = ("the items that the stable set lacks come from a fallback that looks at 
 
 def draw(columns: Columns) -> Figure:
     titles, sizes = distinct(columns, "data"), distinct(columns, "k")
-    figure, axes = canvas(len(titles), len(sizes), (3.6 * len(sizes) + 0.6, 3.1 * len(titles) + 0.4), sharey=True)
+    figure, axes = canvas(len(titles), len(sizes), (3.4 * len(sizes) + 2.4, 3.1 * len(titles) + 0.4), sharey=True)
     for line, title in zip(axes, titles, strict=True):
         for ax, k in zip(line, sizes, strict=True):
             for label, colour in COLOURS.items():
@@ -136,7 +136,8 @@ def draw(columns: Columns) -> Figure:
                 curve(ax, rows, "epsilon", "printed", color=colour, marker="o", markersize=4, linestyle="none")
             ax.set_ylim(-0.02, 1.04)
             name(ax, f"{title}, k = {k}", "epsilon", "share of the true top k" if k == sizes[0] else "")
-    legend(axes[0, -1], loc="center left")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=8)
     return figure
 
 

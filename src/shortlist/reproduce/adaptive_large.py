@@ -77,7 +77,7 @@ def draw(columns: Columns) -> Figure:
         rows = rows_of(columns, mechanism=label)
         curve(ax, rows, "k", "recall", color=colour, marker="o", markersize=4, label=label,
               linestyle="--" if label == OURS else "-")  # fmt: skip
-        low, high = ([row["recall"] + sign * row["spread"] for row in rows] for sign in (-1, 1))
+        low, high = ([min(max(row["recall"] + sign * row["spread"], 0.0), 1.0) for row in rows] for sign in (-1, 1))
         ax.fill_between([row["k"] for row in rows], low, high, color=colour, alpha=0.15, linewidth=0)
     log_axis(ax)
     ax.set_ylim(-0.02, 1.06)

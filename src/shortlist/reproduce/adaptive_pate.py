@@ -89,7 +89,7 @@ def votes_and_truth(setting: Setting) -> tuple[Floats, Floats, bool]:
 
 
 def stable_labels(votes: Floats, source: Source) -> Floats:
-    """Algorithm 2 with Gaussian noise for the rank of the gap, as in the experiment: 0 or 1 for each label."""
+    """The second algorithm with Gaussian noise for the rank of the gap, as in the experiment: 0 or 1 for each label."""
     found = np.zeros_like(votes)
     order = np.argsort(-votes, axis=1, kind="stable")
     for i, row in enumerate(votes):
@@ -211,7 +211,7 @@ def draw(columns: Columns) -> Figure:
     log_axis(left)
     left.set_xlim(1, 400)
     left.axvline(PRINTED[STABLE][0], color=PALETTE[1], linestyle="--")
-    left.text(PRINTED[STABLE][0] * 1.03, len(rows) - 0.35, "printed: 3.6", color=PALETTE[1], fontsize=8)
+    left.text(PRINTED[STABLE][0] * 1.05, 2.5, "printed: 3.6", color=PALETTE[1], fontsize=8)
     name(left, "What 600 queries cost (green: protects a record)", "epsilon", "")
     drawn = {PATE: PALETTE[1], CLIPPED: PALETTE[2], STABLE: PALETTE[0]}
     for row in rows_of(columns, panel="votes"):

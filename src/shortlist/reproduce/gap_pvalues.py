@@ -24,7 +24,7 @@ EPSILONS, LEVELS, QUERIES, DATA = tuple((np.arange(1, 12) * 1e-6).tolist()), (0.
 def errors(values: Indices, epsilon: float) -> tuple[float, dict[float, float]]:
     """(P[the winner is not the best], P[p <= level | it is not] by level), exactly.
 
-    Algorithm 6 with exponent epsilon u / 2: winner s by softmax, its gap logistic at theta_s given that it is positive;
+    The exponent is epsilon u / 2: winner s by softmax, its gap logistic at theta_s given that it is positive;
     p <= level if and only if the gap is at least ln(2 / level - 1).
     """
     x: Floats = epsilon * (values - values.max()).astype(np.float64) / 2

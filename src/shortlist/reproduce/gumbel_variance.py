@@ -200,7 +200,7 @@ FIGURE_3 = Exhibit(
     claims=(
         Claim("Gumbel noise has a smaller variance than Laplace and Gaussian noise at the same (epsilon, delta).",
               "section 3.2", judge_least),
-        Claim("Theorem 4 gives the scale that Gumbel noise needs.", "section 3.2, theorem 4", judge_accounting),
+        Claim("Gumbel noise needs the scale of theorem 4.", "section 3.2, theorem 4", judge_accounting),
     ),
 )  # fmt: skip
 EXPERIMENT = Experiment(

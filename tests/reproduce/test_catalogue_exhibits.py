@@ -1,5 +1,7 @@
 """Every figure and table of the five papers is there, in the paper's own setting, with verdicts that numbers decide."""
 
+from typing import Any
+
 import pytest
 
 from shortlist.reproduce.catalogue import EXHIBITS, EXPERIMENTS
@@ -9,7 +11,7 @@ from tests.reproduce.planted import PLANTED
 
 THOUSAND = (10, 100, 1000)
 EVEN = (2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24)
-PAPERS = {
+PAPERS: dict[tuple[str, str], dict[str, Any]] = {
     ("gumbel", "figure 1"): {"mu": 1.0},
     ("gumbel", "figure 2"): {"k": (1, 10)},
     ("gumbel", "figure 3"): {"k": 10, "delta": (1e-3, 1e-5)},
