@@ -152,7 +152,6 @@ COVERED = {
     "tables/frame_caps.py": "tables/test_caps.py",
     "tables/frames.py": "tables/test_count.py",
     "tables/groups/*.py": "tables/groups/test_grouping.py",
-    "tables/ibis.py": "tables/test_count.py",
     "tables/ibis_columns.py": "tables/test_column_types.py",
     "tables/progress.py": "studio/test_server.py",
     "tables/question.py": "tables/test_column_types.py",

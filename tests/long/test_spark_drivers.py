@@ -46,14 +46,15 @@ def test_four_drivers_at_once_share_one_budget(server, cluster, tmp_path):
     ledger.grant("anna")
     line = [sys.executable, "-m", "tests.long.spark_driver", cluster, server.url("ledgers", "spark", "anna")]
     drivers = [
-        subprocess.Popen([*line, str(tmp_path / "rows.parquet")], stdout=subprocess.PIPE, text=True, cwd=ROOT)
-        for _ in range(4)
+        subprocess.Popen([*line, str(tmp_path / "rows.parquet"), str(n)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        for n in range(4)
     ]
     said = [driver.communicate()[0].split() for driver in drivers]
     assert all(len(words) == 5 for words in said), said
     counts = Counter(word for words in said for word in words)
     entries = Counter(entry.purpose for entry in ledger.entries() if entry.kind == "charge")
     assert entries == counts - Counter({"refused": counts["refused"]})
+    assert {"groups", "capped", "names", "public"} <= counts.keys()
     assert counts["refused"] >= 8, "20 questions of .25, and room for 12 at most"
     assert ledger.verify() >= 8
     assert present(ledger.spent.epsilon) <= 3.0

@@ -417,6 +417,16 @@ def test_eight_ways_to_make_the_same_ledger_give_one(server, own_base):
     assert Ledger(server.url(own_base)).verify() == 4
 
 
+@pytest.fixture(scope="module")
+def edited(server):
+    """A database whose triggers an administrator has switched off."""
+    base = server.base("edited")
+    Ledger(server.url(base, "first"), budget=PureDP(1.0))
+    off = [f"ALTER TABLE shortlist.{table} DISABLE TRIGGER ALL" for table in ("entries", "ledgers")]
+    server.sql(*off, base=base)
+    return base
+
+
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
@@ -424,15 +434,17 @@ def test_eight_ways_to_make_the_same_ledger_give_one(server, own_base):
         ("DELETE FROM shortlist.entries WHERE number = 3", "vanished|missing"),
         ("UPDATE shortlist.entries SET total_epsilon = '0' WHERE number = 3", "does not follow"),
         ("UPDATE shortlist.entries SET mechanism = 'x' WHERE number = 3", "not what a ledger writes"),
-        ("UPDATE shortlist.ledgers SET limit_epsilon = '9'", "limits that the server checks"),
-        ("UPDATE shortlist.ledgers SET content = replace(content, '1.0', '9.0')", "terms|limits"),
+        ("UPDATE shortlist.ledgers SET limit_epsilon = '9' WHERE true", "limits that the server checks"),
+        ("UPDATE shortlist.ledgers SET content = replace(content, '1.0', '9.0') WHERE true", "terms|limits"),
     ],
 )
-def test_what_an_administrator_edits_is_found(server, own_base, statement, words):
-    ledger = Ledger(server.url(own_base), budget=PureDP(1.0))
+def test_what_an_administrator_edits_is_found(server, edited, name, statement, words):
+    url = server.url(edited, name)
+    ledger = Ledger(url, budget=PureDP(1.0))
     for _ in range(3):
         ledger.charge(PureDP(0.25))
-    server.sql("ALTER TABLE shortlist.entries DISABLE TRIGGER ALL", "ALTER TABLE shortlist.ledgers DISABLE TRIGGER ALL",
-               statement, base=own_base)  # fmt: skip
+    column = "id" if "ledgers SET" in statement else "ledger"
+    own = f"(SELECT id FROM shortlist.ledgers WHERE name = '{name}')"
+    server.sql(f"{statement} AND {column} = {own}", base=edited)
     with pytest.raises(LedgerError, match=words):
-        ledger.verify() if "ledgers SET" not in statement else Ledger(server.url(own_base)).verify()
+        ledger.verify() if column == "ledger" else Ledger(url).verify()
