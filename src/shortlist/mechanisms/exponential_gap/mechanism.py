@@ -157,7 +157,9 @@ class ExponentialWithGap(Budgeted[PureDP]):
         """P[candidate i wins], for every candidate: exact, and they sum to 1; a winner that was given wins."""
         scores = self._studied(scores, question)
         if self.winner is not None:
-            return (np.arange(len(scores)) == self._place(scores)).astype(np.float64)
+            chances: Floats = np.zeros(len(scores))
+            chances[self._place(scores)] = 1.0
+            return chances
         positions, _, noise = standing(scores.values, 1, self._scale(scores), GUMBEL)
         return winner_probabilities(positions, noise)
 

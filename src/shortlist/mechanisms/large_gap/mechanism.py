@@ -108,8 +108,9 @@ class LargeGap(Budgeted[Budget]):
         ranking, shifts = largest(scores, limit + 1), offsets(self.regularizer, limit)
         exact = [None if r is None else (ranking[j] - ranking[j + 1] + r) / scale for j, r in enumerate(shifts)]
         top = max(one for one in exact if one is not None)
-        weights = np.exp([-np.inf if one is None else rounded(one - top) for one in exact])
-        return weights / weights.sum()
+        weights: Floats = np.exp([-np.inf if one is None else rounded(one - top) for one in exact])
+        weights /= weights.sum()
+        return weights
 
 
 def large_gaps(
