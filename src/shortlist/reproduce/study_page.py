@@ -203,7 +203,7 @@ def _errata(key: str, title: str, level: str = "h3") -> str:
     wrong = sorted((one for one in own if one["kind"] != RIGHT), key=lambda one: not is_grave(one))
     parts = [f'<article id="errata-{key}" class="errata"><{level}>{escape(title)}</{level}>']
     if wrong:
-        words = ("place", "it says", "kind", "what is wrong", "counterexample", "what the repair changes")
+        words = ("place", "it says", "kind", "what is wrong", "counterexample", "repair")
         keys = ("place", "says", "kind", "wrong", "example", "change")
         parts.append(f'<p class="note">{BREACH}</p>{_errata_table(wrong, words, keys)}')
     if right:
