@@ -113,6 +113,7 @@ class Server:
     def kill(self) -> None:
         """SIGKILL to the server, as a power cut would stop it; its children follow as soon as they notice."""
         assert self.process is not None
+        os.kill(self.process.pid, signal.SIGSTOP)  # so that it starts no more of them
         children = subprocess.run(
             ["ps", "-o", "pid=", "--ppid", str(self.process.pid)], capture_output=True, text=True, check=False
         ).stdout.split()

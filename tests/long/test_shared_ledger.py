@@ -134,14 +134,16 @@ def test_twenty_killed_servers_lose_and_double_nothing(own, shared):
         os.close(out)
         reports.append(os.fdopen(seen, "rb", buffering=0))
     told = [bytearray() for _ in reports]
-    for _ in range(20):
-        for report, words in zip(reports, told, strict=True):
-            words += report.read(1) or b""
-        time.sleep(draw.random() / 5)
-        own.kill()
-        own.start()
-    for child, _ in children:
-        os.kill(child, signal.SIGTERM)
+    try:
+        for _ in range(20):
+            for report, words in zip(reports, told, strict=True):
+                words += report.read(1) or b""
+            time.sleep(draw.random() / 5)
+            own.kill()
+            own.start()
+    finally:
+        for child, _ in children:
+            os.kill(child, signal.SIGTERM)
     for (child, result), report, words in zip(children, reports, told, strict=True):
         finish(child, result)
         words += report.read()

@@ -37,7 +37,13 @@ AGAIN = ("40001", "40P01", "55P03", "23505")
 STARTING = ("57P03", "53300")
 """The server starts, or has no place for one more connection."""
 
-REFUSALS = {"starting up": "57P03", "shutting down": "57P03", "recovery": "57P03", "too many": "53300"}
+REFUSALS = {
+    "starting up": "57P03",
+    "not yet accepting": "57P03",
+    "shutting down": "57P03",
+    "recovery": "57P03",
+    "too many": "53300",
+}
 """Of whoever is refused a connection libpq gives no code, only words."""
 
 
