@@ -33,6 +33,12 @@ def test_the_quick_way_fits_and_is_as_large_as_the_slow_one(k, budget):
     compare(k, budget)
 
 
+@pytest.mark.parametrize("k", [6, 30, 100])
+@pytest.mark.parametrize("budget", [ApproxDP(1e-3, 1e-2), ApproxDP(2e-3, 3e-3), ApproxDP(0.0101, 0.005)])
+def test_where_delta_pays_for_nearly_all_the_plain_search_takes_over(k, budget):
+    compare(k, budget)
+
+
 def test_few_rounds_are_searched_for_as_everything_else_is():
     budget = ApproxDP(1.0, 1e-6)
     near = quick_epsilon_of_a_round(FEW, budget)
@@ -45,7 +51,7 @@ def test_without_a_rough_crossing_the_plain_search_takes_over(monkeypatch):
     slow = calibrate(lambda e: BoundedRange(e).repeat(20), budget, near=near)
     monkeypatch.setattr(calibrated_rounds, "_rough_crossing", lambda rounds, budget, near: None)
     assert largest_round(20, budget, near) == slow
-    monkeypatch.setattr(calibrated_rounds, "_rough_crossing", lambda rounds, budget, near: (np.log(slow) - 3.0, 2.5))
+    monkeypatch.setattr(calibrated_rounds, "_rough_crossing", lambda rounds, budget, near: (np.log(slow) - 0.3, 3.5))
     monkeypatch.setattr(calibrated_rounds, "LOOKS", 1)
     assert largest_round(20, budget, near) == pytest.approx(slow, rel=1e-8)
 

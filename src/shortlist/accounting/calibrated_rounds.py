@@ -22,8 +22,10 @@ SPARE = 1e-7
 CLOSE = 1e-6
 """An e that fits is taken if none above e (1 + CLOSE) does, by the slope between the last two looks."""
 LOOKS = 6
-RATIO = 1.03
-"""A rough cost is at most so many times the exact one."""
+FAR = 0.5
+"""An exact look that is farther off, in ln epsilon, says that the rough one misled."""
+RATIO = 1.04
+"""The largest e by rough looks is at least that of exact ones over this."""
 
 
 def largest_round(rounds: int, budget: ApproxDP, near: float) -> float:
@@ -50,6 +52,8 @@ def largest_round(rounds: int, budget: ApproxDP, near: float) -> float:
     for _ in range(LOOKS):
         if -CLOSE * slope < excess <= 0:
             return math.exp(here)
+        if not abs(excess) < FAR:  # where delta pays for all, the line is steep or ends
+            break
         before, here = (here, excess), here - excess / slope - SPARE
         excess = exact(here)
         risen = (excess - before[1]) / (here - before[0])
@@ -59,7 +63,7 @@ def largest_round(rounds: int, budget: ApproxDP, near: float) -> float:
 
 def surely_too_much(e: float, rounds: int, budget: ApproxDP) -> bool:
     """Whether even a rough look shows that `rounds` of e do not fit; if not, an exact one must tell."""
-    return rounds > FEW and budget.delta > 0 and _rough_excess(math.log(e), rounds, budget) > math.log(RATIO)
+    return rounds > FEW and budget.delta > 0 and _rough_excess(math.log(e / RATIO), rounds, budget) > 0
 
 
 def _rough_excess(log_e: float, rounds: int, budget: ApproxDP) -> float:
