@@ -55,7 +55,7 @@ def reproduce(
 
 def _echo_data(chosen: list[Experiment], setting: Setting) -> None:
     """Which data sets the folder has, which figures and tables they make real, and which are still made up."""
-    for name, found in DATA_SETS.items():
+    for name, result in DATA_SETS.items():
         shown = [
             f"{experiment.paper.key} {exhibit.place}"
             for experiment in chosen
@@ -64,7 +64,7 @@ def _echo_data(chosen: list[Experiment], setting: Setting) -> None:
         ]
         if shown:
             state = "made up" if data_file(name, setting) is None else "real"
-            typer.echo(f"{state:8} {found.file}: {', '.join(shown)}")
+            typer.echo(f"{state:8} {result.file}: {', '.join(shown)}")
 
 
 def _run(out: Path, setting: Setting, chosen: list[Experiment], jobs: int) -> None:

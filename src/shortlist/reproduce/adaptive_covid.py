@@ -64,8 +64,8 @@ def advanced(epsilon: float, delta: float, times: int) -> float:
     return narrowed(lambda each: total(each) > epsilon, 1e-9, epsilon, within_ratio(1e-9))[0]
 
 
-def _share(found: Indices) -> float:
-    return float(np.count_nonzero(found < K)) / K
+def _share(result: Indices) -> float:
+    return float(np.count_nonzero(result < K)) / K
 
 
 def _ts(values: Floats, each: float, rho: float, source: Source) -> float:
@@ -77,13 +77,13 @@ def _ts(values: Floats, each: float, rho: float, source: Source) -> float:
 
 def _day(counts: Indices, trials: int, rho: float, each: float, source: Source) -> dict[str, list[float]]:
     values, own = counts.astype(np.float64), DELTA / (2 * DAYS)
-    found = {EM: [_share(draw) for draw in cdp_peeling(values, K, rho, trials, source)]}
-    found[TS] = [_ts(values, each, rho, source) for _ in range(trials)]
-    found[LD] = [list_recall(counts, K, ApproxDP(each, own))]
+    result = {EM: [_share(draw) for draw in cdp_peeling(values, K, rho, trials, source)]}
+    result[TS] = [_ts(values, each, rho, source) for _ in range(trials)]
+    result[LD] = [list_recall(counts, K, ApproxDP(each, own))]
     for weight in WEIGHTS:
         draws = [_share(stable_fixed(values, K, rho, own, weight, source)) for _ in range(trials)]
-        found[f"{STABLE} {weight:g}"] = draws
-    return found
+        result[f"{STABLE} {weight:g}"] = draws
+    return result
 
 
 def run(setting: Setting) -> Result:
@@ -97,7 +97,7 @@ def run(setting: Setting) -> Result:
         for counts in every[index * DAYS : (index + 1) * DAYS : setting.pick(5, 1, 1)]:
             for label, recall in _day(counts, trials, rho, each, source).items():
                 shares.setdefault(label, []).append(float(np.mean(recall)))
-        means = {label: float(np.mean(found)) for label, found in shares.items()}
+        means = {label: float(np.mean(result)) for label, result in shares.items()}
         means[STABLE] = max(means.pop(f"{STABLE} {weight:g}") for weight in WEIGHTS)
         rows += [
             {"made_up": not real, "window": window, "mechanism": label, "recall": means[label]} for label in COLOURS

@@ -41,9 +41,9 @@ def run(setting: Setting) -> Result:
     rows: list[Row] = []
     for k in setting.pick((10,), SIZES, SIZES):
         values = np.where(np.arange(setting.pick(400, BINS, BINS)) < k, float(HEIGHT), 0.0)
-        found = recalls(values, k, setting.pick(3, 100, 1_000), setting.source(f"adaptive-large {k}"))
+        result = recalls(values, k, setting.pick(3, 100, 1_000), setting.source(f"adaptive-large {k}"))
         exact = canonical_limited_domain(values.astype(np.int64), k, EPSILON, DELTA, 2 * k, float(GAMMA)).recall
-        for label, shares in (*found.items(), (OURS, np.array([exact]))):
+        for label, shares in (*result.items(), (OURS, np.array([exact]))):
             rows.append({"k": k, "mechanism": label, "recall": float(shares.mean()), "spread": float(shares.std())})
     caption = f"k of {BINS:,} bins hold {HEIGHT} each, the rest none, as in the paper. Shaded: one standard deviation."
     return Result(columns_of(rows), caption)

@@ -76,8 +76,8 @@ def votes_and_truth(setting: Setting) -> tuple[Floats, Floats, bool]:
     """(votes, queries x teachers x labels; the right labels, queries x labels; whether they are the paper's)."""
     path = data_file("celeba", setting)
     if path is not None:
-        with np.load(path) as found:
-            return found["votes"].astype(np.float64), found["truth"].astype(np.float64), True
+        with np.load(path) as result:
+            return result["votes"].astype(np.float64), result["truth"].astype(np.float64), True
     queries, teachers = setting.pick((12, 30), (QUERIES, TEACHERS), (QUERIES, TEACHERS))
     source = setting.source("adaptive-pate votes")
     truth = (uniform(source, queries * LABELS) < 0.23).astype(np.float64).reshape(queries, LABELS)
@@ -90,7 +90,7 @@ def votes_and_truth(setting: Setting) -> tuple[Floats, Floats, bool]:
 
 def stable_labels(votes: Floats, source: Source) -> Floats:
     """The second algorithm with Gaussian noise for the rank of the gap, as in the experiment: 0 or 1 for each label."""
-    found = np.zeros_like(votes)
+    result = np.zeros_like(votes)
     order = np.argsort(-votes, axis=1, kind="stable")
     for i, row in enumerate(votes):
         ranked = row[order[i]]
@@ -102,8 +102,8 @@ def stable_labels(votes: Floats, source: Source) -> Floats:
             - TEST_SIGMA * math.sqrt(2 * math.log(1 / TEST_DELTA))
         )
         if shown > 1:
-            found[i, order[i, : rank + 1]] = 1.0
-    return found
+            result[i, order[i, : rank + 1]] = 1.0
+    return result
 
 
 def _accuracy(labels: Floats, truth: Floats) -> float:

@@ -71,10 +71,10 @@ def _needed(label: str, scores: Scores, k: int, quality: str, start: float) -> f
     """The epsilon at which that quality reaches 99%, from above, to a part in 200."""
     if label in (OURS, GUARDED):
         return math.inf
-    found = least_epsilon_reaching(
+    result = least_epsilon_reaching(
         lambda epsilon: getattr(ENTRANTS[label](k, epsilon).quality(scores), quality), SURE, start=start, width=5e-3
     )
-    return found if found < MOST else math.inf
+    return result if result < MOST else math.inf
 
 
 def run_of(which: str) -> Any:
@@ -95,21 +95,21 @@ def run_of(which: str) -> Any:
 
 def needs(columns: Columns, quality: str) -> dict[int, dict[str, float]]:
     """By k and mechanism: the least epsilon of the table at which the quality is at least 99%; infinite if none is."""
-    found: dict[int, dict[str, float]] = {}
+    result: dict[int, dict[str, float]] = {}
     for row in rows_of(columns):
-        at = found.setdefault(row["k"], {}).setdefault(row["mechanism"], math.inf)
+        at = result.setdefault(row["k"], {}).setdefault(row["mechanism"], math.inf)
         if row[quality] >= SURE and row["epsilon"] < at:
-            found[row["k"]][row["mechanism"]] = row["epsilon"]
-    return found
+            result[row["k"]][row["mechanism"]] = row["epsilon"]
+    return result
 
 
 def _ratios(columns: Columns, quality: str) -> dict[int, float]:
     """By k: the better classical mechanism's epsilon over the better new one's; NaN if neither gets there."""
-    found = {}
+    result = {}
     for k, at in needs(columns, quality).items():
         old, new = min(at[label] for label in OLD), min(at[label] for label in NEW)
-        found[k] = math.nan if math.inf in (old, new) and old == new else old / new
-    return found
+        result[k] = math.nan if math.inf in (old, new) and old == new else old / new
+    return result
 
 
 def _listed(ratios: dict[int, float]) -> str:
@@ -150,9 +150,9 @@ def judge_thousand(columns: Columns) -> Finding:
     """Almost surely: at least 95%."""
     at = {row["mechanism"]: row["top"] for row in rows_of(columns, k=max(columns["k"]), epsilon=1.0)}
     ours = "; ".join(f"{label}: {at[label]:.3f}" for label in NEW)
-    found = held(max(columns["k"]) == 1000 and min(at[label] for label in NEW) >= 0.95, f"chances at epsilon 1: {ours}",
+    result = held(max(columns["k"]) == 1000 and min(at[label] for label in NEW) >= 0.95, f"chances at epsilon 1: {ours}",
                  "exact; almost surely is taken as 95%")  # fmt: skip
-    return real_only(columns, found)
+    return real_only(columns, result)
 
 
 def draw(columns: Columns) -> Figure:

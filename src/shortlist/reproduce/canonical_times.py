@@ -42,14 +42,14 @@ def all_classes(x: Floats, k: int, source: Source) -> tuple[int, int]:
 
     log_factorial = gammaln(np.arange(len(x) + 1) + 1.0)
     ranks = np.arange(k + 1, len(x) + 1)
-    best, found = float(gumbel(source, 1.0, 1)[0]), (k - 1, k)
+    best, result = float(gumbel(source, 1.0, 1)[0]), (k - 1, k)
     for h in range(k):
         body = log_factorial[ranks - h - 2] - log_factorial[k - 1 - h] - log_factorial[ranks - 1 - k]
         noisy = 0.5 * EPSILON * (x[k:] - x[h]) + body + gumbel(source, 1.0, len(ranks))
         i = int(np.argmax(noisy))
         if noisy[i] > best:
-            best, found = float(noisy[i]), (h, int(ranks[i]))
-    return found
+            best, result = float(noisy[i]), (h, int(ranks[i]))
+    return result
 
 
 def all_tails(x: Floats, k: int, source: Source) -> int:

@@ -34,16 +34,16 @@ BY_SKEW, BY_EPSILON = "figure 2", "figure 3"
 def scores(skew: float, items: int) -> Floats:
     """1.5e8 i^-s / sum of all i^-s, i = 1 .. d."""
     weights = np.arange(1.0, items + 1) ** -skew
-    found: Floats = TOTAL * weights / weights.sum()
-    return found
+    result: Floats = TOTAL * weights / weights.sum()
+    return result
 
 
 def _chances(panel: str, x: float, skew: float, epsilon: float, k: int, items: int) -> list[Row]:
     data = Scores(scores(skew, items), monotone=True)
-    found = {label: ENTRANTS[label](k, epsilon).quality(data) for label in SHOWN}
+    result = {label: ENTRANTS[label](k, epsilon).quality(data) for label in SHOWN}
     return [
         {"panel": panel, "x": x, "k": k, "mechanism": label, "top": quality.top, "good": quality.good}
-        for label, quality in found.items()
+        for label, quality in result.items()
     ]
 
 
@@ -60,10 +60,10 @@ def run(setting: Setting) -> Result:
 
 def _pairs(columns: Columns, panel: str, k: int, measure: str) -> list[tuple[float, float, float]]:
     """(x, the better classical chance, the better new one) along a panel."""
-    found: dict[float, dict[str, float]] = {}
+    result: dict[float, dict[str, float]] = {}
     for row in rows_of(columns, panel=panel, k=k):
-        found.setdefault(row["x"], {})[row["mechanism"]] = row[measure]
-    return [(x, max(at[one] for one in OLD), max(at[one] for one in NEW)) for x, at in sorted(found.items())]
+        result.setdefault(row["x"], {})[row["mechanism"]] = row[measure]
+    return [(x, max(at[one] for one in OLD), max(at[one] for one in NEW)) for x, at in sorted(result.items())]
 
 
 def _most(pairs: list[tuple[float, float, float]]) -> float:
@@ -88,12 +88,12 @@ def judge_many(columns: Columns) -> Finding:
 
 def judge_ten(columns: Columns) -> Finding:
     """The caption of figure 3: at epsilon 1 and s = 0.04 or more all four find the top 10 with 99.9%."""
-    found = [
+    result = [
         row for row in rows_of(columns, panel=BY_SKEW, k=10) if row["x"] >= SKEW and row["mechanism"] in (*OLD, *NEW)
     ]
-    worst = min(found, key=lambda row: row["top"])
+    worst = min(result, key=lambda row: row["top"])
     return held(worst["top"] >= 0.999, f"least: {worst['top']:.5f}, {worst['mechanism']}, at s = {worst['x']:g}",
-                f"exact, over {len({row['x'] for row in found})} skews")  # fmt: skip
+                f"exact, over {len({row['x'] for row in result})} skews")  # fmt: skip
 
 
 def judge_small(columns: Columns) -> Finding:

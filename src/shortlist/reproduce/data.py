@@ -45,8 +45,8 @@ class DataSet:
 
 
 def read_vector(path: Path) -> Indices:
-    found: Indices = np.load(path).astype(np.int64)
-    return found
+    result: Indices = np.load(path).astype(np.int64)
+    return result
 
 
 def read_transactions(path: Path) -> Indices:
@@ -120,13 +120,13 @@ class Counts:
 
 def counts(name: str, setting: Setting) -> Counts:
     """The counts of that data set, largest first."""
-    found = DATA_SETS[name]
+    result = DATA_SETS[name]
     path = data_file(name, setting)
-    assert found.shape is not None
-    assert found.read is not None
+    assert result.shape is not None
+    assert result.read is not None
     if path is None:
-        return Counts(name, found.shape.counts(), False)
-    return Counts(name, np.sort(found.read(path))[::-1], True)
+        return Counts(name, result.shape.counts(), False)
+    return Counts(name, np.sort(result.read(path))[::-1], True)
 
 
 def data_file(name: str, setting: Setting) -> Path | None:

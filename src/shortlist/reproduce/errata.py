@@ -58,8 +58,8 @@ def written(page: str) -> str:
     for paper in PAPERS:
         mark = f"<!-- {paper.key} -->\n"
         end = f"<!-- end {paper.key} -->"
-        before, found, rest = page.partition(mark)
-        if found:
+        before, result, rest = page.partition(mark)
+        if result:
             page = before + mark + tables(paper.key) + end + rest.partition(end)[2]
     return page
 

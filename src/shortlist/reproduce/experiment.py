@@ -182,10 +182,12 @@ class Experiment:
     def lines(self, columns: Columns) -> tuple[Line, ...]:
         """Every claim with the verdict of these numbers."""
         return tuple(
-            Line(exhibit.about, claim.says, f"{claim.place}; {exhibit.place}", found.ours, found.verdict, found.why)
+            Line(
+                exhibit.about, claim.says, f"{claim.place}; {exhibit.place}", outcome.ours, outcome.verdict, outcome.why
+            )
             for exhibit in self.exhibits
             for claim in exhibit.claims
-            for found in [claim.judge(columns)]
+            for outcome in [claim.judge(columns)]
         )
 
 

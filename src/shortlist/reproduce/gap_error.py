@@ -47,8 +47,8 @@ def blue(measured: Floats, gaps: Floats, ratio: float) -> Floats:
     before = np.concatenate([[0.0], np.cumsum(gaps)])
     weighted = float((np.arange(k - 1, 0, -1) * gaps).sum())
     total = measured.sum(axis=1, keepdims=True)
-    found: Floats = (total + ratio * k * measured + weighted - k * before) / ((1 + ratio) * k)
-    return found
+    result: Floats = (total + ratio * k * measured + weighted - k * before) / ((1 + ratio) * k)
+    return result
 
 
 def saved(selection: str, noise: str, k: int, epsilon: float, values: Indices, trials: int, source: Source) -> float:

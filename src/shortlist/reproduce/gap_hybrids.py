@@ -45,9 +45,9 @@ def once(label: str, k: int, threshold: int, values: Indices, source: Source) ->
     else:
         kind = HybridTopK if label == HYBRID_TOP else HybridSparseVector
         release = kind(threshold=threshold, k=k, epsilon=EPSILON).release(scores, rng=source)
-    found = values[release.indices or []]
+    result = values[release.indices or []]
     cost = EPSILON if label == TOP else float(release.cost)
-    return 1 - cost / EPSILON, float(found.mean()) if len(found) else float("nan"), len(found)
+    return 1 - cost / EPSILON, float(result.mean()) if len(result) else float("nan"), len(result)
 
 
 def run(setting: Setting) -> Result:

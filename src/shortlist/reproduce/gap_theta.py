@@ -37,10 +37,10 @@ def best_share(k: int, epsilon: float) -> float:
     """The theta of the least variance, by search: the function is convex."""
     from scipy.optimize import minimize_scalar
 
-    found = minimize_scalar(
+    result = minimize_scalar(
         lambda theta: variance(theta, k, epsilon), bounds=(1e-6, 1 - 1e-6), method="bounded", options={"xatol": 1e-10}
     )
-    return float(found.x)
+    return float(result.x)
 
 
 def moments(noise: str) -> tuple[float, float]:
@@ -66,19 +66,19 @@ def run(setting: Setting) -> Result:
             extra = variance(printed, k, epsilon) / variance(best, k, epsilon) - 1
             rows.append(_row("figure 1", "geometric", k, epsilon, best, printed, extra))
     for noise, (mean, spread) in PRINTED.items():
-        found = moments(noise)
-        rows.append(_row("mean", noise, 0, 0.0, found[0], mean, abs(found[0] - mean)))
-        rows.append(_row("variance", noise, 0, 0.0, found[1], spread, abs(found[1] - spread)))
+        result = moments(noise)
+        rows.append(_row("mean", noise, 0, 0.0, result[0], mean, abs(result[0] - mean)))
+        rows.append(_row("variance", noise, 0, 0.0, result[1], spread, abs(result[1] - spread)))
     return Result(columns_of(rows), "Counting queries, geometric noise; the best share by search, at two epsilons.")
 
 
-def _row(panel: str, noise: str, k: int, epsilon: float, found: float, printed: float, apart: float) -> Row:
+def _row(panel: str, noise: str, k: int, epsilon: float, result: float, printed: float, apart: float) -> Row:
     return {
         "panel": panel,
         "noise": noise,
         "k": k,
         "epsilon": epsilon,
-        "found": found,
+        "found": result,
         "printed": printed,
         "apart": apart,
     }

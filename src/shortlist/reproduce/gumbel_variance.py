@@ -60,8 +60,8 @@ def corollary_2(mu: float, epsilon: Floats) -> Floats:
     from scipy.special import gammaincc
 
     t = (ROUNDS * mu + epsilon) / -math.expm1(-mu)
-    found: Floats = gammaincc(ROUNDS, t * math.exp(-mu)) - np.exp(epsilon) * gammaincc(ROUNDS, t)
-    return found
+    result: Floats = gammaincc(ROUNDS, t * math.exp(-mu)) - np.exp(epsilon) * gammaincc(ROUNDS, t)
+    return result
 
 
 def theorem_4(epsilon: float, delta: float) -> float:
