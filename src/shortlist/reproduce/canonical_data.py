@@ -150,8 +150,8 @@ def judge_thousand(columns: Columns) -> Finding:
     """Almost surely: at least 95%."""
     at = {row["mechanism"]: row["top"] for row in rows_of(columns, k=max(columns["k"]), epsilon=1.0)}
     ours = "; ".join(f"{label}: {at[label]:.3f}" for label in NEW)
-    result = held(max(columns["k"]) == 1000 and min(at[label] for label in NEW) >= 0.95, f"chances at epsilon 1: {ours}",
-                 "exact; almost surely is taken as 95%")  # fmt: skip
+    sure = max(columns["k"]) == 1000 and min(at[label] for label in NEW) >= 0.95
+    result = held(sure, f"chances at epsilon 1: {ours}", "exact; almost surely is taken as 95%")
     return real_only(columns, result)
 
 
