@@ -79,6 +79,8 @@ class Proxy:
 
     def _cut(self, words: bytes, client: socket.socket, server: socket.socket) -> None:
         how, self.cut = self.cut, None
+        while not words.endswith(b"S\x00\x00\x00\x04"):  # all that is sent together, to the client's Sync
+            words += client.recv(1 << 20)
         if how == "late":
             self._late.append((server, words))
         if how == "after":
