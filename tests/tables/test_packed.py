@@ -65,3 +65,14 @@ def test_lines_of_json_may_be_packed_too(tmp_path):
     path = tmp_path / "rows.jsonl.zst"
     path.write_bytes(pack(b'{"user": 1, "item": "tea"}\n{"user": 2, "item": "tea"}\n'))
     assert sl.count(path, candidates=["tea"], **ASK).as_public().values.tolist() == [2]
+
+
+@pytest.mark.parametrize("cut", [1, 4, 9])
+def test_json_lines_that_were_cut_between_lines_are_refused(tmp_path, cut):
+    first, second = (b"".join(b'{"user":"%d","item":"tea"}\n' % n for n in part) for part in (range(9), range(9, 20)))
+    path = tmp_path / "rows.jsonl.zst"
+    path.write_bytes(pack(first) + pack(second))
+    assert sl.count(path, candidates=["tea"], **ASK).as_public().values.tolist() == [20]
+    path.write_bytes(pack(first) + pack(second)[:-cut])
+    with pytest.raises(ValueError, match="it is no whole zstd file"):
+        sl.count(path, candidates=["tea"], **ASK)

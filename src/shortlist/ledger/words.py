@@ -12,6 +12,8 @@ from shortlist.ledger.filter import CURRENCIES, Currency
 
 LONGEST = {"purpose": 10_000, "unit": 1_000, "mechanism": 1_000_000, "guarantee": 1_000_000, "source": 10_000}
 """Characters of the texts in an entry."""
+ADDRESS = re.compile(r"^\s*[A-Za-z][A-Za-z0-9+.-]+:/|://|\bpassword\s*=")
+"""What looks like the address of a server, and is no file's name."""
 
 
 def checked_currencies(refundable: Iterable[Currency]) -> tuple[Currency, ...]:
@@ -29,6 +31,11 @@ def checked_path(path: object) -> str:
         raise TypeError('path must be text, for example "budget.db"')
     if not name or "\0" in name:
         raise ValueError('path must be the name of a file, for example "budget.db"')
+    if ADDRESS.search(name):  # not repeated: there may be a password in it
+        raise ValueError(
+            'path must be the name of a file, for example "budget.db", or the address of a server as text that begins '
+            'with "postgresql://", as in "postgresql://user@host/database?name=q4"'
+        )
     try:
         return os.path.abspath(name)
     except FileNotFoundError:

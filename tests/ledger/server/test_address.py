@@ -52,6 +52,7 @@ def test_an_address_is_shown_without_its_secrets_and_can_be_opened_again(url, sh
     "url",
     [
         f"postgresql://anna:{SECRET}@db/base",
+        f"postgresql://db/password={SECRET}?name=q4",
         f"postgresql://anna:{SECRET}@db/base?name=",
         f"postgresql://anna:{SECRET}@db/base?name=a&name=b",
         f"postgresql://anna:{SECRET}@db/base?name=q4'; DROP SCHEMA shortlist; --",

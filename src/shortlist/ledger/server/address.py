@@ -90,7 +90,6 @@ def _options(url: str) -> dict[str, Any] | None:
     except Exception:  # its words repeat the URL
         return None
     host, base, port = (str(options.get(name) or "") for name in ("host", "dbname", "port"))
-    # a password in which @ or / was not written as %40 or %2F ends up in these, which are shown
-    return (
-        options if re.fullmatch(r"[0-9,]*", port) and not re.search("@", host) and not re.search("[@/]", base) else None
-    )
+    # a password in which @ or / was not written as %40 or %2F ends up in these, which are shown; so does password=...
+    shown = re.fullmatch(r"[0-9,]*", port) and not re.search("[@=]", host) and not re.search("[@/=]", base)
+    return options if shown else None

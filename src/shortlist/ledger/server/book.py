@@ -148,7 +148,7 @@ class ServerBook:
 
     def share(self, role: str, *, allowed: bool) -> None:
         """Let a role charge and read this ledger, or no longer."""
-        if not isinstance(role, str) or not role or "\0" in role:
+        if not isinstance(role, str) or not role or "\0" in role or role == "public":  # "public" would be everybody
             raise ValueError('role must be the name of a role of the server, for example "analyst"')
         self._patiently(lambda line: share(line, self._number, role, allowed))
 

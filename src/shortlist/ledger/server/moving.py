@@ -28,17 +28,23 @@ def move(source: str, url: str, wait: float) -> str:
     address = Address.of(url)
     book, making, target = FileBook(checked_path(source), wait), Making(address, wait), str(address)
     verified(book, None)
-    content, entries = book.content(), book.after(0, MOST_ENTRIES)
-    closing = [entry for entry in entries if entry.kind in ("close", "moved")]
-    entries = [entry for entry in entries if entry not in closing]
+    content, (entries, closing) = book.content(), _entries(book)
     if not closing:
         making.copy(book.origin.terms, content, entries, rehearse=True)
         book.close("close", "moved to a server", target)
+        entries, _ = _entries(book)  # others may have charged the file until it was closed
     else:
         _check_same_way(book.path, closing, target)
     making.copy(book.origin.terms, content, entries)
     book.close("moved", "it has arrived", target)
     return target
+
+
+def _entries(book: FileBook) -> tuple[list[LedgerEntry], list[LedgerEntry]]:
+    """(what goes on, what closes the file)."""
+    entries = book.after(0, MOST_ENTRIES)
+    closing = [entry for entry in entries if entry.kind in ("close", "moved")]
+    return [entry for entry in entries if entry not in closing], closing
 
 
 def _check_same_way(path: str, closing: list[LedgerEntry], target: str) -> None:

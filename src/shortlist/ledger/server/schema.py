@@ -54,7 +54,7 @@ class Making:
         if not self._is_there():
             fixed = terms()
             content = {**fixed.as_json(), "made": now(), "version": version(), "id": secrets.token_hex(16)}
-            self.copy(fixed, json.dumps(content), [])
+            self._copied(fixed, json.dumps(content), [], others=True)
 
     def copy(self, terms: Terms, content: str, entries: Sequence[LedgerEntry], *, rehearse: bool = False) -> None:
         """Make a ledger with these entries, whole or not at all, unless it is there already.
@@ -64,10 +64,15 @@ class Making:
         LedgerError
             if there is another one of that name; when it is only rehearsed, if there is any.
         """
+        self._copied(terms, content, entries, rehearse=rehearse)
 
+    def _copied(
+        self, terms: Terms, content: str, entries: Sequence[LedgerEntry], rehearse: bool = False, others: bool = False
+    ) -> None:
         def work(line: Line) -> None:
             with line.transaction(force_rollback=rehearse):
-                self._make(line, terms, content, entries, rehearse)
+                if not self._make(line, terms, content, entries) and not others:
+                    self._check_same(line, content, rehearse)
 
         try:
             patiently(str(self._address), self._wait, lambda: self._lines.use(lambda line: in_codes(line, work)))
@@ -88,7 +93,8 @@ class Making:
             self._lines.hang_up()
         return not code.startswith(("3F", "42883", "42501", "SL001"))  # what else is wrong is told by opening it
 
-    def _make(self, line: Line, terms: Terms, content: str, entries: Sequence[LedgerEntry], rehearse: bool) -> None:
+    def _make(self, line: Line, terms: Terms, content: str, entries: Sequence[LedgerEntry]) -> bool:
+        """Whether it was made; if not there is one of that name."""
         rows_of(line, "SELECT pg_advisory_xact_lock(%s, 0)", (LOCK,))
         self._check_database(line)
         for number in range(_schema_of(line) + 1, NEWEST + 1):
@@ -101,10 +107,12 @@ class Making:
         )
         if made and entries:
             _fill(line, made[0][0], entries)
-        if not made and (entries or rehearse):
-            same = "SELECT 1 FROM shortlist.ledgers WHERE name = %s AND origin = %s"
-            if rehearse or not rows_of(line, same, (self._address.name, digest(content))):
-                raise LedgerError(f"{self._address} is there already: choose another name")
+        return bool(made)
+
+    def _check_same(self, line: Line, content: str, rehearse: bool) -> None:
+        same = "SELECT 1 FROM shortlist.ledgers WHERE name = %s AND origin = %s"
+        if rehearse or not rows_of(line, same, (self._address.name, digest(content))):
+            raise LedgerError(f"{self._address} is there already: choose another name")
 
     def _check_database(self, line: Line) -> None:
         ((encoding, old),) = rows_of(

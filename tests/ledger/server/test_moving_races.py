@@ -1,0 +1,64 @@
+"""What others do while a ledger moves: a charge is carried over, and a name that was taken meanwhile is refused."""
+
+import pytest
+
+pytest.importorskip("psycopg")
+
+from shortlist import BudgetExceeded, Ledger, PureDP
+from shortlist.ledger.server import moving
+from shortlist.ledger.server.schema import Making
+from shortlist.privacy import LedgerError
+
+
+@pytest.fixture
+def old(tmp_path):
+    return Ledger(tmp_path / "q4.db", budget=PureDP(2.0))
+
+
+@pytest.fixture
+def after_the_rehearsal(monkeypatch):
+    """Let others do something after everything was tried, before the file is closed."""
+
+    def doing(work):
+        copy = Making.copy
+
+        def copied(self, *words, **named):
+            copy(self, *words, **named)
+            if named.get("rehearse"):
+                work()
+
+        monkeypatch.setattr(Making, "copy", copied)
+
+    return doing
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_charge_between_the_trial_and_the_closing_moves_too(old, url, after_the_rehearsal, before):
+    for _ in range(before):
+        old.charge(PureDP(0.5))
+    after_the_rehearsal(lambda: Ledger(old.path).charge(PureDP(1.5), purpose="meanwhile"))
+    moving.move(old.path, url(), 10.0)
+    new = Ledger(url())
+    assert new.spent.epsilon == 1.5 + 0.5 * before
+    assert new.verify() == 1 + before
+    with pytest.raises(BudgetExceeded):
+        new.charge(PureDP(1.0))
+
+
+def test_an_empty_ledger_does_not_become_another_one_that_took_its_name_meanwhile(old, url, after_the_rehearsal):
+    after_the_rehearsal(lambda: Ledger(url(), budget=PureDP(99.0)))
+    with pytest.raises(LedgerError, match="is there already"):
+        moving.move(old.path, url(), 10.0)
+    assert [entry.kind for entry in old.entries()] == ["close"]
+
+
+def test_everybody_is_no_role(ledger, sql_rights):
+    before = sql_rights()
+    with pytest.raises(ValueError, match="role must be the name of a role"):
+        ledger.grant("public")
+    assert sql_rights() == before
+
+
+@pytest.fixture
+def sql_rights(server):
+    return lambda: server.sql("SELECT nspacl::text FROM pg_namespace WHERE nspname = 'shortlist'", base="ledgers")
