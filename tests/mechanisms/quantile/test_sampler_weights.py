@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shortlist.tables.dialect import PLAIN
 from shortlist.mechanisms.quantile.law import point_chances, sequence_chances
 from shortlist.mechanisms.quantile.nodes import Node
 from shortlist.mechanisms.quantile.sampler import Choice, Recursion
 from shortlist.quantile_inputs import asked_of_table
 from shortlist.sampling.uniforms import WordStream
+from shortlist.tables.dialect import PLAIN
 from shortlist.tables.values import TOKENS, ValueQuestion
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, histogram
