@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 import shortlist as sl
 from shortlist.cli.app import app
 from shortlist.quantile_inputs import asked_of_table
-from shortlist.tables.dialect import PLAIN
 from shortlist.tables import value_sql
+from shortlist.tables.dialect import PLAIN
 from shortlist.tables.values import ValueQuestion, shared
 from shortlist.testing import seeded
 from shortlist.votes import Grid
