@@ -41,6 +41,22 @@ def is_traced(item):
     return quick or item.get_closest_marker("traced") is not None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Nothing that is collected is garbage: the collector of that waits."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Tests have no examples in their docstrings: looking for some takes longer than to find all tests."""
+    return [one for one in (yield) if type(one).__name__ != "DoctestModule"]
+
+
 def pytest_collection_modifyitems(items):
     """What takes longest goes first, so that no process waits for it in the end; then what needs a browser, so that one
     process starts one for all; then what is traced, together."""

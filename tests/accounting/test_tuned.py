@@ -1,7 +1,7 @@
 """The guarantee of the best of a random number of runs: oracles, random base laws, and a box of neighbours."""
 
 import math
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -170,7 +170,7 @@ def test_the_pure_claim_is_reached_in_the_limit():
 @full_size
 @pytest.mark.parametrize("runs", LAWS, ids=repr)
 def test_no_pair_of_laws_exceeds_its_renyi_curve_and_its_profile(runs):
-    for p, q, order in pairs_of_laws(sized(4, full=200), 2):
+    for p, q, order in pairs_of_laws(sized(3, full=200), 2):
 
         def curve(orders, p=p, q=q):
             return np.array([max(renyi(p, q, float(a)), renyi(q, p, float(a))) for a in orders]) * (1 + 1e-12)
@@ -203,16 +203,21 @@ def one_run(x):
     return found
 
 
+@cache
+def best_of(runs, x):
+    """Whatever is claimed of it, the law is one."""
+    with ctx.workprec(PRECISION):
+        return best_law(one_run(x), generating(runs))
+
+
 @pytest.mark.parametrize("base", [PureDP(EPSILON), BoundedRange(EPSILON), ZCDP(range_rho(EPSILON))], ids=repr)
 @pytest.mark.parametrize("runs", LAWS, ids=repr)
 def test_two_candidates_keep_the_claim_on_a_box(base, runs):
-    def law(x):
-        with ctx.workprec(PRECISION):
-            return best_law(one_run(x), generating(runs))
-
+    law = partial(best_of, runs)
     proof = prove(law, neighbours(2, 2, everywhere=True), Tuned(base, runs))
     assert proof.holds, proof
-    assert prove(law, neighbours(2, 2, everywhere=True), PureDP(proof.least_log_ratio * 0.99)).violation
+    if isinstance(base, PureDP):  # what the box sees of a law is the same under every base
+        assert prove(law, neighbours(2, 2, everywhere=True), PureDP(proof.least_log_ratio * 0.99)).violation
 
 
 def test_a_mixture_of_runs():

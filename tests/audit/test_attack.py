@@ -382,4 +382,4 @@ class Chatty(GumbelTopKValues):
 @full_size
 def test_all_numbers_of_a_release_are_looked_at():
     budget = ApproxDP(1.0, 1e-3)
-    assert sl.audit(Chatty(k=1, budget=budget), trials=sized(400, full=1000), seed=1, workers=1).violated
+    assert sl.audit(Chatty(k=1, budget=budget), trials=sized(250, full=1000), seed=1, workers=1).violated

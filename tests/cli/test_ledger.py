@@ -27,8 +27,9 @@ def called(capsys, monkeypatch, *arguments):
     return end.value.code or 0, shown.out, shown.err
 
 
-def test_init_show_and_verify_in_real_processes(path):
-    assert run("ledger", "init", path, "--epsilon", "3", "--delta", "1e-6").returncode == 0
+def test_init_show_and_verify(path, capsys, monkeypatch):
+    """Shown in a real process."""
+    assert called(capsys, monkeypatch, "init", path, "--epsilon", "3", "--delta", "1e-6")[0] == 0
     Ledger(path).charge(PureDP(0.5), purpose="weekly chart [red] \x1b[31m")
     shown = run("ledger", "show", path)
     assert shown.returncode == 0
@@ -37,8 +38,8 @@ def test_init_show_and_verify_in_real_processes(path):
     assert "\x1b" not in shown.stdout
     assert "epsilon 0.5 of 3 at delta 1e-6, 1 release" in " ".join(shown.stdout.split())
     assert "a charge of up to epsilon 2.5 would still be admitted" in " ".join(shown.stdout.split())
-    checked = run("ledger", "verify", path)
-    assert checked.stdout == f"all 1 entries follow from one another; head {Ledger(path).head}\n"
+    _, checked, _ = called(capsys, monkeypatch, "verify", path)
+    assert checked == f"all 1 entries follow from one another; head {Ledger(path).head}\n"
 
 
 @pytest.mark.parametrize(

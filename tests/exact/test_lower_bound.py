@@ -106,7 +106,7 @@ def test_questions_without_an_answer_are_refused(arguments, message):
         least_epsilon(np.array(arguments[0]), *arguments[1:])
 
 
-@pytest.mark.parametrize("turn", [*range(8), *(pytest.param(n, marks=pytest.mark.long) for n in range(8, 20))])
+@pytest.mark.parametrize("turn", [*range(5), *(pytest.param(n, marks=pytest.mark.long) for n in range(5, 20))])
 def test_the_limit_of_recall_is_above_every_mechanism(turn):
     rng = np.random.default_rng(turn)
     d = int(rng.integers(3, 30))

@@ -6,6 +6,7 @@ packages above a module (`shortlist`, `shortlist.mechanisms`) are loaded with it
 
 import ast
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +68,17 @@ def imported(text):
                     yield deeper if file_of(deeper) else node.module
 
 
+@cache
+def imported_by(module):
+    return tuple(imported(file_of(module).read_text()))
+
+
 def reached(modules):
     """These modules and all that they import, directly or not, each with who imports it first."""
     found, waiting = dict.fromkeys(modules), list(modules)
     while waiting:
         here = waiting.pop()
-        for module in imported(file_of(here).read_text()):
+        for module in imported_by(here):
             if module not in found:
                 found[module] = here
                 waiting.append(module)

@@ -1,6 +1,7 @@
 """The map of the package holds: imports stand at the top and point down, and whoever asks for little loads little."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -27,6 +28,8 @@ def imported(node):
 
 
 def inside_functions(text):
+    if not re.search(r"^(?!from |import ).*\bimport\b", text, re.MULTILINE):
+        return  # every import begins a line: there is nothing to look for in functions
     for function in ast.walk(ast.parse(text)):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             for node in ast.walk(function):

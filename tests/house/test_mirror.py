@@ -2,6 +2,7 @@
 
 import ast
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path, PurePath
 
 HERE = Path(__file__).parents[1]
@@ -172,11 +173,19 @@ def listed(path, patterns):
     return any(fnmatchcase(path, pattern) for pattern in patterns)
 
 
+@cache
+def places(modules):
+    """The modules and folders in each folder."""
+    there: dict[PurePath, list[str]] = {}
+    for one in {*modules, *(str(PurePath(module).parent) for module in modules)} - {"."}:
+        there.setdefault(PurePath(one).parent, []).append(one)
+    return there
+
+
 def subjects(test, modules):
     """What a test is named after: `test_x.py` and `test_x_detail.py` stand where x is in the package, or `_x`."""
-    place, name = PurePath(test).parent, PurePath(test).stem.removeprefix("test_")
-    folders = {str(PurePath(module).parent) for module in modules}
-    beside = [one for one in {*modules, *folders} if one != "." and PurePath(one).parent == place]
+    name = PurePath(test).stem.removeprefix("test_")
+    beside = places(frozenset(modules)).get(PurePath(test).parent, ())
     return {one for one in beside if f"{name}_".startswith(PurePath(one).stem.lstrip("_") + "_")}
 
 
@@ -229,7 +238,9 @@ def test_what_asks_for_its_size_is_marked_so_that_it_runs_at_full_size_too():
     forgotten = [
         f"{path.name}: {function.name}"
         for path in sorted(HERE.rglob("test_*.py"))
-        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for text in [path.read_text(encoding="utf-8")]
+        if "sized(" in text
+        for function in ast.walk(ast.parse(text))
         if isinstance(function, ast.FunctionDef)
         and function.name.startswith("test_")
         and "sized" in {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}

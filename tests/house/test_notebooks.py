@@ -9,6 +9,10 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
 
+import shortlist as sl
+from tests.helpers.support import full_size
+from tests.house.test_docs import plan_of_fewer
+
 FOLDER = Path(__file__).parents[2] / "docs" / "tutorials"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 mpl.use("Agg")
@@ -23,9 +27,11 @@ def test_there_are_three():
     assert [one.stem for one in NOTEBOOKS] == ["a-privacy-officers-quarter", "films", "products-by-country-and-week"]
 
 
+@full_size
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_its_cells_run_in_order(notebook, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sl, "plan", plan_of_fewer(sl.plan))
     namespace: dict[str, Any] = {}
     for cell in cells(notebook, "code"):
         exec(compile("".join(cell["source"]), notebook.name, "exec"), namespace)

@@ -1,6 +1,7 @@
 """Results are named by a noun: `found`, `asked` and `kept` say how a value came about and not what it is."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ PUBLIC = {
 
 def participles(text):
     """The variables, arguments, functions and fields that are named by one."""
+    if not re.search(rf"\b(?:{'|'.join(PARTICIPLES)})\b", text):
+        return
     for node in ast.walk(ast.parse(text)):
         name = node.id if isinstance(node, ast.Name) else getattr(node, "name", getattr(node, "arg", None))
         if name in PARTICIPLES and not isinstance(node, ast.keyword):

@@ -68,13 +68,15 @@ def test_releases_from_capped_counts_hold_nothing_private(engine, tmp_path):
     check_release(sl.top_k(unlisted, 2, epsilon=1.0, delta=1e-6, rng=seeded(5)))
 
 
+@full_size
 @pytest.mark.parametrize("engine", ENGINES)
 def test_keys_of_every_engine_hold_nothing_private(engine, tmp_path):
     """Two names are released at most: the others stay below the bar that `at_least` adds, or are no secret any more."""
     table = source(engine, ROWS, tmp_path)
     book = Ledger(tmp_path / "book.db", budget=ApproxDP(100.0, 1e-2))
-    asked: list[dict[str, Any]] = [{}, {"most": 2}, {"most": 6}, {"values": False}, {"most": 6, "at_least": 4000}]
-    for words in asked:
+    asked: list[dict[str, Any]] = [{}, {"most": 2}, {"most": 6}, {"values": False}]
+    turn = ENGINES.index(engine) % 4
+    for words in (*sized(asked[turn : turn + 1], full=asked), {"most": 6, "at_least": 4000}):
         release = sl.keys(table, user="user", item="item", epsilon=1.0, delta=1e-6, ledger=book, rng=seeded(5), **words)
         check_release(release)
     assert set(release) == {"tea", "milk"}

@@ -114,10 +114,10 @@ def edges_of(reals):
 @full_size
 @every
 def test_many_draws_have_the_law_of_single_releases(make):
-    single = one_by_one(make(), sized(400, full=10_000), seed=1)
-    rows, other = sized(15_000, full=200_000), make(sized(4.0, full=1.25))
+    single = one_by_one(make(), sized(250, full=10_000), seed=1)
+    rows, other = sized(8_000, full=200_000), make(sized(5.0, full=1.25))
     right = many(make(), rows, seed=2)
-    edges = edges_of(right[1][:10_000])
+    edges = edges_of(right[1][: sized(5_000, full=10_000)])
     ours = cells(single, edges)
     assert p_value_of_two(cells(right, edges), ours) > SIGNIFICANCE
     assert p_value_of_two(cells(many(other, rows, seed=3), edges), ours) < SIGNIFICANCE

@@ -145,7 +145,7 @@ def test_it_is_proved_on_a_small_box(name):
 @each
 def test_the_auditor_finds_nothing(name):
     mechanism = MECHANISMS[name]
-    found = sl.audit(mechanism, trials=sized(1_500, full=4_000), seed=1, workers=1, progress=False)
+    found = sl.audit(mechanism, trials=sized(600, full=4_000), seed=1, workers=1, progress=False)
     assert not found.violated
 
 

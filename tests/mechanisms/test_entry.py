@@ -165,6 +165,8 @@ FIGURES = {
 
 def registries(text):
     """Lines of displays and unions that name three mechanisms or more, by class or by method."""
+    if sum(word in text for word in {*KINDS, *METHODS}) < 3:
+        return
     for node in ast.walk(ast.parse(text)):
         union = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr)
         if not union and not isinstance(node, ast.Dict | ast.List | ast.Tuple | ast.Set):

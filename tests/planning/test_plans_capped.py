@@ -128,7 +128,9 @@ def test_compared_histograms_are_the_planned_ones():
 
 def test_absurd_budgets_have_a_plan():
     for epsilon in (1e-9, 1e6):
-        found = sl.plan(k=2, scores=[9, 5, 3, 1], monotone=True, epsilon=epsilon, most=2, domain="unknown")
+        found = sl.plan(
+            k=2, scores=[9, 5, 3, 1], monotone=True, epsilon=epsilon, most=2, domain="unknown", budget="approx"
+        )
         assert rows_of(found, "keys")["approx"].top == pytest.approx(float(epsilon > 1), abs=1e-6)
 
 

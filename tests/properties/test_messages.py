@@ -23,10 +23,11 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 from shortlist.mechanisms.entries import METHODS
+from tests.helpers.support import full_size, sized
 
 KNOWN = [name for name, method in METHODS.items() if method.domain == "known"]
 
-FEW = settings(max_examples=30)
+FEW = settings(max_examples=sized(20, full=200))
 numbers = st.lists(st.integers(7_310_000, 7_319_999), min_size=2, max_size=6, unique=True)
 wrong = st.one_of(
     st.none(), st.integers(-5, 5), st.floats(), st.text(max_size=3), st.booleans(), st.just([]), st.just(())
@@ -63,6 +64,7 @@ def attempt(values, act):
     assert_silent(" ".join(str(one.message) for one in caught), values)
 
 
+@full_size
 @FEW
 @given(
     numbers,
@@ -75,6 +77,7 @@ def test_wrong_arguments_of_top_k_do_not_tell_the_scores(values, name, bad):
         attempt(values, lambda s=scores: sl.top_k(s, **arguments))
 
 
+@full_size
 @FEW
 @given(numbers, st.sampled_from(["labels", "sensitivity", "monotone", "neighbours", "public", "unit"]), wrong)
 def test_wrong_questions_do_not_tell_the_scores(values, name, bad):
@@ -86,6 +89,7 @@ def test_wrong_questions_do_not_tell_the_scores(values, name, bad):
     attempt(values, lambda: Scores([1] * len(values), labels=[label(values[0])] * len(values)))
 
 
+@full_size
 @FEW
 @given(numbers)
 def test_no_repr_shows_a_score_or_a_label(values):
@@ -114,6 +118,7 @@ MECHANISMS = [
 ]
 
 
+@full_size
 @FEW
 @given(numbers, st.sampled_from(MECHANISMS), st.booleans(), st.booleans())
 def test_mechanisms_that_refuse_do_not_tell_why_in_numbers(values, mechanism, public, from_table):
@@ -132,6 +137,7 @@ def test_mechanisms_that_refuse_do_not_tell_why_in_numbers(values, mechanism, pu
                 attempt(values, lambda s=asked, a=act: a(s))
 
 
+@full_size
 @FEW
 @given(numbers, st.sampled_from(sorted(KNOWN)))
 def test_a_budget_that_is_exceeded_tells_of_the_budget_alone(values, method):
@@ -140,6 +146,7 @@ def test_a_budget_that_is_exceeded_tells_of_the_budget_alone(values, method):
             attempt(values, lambda: sl.top_k(values, 1, budget=asked, method=method, ledger=ledger))  # noqa: B023
 
 
+@full_size
 @FEW
 @given(numbers, wrong)
 def test_streams_that_refuse_do_not_tell_the_answers(values, bad):
@@ -147,6 +154,7 @@ def test_streams_that_refuse_do_not_tell_the_answers(values, bad):
     attempt(values, lambda: list(itertools.islice(sv.stream([-float(v) for v in values] + [bad]), 20)))
 
 
+@full_size
 @FEW
 @given(numbers)
 def test_an_audit_that_fails_does_not_tell_its_inputs(values):

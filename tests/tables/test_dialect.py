@@ -18,7 +18,7 @@ from shortlist.tables.errors import TableError
 from tests.helpers.typed import of_kind
 from tests.tables.tables import found
 
-QUICK = settings(max_examples=40, deadline=None, derandomize=True, database=None)
+QUICK = settings(max_examples=25, deadline=None, derandomize=True, database=None)
 LONG = settings(max_examples=3000, deadline=None, derandomize=True, database=None)
 FORMATS = ["csv", "tsv", "jsonl", "csv.gz"]
 
@@ -112,7 +112,7 @@ def moved(read, kind, pair):
 def test_the_lines_of_one_person_move_every_count_by_at_most_one(kind):
     accepted = []
 
-    @settings(QUICK, max_examples=100 if kind == "csv" else 40)
+    @settings(QUICK, max_examples=60 if kind == "csv" else 25)
     @given(neighbours(kind))
     def check(pair):
         before, after = moved(counts, kind, pair)

@@ -69,7 +69,7 @@ def test_names_have_the_law_of_the_labelled_scores(mechanism):
     labels = ["5/1", "3/1", "3/2", "3/3", "0/1", "0/2", "0/3", "0/4"]
     plain = sl.Scores([5, 3, 3, 3, 0, 0, 0, 0], labels=labels, monotone=True, public=True)
     found: Counter[Any] = Counter()
-    for items, n in draws(held, mechanism, sized(600, full=6000), 11).items():
+    for items, n in draws(held, mechanism, sized(250, full=6000), 11).items():
         for item in items:
             found[item] += n
     law = np.asarray(mechanism.inclusion_probabilities(plain)) / mechanism.k
@@ -85,7 +85,7 @@ def test_sets_have_the_law_of_the_labelled_scores():
     labels = ["4/1", "3/1", "3/2", "1/1", "1/2"]
     mechanism = CanonicalTopK(k=2, epsilon=0.8)
     law = mechanism.probabilities(sl.Scores([4, 3, 3, 1, 1], monotone=True))
-    found = draws(held, mechanism, sized(1500, full=8000), 12)
+    found = draws(held, mechanism, sized(600, full=8000), 12)
     sets = list(combinations(range(5), 2))
     counts = [found[tuple(sorted(labels[i] for i in one))] for one in sets]
     assert_law(counts, [law[one] for one in sets], wrong=np.full(len(sets), 1 / len(sets)))
@@ -183,12 +183,13 @@ def test_tied_candidates_are_chosen_alike(mechanism):
     _, held = scores_of([(4, 4), (0, 2)])
     found = Counter(
         item
-        for items, n in draws(held, mechanism, sized(700, full=6000), 3).items()
+        for items, n in draws(held, mechanism, sized(350, full=6000), 3).items()
         for item in items
         for _ in range(n)
     )
     tied = [found[f"4/{rank}"] for rank in (1, 2, 3, 4)]
-    assert_law(tied, np.full(4, 0.25), wrong=np.array([0.4, 0.2, 0.2, 0.2]))
+    one = sized(0.46, full=0.4)  # the first of them, where its place counts
+    assert_law(tied, np.full(4, 0.25), wrong=np.array([one, *[(1 - one) / 3] * 3]))
 
 
 def test_utility_of_counted_scores_needs_as_public():

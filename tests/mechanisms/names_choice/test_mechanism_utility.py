@@ -27,17 +27,17 @@ def public():
 def test_draws_have_the_exact_success_and_recall(public, k, epsilon, in_order):
     mechanism, draws = (
         NamesChoice(k=k, epsilon=epsilon, delta=1e-4, most=64, in_order=in_order),
-        sized(4000, full=90_000),
+        sized(1500, full=90_000),
     )
     drawn = mechanism.release_many(public, draws=draws, rng=sl.testing.seeded(4))
     right = np.flatnonzero(public.values >= np.sort(public.values)[-k])
     hits = np.isin(drawn.indices, right).sum(axis=1)
     chances = mechanism.choice_probabilities(public)
     assert 0.05 < chances[-1] < 0.99  # a key set is taken, and not always
-    top = mechanism.success_probability(public)
+    top, off = mechanism.success_probability(public), sized(0.1, full=0.06)
     above = np.flatnonzero(public.values > np.sort(public.values)[-k])
     seen = int(((hits == k) & (np.isin(drawn.indices, above).sum(axis=1) == len(above))).sum())
-    assert_law([seen, draws - seen], [top, 1 - top], wrong=[top + 0.06, 0.94 - top])
+    assert_law([seen, draws - seen], [top, 1 - top], wrong=[top + off, 1 - off - top])
     recall, spread = mechanism.expected_recall(public), hits.std() / k / draws**0.5
     assert abs(hits.mean() / k - recall) < 6 * spread
     keys = present(drawn.chosen) == len(mechanism.branches) - 1

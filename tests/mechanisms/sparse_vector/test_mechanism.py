@@ -349,7 +349,7 @@ def test_an_answer_bounds_and_refines_as_its_release_does():
 def test_stream_and_batch_have_the_same_law_gaps_included(noise, adaptive):
     """Two samples of (branches, gap of the first answer above in bins), and (power) one at another threshold."""
     values = [103, 96, 108, 100]
-    m, other = (sv(threshold=t, epsilon=2.0, noise=noise, adaptive=adaptive) for t in (100, sized(105, full=101)))
+    m, other = (sv(threshold=t, epsilon=2.0, noise=noise, adaptive=adaptive) for t in (100, sized(107, full=101)))
     source = sl.testing.seeded(12)
 
     def cell(branches, gap):
@@ -364,7 +364,7 @@ def test_stream_and_batch_have_the_same_law_gaps_included(noise, adaptive):
         release = mechanism.release(values, rng=source)
         return cell(release.indices, release.gaps[0] if release.gaps else None)
 
-    runs = sized(200, full=4000)
+    runs = sized(120, full=4000)
     samples = [[streamed() for _ in range(runs)], *([batched(one) for _ in range(runs)] for one in (m, other))]
     cells = sorted({one for sample in samples for one in sample}, key=str)
     online, batch, wrong = ([sample.count(one) for one in cells] for sample in samples)

@@ -18,7 +18,7 @@ from shortlist.certified.law import Law
 from shortlist.mechanisms import SparseVector
 from shortlist.mechanisms.sparse_vector.certified import transcript, transcript_law
 from shortlist.testing import seeded
-from tests.helpers.support import assert_law
+from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind, present
 
 THREE: Any = {"threshold": 1, "k": 1, "epsilon": 1.0, "branches": (4, 2)}
@@ -76,6 +76,7 @@ def test_clear_answers_are_cheap_and_more_of_them_come_out():
     assert counts == {"plain": 3, "two": 5, "four": 17}
 
 
+@full_size
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
 def test_draws_follow_the_certified_law(noise):
     """The branch of one question, by `release_many`, by `release` and by a stream; a wrong cut is refuted."""
@@ -91,7 +92,7 @@ def test_draws_follow_the_certified_law(noise):
     assert many.chosen is not None
     assert_law([int(np.count_nonzero(many.chosen == n)) for n in (0, 1, 2, -1)], law, wrong=wrong)
     source, drawn, asked = seeded(3), [], []
-    for _ in range(1500):
+    for _ in range(sized(400, full=1500)):
         answers = mechanism.release([question], rng=source).answers or []
         drawn.append(answers[0].branch if answers else "below")
         asked.append(mechanism.stream(rng=source).ask(question).branch)

@@ -18,7 +18,7 @@ from shortlist.certified.law import Law
 from shortlist.mechanisms import LargeGap, StableTopK
 from shortlist.privacy import ApproxDP
 from shortlist.testing import seeded
-from tests.helpers.support import assert_law
+from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind
 
 SMALL = ApproxDP(1.0, 0.01)
@@ -79,12 +79,12 @@ def test_large_gap_takes_any_scores_of_a_public_list(words):
     assert LargeGap(epsilon=9.0).release([9.5, 9.25, -3.0, -np.inf], sensitivity=0.5, rng=seeded(1)).k == 2
 
 
+@full_size
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda one: one.name)
 def test_draws_follow_the_certified_law(mechanism):
     """Seeded, with power: the law of a tenth of the range is refuted."""
     x = [4.5, 0.25, -3.0, -9.75]
-    draws = 4000
-    rows = mechanism.release_many(x, sensitivity=0.75, draws=draws, rng=seeded(3))
+    rows = mechanism.release_many(x, sensitivity=0.75, draws=sized(800, full=4000), rng=seeded(3))
     right = of_kind(Law, law_of(mechanism, Scores(x, sensitivity=0.75))).chances
     cells = sorted(right, key=str)
 
