@@ -158,3 +158,9 @@ def test_the_forecast_stands_above_the_consent(look, studio):
     assert "exactly right with a chance of" in page.inner_text("#expected")
     above = "(one) => one.compareDocumentPosition(document.getElementById('agree')) & Node.DOCUMENT_POSITION_FOLLOWING"
     assert page.eval_on_selector("#expected", above)
+
+
+def test_the_checker_finds_what_is_wrong(look, studio, checker):
+    page = arrive(look, studio)
+    page.evaluate("document.querySelector('label[for=epsilon]').remove()")
+    assert any(one.startswith("label: ") for one in axe.violations(page, checker))

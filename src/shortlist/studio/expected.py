@@ -54,7 +54,7 @@ def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
 def _told(answer: dict[str, Any], plan: Offer) -> str:
     """What is to be expected of the mechanism that will run."""
     name = plan.mechanism.name
-    rows = [row for row in answer["rows"] if name.startswith(row["mechanism"])]
+    rows = [row for row in answer["rows"] if name.startswith(row["mechanism"]) or name.endswith(row["mechanism"])]
     counts = f"With counts such as these ({answer['described']}{', in each group' if plan.question.by else ''})"
     if not rows:
         return f"{counts}, the mechanisms compare as follows."

@@ -153,7 +153,7 @@
     const data = new FormData(form), kind = data.get("kind"), way = kind === "list" ? data.get("candidates") : "none";
     const within = (words, word) => words === undefined || words.split(" ").includes(word);
     for (const box of form.querySelectorAll("[data-way], [data-kind]")) box.hidden = !within(box.dataset.way, way) || !within(box.dataset.kind, kind);
-    $("table-note").textContent = `One row for each ${kind === "list" ? "time a person met an item" : "value of a person"}. It is not opened yet.`;
+    $("table-note").textContent = `One row for each ${kind === "list" ? "time a person met an item" : "value of a person"}. Its rows are not read yet.`;
   };
   const ROLES = { user: "people", item: "item", value: "value", by: "group" };
   const pick = () => {
