@@ -10,7 +10,7 @@ import pytest
 
 import shortlist as sl
 from shortlist._files import remove, spill_folder, sweep, temporary_name, write_text, write_whole
-from shortlist.cli.output import write_table
+from shortlist._table_files import write_table
 from tests.helpers.storm import Storm, interrupt
 
 COLUMNS: dict[str, list[Any]] = {"rank": [1, 2], "item": ["a", "b"]}
@@ -29,7 +29,7 @@ def check_whole(folder, path, old, new):
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_table_is_whole_wherever_it_is_interrupted(tmp_path, suffix):
     path = tmp_path / f"list.{suffix}"
-    storm = Storm(lambda: write_table(str(path), COLUMNS), ["_files.py", "cli/output.py"])
+    storm = Storm(lambda: write_table(str(path), COLUMNS), ["_files.py", "_table_files.py"])
     new = path.read_bytes()
     for place in storm.places:
         path.write_bytes(b"old")

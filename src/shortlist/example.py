@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
+from shortlist._files import write_text
 from shortlist._reading import FRAMES, Frame
+from shortlist._table_files import write_table
 from shortlist.released_frames import released_frame
 from shortlist.sampling.entropy import Seeded
 
@@ -61,6 +64,30 @@ def example(name: str) -> tuple[Any, list[str]]:
     """
     check_example(name)
     return _framed(film_rows()), film_names()
+
+
+def write_example(folder: str, name: str) -> tuple[str, str]:
+    """Write the rows and the list into a folder, as films.parquet and films.txt. Returns their paths.
+
+    Raises
+    ------
+    FileExistsError
+        if one of them is there: it stays as it is, and nothing is written.
+    """
+    check_example(name)
+    table, listed = example_files(folder, name)
+    for path in (table, listed):
+        if os.path.lexists(path):
+            raise FileExistsError(f"{path} is there already and stays as it is; remove it first, or give --folder")
+    write_table(table, film_rows(), private=False)
+    write_text(listed, "".join(f"{film}\n" for film in film_names()), private=False)
+    return table, listed
+
+
+def example_files(folder: str, name: str) -> tuple[str, str]:
+    """Where the rows and the list belong."""
+    table, listed = (os.path.normpath(os.path.join(folder, f"{name}.{ending}")) for ending in ("parquet", "txt"))
+    return table, listed
 
 
 def check_example(name: object) -> None:

@@ -145,7 +145,7 @@ def test_a_plan_that_takes_too_long_is_ended_in_words(studio_with, monkeypatch):
         return workers[-1]
 
     monkeypatch.setattr("subprocess.Popen", kept)
-    status, answer = studio.ask("plan", DESCRIBED)
+    status, answer = studio.ask("expected", DESCRIBED)
     assert status == 400
     assert answer["error"] == (
         "this plan takes longer than 0.001 seconds; ask for fewer items or a smaller k, or leave the description out"
@@ -192,7 +192,7 @@ def _error_of(planner):
 
 def test_what_a_plan_refuses_is_said_by_the_studio(studio_with):
     studio = studio_with()
-    status, answer = studio.ask("plan", {**DESCRIBED, "shape": "zipf:evil"})
+    status, answer = studio.ask("expected", {**DESCRIBED, "shape": "zipf:evil"})
     assert status == 400
     assert "shape must be a word and a number" in answer["error"]
 

@@ -48,7 +48,8 @@ def test_the_whole_story(look, studio):
     page.wait_for_selector(".result")
     assert page.locator(".result .list li").count() == 3
     assert "year.db, entry 1" in page.inner_text(".result")
-    assert "PureDP(epsilon=1.0)" in page.inner_text("#entries")
+    assert page.inner_text("#agree-text") == "I spend epsilon 1 of the 3 in year.db; 2 will be left."
+    assert "epsilon 1" in page.inner_text("#entries")
     assert "Booked: epsilon 1 of 3" in page.inner_text("#ledger-facts")
     names = set()
     for link in page.locator(".downloads a").all():
@@ -56,7 +57,7 @@ def test_the_whole_story(look, studio):
             link.click()
         names.add(started.value.suggested_filename)
         assert started.value.path().stat().st_size > 20
-    assert names == {"top3.csv", "top3.html", "top3.py"}
+    assert names == {"top3.csv", "top3.html", "top3.py", "top3.ipynb"}
     assert sl.Ledger(studio.folder / "year.db").spent.epsilon == 1.0
     assert look.complaints == []
     assert all(one.startswith(studio.origin) for one in look.requests)
@@ -94,7 +95,7 @@ def test_problems_are_said_in_the_page(look, studio):
     answer(page, user="")
     page.click("#show-plan")
     page.wait_for_function("() => document.activeElement.id === 'user'")
-    assert page.inner_text("#field-problem") == "Write it as the table does."
+    assert page.inner_text("#field-problem") == "Write which column says who a row is about, for example user_id."
     check_contrast(page)
     plan(page, user="nobody")
     page.check("#agree")

@@ -40,12 +40,16 @@ def released(look, studio, *, values=False, **how):
     texts |= {"groups": ", ".join(COUNTRIES), "where": "week >= 40"}
     for name, text in texts.items():
         page.fill(f"#{name}", text)
+    page.check("#large")
     page.set_checked("#values", values)
     page.click("#show-plan")
     page.wait_for_selector("#plan", state="visible")
     assert page.inner_text("#plan-title") == "2 of 8 candidates for each of 4 groups"
     assert "in all groups together" in page.inner_text("#plan-facts")
-    assert page.inner_text("#agree-text") == "I spend epsilon 40 from both.db, for good."
+    assert (
+        page.inner_text("#agree-text")
+        == "I spend epsilon 40 of the 90 in both.db; then a charge of up to epsilon 50 would still be admitted."
+    )
     page.check("#agree")
     page.click("#release")
     page.wait_for_selector(".result")

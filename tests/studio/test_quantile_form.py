@@ -33,7 +33,7 @@ def test_the_plan_says_what_it_costs_and_opens_nothing(studio):
     (studio.folder / "ages.csv").write_bytes(b"\xff")  # not even a header
     status, plan = studio.ask("plan", ASKED)
     assert status == 200, plan
-    assert (plan["q"], plan["k"], plan["price"], plan["expected"]) == ([0.25, 0.5], None, "epsilon 30", None)
+    assert (plan["q"], plan["k"], plan["price"]) == ([0.25, 0.5], None, "epsilon 30")
     assert "permute-and-flip" in plan["mechanism"]
     assert plan["why"].startswith("Permute-and-flip has the smallest rank error")
     assert sl.Ledger(studio.folder / "both.db").spent.epsilon == 0
@@ -76,8 +76,8 @@ def test_every_group_has_its_own_for_one_charge(studio, monkeypatch, capsys):
     ("words", "said"),
     [
         ({"kind": "mode"}, "kind: choose"),
-        ({"value": ""}, "value: write it as the table does"),
-        ({"lower": ""}, "lower: write a public number"),
+        ({"value": ""}, "value: write which column holds"),
+        ({"lower": ""}, "lower: write the smallest value"),
         ({"upper": "much"}, "upper: write a public number"),
         ({"upper": "-3"}, "lower must be below upper"),
         ({"q": "half"}, "q: write numbers from 0 to 1"),
@@ -105,5 +105,5 @@ def test_a_budget_with_a_delta_is_written_into_the_program(tmp_path):
     fill(tmp_path, rows=10)
     request = {**ASKED, "table": "rentals.csv", "ledger": "year.db", "delta": 1e-6, "unit": "reader"}
     form = QuantileForm.of(Folder.of(tmp_path), request)
-    assert "budget=sl.ApproxDP(epsilon=30.0, delta=1e-06)" in form.code(Folder.of(tmp_path))
-    assert "unit='reader'" in form.code(Folder.of(tmp_path))
+    assert "budget=sl.ApproxDP(epsilon=30.0, delta=1e-06)" in form.program(Folder.of(tmp_path)).python()
+    assert "unit='reader'" in form.program(Folder.of(tmp_path)).python()

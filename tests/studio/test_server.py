@@ -216,8 +216,6 @@ def test_broken_requests_are_refused_and_the_studio_goes_on(studio, raw):
         {"candidates": "none"},
         {"candidates_file": "rentals.csv"},
         {"candidates_file": ""},
-        {"users": -3, "shape": "zipf:1.1"},
-        {"users": 1000, "shape": "evil"},
     ],
     ids=lambda changes: str(changes)[:40],
 )
@@ -323,7 +321,7 @@ def test_a_release_is_charged_first_and_says_what_it_did(studio):
     assert spent(studio.folder) == 1.0
     (entry,) = sl.Ledger(studio.folder / "year.db").entries()
     assert (entry.purpose, entry.unit) == ("films of the week", "user (add-remove)")
-    assert studio.ask("state")[1]["ledgers"][0]["entries"][0]["guarantee"] == "PureDP(epsilon=1.0)"
+    assert studio.ask("state")[1]["ledgers"][0]["entries"][0]["cost"] == "epsilon 1"
     assert sorted(os.listdir(studio.folder)) == ENTRIES
     check_log(studio)
 
@@ -493,13 +491,21 @@ class Elsewhere(Running):
 
 def test_the_plan_says_how_good_it_would_be_on_made_up_counts(studio):
     (studio.folder / "rentals.csv").write_bytes(b"\x00 this is no table")
-    _, plan = studio.ask("plan", {**QUESTION, "epsilon": 0.1, "users": 5000, "shape": "zipf:1.1"})
-    found = plan["expected"]
+    _, found = studio.ask("expected", {**QUESTION, "epsilon": 0.1, "users": 5000, "shape": "zipf:1.1"})
+    assert "the list would be exactly right with a chance of" in found["told"]
     assert "5,000 users" in found["described"]
     direct = {row.mechanism: row for row in sl.plan(k=3, items=8, users=5000, shape="zipf:1.1", budget="pure").rows}
     for row in found["rows"]:
         assert row["needed"] == direct[row["mechanism"]].epsilon
         assert 0 < row["reached"] <= 1
+    check_untouched(studio)
+
+
+@pytest.mark.parametrize("changes", [{"users": -3, "shape": "zipf:1.1"}, {"users": 1000, "shape": "evil"}], ids=str)
+def test_a_wrong_description_is_named(studio, changes):
+    status, answer = studio.ask("expected", {**QUESTION, **changes})
+    assert status == 400
+    assert answer["error"]
     check_untouched(studio)
 
 

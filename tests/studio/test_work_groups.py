@@ -27,7 +27,8 @@ def studio(tmp_path):
     running.close()
 
 
-GROUPS = {"table": "lands.csv", "by": "land", "groups": "CH, DE", "k": 2, "epsilon": 40.0, "ledger": "both.db"}
+GROUPS = {"table": "lands.csv", "by": "land", "groups": "CH, DE", "k": 2, "epsilon": 40.0, "ledger": "both.db",
+          "large": True}  # fmt: skip
 
 
 def test_every_group_has_its_list_for_one_charge(studio, monkeypatch, capsys):

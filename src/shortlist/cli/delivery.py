@@ -13,10 +13,11 @@ import typer
 
 from shortlist._files import remove, temporary_name
 from shortlist._signals import COMMAND
+from shortlist._table_files import write_table
 from shortlist._text import csv_table, terminal_safe
 from shortlist.cli.defaults import FILE
 from shortlist.cli.options import Format
-from shortlist.cli.output import check_writable, write_picture, write_table
+from shortlist.cli.output import check_writable, write_picture
 from shortlist.grouped_release import GroupedRelease
 from shortlist.ledger.opening import on_server
 from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of

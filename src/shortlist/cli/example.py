@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-from shortlist._files import write_text
-from shortlist.cli.output import write_table
-from shortlist.example import check_example, film_names, film_rows
+from shortlist.example import FILMS, ROWS, TYPES, check_example, write_example
 
 
 def example(
@@ -18,14 +16,8 @@ def example(
 ) -> None:
     """Write made-up rows and the public list that belongs to them: films.parquet and films.txt."""
     check_example(name)
-    table, listed = (os.path.normpath(os.path.join(folder, f"{name}.{ending}")) for ending in ("parquet", "txt"))
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{folder} is not a folder; make it first, or leave --folder out")
-    for path in (table, listed):
-        if os.path.lexists(path):
-            raise FileExistsError(f"{path} is there already and stays as it is; remove it first, or give --folder")
-    rows, films = film_rows(), film_names()
-    write_table(table, rows, private=False)
-    write_text(listed, "".join(f"{film}\n" for film in films), private=False)
-    typer.echo(f"{table}: {len(rows['film']):,} made-up rows of {', '.join(rows)}")
-    typer.echo(f"{listed}: the public list, {len(films)} films")
+    table, listed = write_example(folder, name)
+    typer.echo(f"{table}: {ROWS:,} made-up rows of {', '.join(TYPES)}")
+    typer.echo(f"{listed}: the public list, {FILMS} films")

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 MOST_ROWS = 2_000
 """Entries on the page, the newest; the table beside it has them all."""
 
+HEAD = ("entry", "when (UTC)", "who asked", "what for", "table and columns", "how", "cost")
+"""What is shown of an entry."""
+
 
 def write_ledger(ledger: Ledger, path: str | os.PathLike[str], title: str = "") -> None:
     """The page, and its table beside it: each whole, or what was there before. New files are for their owner alone."""
@@ -76,6 +79,7 @@ def ledger_page(ledger: Ledger, entries: list[LedgerEntry], verified: int, title
             _units(units),
             _stands(ledger, standing, verified),
             _promise(budget, standing, unit),
+            _waiting(entries),
             _releases(ledger, entries),
             "</main>",
             f'<footer><p class="note">Written by shortlist {page_safe(version())} for whoever answers for the budget. '
@@ -121,41 +125,75 @@ def _promise(budget: Guarantee, standing: Standing, unit: str) -> str:
 
 def _so_far(standing: Standing) -> str:
     """The odds of what is booked, labelled: how far it has come, and no promise."""
-    booked, delta = standing.booked, standing.delta
-    if not booked and not delta:
+    made = booked_guarantee(standing)
+    if made is None:
         return '<p class="note">Nothing is booked yet.</p>'
-    made: Guarantee = ZCDP(booked, delta) if standing.currency == "rho" else ApproxDP(booked, delta)
-    if not delta and standing.currency == "epsilon":
-        made = PureDP(booked)
     return (
         f'<p class="note">Progress, and no promise: for what is booked so far ({page_safe(standing.so_far)}) the same '
         f"number is {percent(odds(made).right)}. Whoever may go on asking can use the whole budget.</p>"
     )
 
 
+def booked_guarantee(standing: Standing) -> Guarantee | None:
+    """What is booked so far, as a guarantee; None if that is nothing."""
+    booked, delta = standing.booked, standing.delta
+    if not booked and not delta:
+        return None
+    if standing.currency == "rho":
+        return ZCDP(booked, delta)
+    return ApproxDP(booked, delta) if delta else PureDP(booked)
+
+
+def waiting(entries: list[LedgerEntry]) -> list[LedgerEntry]:
+    """The requests that nobody has approved yet."""
+    approved = {entry.request for entry in entries if entry.kind == "approval"}
+    return [entry for entry in entries if entry.kind == "request" and entry.number not in approved]
+
+
+def _waiting(entries: list[LedgerEntry]) -> str:
+    asked = waiting(entries)
+    if not asked:
+        return ""
+    rows = [
+        tuple(terminal_safe(cell) for cell in (f"{one.number:,}", one.who or "not noted", one.purpose or "not said"))
+        for one in asked
+    ]
+    return (
+        "<h2>Waiting for approval</h2><p>Somebody else than who asked may approve them: <code>shortlist ledger approve "
+        f"LEDGER ENTRY</code>.</p>{table(('entry', 'who asked', 'what for'), rows, 'stack')}"
+    )
+
+
 def _releases(ledger: Ledger, entries: list[LedgerEntry]) -> str:
     shown = entries[-MOST_ROWS:]
-    curve = "rho" if ledger.terms.order is None else "divergence"
-    approvals = {entry.request: entry.who for entry in entries if entry.kind == "approval"}
-    rows = [_row(entry, curve, approvals) for entry in shown]
+    rows = entry_cells(shown, entries, rho=ledger.terms.order is None)
     more = f"<p>The newest {len(shown):,} of {len(entries):,}.</p>" if len(shown) < len(entries) else ""
-    head = ("entry", "when (UTC)", "who asked", "what for", "table and columns", "how", "cost")
     if not rows:
         return "<h2>Every release</h2><p>None so far.</p>"
     note = (
         '<p class="note">All columns are in the table beside this page (.csv); exact fractions by '
         "<code>shortlist ledger export --exact</code>.</p>"
     )
-    return f'<h2>Every release</h2>{more}<div class="scroll">{table(head, rows, "stack")}</div>{note}'
+    return f'<h2>Every release</h2>{more}<div class="scroll">{table(HEAD, rows, "stack")}</div>{note}'
 
 
-def _row(entry: LedgerEntry, curve: str, approvals: dict[int | None, str | None]) -> tuple[str, ...]:
-    words = {"refund": f"given back, of entry {entry.refund_of}", "request": "asks for approval: no charge"}
-    cost = words.get(entry.kind) or _cost(entry, curve)
-    if entry.kind == "refund":
-        cost = f"{_cost(entry, curve)} {cost}"
-    if entry.kind == "approval":
-        cost = f"approves entry {entry.request}: no charge"
+def entry_cells(shown: list[LedgerEntry], entries: list[LedgerEntry], *, rho: bool) -> list[tuple[str, ...]]:
+    """The entries that are `shown`, of all `entries`, as texts under `HEAD`."""
+    approvals = {entry.request: entry.who for entry in entries if entry.kind == "approval"}
+    return [_row(entry, approvals, rho) for entry in shown]
+
+
+def cost_in_words(entry: LedgerEntry, *, rho: bool) -> str:
+    """What an entry books, in words."""
+    words = {
+        "request": "asks for approval: no charge",
+        "approval": f"approves entry {entry.request}: no charge",
+        "refund": f"{_cost(entry, rho)} given back, of entry {entry.refund_of}",
+    }
+    return words.get(entry.kind) or _cost(entry, rho)
+
+
+def _row(entry: LedgerEntry, approvals: dict[int | None, str | None], rho: bool) -> tuple[str, ...]:
     who = entry.who or "not noted"
     if entry.kind == "charge" and entry.request is not None:
         who += f", approved by {approvals.get(entry.request) or 'nobody'}"
@@ -166,14 +204,14 @@ def _row(entry: LedgerEntry, curve: str, approvals: dict[int | None, str | None]
         entry.purpose or "not said",
         entry.source or "not noted",
         without_arguments(entry.mechanism) or "not noted",
-        cost,
+        cost_in_words(entry, rho=rho),
     )
     return tuple(terminal_safe(cell) for cell in cells)
 
 
-def _cost(entry: LedgerEntry, curve: str) -> str:
+def _cost(entry: LedgerEntry, rho: bool) -> str:
     """What was booked, by the first rule that counts it."""
-    amounts = entry.amounts
+    amounts, curve = entry.amounts, "rho" if rho else "divergence"
     name, value = ("epsilon", amounts.epsilon) if amounts.epsilon is not None else (curve, amounts.curve)
     delta = f", delta {number_text(up(amounts.delta))}" if amounts.delta else ""
     return f"{name} {number_text(up(value or Fraction(0)))}{delta}"

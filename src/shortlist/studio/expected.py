@@ -1,40 +1,79 @@
-"""How good the list would be if the counts looked as the analyst expects: `sl.plan` on made-up counts of that shape."""
+"""How good the release would be if the counts looked as the analyst expects: `sl.plan` on made-up counts."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from shortlist.privacy import ApproxDP
+from shortlist.mechanisms.keys.mechanism import KeySet
+from shortlist.pages.rounding import chance_text
+from shortlist.privacy import ApproxDP, PureDP
 from shortlist.studio.form import Offer
 from shortlist.studio.planner import Planner
+from shortlist.studio.quantile_form import QuantileForm
 
 MOST_ITEMS = 20_000
 """Counts beyond these are far behind the top, and would only take time."""
 
 
-def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str, Any] | None:
-    """What each mechanism would reach with this budget, and the epsilon it would need; None if nothing was described.
+def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str, Any]:
+    """In a sentence; and what each mechanism would reach with this budget, with the epsilon it would need.
 
     Raises
     ------
     ValueError
-        naming the field, for a description that is none, or saying that the plan takes too long.
+        naming the field, for a description that is none.
     """
-    users, shape, items = request.get("users"), request.get("shape"), plan.candidates or request.get("items") or 10_000
-    if users is None or plan.question.k is None or plan.question.by:  # groups share the budget
-        return None
+    if isinstance(plan.question, QuantileForm):
+        return {"told": QUANTILE}
+    if isinstance(plan.mechanism, KeySet) and plan.question.k is None:
+        return {"told": _bar(plan.mechanism)}
+    users = request.get("users")
+    if users is None:
+        return {"told": EMPTY}
+    items = plan.candidates or request.get("items") or 10_000
     for name, number in (("users", users), ("items", items)):
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 10**10:
             raise ValueError(f"{name}: write a whole number, for example 50000")
-    budget = plan.question.budget
+    each = plan.mechanism.guarantee  # of groups, that of one of them
+    if not isinstance(each, PureDP | ApproxDP):
+        return {"told": UNKNOWN}
     facts: dict[str, Any] = {
         "k": plan.question.k,
         "items": min(items, MOST_ITEMS),
         "users": users,
-        "shape": shape,
-        "budget": "approx" if isinstance(budget, ApproxDP) else "pure",
+        "shape": request.get("shape"),
+        "budget": "approx" if isinstance(each, ApproxDP) else "pure",
         "domain": "known" if plan.candidates else "unknown",
         "ordered": plan.question.ordered,
-        **({"delta": budget.delta} if isinstance(budget, ApproxDP) else {}),
+        **({"delta": each.delta} if isinstance(each, ApproxDP) else {}),
     }
-    return planner.ask(facts, budget.epsilon)
+    answer = planner.ask(facts, each.epsilon)
+    return {**answer, "told": _told(answer, plan)}
+
+
+def _told(answer: dict[str, Any], plan: Offer) -> str:
+    """What is to be expected of the mechanism that will run."""
+    name = plan.mechanism.name
+    rows = [row for row in answer["rows"] if name.startswith(row["mechanism"]) or name.endswith(row["mechanism"])]
+    counts = f"With counts such as these ({answer['described']}{', in each group' if plan.question.by else ''})"
+    if not rows:
+        return f"{counts}, the mechanisms compare as follows."
+    row = max(rows, key=lambda one: len(one["mechanism"]))
+    chance = float(chance_text(row["reached"]))
+    return f"{counts} the list would be exactly right with a chance of {100 * chance:.4g}%."
+
+
+def _bar(mechanism: KeySet) -> str:
+    shared = ", a person who holds several adding less than one to each" if mechanism.weighted else ""
+    return (
+        f"A name comes out if about {mechanism.bar:.4g} people hold it{shared}; how many names that are, only the "
+        "table knows."
+    )
+
+
+EMPTY = "Write under “How good will it be?” how many people you expect: then the plan says how good the list would be."
+UNKNOWN = "For this budget there is no forecast; try the same question on the made-up films first."
+QUANTILE = (
+    "How far a quantile is off depends on how close together the values lie, which only the table knows. Try the same "
+    "question on the made-up films first."
+)

@@ -5,7 +5,6 @@ Only the list of candidates is opened here, which the analyst calls public.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,9 @@ from shortlist.groups import GroupRequest
 from shortlist.ledger.admission import price_text, priced, spent_of
 from shortlist.mechanisms import Mechanism
 from shortlist.method_choice import mechanism_for
+from shortlist.pages.rounding import number_text
 from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP, Standing
+from shortlist.studio.fields import budget_in, columns_in, flag_in, groups_in, split, text_in, whole_in
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
 from shortlist.tables.caps import checked_most
 from shortlist.tables.file_sources import rows_of_file
@@ -38,8 +39,9 @@ class Form:
 
     table: Path
     user: str
-    item: str
-    candidates: Path | tuple[str, ...] | None
+    items: tuple[str, ...]
+    """The columns that make an item."""
+    candidates: Path | tuple[Any, ...] | None
     k: int | None
     """None for every name that enough people hold."""
     budget: PureDP | ApproxDP
@@ -55,6 +57,8 @@ class Form:
     groups: tuple[str, ...] = ()
     """The public keys; none if they come from the data."""
     groups_per_user: int = 1
+    large: bool = False
+    """Whether an epsilon that promises nobody anything is meant."""
 
     @classmethod
     def of(cls, folder: Folder, request: dict[str, Any]) -> Form:
@@ -65,11 +69,11 @@ class Form:
         ValueError, TypeError, OSError
             naming the field, and what to write.
         """
-        user, item = text_in(request, "user"), text_in(request, "item")
-        if user == item:
-            raise ValueError("user and item must be different columns")
+        user, items = text_in(request, "user"), columns_in(request, "item")
+        if user in items:
+            raise ValueError("item: the items must be in other columns than the people")
         most = None if request.get("most") is None else checked_most(whole_in(request, "most"))
-        table, candidates = folder.inside(request.get("table"), TABLES, "table"), _candidates(folder, request)
+        table, candidates = folder.inside(request.get("table"), TABLES, "table"), _candidates(folder, request, items)
         if isinstance(candidates, Path):
             check_public(str(candidates), str(table), user)
         by, groups = text_in(request, "by", needed=False), groups_in(request)
@@ -80,20 +84,21 @@ class Form:
         form = cls(
             table=table,
             user=user,
-            item=item,
+            items=items,
             candidates=candidates,
             k=None if request.get("candidates") == "every" else whole_in(request, "k"),
             budget=budget_in(request),
-            ordered=_flag(request, "ordered"),
+            ordered=flag_in(request, "ordered"),
             ledger=folder.inside(request.get("ledger"), LEDGERS, "ledger"),
             purpose=text_in(request, "purpose", needed=False),
             unit=text_in(request, "unit", needed=False) or "user",
-            values=_flag(request, "values"),
+            values=flag_in(request, "values"),
             most=most,
             where=text_in(request, "where", needed=False),
             by=by,
             groups=groups if by else (),
             groups_per_user=1 if request.get("groups_per_user") is None else whole_in(request, "groups_per_user"),
+            large=flag_in(request, "large"),
         )
         form.columns()
         return form
@@ -101,7 +106,7 @@ class Form:
     def columns(self) -> Columns:
         """Which columns are read, and how."""
         by = (self.by, list(self.groups) or None, self.groups_per_user) if self.by else (None, None, None)
-        return Columns.of(self.user, self.item, None, None, self.most, self.where or None, *by)
+        return Columns.of(self.user, self.items, None, None, self.most, self.where or None, *by)
 
     def lists(self, scores: GroupedScores) -> GroupRequest:
         """The question for a list of every group, by what is public of the scores."""
@@ -122,7 +127,7 @@ class Form:
     def keys(self) -> KeyRequest:
         """The question for every name that enough people hold, with counts."""
         return KeyRequest.of(
-            self.user, self.item, most=self.most, where=self.where or None, epsilon=None, delta=None,
+            self.user, self.items, most=self.most, where=self.where or None, epsilon=None, delta=None,
             budget=self.budget, weighted=None,
             values=True, at_least=None, unit=self.unit, memory=None, multiline=False,
         )  # fmt: skip
@@ -136,7 +141,7 @@ class Form:
         if self.candidates is None:
             return None
         listed = self.candidates
-        return len(set(listed if isinstance(listed, tuple) else rows_of_file(str(listed), (self.item,))))
+        return len(set(listed if isinstance(listed, tuple) else rows_of_file(str(listed), self.items)))
 
     def check_k(self, number: int) -> None:
         """Refuse a list as long as all candidates: there would be nothing to choose."""
@@ -171,6 +176,16 @@ class Offer:
         ledger = Ledger(self.question.ledger)
         return ledger.standing, ledger.standing_if(ledger.with_room(self.charge, self.guarantee))
 
+    def consent(self, name: str, after: Standing) -> str:
+        """What the analyst agrees to, in the ledger's own numbers."""
+        price, whole = self.price(), number_text(after.of)
+        counted = price.startswith(f"{after.currency} ")
+        of = f"of the {whole} in {name}" if counted else f"from {name}, whose budget is {after.currency} {whole}"
+        if counted and not after.delta and after.currency == "epsilon":
+            left = number_text(after.left, up=False) if after.left else "nothing"
+            return f"I spend {price} {of}; {left} will be left."
+        return f"I spend {price} {of}; then {after.admits}."
+
     def price(self) -> str:
         """What is booked for it, in words."""
         ledger = Ledger(self.question.ledger)
@@ -178,49 +193,18 @@ class Offer:
         return price_text(spent_of(ledger.terms, priced(ledger.terms, charge).where(ledger.terms.limits)))
 
 
-def ledger_facts(path: Path, name: str) -> dict[str, Any] | None:
-    """How a ledger stands, or None if the file is none."""
-    try:
-        ledger = Ledger(path)
-        standing, entries = ledger.standing, ledger.entries(last=5)
-    except Exception:  # any file may be called .db
-        return None
-    return {
-        "name": name,
-        "budget": str(ledger.budget),
-        "standing": str(standing),
-        "share": standing.share,
-        "entries": [
-            {"number": one.number, "time": one.time[:16].replace("T", " "), "guarantee": one.guarantee,
-             "purpose": one.purpose, "kind": one.kind}
-            for one in reversed(entries)
-        ],
-    }  # fmt: skip
-
-
-def new_ledger(folder: Folder, request: dict[str, Any]) -> Path:
-    """Make a ledger in the folder; its budget is fixed for good."""
-    name = text_in(request, "name")
-    path = folder.inside(name if name.endswith(LEDGERS) else f"{name}.db", LEDGERS, "ledger", there=False)
-    if path.exists():
-        raise ValueError("ledger: there is a file of that name already; choose another")
-    if not path.parent.is_dir():
-        raise ValueError("ledger: the folder for it does not exist")
-    Ledger(path, budget=budget_in(request))
-    return path
-
-
-def _candidates(folder: Folder, request: dict[str, Any]) -> Path | tuple[str, ...] | None:
+def _candidates(folder: Folder, request: dict[str, Any], items: tuple[str, ...]) -> Path | tuple[Any, ...] | None:
     way = request.get("candidates")
     if way == "file":
         return folder.inside(request.get("candidates_file"), (*LISTS, *TABLES), "candidates")
     if way == "text":
         text = request.get("candidates_text")
         if not isinstance(text, str) or not text.strip():
-            raise ValueError("candidates: write one a line")
+            raise ValueError("candidates_text: write the possible items, one a line")
         if len(text) > MOST_PASTED:
-            raise ValueError("candidates: so long a list belongs into a file")
-        return tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+            raise ValueError("candidates_text: so long a list belongs into a file")
+        lines = dict.fromkeys(line.strip() for line in text.splitlines() if line.strip())
+        return tuple(lines) if len(items) == 1 else tuple(dict.fromkeys(_row(line, items) for line in lines))
     if way in ("none", "every"):
         if request.get("delta") in (None, "", 0):
             raise ValueError("delta: without a public list of candidates a release needs one; write 1e-6, for example")
@@ -228,51 +212,8 @@ def _candidates(folder: Folder, request: dict[str, Any]) -> Path | tuple[str, ..
     raise ValueError("candidates: choose a file, a written list, or none")
 
 
-def budget_in(request: dict[str, Any]) -> PureDP | ApproxDP:
-    """What may be spent."""
-    epsilon, delta = _number(request, "epsilon"), request.get("delta")
-    if delta in (None, "", 0):
-        return PureDP(epsilon)
-    return ApproxDP(epsilon, _number(request, "delta"))
-
-
-def text_in(request: dict[str, Any], name: str, *, needed: bool = True) -> str:
-    """A text of the page, that can be seen."""
-    value = request.get(name, "")
-    if not isinstance(value, str) or len(value) > 1000:
-        raise ValueError(f"{name}: write a text of at most 1,000 characters")
-    if not value.isprintable():
-        raise ValueError(f"{name}: write it without line breaks and other signs that cannot be seen")
-    if needed and not value:
-        raise ValueError(
-            f"{name}: write it as the table does" if name in ("user", "item", "value") else f"{name}: write it"
-        )
-    return value
-
-
-def groups_in(request: dict[str, Any]) -> tuple[str, ...]:
-    """The public keys, from "CH, DE, FR"."""
-    words = text_in(request, "groups", needed=False).split(",")
-    return tuple(word.strip() for word in words if word.strip())
-
-
-def _number(request: dict[str, Any], name: str) -> float:
-    value = request.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
-        raise ValueError(f"{name}: write a number above 0")
-    return float(value)
-
-
-def whole_in(request: dict[str, Any], name: str) -> int:
-    """A whole number of the page."""
-    value = request.get(name)
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
-        raise ValueError(f"{name}: write a whole number from 1 to 1,000,000")
-    return value
-
-
-def _flag(request: dict[str, Any], name: str) -> bool:
-    value = request.get(name, False)
-    if not isinstance(value, bool):
-        raise ValueError(f"{name}: true or false")
-    return value
+def _row(line: str, items: tuple[str, ...]) -> tuple[str, ...]:
+    words = split(line, "candidates_text")
+    if len(words) != len(items):
+        raise ValueError(f"candidates_text: write {len(items)} words a line, with commas: {', '.join(items)}")
+    return words

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from shortlist._text import terminal_safe
+from shortlist.example import ROWS, example_files, write_example
 from shortlist.grouped_release import GroupedRelease
-from shortlist.pages.guarantee_in_words import odds, percent
+from shortlist.pages.guarantee_in_words import caution, in_short, odds, percent
 from shortlist.pages.release_page import spent_share
 from shortlist.release import Release
+from shortlist.studio.columns import columns_of
 from shortlist.studio.expected import expected
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
-from shortlist.studio.form import ledger_facts, new_ledger
+from shortlist.studio.form import Offer
+from shortlist.studio.ledgers import OfficersView, ledger_facts, new_ledger
 from shortlist.studio.limits import BusyError, Limits
 from shortlist.studio.page import studio_page
 from shortlist.studio.planner import Planner
@@ -59,14 +64,26 @@ class Answers:
                 file = None if job is None else self._work.download(job, kind)
                 if file is not None:
                     return 200, file[1], file[2], file[0]
+            case ("ledger", kind, *name):
+                file = OfficersView.of(self._folder, "/".join(name)).download(kind)
+                if file is not None:
+                    return 200, file[1], file[2], file[0]
         return _json({"error": "there is nothing of that name"}, 404)
 
     def post(self, route: tuple[str, ...], request: dict[str, Any]) -> Answer:
         match route:
             case ("ledger",):
                 return _json({"name": self._folder.name(new_ledger(self._folder, request)), **self._state()})
+            case ("officer",):
+                return _json(OfficersView.of(self._folder, request.get("ledger")).told())
+            case ("columns",):
+                return _json(columns_of(self._folder, request))
+            case ("example",):
+                return _json({"said": self._example(), **self._state()})
             case ("plan",):
-                return _json(self._in_turn(request))
+                return _json(self._in_turn(self._plan, request))
+            case ("expected",):
+                return _json(self._in_turn(self._expected, request))
             case ("release",):
                 return _json({"job": self._work.confirm(request.get("confirm"), request.get("agree")).name})
         return _json({"error": "there is nothing of that name"}, 404)
@@ -81,11 +98,21 @@ class Answers:
             "done": [self._told(job) for job in self._work.done()],
         }
 
-    def _in_turn(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _example(self) -> str:
+        """Write the made-up films into the folder, unless something of that name is there: what is there stays."""
+        root = str(self._folder.root)
+        there = [path for path in example_files(root, "films") if os.path.lexists(path)]
+        if not there:
+            write_example(root, "films")
+            return f"films.parquet ({ROWS:,} made-up rows of nobody) and films.txt were written into the folder."
+        names = " and ".join(os.path.basename(path) for path in there)
+        return f"There is a {names} in the folder already: nothing was written."
+
+    def _in_turn(self, work: Callable[[dict[str, Any]], dict[str, Any]], request: dict[str, Any]) -> dict[str, Any]:
         if not self._plans.acquire(timeout=self._limits.plan_seconds):
             raise BusyError("the studio is busy with other plans; look at the plan again in a moment")
         try:
-            return self._plan(request)
+            return work(request)
         finally:
             self._plans.release()
 
@@ -93,8 +120,7 @@ class Answers:
         """The plan and the word that confirms it."""
         plan = offered(self._folder, request)
         before, after = plan.room()
-        described = expected(plan, request, self._planner)
-        chances = odds(plan.guarantee)
+        chances, name = odds(plan.guarantee), self._folder.name(plan.question.ledger)
         return {
             "confirm": self._work.offer(plan),
             "k": plan.question.k,
@@ -105,21 +131,26 @@ class Answers:
             "groups_per_user": plan.question.groups_per_user,
             "mechanism": plan.mechanism.name,
             "why": plan.why[:1].upper() + plan.why[1:] + ".",
-            "guarantee": str(plan.guarantee),
-            "charge": str(plan.charge),
+            "guarantee": in_short(plan.guarantee),
             "price": plan.price(),
+            "consent": plan.consent(name, after),
+            "caution": caution(plan.guarantee),
             "proof": plan.mechanism.proof,
             "unit": plan.question.unit,
             "right": chances.right,
             "right_text": percent(chances.right),
             "after": [(percent(one), percent(other)) for one, other in chances.after],
-            "ledger": self._folder.name(plan.question.ledger),
+            "odds": _odds_in_words(plan),
+            "ledger": name,
             "share_before": before.share,
             "share_after": after.share,
             "standing": str(before),
             "standing_after": str(after),
-            "expected": described,
         }
+
+    def _expected(self, request: dict[str, Any]) -> dict[str, Any]:
+        """How good it would be, on made-up counts."""
+        return expected(offered(self._folder, request), request, self._planner)
 
     def _told(self, job: PaidJob) -> dict[str, Any]:
         form, release = job.plan.question, job.release
@@ -139,7 +170,7 @@ class Answers:
                 "purpose": form.purpose,
                 **_listed(release),
                 "summary": release.summary,
-                "guarantee": str(release.guarantee),
+                "guarantee": in_short(release.guarantee),
                 "mechanism": release.mechanism,
                 "notes": list(release.notes),
                 "ledger": receipt.ledger,
@@ -157,13 +188,27 @@ def _listed(release: Release | GroupedRelease) -> dict[str, Any]:
         return {"lists": [{"key": terminal_safe(str(key)), **_listed(one)} for key, one in release.items()]}
     if release.q is not None:
         names = ["the median" if q == 0.5 else f"{100 * q:.6g}% have at most" for q in release.q]
-        return {"items": names, "values": [str(one) for one in release.items or ()], "margins": [], "ordered": False}
+        return {"items": names, "values": [str(one) for one in release.items or ()], "margins": False, "ordered": False}
     return {
-        "items": [terminal_safe(str(item)) for item in release.items or ()],
-        "values": [f"{value:,.6g}" for value in release.values or ()],
-        "margins": [f"{margin.half_width:,.4g}" for margin in release.margins or ()],
+        "items": [terminal_safe(_label(item)) for item in release.items or ()],
+        "values": release.texts().get("value", []),
+        "margins": bool(release.margins),
         "ordered": release.ordered,
     }
+
+
+def _label(item: object) -> str:
+    return " · ".join(map(str, item)) if isinstance(item, tuple) else str(item)
+
+
+def _odds_in_words(plan: Offer) -> str:
+    """What it means for one person, in a sentence."""
+    chances, unit = odds(plan.guarantee), plan.question.unit
+    if not chances.after:
+        return ""
+    before, after = chances.after[0]
+    now = percent(after)
+    return f"Who suspected with {percent(before)} that one {unit} is in the data may then do so with {now} at most."
 
 
 def _json(value: dict[str, Any], status: int = 200) -> Answer:

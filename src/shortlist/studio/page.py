@@ -12,6 +12,6 @@ def studio_page() -> str:
         title="shortlist studio",
         body=asset("studio/studio.html"),
         styles=styles,
-        scripts=("studio/studio.js",),
+        scripts=("studio/tools.js", "studio/officer.js", "studio/studio.js"),
         talks=True,
     )

@@ -9,8 +9,10 @@ from typing import Any
 
 from shortlist.privacy import ApproxDP, PureDP
 from shortlist.quantile_request import QuantileGroups, QuantileRequest, planned, quantile_request
+from shortlist.studio.fields import budget_in, check_large, flag_in, groups_in, text_in, whole_in
 from shortlist.studio.folder import LEDGERS, TABLES, Folder
-from shortlist.studio.form import Form, Offer, budget_in, groups_in, text_in, whole_in
+from shortlist.studio.form import Form, Offer
+from shortlist.studio.programs import Code, Program, arguments, report_line
 from shortlist.tables.groups.grouping import Grouping
 from shortlist.tables.values import ValueQuestion
 from shortlist.votes import read_bound
@@ -36,6 +38,7 @@ class QuantileForm:
     by: str = ""
     groups: tuple[str, ...] = ()
     groups_per_user: int = 1
+    large: bool = False
     k: None = None
     """It is no list."""
 
@@ -64,6 +67,7 @@ class QuantileForm:
             by=by,
             groups=groups_in(request) if by else (),
             groups_per_user=1 if request.get("groups_per_user") is None else whole_in(request, "groups_per_user"),
+            large=flag_in(request, "large"),
         )
         form.question()
         return form
@@ -91,7 +95,7 @@ class QuantileForm:
             unit=self.unit, memory=None, multiline=False, by=by, groups=groups, groups_per_user=most,
         )  # fmt: skip
 
-    def code(self, folder: Folder) -> str:
+    def program(self, folder: Folder) -> Program:
         """The program that does the same again: a new draw, which is charged again."""
         words = {"user": self.user, "value": self.value, "q": list(self.q), "lower": _end_in_code(self.lower)}
         words |= {"upper": _end_in_code(self.upper)} | ({} if self.step is None else {"step": self.step})
@@ -100,20 +104,16 @@ class QuantileForm:
         )
         words |= {"unit": self.unit} if self.unit != "user" else {}
         pure = isinstance(self.budget, PureDP)
-        words |= {"epsilon": self.budget.epsilon} if pure else {"budget": _Code(f"sl.{self.budget!r}")}
-        words |= {"ledger": _Code("ledger")} | ({"purpose": self.purpose} if self.purpose else {})
-        listed = ", ".join(f"{name}={word!r}" for name, word in words.items())
-        title = f", title={self.purpose!r}" if self.purpose else ""
+        words |= {"epsilon": self.budget.epsilon} if pure else {"budget": Code(f"sl.{self.budget!r}")}
+        words |= {"allow_large": True} if self.large else {}
+        words |= {"ledger": Code("ledger")} | ({"purpose": self.purpose} if self.purpose else {})
         dates = "import datetime\n\n" if isinstance(self.lower, datetime.date) else ""
-        return f'''"""The same question again, in the studio's folder: a new draw, and the ledger is charged again."""
-
-{dates}import shortlist as sl
-
-with sl.Ledger({folder.name(self.ledger)!r}) as ledger:
-    release = sl.quantile({folder.name(self.table)!r}, {listed})
-print(release)
-release.report("quantiles.html"{title})
-'''
+        question = (
+            f"with sl.Ledger({folder.name(self.ledger)!r}) as ledger:\n"
+            f"    release = sl.quantile({folder.name(self.table)!r}, {arguments(words)})"
+        )
+        report = report_line("quantiles.html", self.purpose)
+        return Program(f"{dates}import shortlist as sl", question, report, self.purpose)
 
 
 def offered(folder: Folder, request: dict[str, Any]) -> Offer:
@@ -121,20 +121,14 @@ def offered(folder: Folder, request: dict[str, Any]) -> Offer:
     kind = request.get("kind", "list")
     if kind not in ("list", "quantile"):
         raise ValueError("kind: choose a list or quantiles")
-    return QuantileForm.of(folder, request).offer() if kind == "quantile" else Offer.of(Form.of(folder, request))
-
-
-class _Code(str):
-    """A word of a program, shown as it is."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
+    form = QuantileForm.of(folder, request) if kind == "quantile" else Form.of(folder, request)
+    offer = form.offer() if isinstance(form, QuantileForm) else Offer.of(form)
+    check_large(offer.guarantee, request)
+    return offer
 
 
 def _end_in_code(end: Ends) -> object:
-    return _Code(repr(end)) if isinstance(end, datetime.date) else end
+    return Code(repr(end)) if isinstance(end, datetime.date) else end
 
 
 def _quantiles(text: str) -> tuple[float, ...]:
@@ -146,7 +140,8 @@ def _quantiles(text: str) -> tuple[float, ...]:
 
 
 def _end(request: dict[str, Any], name: str) -> Ends:
+    text = text_in(request, name)
     try:
-        return read_bound(text_in(request, name).strip())
+        return read_bound(text.strip())
     except ValueError:
         raise ValueError(f"{name}: write a public number, or a date such as 2024-01-31") from None

@@ -22,6 +22,7 @@ from shortlist.release import Release
 from shortlist.sampling.entropy import SECURE
 from shortlist.studio.folder import Folder
 from shortlist.studio.form import Form, Offer
+from shortlist.studio.programs import list_program
 from shortlist.studio.quantile_form import QuantileForm
 from shortlist.tables.count import Progress, counted, counted_groups, uncounted, uncounted_groups
 
@@ -148,7 +149,7 @@ class Work:
         job.state = "done"
 
     def download(self, job: PaidJob, kind: str) -> tuple[str, str, bytes] | None:
-        """(file name, type, bytes) of the list, the report or the code; None if there is no such thing."""
+        """(file name, type, bytes) of the list, the report, the code or the notebook; or None."""
         release, form = job.release, job.plan.question
         if release is None:
             return None
@@ -162,9 +163,11 @@ class Work:
             else:
                 page = groups_page(release, form.purpose)
             return f"{stem}.html", "text/html; charset=utf-8", page.encode()
+        program = form.program(self._folder) if isinstance(form, QuantileForm) else list_program(self._folder, form)
         if kind == "repeat.py":
-            program = form.code(self._folder) if isinstance(form, QuantileForm) else code(self._folder, form)
-            return f"{stem}.py", "text/x-python; charset=utf-8", program.encode()
+            return f"{stem}.py", "text/x-python; charset=utf-8", program.python().encode()
+        if kind == "repeat.ipynb":
+            return f"{stem}.ipynb", "application/x-ipynb+json", program.notebook().encode()
         return None
 
 
@@ -176,34 +179,3 @@ def _quantiles(job: PaidJob, form: QuantileForm, tell: Progress) -> None:
     job.booked, job.state = True, "counting"
     job.release = request.released(SECURE, paid, tell)
     job.state = "done"
-
-
-def code(folder: Folder, form: Form) -> str:
-    """The program that does the same again: a new draw, which is charged again."""
-    listed: Any = form.candidates
-    if isinstance(listed, tuple):
-        candidates = f", candidates={list(listed)!r}"
-    else:
-        candidates = "" if listed is None else f", candidates={folder.name(listed)!r}"
-    unit = f", unit={form.unit!r}" if form.unit != "user" else ""
-    budget = repr(form.budget)
-    paid = f"epsilon={form.budget.epsilon!r}" if budget.startswith("PureDP") else f"budget=sl.{budget}"
-    order = (", ordered=True" if form.ordered else "") + (", values=True" if form.values else "")
-    most = "" if form.most is None else f", most={form.most}"
-    purpose = f", purpose={form.purpose!r}" if form.purpose else ""
-    rows = f", where={form.where!r}" if form.where else ""
-    keys = f", groups={list(form.groups)!r}" if form.groups else ""
-    by = f", by={form.by!r}{keys}, groups_per_user={form.groups_per_user}" if form.by else ""
-    columns = f"{folder.name(form.table)!r}, user={form.user!r}, item={form.item!r}{candidates}{most}{rows}{by}{unit}"
-    counted = "" if form.k is None else f"scores = sl.count({columns})\n"
-    question = f"keys({columns}" if form.k is None else f"top_k(scores, k={form.k}"
-    report = "names.html" if form.k is None else f"top{form.k}.html"
-    return f'''"""The same question again, in the studio's folder. It is a new draw, and the ledger is charged again."""
-
-import shortlist as sl
-
-{counted}with sl.Ledger({folder.name(form.ledger)!r}) as ledger:
-    release = sl.{question}, {paid}{"" if form.k is None else order}, ledger=ledger{purpose})
-print(release)
-release.report("{report}"{f", title={form.purpose!r}" if form.purpose else ""})
-'''

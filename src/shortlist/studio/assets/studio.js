@@ -1,35 +1,8 @@
-"use strict";
 // The studio's page: asks, shows the plan, lets the analyst confirm, follows the release. It keeps nothing.
 (() => {
-  const $ = (name) => document.getElementById(name);
   const form = $("form");
-  let state = null, confirmWord = null;
+  let state = null, confirmWord = null, asked = 0;
 
-  const element = (tag, attributes = {}, ...children) => {
-    const node = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    node.append(...children);
-    return node;
-  };
-  const ask = async (route, body) => {
-    const options = body === undefined ? {} : { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-    let response;
-    try { response = await fetch(route, { cache: "no-store", ...options }); }
-    catch { throw new Error("The studio has ended. What was booked stays booked: start it again with `shortlist studio`."); }
-    const found = await response.json();
-    if (!response.ok) throw new Error(found.error);
-    return found;
-  };
-  const size = (bytes) => bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3))} kB` : bytes < 1e9 ? `${(bytes / 1e6).toFixed(0)} MB` : `${(bytes / 1e9).toFixed(0)} GB`;
-  const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.?!]$/.test(text) ? "" : ".");
-  const share = (part) => part === null ? "" : `${(100 * part).toFixed(part < 0.1 ? 1 : 0)}%`;
-  const facts = (node, rows) => node.replaceChildren(...rows.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]));
-
-  const fill = (select, names, label, empty) => {
-    const before = select.value;
-    select.replaceChildren(...(names.length ? names.map((one) => new Option(label(one), one.name)) : [new Option(empty, "")]));
-    if (names.some((one) => one.name === before)) select.value = before;
-  };
   const show = (found) => {
     state = found;
     $("folder").textContent = `in ${found.folder}`;
@@ -39,6 +12,7 @@
     fill($("ledger"), found.ledgers, (one) => one.name, "none yet: make one below");
     if (!found.ledgers.length) $("new-ledger").open = true;
     showLedger();
+    officer.offer(found.ledgers);
     $("results").replaceChildren(...[...found.done].reverse().map(result));
     if (found.done.length) $("empty").hidden = true;
   };
@@ -49,9 +23,10 @@
     const meter = element("div", { class: "meter", role: "img", "aria-label": `${share(one.share)} of the budget is spent` }, element("i"));
     meter.firstChild.style.width = `${100 * (one.share ?? 0)}%`;
     box.append(meter, element("p", { class: "note" }, sentence(one.standing)));
+    if (one.caution) box.append(element("p", { class: "warning", role: "note" }, one.caution));
     if (one.entries.length) {
-      const rows = one.entries.map((entry) => element("tr", {}, element("td", {}, String(entry.number)), element("td", {}, entry.time), element("td", {}, entry.guarantee), element("td", {}, entry.purpose || entry.kind)));
-      box.append(element("table", { class: "entries", id: "entries" }, element("tbody", {}, ...rows)));
+      const rows = one.entries.map((entry) => element("tr", {}, element("td", {}, String(entry.number)), element("td", {}, entry.time), element("td", {}, entry.cost), element("td", {}, entry.purpose || entry.kind)));
+      box.append(element("table", { class: "entries", id: "entries" }, element("caption", { class: "unseen" }, "The newest entries"), head("entry", "when (UTC)", "cost", "what for"), element("tbody", {}, ...rows)));
     }
   };
 
@@ -62,7 +37,7 @@
       kind: data.get("kind"), value: data.get("value").trim(), lower: data.get("lower").trim(), upper: data.get("upper").trim(), step: data.get("step").trim(), q: data.get("q").trim(),
       table: data.get("table"), user: data.get("user").trim(), item: data.get("item").trim(), candidates: data.get("candidates"),
       candidates_file: data.get("candidates_file"), candidates_text: data.get("candidates_text"), k: number(data.get("k")),
-      epsilon: number(data.get("epsilon")), delta: number(data.get("delta")), ordered: $("ordered").checked, values: $("values").checked, most: number(data.get("most")),
+      epsilon: number(data.get("epsilon")), large: $("large").checked && !$("large-box").hidden, delta: number(data.get("delta")), ordered: $("ordered").checked, values: $("values").checked, most: number(data.get("most")),
       where: data.get("where").trim(), by: data.get("by").trim(), groups: data.get("groups").trim(), groups_per_user: number(data.get("groups_per_user")),
       ledger: data.get("ledger"), purpose: data.get("purpose").trim(), unit: data.get("unit").trim(), users: number(data.get("users")), items: number(data.get("items")), shape: data.get("shape"),
     };
@@ -73,31 +48,43 @@
   };
   const fail = (error) => {
     const name = /^([a-z_]+):/.exec(error.message), field = name && $(name[1] === "candidates" ? "candidates_file" : name[1]);
-    $("problem").textContent = sentence(error.message);
+    if (name && name[1] === "epsilon" && number($("epsilon").value) > 30) $("large-box").hidden = false;
+    $("problem").textContent = sentence(name ? error.message.slice(name[0].length).trim() : error.message);
     only("problem");
     if (field && field.offsetParent && form.contains(field)) {
       field.setAttribute("aria-invalid", "true");
-      field.setAttribute("aria-describedby", "field-problem");
+      field.dataset.described = field.getAttribute("aria-describedby") ?? "";
+      field.setAttribute("aria-describedby", `field-problem ${field.dataset.described}`.trim());
       field.after(element("p", { id: "field-problem", class: "field-problem" }, sentence(error.message.slice(name[0].length).trim())));
       field.focus();
     } else $("problem").scrollIntoView({ block: "nearest" });
   };
   const mend = () => {
     $("field-problem")?.remove();
-    for (const field of form.elements) { field.removeAttribute("aria-invalid"); field.removeAttribute("aria-describedby"); }
+    for (const field of form.querySelectorAll("[aria-invalid]")) {
+      field.removeAttribute("aria-invalid");
+      if (field.dataset.described) field.setAttribute("aria-describedby", field.dataset.described); else field.removeAttribute("aria-describedby");
+    }
   };
-  const forget = () => { confirmWord = null; if (!$("plan").hidden) only("empty"); };
+  const forget = () => { confirmWord = null; asked += 1; if (!$("plan").hidden) only("empty"); };
 
   const chance = (part) => part > 0.9995 ? ">99.9%" : `${(100 * part).toFixed(1)}%`;
   const showExpected = (found) => {
-    $("expected").hidden = found === null;
-    $("expected").replaceChildren();
-    if (found === null) return;
-    const cells = (tag, texts) => element("tr", {}, ...texts.map((text, place) => element(tag, place ? { class: "number" } : {}, text)));
+    $("expected").replaceChildren(element("p", {}, found.told));
+    if (!found.rows) return;
+    const cells = (tag, texts) => element("tr", {}, ...texts.map((text, place) => element(tag, { ...(place ? { class: "number" } : {}), ...(tag === "th" ? { scope: "col" } : {}) }, text)));
     const rows = found.rows.map((row) => cells("td", [row.mechanism, chance(row.reached), row.needed === null ? "none is enough" : String(Number(row.needed.toPrecision(3)))]));
-    $("expected").append(element("p", {}, `If it were so: ${found.described}.`),
+    const more = element("details", {}, element("summary", {}, "All mechanisms compared"),
       element("table", {}, element("thead", {}, cells("th", ["mechanism", "exactly right", "ε for 99%"])), element("tbody", {}, ...rows)));
-    if (found.bound) $("expected").append(element("p", { class: "note" }, `No mechanism can do it with ε below ${Number(found.bound.toPrecision(3))}.`));
+    if (found.bound) more.append(element("p", { class: "note" }, `No mechanism can do it with ε below ${Number(found.bound.toPrecision(3))}.`));
+    $("expected").append(more);
+  };
+  const expect = async (words) => {
+    const turn = asked += 1;
+    $("expected").replaceChildren(element("p", {}, "Working it out, on made-up counts …"));
+    let found;
+    try { found = await ask("expected", words); } catch (error) { found = { told: sentence(error.message.replace(/^[a-z_]+: /, "")) }; }
+    if (turn === asked) showExpected(found);
   };
 
   const showPlan = (plan) => {
@@ -106,14 +93,17 @@
     $("plan-title").textContent = plan.q !== null ? `${plan.q.length === 1 ? (plan.q[0] === 0.5 ? "The median" : "1 quantile") : `${plan.q.length} quantiles`}${each}` : plan.k === null ? "Every name that enough people hold" : plan.candidates === null ? `${plan.k} items${each}` : `${plan.k} of ${plan.candidates.toLocaleString("en")} candidates${each}`;
     $("right").textContent = plan.right_text;
     $("right-bar").style.width = `${100 * plan.right}%`;
-    facts($("plan-facts"), [["Guarantee", `${plan.guarantee} for every ${plan.unit}${plan.by ? ", in all groups together" : ""}`], ["Mechanism", plan.mechanism], ["Why", plan.why], ...(plan.charge === plan.guarantee ? [] : [["Booked as", plan.charge]])]);
-    showExpected(plan.expected);
+    facts($("plan-facts"), [["Guarantee", `${plan.guarantee} for every ${plan.unit}${plan.by ? ", in all groups together" : ""}`], ["Mechanism", plan.mechanism], ["Why", plan.why]]);
+    $("odds-words").textContent = plan.odds;
+    $("odds-words").hidden = !plan.odds;
+    $("caution").textContent = plan.caution;
+    $("caution").hidden = !plan.caution;
     const [before, now] = $("plan-meter").children;
     before.style.width = `${100 * (plan.share_before ?? 0)}%`;
     now.style.width = `${100 * ((plan.share_after ?? 0) - (plan.share_before ?? 0))}%`;
     $("plan-meter").setAttribute("aria-label", `${share(plan.share_before)} is spent, ${share(plan.share_after)} after this`);
     $("plan-left").textContent = `${plan.ledger}: ${plan.standing}. After this: ${plan.standing_after}.`;
-    $("agree-text").textContent = `I spend ${plan.price} from ${plan.ledger}, for good.`;
+    $("agree-text").textContent = plan.consent;
     $("agree").checked = false;
     $("release").disabled = true;
     only("plan");
@@ -132,40 +122,97 @@
       await new Promise((go) => setTimeout(go, 120));
     }
   };
-  const counted = (job, place) => job.values.length ? [element("span", { class: "value" }, element("b", {}, job.values[place]), job.margins.length ? ` ± ${job.margins[place]}` : "")] : [];
+  const counted = (job, place) => job.values.length ? [element("span", { class: "value" }, element("b", {}, job.values[place]))] : [];
   const listed = (one) => {
     const list = element(one.ordered ? "ol" : "ul", { class: "list", role: "list" });
     one.items.forEach((item, place) => list.append(element("li", {}, one.ordered ? element("span", { class: "rank" }, String(place + 1)) : element("span", { class: "dot" }), element("bdi", { class: "name" }, item), ...counted(one, place))));
     return list;
   };
   const result = (job) => {
-    const many = job.lists ?? [job], first = many[0] ?? { items: [], margins: [], ordered: false };
+    const many = job.lists ?? [job], first = many[0] ?? { items: [], ordered: false };
+    const none = many.every((one) => one.items.length === 0);
     const lists = many.flatMap((one) => [...(one.key === undefined ? [] : [element("h3", {}, element("bdi", {}, one.key))]), listed(one)]);
     const rows = element("dl", { class: "facts" });
-    facts(rows, [["Guarantee", job.guarantee], ["Mechanism", job.mechanism], ["Booked", `${job.ledger}, entry ${job.entry}`], ["Then", job.standing], ["Head", job.head]]);
-    const links = [["report.html", "Report"], ["list.csv", "List as CSV"], ["repeat.py", "Code that repeats it"]].map(([kind, title]) => element("a", { class: kind === "report.html" ? "button" : "button quiet", href: `download/${job.job}/${kind}`, download: "" }, title));
+    facts(rows, [["Guarantee", job.guarantee], ["Mechanism", job.mechanism], ["Booked", `${job.ledger}, entry ${job.entry}`], ["Head", job.head]]);
+    const links = [["report.html", "Report"], ["list.csv", "List as CSV"], ["repeat.ipynb", "Notebook that repeats it"], ["repeat.py", "Code that repeats it"]].map(([kind, title]) => element("a", { class: kind === "report.html" ? "button" : "button quiet", href: `download/${job.job}/${kind}`, download: "" }, title));
     const notes = job.notes.map((note) => element("p", { class: "note" }, note));
-    const order = job.quantiles ? job.summary : `${job.summary} ${first.ordered ? "In order, best first." : "A set, sorted by name: its order says nothing."}` + (first.margins.length ? " ± is half of an interval that covers 95%." : "");
-    return element("article", { class: "card result" }, element("h2", { tabindex: "-1" }, job.purpose || (job.lists ? `${many.length} groups released` : job.quantiles ? "Quantiles released" : `${job.items.length} released`)), element("p", { class: "note" }, order), ...lists, ...notes, rows, element("div", { class: "downloads" }, ...links));
+    const order = job.quantiles || none ? "" : first.ordered ? "In order, best first." : "A set, sorted by name: its order says nothing.";
+    if (none) lists.push(element("p", {}, "It looked, and found nothing that it may name: an answer too, and paid for. More people, a larger ε, a smaller k or a cap on the names of one person let more come out."));
+    return element("article", { class: "card result" }, element("h2", { tabindex: "-1" }, job.purpose || (job.lists ? `${many.length} groups released` : job.quantiles ? "Quantiles released" : `${job.items.length} released`)), element("p", {}, job.summary), ...(order ? [element("p", { class: "note" }, order)] : []), ...lists, ...notes, rows, element("div", { class: "downloads" }, ...links));
   };
 
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     mend();
-    try { showPlan(await ask("plan", question())); } catch (error) { fail(error); }
+    const words = question();
+    try { showPlan(await ask("plan", words)); } catch (error) { fail(error); return; }
+    await expect(words);
   });
   form.addEventListener("input", forget);
   const fit = () => {
     const data = new FormData(form), kind = data.get("kind"), way = kind === "list" ? data.get("candidates") : "none";
     const within = (words, word) => words === undefined || words.split(" ").includes(word);
     for (const box of form.querySelectorAll("[data-way], [data-kind]")) box.hidden = !within(box.dataset.way, way) || !within(box.dataset.kind, kind);
-    $("table-note").textContent = `One row for each ${kind === "list" ? "time a person met an item" : "value of a person"}. It is not opened yet.`;
+    $("table-note").textContent = `One row for each ${kind === "list" ? "time a person met an item" : "value of a person"}. Its rows are not read yet.`;
   };
+  const ROLES = { user: "people", item: "item", value: "value", by: "group" };
+  const pick = () => {
+    const found = Object.fromEntries(Object.keys(ROLES).map((name) => [name, []]));
+    for (const select of $("roles").querySelectorAll("select")) if (select.value) found[select.value].push(select.dataset.column);
+    const written = (name) => /[",]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
+    for (const [name, columns] of Object.entries(found)) $(name).value = name === "item" ? columns.map(written).join(", ") : columns.at(-1) ?? "";
+    if (found.by.length) $("some-rows").open = true;
+  };
+  const showRoles = (columns) => {
+    const kind = new FormData(form).get("kind"), roles = Object.entries(ROLES).filter(([name]) => name !== (kind === "list" ? "value" : "item"));
+    $("roles").replaceChildren(...columns.map((column, place) => {
+      const select = element("select", { id: `role-${place}` }, new Option("not used", ""), ...roles.map(([name, word]) => new Option(word, name)));
+      select.dataset.column = column;
+      select.value = roles.map(([name]) => name).find((name) => $(name).value.split(",").map((word) => word.trim()).includes(column)) ?? "";
+      return element("div", { class: "role" }, element("label", { for: `role-${place}` }, element("bdi", {}, column)), select);
+    }));
+    $("roles").hidden = columns.length === 0;
+  };
+  const forgetColumns = () => {
+    showRoles([]);
+    $("first-line-box").hidden = !/\.(jsonl|ndjson)(\.gz)?$/i.test($("table").value);
+    $("columns-said").textContent = "Reads the names of the columns, no rows. (The first line of a CSV file must be its header.)";
+  };
+  $("read-columns").addEventListener("click", async () => {
+    try {
+      const found = await ask("columns", { table: $("table").value, first_line: $("first_line").checked });
+      showRoles(found.columns);
+      $("columns-said").textContent = found.columns.length ? `${found.read} Say what each column is.` : "It has no names of columns.";
+      $("roles").querySelector("select")?.focus();
+    } catch (error) { $("columns-said").textContent = sentence(error.message.replace(/^table: /, "")); }
+  });
+  $("roles").addEventListener("change", (event) => {
+    const only = ["user", "value", "by"].includes(event.target.value);
+    for (const other of $("roles").querySelectorAll("select")) if (only && other !== event.target && other.value === event.target.value) other.value = "";
+    pick();
+  });
+  $("try-it").addEventListener("click", async () => {
+    try {
+      const found = await ask("example", {});
+      show(found);
+      const words = { table: "films.parquet", user: "user_id", item: "film", candidates_file: "films.txt", k: "10", epsilon: "1", users: "3000", purpose: "most watched films" };
+      for (const [name, text] of Object.entries(words)) $(name).value = text;
+      $("candidates_file").dataset.chosen = "yes";
+      form.elements.kind.value = "list";
+      form.elements.candidates.value = "file";
+      fit();
+      forgetColumns();
+      forget();
+      $("try-said").textContent = `${found.said} The form is filled in: ${found.ledgers.length ? "show the plan" : "make a ledger below, then show the plan"}.`;
+    } catch (error) { fail(error); }
+  });
   form.addEventListener("change", (event) => {
     if (["candidates", "kind"].includes(event.target.name)) fit();
+    if (["table", "kind"].includes(event.target.name)) forgetColumns();
     if (event.target.id === "ledger") showLedger();
     if (event.target.id === "candidates_file") event.target.dataset.chosen = "yes";
   });
+  $("epsilon").addEventListener("input", () => { $("large-box").hidden = !(number($("epsilon").value) > 30); });
   $("agree").addEventListener("change", () => { $("release").disabled = !$("agree").checked; });
   $("release").addEventListener("click", async () => {
     const word = confirmWord, agree = $("agree").checked;
@@ -184,5 +231,5 @@
     } catch (error) { fail(error); }
   });
   form.reset();
-  ask("state").then(show).catch(fail);
+  ask("state").then((found) => { show(found); forgetColumns(); }).catch(fail);
 })();

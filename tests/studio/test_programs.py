@@ -8,7 +8,7 @@ import pytest
 from shortlist.privacy import ApproxDP, PureDP
 from shortlist.studio.folder import Folder
 from shortlist.studio.form import Form
-from shortlist.studio.work import code
+from shortlist.studio.programs import list_program
 
 
 def asked(program, name):
@@ -23,10 +23,10 @@ def _name(call):
 
 def written(folder, **change):
     question = {
-        "table": folder / "rentals.csv", "user": "who", "item": "film", "candidates": ("Alien", "Heat"), "k": 1,
+        "table": folder / "rentals.csv", "user": "who", "items": ("film",), "candidates": ("Alien", "Heat"), "k": 1,
         "budget": PureDP(0.5), "ordered": False, "ledger": folder / "year.db", "purpose": "chart", "unit": "user",
     }  # fmt: skip
-    return code(Folder(folder), Form(**{**question, **change}))
+    return list_program(Folder(folder), Form(**{**question, **change})).python()
 
 
 @pytest.mark.parametrize("ordered", [False, True])

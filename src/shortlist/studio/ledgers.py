@@ -1,0 +1,119 @@
+"""The ledgers of the folder: how each stands, a new one, and the view of whoever answers for one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from shortlist._text import csv_table, terminal_safe
+from shortlist.ledger.chain import LedgerEntry
+from shortlist.pages.guarantee_in_words import caution, in_short, odds, percent
+from shortlist.pages.ledger_page import (
+    HEAD,
+    MOST_ROWS,
+    booked_guarantee,
+    cost_in_words,
+    entry_cells,
+    ledger_columns,
+    ledger_page,
+    waiting,
+)
+from shortlist.privacy import Ledger
+from shortlist.studio.fields import budget_in, text_in
+from shortlist.studio.folder import LEDGERS, Folder
+
+
+def ledger_facts(path: Path, name: str) -> dict[str, Any] | None:
+    """How a ledger stands, or None if the file is none."""
+    try:
+        ledger = Ledger(path)
+        standing, entries = ledger.standing, ledger.entries(last=5)
+    except Exception:  # any file may be called .db
+        return None
+    rho = ledger.terms.order is None
+    return {
+        "name": name,
+        "standing": str(standing),
+        "share": standing.share,
+        "caution": caution(ledger.terms.budget),
+        "entries": [
+            {"number": one.number, "time": one.time[:16].replace("T", " "), "cost": cost_in_words(one, rho=rho),
+             "purpose": terminal_safe(one.purpose), "kind": one.kind}
+            for one in reversed(entries)
+        ],
+    }  # fmt: skip
+
+
+def new_ledger(folder: Folder, request: dict[str, Any]) -> Path:
+    """Make a ledger in the folder; its budget is fixed for good."""
+    name = text_in(request, "name")
+    path = folder.inside(name if name.endswith(LEDGERS) else f"{name}.db", LEDGERS, "ledger", there=False)
+    if path.exists():
+        raise ValueError("ledger: there is a file of that name already; choose another")
+    if not path.parent.is_dir():
+        raise ValueError("ledger: the folder for it does not exist")
+    Ledger(path, budget=budget_in(request))
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class OfficersView:
+    """A ledger whose chain was verified, with every entry. It holds what was asked and what it cost: no data."""
+
+    name: str
+    ledger: Ledger
+    verified: int
+    entries: list[LedgerEntry]
+
+    @classmethod
+    def of(cls, folder: Folder, name: object) -> Self:
+        """Read every entry again.
+
+        Raises
+        ------
+        ValueError, OSError, LedgerError
+            if there is no such ledger, or its chain is broken.
+        """
+        path = folder.inside(name, LEDGERS, "ledger")
+        ledger = Ledger(path)
+        return cls(folder.name(path), ledger, ledger.verify(), ledger.entries())
+
+    def told(self) -> dict[str, Any]:
+        """What the page shows."""
+        ledger, standing = self.ledger, self.ledger.standing
+        budget, booked, rho = ledger.terms.budget, booked_guarantee(standing), ledger.terms.order is None
+        return {
+            "name": self.name,
+            "promise": in_short(budget),
+            "terms": str(ledger.terms),
+            "so_far": standing.so_far,
+            "times": standing.times,
+            "admits": standing.admits,
+            "share": standing.share,
+            "right": odds(budget).right,
+            "right_text": percent(odds(budget).right),
+            "booked_right": 0.5 if booked is None else odds(booked).right,
+            "booked_text": "50%" if booked is None else percent(odds(booked).right),
+            "caution": caution(budget),
+            "verified": self.verified,
+            "head": ledger.head,
+            "columns": list(HEAD),
+            "entries": [list(cells) for cells in entry_cells(self.entries[-MOST_ROWS:], self.entries, rho=rho)],
+            "waiting": [
+                {"number": one.number, "who": terminal_safe(one.who or ""), "purpose": terminal_safe(one.purpose),
+                 "source": terminal_safe(one.source or "")}
+                for one in waiting(self.entries)
+            ],
+        }  # fmt: skip
+
+    def download(self, kind: str) -> tuple[str, str, bytes] | None:
+        """(file name, type, bytes) of the page or its table, as `ledger.report` writes them."""
+        stem = Path(self.name).stem
+        if kind == "report.html":
+            page = ledger_page(self.ledger, self.entries, self.verified)
+            return f"{stem}.html", "text/html; charset=utf-8", page.encode()
+        if kind == "report.csv":
+            columns = ledger_columns(self.entries, rho=self.ledger.terms.order is None)
+            return f"{stem}.csv", "text/csv; charset=utf-8", csv_table(columns).encode()
+        return None

@@ -1,0 +1,133 @@
+"""The names of columns, for who asks for them: nothing but a footer, a header, or an allowed first line is read."""
+
+import gzip
+import json
+
+import polars as pl
+import pytest
+
+import shortlist as sl
+from tests.helpers.studios import QUESTION, SECRET, Running, fill
+
+
+@pytest.fixture
+def studio(tmp_path):
+    fill(tmp_path)
+    running = Running(tmp_path)
+    yield running
+    running.close()
+
+
+def write(folder, name):
+    rows = {"who": [SECRET, "b"], "film": ["x", "y"], "a, b": [1, 2]}
+    frame = pl.DataFrame(rows)
+    if name.endswith(".parquet"):
+        frame.write_parquet(folder / name)
+    elif name.endswith(".gz"):
+        (folder / name).write_bytes(gzip.compress(frame.write_csv().encode()))
+    else:
+        frame.write_csv(folder / name, separator="\t" if name.endswith(".tsv") else ",")
+    return list(rows)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.tsv", "t.csv.gz"])
+def test_the_names_are_told_and_no_value(studio, name):
+    names = write(studio.folder, name)
+    status, found = studio.ask("columns", {"table": name})
+    assert status == 200, found
+    assert found["columns"] == names
+    assert "no rows" in found["read"]
+    assert SECRET not in str(found)
+    assert sl.Ledger(studio.folder / "year.db").spent.epsilon == 0
+    assert not [word for word in ("film", SECRET, name) if word in "\n".join(studio.log)]
+
+
+def test_only_the_header_of_a_csv_is_looked_at(studio):
+    (studio.folder / "t.csv").write_bytes(b'who,film\n"never ends\n\xff\xfe\x00')
+    assert studio.ask("columns", {"table": "t.csv"})[1]["columns"] == ["who", "film"]
+
+
+def test_the_footer_of_parquet_is_enough(studio):
+    write(studio.folder, "t.parquet")
+    path = studio.folder / "t.parquet"
+    raw = path.read_bytes()
+    path.write_bytes(raw[:4] + bytes(40) + raw[44:])  # the first rows are gone
+    assert studio.ask("columns", {"table": "t.parquet"})[1]["columns"] == ["who", "film", "a, b"]
+
+
+def test_nothing_of_json_lines_is_read_unless_the_first_line_is_allowed(studio):
+    (studio.folder / "t.jsonl").write_text(json.dumps({"who": SECRET, "film": "x"}) + "\n")
+    for request in ({}, {"first_line": False}):
+        status, answer = studio.ask("columns", {"table": "t.jsonl", **request})
+        assert status == 400
+        assert "allow that it is read" in answer["error"]
+    status, found = studio.ask("columns", {"table": "t.jsonl", "first_line": True})
+    assert (status, found["columns"]) == (200, ["who", "film"])
+    assert "a row of data" in found["read"]
+    assert SECRET not in str(found)
+    assert studio.ask("columns", {"table": "t.jsonl", "first_line": "yes"})[0] == 400
+
+
+@pytest.mark.parametrize("table", ["../rentals.csv", "films.txt", "nowhere.csv", "", None, "/etc/passwd", "year.db"])
+def test_only_tables_of_the_folder_are_looked_at(studio, table):
+    status, answer = studio.ask("columns", {"table": table})
+    assert status == 400
+    assert "table" in answer["error"]
+    assert str(studio.folder) not in answer["error"]
+
+
+def test_a_file_that_is_no_table_is_refused_without_its_words(studio):
+    (studio.folder / "t.parquet").write_bytes(SECRET.encode() * 20)
+    status, answer = studio.ask("columns", {"table": "t.parquet"})
+    assert status == 400
+    assert SECRET not in answer["error"]
+    assert str(studio.folder) not in answer["error"]
+
+
+def test_the_form_reads_columns_only_when_asked(studio):
+    (studio.folder / "rentals.csv").write_bytes(b"\x00 this is no table")
+    assert studio.ask("plan", QUESTION)[0] == 200
+
+
+COUNTRIES = "who,film,land\n" + "".join(
+    f"p{n},{film},{land}\n" for n in range(400) for film, land in (("Alien", "CH"), ("Heat", "DE"), ("Ran", "CH"))
+    if (n % 4) or film == "Alien"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["text", "file", "none", "every"])
+def test_several_columns_make_one_item(studio, way, monkeypatch, capsys):
+    (studio.folder / "lands.csv").write_text(COUNTRIES)
+    (studio.folder / "public.csv").write_text("film,land\nAlien,CH\nHeat,DE\nRan,FR\n")
+    sl.Ledger(studio.folder / "both.db", budget=sl.ApproxDP(30.0, 1e-4))
+    words = {"table": "lands.csv", "item": "film, land", "k": 1, "candidates": way, "ledger": "both.db", "epsilon": 4.0}
+    words |= {"candidates_file": "public.csv", "candidates_text": 'Alien, CH\n"Heat",DE\nRan,FR'}
+    words |= {"delta": 1e-6, "k": None if way == "every" else 1}
+    job = studio.release(**words)
+    assert job["state"] == "done", job
+    assert job["items"][0] == "Alien · CH"
+    program = studio.send("GET", f"download/{job['job']}/repeat.py")[2].decode()
+    assert "item=['film', 'land']" in program
+    monkeypatch.chdir(studio.folder)
+    exec(compile(program, "repeat.py", "exec"), {})
+    assert "Alien" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"item": "film,"}, "item: there is a comma"),
+        ({"item": 'film, "x'}, "item: put quotes"),
+        ({"item": "film, film"}, "item names a column twice"),
+        ({"item": "film, who"}, "item: the items must be in other columns"),
+        ({"item": "film, land", "candidates": "text", "candidates_text": "Alien"}, "candidates_text: write 2 words"),
+        ({"item": "film, land"}, "several columns"),
+        ({"item": ""}, "item: write which column holds the items"),
+        ({"user": ""}, "user: write which column says who"),
+        ({"candidates": "text", "candidates_text": " "}, "candidates_text: write the possible items"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_said_in_words(studio, change, said):
+    status, answer = studio.ask("plan", {**QUESTION, **change})
+    assert status == 400
+    assert said in answer["error"]

@@ -1,0 +1,110 @@
+"""The first steps in the studio: made-up films to try it on, a forecast before the consent, a notebook to repeat it."""
+
+import json
+
+import pytest
+
+import shortlist as sl
+from tests.helpers.studios import QUESTION, Running, fill
+
+
+@pytest.fixture
+def studio(tmp_path):
+    sl.Ledger(tmp_path / "year.db", budget=sl.PureDP(3.0))
+    sl.Ledger(tmp_path / "both.db", budget=sl.ApproxDP(9.0, 1e-4))
+    running = Running(tmp_path)
+    yield running
+    running.close()
+
+
+FILMS = {"table": "films.parquet", "user": "user_id", "item": "film"}
+
+
+def test_the_made_up_films_are_written_once(studio):
+    status, found = studio.ask("example", {})
+    assert status == 200
+    assert "40,000 made-up rows" in found["said"]
+    assert [one["name"] for one in found["tables"]] == ["films.parquet"]
+    written = (studio.folder / "films.parquet").read_bytes()
+    assert "nothing was written" in studio.ask("example", {})[1]["said"]
+    assert (studio.folder / "films.parquet").read_bytes() == written
+    job = studio.release(**FILMS)
+    assert job["state"] == "done", job
+    assert "film 001" in job["items"]
+
+
+@pytest.mark.parametrize("name", ["films.parquet", "films.txt"])
+def test_what_is_there_stays_as_it_is(studio, name):
+    (studio.folder / name).write_text("mine")
+    assert f"There is a {name} in the folder already" in studio.ask("example", {})[1]["said"]
+    assert (studio.folder / name).read_text() == "mine"
+    assert len(list(studio.folder.glob("films.*"))) == 1
+
+
+def test_the_folder_cannot_be_named_by_the_page(studio):
+    studio.ask("example", {"folder": "/tmp", "name": "evil"})
+    assert (studio.folder / "films.txt").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"values": True, "purpose": "*a* [link](x) \\ # `tick`"},
+        {"candidates": "every", "k": None, "delta": 1e-6, "ledger": "both.db"},
+        {"kind": "quantile", "value": "age", "lower": "16", "upper": "90", "q": "0.5", "step": ""},
+        {"kind": "quantile", "value": "day", "lower": "2024-01-01", "upper": "2024-12-31", "q": "0.5", "step": "1"},
+    ],
+    ids=str,
+)
+def test_the_notebook_repeats_the_release(studio, change, monkeypatch):
+    studio.ask("example", {})
+    if change.get("value") == "day":
+        (studio.folder / "days.csv").write_text(
+            "user_id,day\n" + "".join(f"{n},2024-02-0{1 + n % 9}\n" for n in range(99))
+        )
+    job = studio.release(**FILMS | ({"table": "days.csv"} if change.get("value") == "day" else {}) | change)
+    assert job["state"] == "done", job
+    status, headers, raw = studio.send("GET", f"download/{job['job']}/repeat.ipynb")
+    assert status == 200
+    assert headers["Content-Disposition"].endswith('.ipynb"')
+    notebook = json.loads(raw)
+    pytest.importorskip("nbformat").validate(notebook)
+    names = {}
+    monkeypatch.chdir(studio.folder)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), "cell", "exec"), names)
+    assert len(names["release"]) >= 1
+    assert len(list(studio.folder.glob("*.html"))) == 1
+    ledger = sl.Ledger(studio.folder / str(change.get("ledger", "year.db")))
+    assert ledger.spent.epsilon == 2.0
+
+
+def test_markdown_in_a_purpose_is_text_in_the_notebook(studio):
+    studio.ask("example", {})
+    job = studio.release(**FILMS, purpose="<img src=x> [a](b)")
+    notebook = json.loads(studio.send("GET", f"download/{job['job']}/repeat.ipynb")[2])
+    assert "".join(notebook["cells"][0]["source"]).startswith("# \\<img src=x\\> \\[a\\](b)\n")
+
+
+def test_the_forecast_needs_no_table_and_says_what_to_fill_in(tmp_path):
+    fill(tmp_path)
+    (tmp_path / "rentals.csv").write_bytes(b"\x00 this is no table")
+    sl.Ledger(tmp_path / "both.db", budget=sl.ApproxDP(9.0, 1e-4))
+    studio = Running(tmp_path)
+    quantile = {"kind": "quantile", "value": "age", "lower": "16", "upper": "90"}
+    every = {"candidates": "every", "k": None, "delta": 1e-6, "ledger": "both.db"}
+    try:
+        assert "how many people you expect" in studio.ask("expected", QUESTION)[1]["told"]
+        assert "made-up films" in studio.ask("expected", {**QUESTION, **quantile})[1]["told"]
+        told = studio.ask("expected", {**QUESTION, **every})[1]["told"]
+        bar = sl.mechanisms.KeySet(epsilon=1.0, delta=1e-6).bar
+        assert told.startswith(f"A name comes out if about {bar:.4g} people hold it, a person who holds several")
+        words = {"users": 5000, "shape": "zipf:1.1", "by": "land", "groups": "CH, DE", "groups_per_user": 2}
+        groups = studio.ask("expected", {**QUESTION, **words})[1]
+        assert "in each group) the list would be exactly right" in groups["told"]
+        alone = studio.ask("expected", {**QUESTION, "users": 5000, "shape": "zipf:1.1", "epsilon": 0.5})[1]
+        assert groups["rows"] == alone["rows"]  # each of two groups has half of epsilon
+    finally:
+        studio.close()

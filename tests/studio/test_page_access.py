@@ -1,0 +1,166 @@
+"""The studio for everybody: axe-core finds nothing in any screen, light or dark, wide or narrow; keyboard and phone."""
+
+import pytest
+
+import shortlist as sl
+from tests.helpers import axe
+from tests.helpers.browser import SCREENS, check_contrast, check_keyboard, check_width
+from tests.helpers.studios import Running
+
+
+@pytest.fixture(scope="module")
+def checker():
+    code, reason = axe.script()
+    if reason:
+        pytest.skip(reason)
+    return code
+
+
+@pytest.fixture
+def studio(tmp_path):
+    sl.Ledger(tmp_path / "q4.db", budget=sl.ApproxDP(99.0, 1e-3))
+    waits = sl.Ledger(tmp_path / "two.db", budget=sl.PureDP(3.0), approval=True)
+    with pytest.raises(sl.privacy.ApprovalNeeded):
+        sl.select([9, 1], epsilon=0.5, ledger=waits, purpose="the winner")
+    running = Running(tmp_path)
+    yield running
+    running.close()
+
+
+def arrive(look, studio, **how):
+    page = look(studio.address, **how)
+    page.wait_for_function("() => document.getElementById('ledger').options.length > 0")
+    return page
+
+
+def try_films(page):
+    page.click("#try-it")
+    page.wait_for_function("() => document.getElementById('try-said').textContent.includes('filled in')")
+
+
+def plan(page):
+    page.click("#show-plan")
+    page.wait_for_selector("#plan", state="visible")
+    page.wait_for_function("() => !document.getElementById('expected').textContent.includes('Working')")
+
+
+def release(page):
+    before = page.locator(".result").count()
+    page.check("#agree")
+    page.click("#release")
+    page.wait_for_function(f"() => document.querySelectorAll('.result').length > {before}")
+
+
+def screens(page):
+    """Every screen of the studio, one after the other, by name."""
+    yield "empty"
+    page.click("#show-plan")
+    page.wait_for_selector("#problem", state="visible")
+    yield "what is missing"
+    try_films(page)
+    page.click("#read-columns")
+    page.wait_for_selector("#roles select")
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    plan(page)
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    yield "plan"
+    page.check("#values")
+    plan(page)
+    release(page)
+    for name, text in {"by": "country", "groups": "CH, DE", "k": "2", "epsilon": "31"}.items():
+        page.fill(f"#{name}", text)
+    page.check("#large")
+    plan(page)
+    yield "a large epsilon"
+    release(page)
+    page.fill("#by", "")
+    page.fill("#epsilon", "1")
+    page.check("input[value=every]")
+    page.fill("#delta", "1e-6")
+    plan(page)
+    release(page)
+    page.check("input[value=quantile]")
+    for name, text in {"value": "age", "lower": "16", "upper": "90", "q": "0.25, 0.5", "delta": ""}.items():
+        page.fill(f"#{name}", text)
+    plan(page)
+    release(page)
+    yield "results"
+    page.click("#to-ledgers")
+    page.wait_for_selector("#officer table")
+    yield "the officer's view"
+    page.select_option("#officer-ledger", "two.db")
+    page.wait_for_function("() => document.getElementById('officer').textContent.includes('Waiting for approval')")
+    yield "approvals that wait"
+
+
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+def test_axe_finds_nothing_on_any_screen(look, studio, checker, width, scheme):
+    page = arrive(look, studio, width=width, scheme=scheme)
+    for name in screens(page):
+        assert axe.violations(page, checker) == [], name
+        check_width(page)
+        check_contrast(page)
+
+
+def test_the_views_are_reached_by_keyboard_and_say_where_one_is(look, studio):
+    page = arrive(look, studio)
+    check_keyboard(page)
+    page.focus("#to-ledgers")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#officer .card")
+    assert page.evaluate("document.activeElement.id") == "officer-title"
+    assert page.get_attribute("#to-ledgers", "aria-current") == "page"
+    assert page.get_attribute("#to-release", "aria-current") is None
+    assert not page.is_visible("#form")
+    page.go_back()
+    page.wait_for_selector("#form", state="visible")
+
+
+def test_columns_are_picked_by_what_they_are(look, studio):
+    (studio.folder / "odd.csv").write_text('who,"film, title",land,age\n' + "a,x,CH,3\n" * 3)
+    page = arrive(look, studio)
+    page.select_option("#table", "odd.csv")
+    assert page.locator("#roles select").count() == 0
+    page.click("#read-columns")
+    page.wait_for_selector("#roles select")
+    assert "no rows" in page.inner_text("#columns-said")
+    assert page.locator("#roles label").all_inner_texts() == ["who", "film, title", "land", "age"]
+    for column, role in (("who", "user"), ("film, title", "item"), ("age", "item"), ("land", "by")):
+        page.get_by_label(column, exact=True).select_option(role)
+    assert [page.input_value(f"#{name}") for name in ("user", "item", "by")] == ["who", '"film, title", age', "land"]
+    page.get_by_label("age", exact=True).select_option("user")
+    assert page.input_value("#user") == "age"
+    assert page.get_by_label("who", exact=True).input_value() == ""
+
+
+def test_the_tick_for_a_large_epsilon_comes_when_it_is_needed(look, studio):
+    page = arrive(look, studio)
+    try_films(page)
+    assert not page.is_visible("#large")
+    page.fill("#epsilon", "12")
+    plan(page)
+    assert "promises little" in page.inner_text("#caution")
+    page.fill("#epsilon", "31")
+    page.click("#show-plan")
+    page.wait_for_selector("#problem", state="visible")
+    assert "promises nobody anything" in page.inner_text("#problem")
+    page.check("#large")
+    plan(page)
+    page.fill("#epsilon", "1")
+    assert not page.is_visible("#large")
+
+
+def test_the_forecast_stands_above_the_consent(look, studio):
+    page = arrive(look, studio)
+    try_films(page)
+    plan(page)
+    assert "3,000 users" in page.inner_text("#expected")
+    assert "exactly right with a chance of" in page.inner_text("#expected")
+    above = "(one) => one.compareDocumentPosition(document.getElementById('agree')) & Node.DOCUMENT_POSITION_FOLLOWING"
+    assert page.eval_on_selector("#expected", above)
+
+
+def test_the_checker_finds_what_is_wrong(look, studio, checker):
+    page = arrive(look, studio)
+    page.evaluate("document.querySelector('label[for=epsilon]').remove()")
+    assert any(one.startswith("label: ") for one in axe.violations(page, checker))
