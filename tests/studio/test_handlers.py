@@ -70,7 +70,7 @@ def test_the_notebook_repeats_the_release(studio, change, monkeypatch):
     assert headers["Content-Disposition"].endswith('.ipynb"')
     notebook = json.loads(raw)
     pytest.importorskip("nbformat").validate(notebook)
-    names = {}
+    names: dict[str, Any] = {}
     monkeypatch.chdir(studio.folder)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
