@@ -164,3 +164,18 @@ def test_the_checker_finds_what_is_wrong(look, studio, checker):
     page = arrive(look, studio)
     page.evaluate("document.querySelector('label[for=epsilon]').remove()")
     assert any(one.startswith("label: ") for one in axe.violations(page, checker))
+
+
+def test_an_empty_form_says_all_that_is_missing(look, studio):
+    page = arrive(look, studio)
+    page.click("#show-plan")
+    page.wait_for_selector("#problem", state="visible")
+    assert "there is none in this folder: try the made-up films" in page.inner_text("#problem")
+    assert page.locator("#problem li").count() == 4
+    try_films(page)
+    page.fill("#user", "")
+    page.check("input[value=none]")
+    page.click("#show-plan")
+    page.wait_for_function("() => document.activeElement.id === 'user'")
+    said = page.locator("#problem li").all_inner_texts()
+    assert said == ["the column that says who a row is about", "a δ, such as 1e-6, since the names come from the data"]

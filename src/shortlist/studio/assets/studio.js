@@ -55,7 +55,7 @@
       field.setAttribute("aria-invalid", "true");
       field.dataset.described = field.getAttribute("aria-describedby") ?? "";
       field.setAttribute("aria-describedby", `field-problem ${field.dataset.described}`.trim());
-      field.after(element("p", { id: "field-problem", class: "field-problem" }, sentence(error.message.slice(name[0].length).trim())));
+      (field.closest(".pair") ?? field).after(element("p", { id: "field-problem", class: "field-problem" }, sentence(error.message.slice(name[0].length).trim())));
       field.focus();
     } else $("problem").scrollIntoView({ block: "nearest" });
   };
@@ -141,10 +141,30 @@
     return element("article", { class: "card result" }, element("h2", { tabindex: "-1" }, job.purpose || (job.lists ? `${many.length} groups released` : job.quantiles ? "Quantiles released" : `${job.items.length} released`)), element("p", {}, job.summary), ...(order ? [element("p", { class: "note" }, order)] : []), ...lists, ...notes, rows, element("div", { class: "downloads" }, ...links));
   };
 
+  const missing = (words) => {
+    const list = words.kind === "list", way = list ? words.candidates : "";
+    return [
+      [!words.table, "table", "a table (there is none in this folder: try the made-up films, or start the studio where yours are)"],
+      [!words.user, "user", "the column that says who a row is about"],
+      [list && !words.item, "item", "the column of the items"],
+      [!list && !words.value, "value", "the column of the values"],
+      [!list && (!words.lower || !words.upper), "lower", "the range of the values"],
+      [way === "file" && !words.candidates_file, "candidates_file", "the file with the candidates"],
+      [way === "text" && !words.candidates_text.trim(), "candidates_text", "the candidates"],
+      [["none", "every"].includes(way) && !words.delta, "delta", "a δ, such as 1e-6, since the names come from the data"],
+      [!words.ledger, "ledger", "a ledger that pays (make one under 4)"],
+    ].filter(([lacks]) => lacks);
+  };
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     mend();
-    const words = question();
+    const words = question(), lacks = missing(words);
+    if (lacks.length > 1) {
+      $("problem").replaceChildren(element("p", {}, "Nearly there. For a plan the studio still needs:"), element("ul", {}, ...lacks.map(([, , text]) => element("li", {}, text))));
+      only("problem");
+      $(lacks[0][1]).focus();
+      return;
+    }
     try { showPlan(await ask("plan", words)); } catch (error) { fail(error); return; }
     await expect(words);
   });
