@@ -39,7 +39,7 @@ class Proxy:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
-            thread.join()
+            thread.join(5)  # a daemon: nothing depends on its end
 
     def _open(self) -> None:
         while True:
@@ -79,8 +79,11 @@ class Proxy:
 
     def _cut(self, words: bytes, client: socket.socket, server: socket.socket) -> None:
         how, self.cut = self.cut, None
-        while not words.endswith(b"S\x00\x00\x00\x04"):  # all that is sent together, to the client's Sync
-            words += client.recv(1 << 20)
+        while b"S\x00\x00\x00\x04" not in words[-10:]:  # all that is sent together: to Sync, perhaps with a Flush
+            more = client.recv(1 << 20)
+            if not more:
+                break
+            words += more
         if how == "late":
             self._late.append((server, words))
         if how == "after":
