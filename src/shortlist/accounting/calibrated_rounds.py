@@ -22,6 +22,8 @@ SPARE = 1e-7
 CLOSE = 1e-6
 """An e that fits is taken if none above e (1 + CLOSE) does, by the slope between the last two looks."""
 LOOKS = 6
+FAR = 1.0
+"""Where the first look is so far off, in logarithms, the slope is no guide."""
 RATIO = 1.03
 """A rough cost is at most so many times the exact one."""
 
@@ -50,6 +52,8 @@ def largest_round(rounds: int, budget: ApproxDP, near: float) -> float:
     for _ in range(LOOKS):
         if -CLOSE * slope < excess <= 0:
             return math.exp(here)
+        if not abs(excess) < FAR:  # the coarse grid has misled
+            break
         before, here = (here, excess), here - excess / slope - SPARE
         excess = exact(here)
         risen = (excess - before[1]) / (here - before[0])
