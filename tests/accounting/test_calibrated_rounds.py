@@ -105,3 +105,12 @@ def test_tiny_rounds_cost_in_proportion(rounds):
     for tiny in (1e-12, 1e-50, 1e-200):
         assert many_rounds(tiny, rounds)(share * tiny) / tiny == pytest.approx(known, rel=1e-5)
     assert np.all(many_rounds(1e-12, rounds)(share * 1e-12) >= one_round(1e-12)(share * 1e-12) * (1 - 1e-9))
+
+
+@pytest.mark.parametrize(
+    ("rounds", "budget"), [(2453, ApproxDP(2.1685699606604284e-09, 1.8e-07)), (4625, ApproxDP(5e-12, 2.88e-4))]
+)
+def test_a_tiny_epsilon_beside_a_large_delta_is_calibrated(rounds, budget):
+    """The cost falls to nothing there within a part in a hundred of e, and no slope is a guide."""
+    e = largest_round(rounds, budget, quick_epsilon_of_a_round(rounds, budget))
+    assert budget.excess(BoundedRange(e).repeat(rounds)) <= 0 < budget.excess(BoundedRange(1.001 * e).repeat(rounds))

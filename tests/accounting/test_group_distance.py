@@ -159,3 +159,11 @@ def test_what_is_not_proved_is_refused_with_what_to_write():
         PureDP(1e300).for_group(10**10)
     with pytest.raises(ValueError, match="higher orders"):
         RenyiDP(2.0, 0.5).for_group(2)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("epsilon", [1e6, 1e10, 1e300])
+def test_a_delta_beyond_all_numbers_is_refused_at_once(epsilon):
+    """Its exact value would fill the memory."""
+    with pytest.raises(ValueError, match="promised nothing"):
+        ApproxDP(epsilon, 1e-6).for_group(10)

@@ -32,7 +32,7 @@ def not_proved(kind: str, size: int, pure: bool, zcdp: bool) -> ValueError:
 
 
 def delta_of_group(epsilon: float, delta: float, size: int) -> float:
-    """delta (1 + e^epsilon + .. + e^((size - 1) epsilon)), rounded up; infinite beyond all floats."""
+    """delta (1 + e^epsilon + .. + e^((size - 1) epsilon)), rounded up; infinite from 1 on."""
     from flint import ctx
 
     if not epsilon or not delta:
@@ -40,7 +40,7 @@ def delta_of_group(epsilon: float, delta: float, size: int) -> float:
     with ctx.workprec(BITS):
         each = ball(Fraction(epsilon))
         total = ball(Fraction(delta)) * (each * size).expm1() / each.expm1()
-        return up(exactly(total.upper())) if total.is_finite() else float("inf")
+        return up(exactly(total.upper())) if total < 1 else float("inf")  # a fraction beyond is as long as epsilon
 
 
 def renyi_of_group(

@@ -83,8 +83,10 @@ class _Some:
         runs = self.runs
         low, high = self._intervals(offsets)
         test, unsure, sure = self._first_passed(low, high)
-        cost = np.cumsum(np.array([*runs.weights, 0])[test], axis=0)
-        live = np.vstack([np.ones((1, len(self.line)), np.bool_), cost[:-1] < runs.enough])
+        # sums go on behind the end of a run: where they may not fit into 64 bits they are Python's own
+        fits = len(self.values) * max(runs.weights) < 2**63
+        cost = np.cumsum(np.array([*runs.weights, 0], np.int64 if fits else object)[test], axis=0)
+        live = np.vstack([np.ones((1, len(self.line)), np.bool_), (cost[:-1] < runs.enough).astype(np.bool_)])
         passed = live & (test >= 0)
         question, run = np.nonzero(passed)
         place, passed_test = (np.cumsum(passed, axis=0) - 1)[question, run], test[question, run]

@@ -157,3 +157,13 @@ def test_two_tests_are_those_of_adaptive_and_replacing_says_what_it_means():
     assert "branches=(2,)" in repr(named)
     assert dataclasses.replace(two, adaptive=False).rules.weights == (1,)
     assert isinstance(of_kind(Law, law_of(two, sl.Scores([1]))).chances, dict)
+
+
+@pytest.mark.parametrize("last", [29, 31])
+def test_many_runs_stop_where_one_does_however_fine_the_units_are(last):
+    """With 29 the least common multiple of the branches is near 2^61, and sums of 64 bits wrapped: 37 answers for 2."""
+    wider = tuple(one for one in (64, 63, 61, 59, 53, 47, 43, 41, 37, 31, 29) if one >= last)
+    m = SparseVector(threshold=0, k=2, epsilon=50.0, branches=wider, deviations=50.0, monotone=True)
+    runs = m.release_many([1] * 60, draws=100, rng=seeded(1))
+    costs = [branch.cost for branch in m.rules.branches]
+    assert max(sum(costs[test] for test in row if test >= 0) for row in present(runs.chosen)) <= 2 * m.rules.each
