@@ -52,3 +52,13 @@ def test_what_may_not_stand_there_is_named(tmp_path, text, said):
 
 def test_several_columns_make_an_item(tmp_path):
     assert defaults(written(tmp_path, 'item = ["artist", "title"]')) == {"item": ["artist", "title"]}
+
+
+def test_a_file_that_is_none_is_told_in_words(tmp_path):
+    (tmp_path / FILE).write_text(f"user = {'[' * 5000}{']' * 5000}\n")
+    with pytest.raises(ValueError, match="must be TOML"):
+        defaults(str(tmp_path))
+    (tmp_path / FILE).unlink()
+    (tmp_path / FILE).mkdir()
+    with pytest.raises(ValueError, match="must be TOML"):
+        defaults(str(tmp_path))

@@ -101,7 +101,6 @@ COVERED = {
     "ledger/store.py": "ledger/test_ledger.py",
     "ledger/replay.py": "ledger/test_ledger.py",
     "ledger/reservation.py": "ledger/test_ledger.py",
-    "ledger/words.py": "ledger/test_ledger.py",
     "mechanisms/*/certified.py": "audit/test_prove.py",
     "mechanisms/*/entry.py": "mechanisms/test_entries.py",
     "mechanisms/canonical/offset_*.py": "mechanisms/canonical/test_offsets.py",

@@ -30,7 +30,7 @@ def defaults(folder: str = ".") -> dict[str, Any]:
             words = tomllib.load(file)
     except FileNotFoundError:
         return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, IsADirectoryError):
         words = None
     if words is None:
         raise ValueError(f'{FILE} cannot be read: it must be TOML, for example user = "user_id"')

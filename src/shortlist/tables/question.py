@@ -151,9 +151,8 @@ class Question:
         table = f"a {type(source).__module__.partition('.')[0]} table"
         if isinstance(source, str | os.PathLike):
             table = os.path.basename(os.fspath(source))
-        value = (
-            [] if self.clip is None else [f"value {self.value} from {self.clip.bounds[0]:g} to {self.clip.bounds[1]:g}"]
-        )
+        ends = [] if self.clip is None else [repr(float(end)).removesuffix(".0") for end in self.clip.bounds]
+        value = [f"value {self.value} from {' to '.join(ends)}"] if ends else []
         most = [] if self.most is None else [f"at most {self.most} items each"]
         rows = [] if self.where is None else [f"where {self.where.text}"]
         by = [] if self.grouping is None else [f"by {' and '.join(self.grouping.by)}"]
