@@ -83,7 +83,7 @@ def test_a_budget_gives_the_largest_mean_that_fits():
 
 
 def test_a_budget_with_a_delta_is_kept_and_nearly_used():
-    best = sl.tune(lambda c: (c, c), [1], guarantee=ZCDP(0.05), budget=ApproxDP(2.0, 1e-6), cap=200, rng=seeded())
+    best = sl.tune(lambda c: (c, c), [1], guarantee=ZCDP(0.05), budget=ApproxDP(2.0, 1e-6), cap=20, rng=seeded())
     assert 1.95 < best.guarantee.epsilon_at(1e-6) <= 2.0
 
 
