@@ -19,11 +19,11 @@ LARGEST = np.iinfo(np.int64).max
 NOTE = "these are the smallest, not the largest"
 
 
-def asked(scores: object, question: ScoreWords) -> Scores:
+def question_of(scores: object, question: ScoreWords) -> Scores:
     """The question to a mechanism: `Scores`, or plain values with their words; `largest=False` negates them."""
     plain = cast(PlainWords, {word: said for word, said in question.items() if word != "largest"})
-    found = as_scores(scores, **plain)
-    return found if checked_flag("largest", question.get("largest", True)) else smallest_first(found)
+    data = as_scores(scores, **plain)
+    return data if checked_flag("largest", question.get("largest", True)) else smallest_first(data)
 
 
 def smallest_first(scores: Scores) -> Scores:

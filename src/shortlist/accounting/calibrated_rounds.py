@@ -85,7 +85,7 @@ def _rough_crossing(rounds: int, budget: ApproxDP, near: float) -> tuple[float, 
         if (other > 0) != (excess > 0):
             low, high = sorted(((here, excess), (there, other)))
             slope = (high[1] - low[1]) / (high[0] - low[0])
-            found = crossing(lambda x: _rough_excess(x, rounds, budget), low, high, 1e-3)[0]
-            return (found, slope) if 0.5 < slope < 4.0 else None
+            place = crossing(lambda x: _rough_excess(x, rounds, budget), low, high, 1e-3)[0]
+            return (place, slope) if 0.5 < slope < 4.0 else None
         here, excess = there, other
     return None

@@ -54,10 +54,10 @@ def renyi_of_group(
     """
     places, heights = np.array(orders), np.array(epsilons)
     for _ in range(size - 1):
-        found = [_one_more(a, np.array(orders), np.array(epsilons), places, heights) for a in places.tolist()]
-        kept = [i for i, bound in enumerate(found) if np.isfinite(bound)]
-        places, heights = places[kept], np.array([found[i] for i in kept])
-        if not kept:
+        bounds = [_one_more(a, np.array(orders), np.array(epsilons), places, heights) for a in places.tolist()]
+        finite = [i for i, bound in enumerate(bounds) if np.isfinite(bound)]
+        places, heights = places[finite], np.array([bounds[i] for i in finite])
+        if not finite:
             break
     return tuple(places.tolist()), tuple(heights.tolist())
 

@@ -22,7 +22,7 @@ from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import NOTE, asked, turned_back
+from shortlist.smallest import NOTE, question_of, turned_back
 
 Described = TypeVar("Described", bound=type)
 Paid = TypeVar("Paid", bound=Guarantee)
@@ -136,7 +136,7 @@ class Mechanism(ABC):
 
     def _asked(self, scores: object, question: ScoreWords) -> Scores:
         """The question, from what the caller passed."""
-        return asked(scores, question)
+        return question_of(scores, question)
 
     @abstractmethod
     def _check(self, scores: Scores) -> None:

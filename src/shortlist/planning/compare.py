@@ -24,7 +24,7 @@ from shortlist.planning.candidates_for_plan import contestants
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import asked
+from shortlist.smallest import question_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -288,6 +288,6 @@ def _first(succeeds: Callable[[float], bool], *, width: float = 5e-7, farthest: 
 
 
 def _studied(scores: object, question: ScoreWords) -> Scores:
-    data = asked(scores, question)
+    data = question_of(scores, question)
     check_studied(data)
     return data

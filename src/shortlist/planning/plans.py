@@ -26,7 +26,7 @@ from shortlist.planning.limited_domain_search import least_epsilon_of_a_list
 from shortlist.planning.search import least_epsilon_reaching
 from shortlist.planning.shapes import shaped
 from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import asked
+from shortlist.smallest import question_of
 
 LEAST = 1e-9
 """An epsilon below this gives nothing away, and picks nothing."""
@@ -205,7 +205,7 @@ def _question(
     if scores is not None:
         if items is not None or users is not None:
             raise TypeError("items and users belong to shape=; scores bring their own")
-        data = asked(scores, question)
+        data = question_of(scores, question)
         check_studied(data)
         if cap is None:
             cap = data.most

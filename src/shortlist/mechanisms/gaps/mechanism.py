@@ -243,8 +243,8 @@ class MeasuredTopK(Budgeted[PureDP]):
             return indices, np.column_stack([gaps, *values])
 
         field = Field(numbers, self.k + 1, selection, checked_gap_noise(self.noise))
-        found = Draws.of_rows(map(read, field.races(checked_draws(draws), source)))
-        return found.as_they_were(scores, first=self.k)
+        rows = Draws.of_rows(map(read, field.races(checked_draws(draws), source)))
+        return rows.as_they_were(scores, first=self.k)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released items are a true top k], ties counting as equal: exact, to 1e-9."""

@@ -26,7 +26,7 @@ from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.sequence_draw import Sequences
 from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import asked
+from shortlist.smallest import question_of
 
 
 @described
@@ -109,7 +109,7 @@ class JointTopK(Budgeted[Budget]):
     def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-9."""
         law, candidates = self._law(scores, question)
-        return law.inclusion(candidates, len(asked(scores, question)))
+        return law.inclusion(candidates, len(question_of(scores, question)))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         sequences, candidates = self._sequences(scores)

@@ -30,7 +30,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import race_many
 from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import asked
+from shortlist.smallest import question_of
 
 if TYPE_CHECKING:
     from shortlist.exact.quality import Quality
@@ -81,7 +81,7 @@ class GaussianMax:
         return quality(*self._race(scores, question))
 
     def _studied(self, scores: object, question: ScoreWords) -> Scores:
-        scores = asked(scores, question)
+        scores = question_of(scores, question)
         check_studied(scores)
         self._check(scores)
         return scores

@@ -23,7 +23,7 @@ from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
 from shortlist.privacy import Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import asked
+from shortlist.smallest import question_of
 
 if TYPE_CHECKING:
     from flint import arb
@@ -113,7 +113,7 @@ class WeightedMax:
         raise ValueError("the quality of a winner with prior= is its success_probability; read that")
 
     def _studied(self, scores: object, question: ScoreWords) -> Scores:
-        scores = asked(scores, question)
+        scores = question_of(scores, question)
         check_studied(scores)
         self._check(scores)
         return scores

@@ -33,7 +33,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.sequence_draw import Sequences
 from shortlist.sampling.sequence_race import SequenceRace, envelope_of
 from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import asked
+from shortlist.smallest import question_of
 
 if TYPE_CHECKING:
     from shortlist.exact.quality import Quality
@@ -146,7 +146,7 @@ class OrderedCanonicalTopK(Budgeted[Budget]):
     def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i is released], for every candidate: exact, to 1e-8."""
         law, candidates = self._law(scores, question)
-        return law.inclusion(candidates, len(asked(scores, question)))
+        return law.inclusion(candidates, len(question_of(scores, question)))
 
     def _law(self, scores: object, question: ScoreWords) -> tuple[SequenceLaw, Indices]:
         """(the law of the level, the candidate at each rank), of public scores."""

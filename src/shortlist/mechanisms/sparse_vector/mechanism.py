@@ -34,7 +34,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.noisy_threshold import Barrier, Test, passing
 from shortlist.sampling.noisy_threshold_batch import ManyRuns
 from shortlist.scores import Number, Scores, ScoreWords, exact_sensitivities
-from shortlist.smallest import asked
+from shortlist.smallest import question_of
 
 NOTE = "in the order of the questions; gaps are to the threshold, noise included; lower_bound(confidence) has a caveat"
 KINDS: dict[str, Noise] = {"exponential": EXPONENTIAL, "laplace": LAPLACE, "geometric": EXPONENTIAL}
@@ -185,7 +185,7 @@ class SparseVector(Budgeted[PureDP]):
 
     def _asked(self, scores: object, question: ScoreWords) -> Scores:
         if isinstance(scores, Scores):
-            scores = asked(scores, question)
+            scores = question_of(scores, question)
             ours = exact_sensitivities(self.sensitivity, self.monotone, "add-remove")
             if (scores.largest_sensitivity, scores.range_sensitivity) != ours:
                 raise ValueError(
@@ -198,7 +198,7 @@ class SparseVector(Budgeted[PureDP]):
         if twice:
             raise TypeError(f"{twice}: already said by the mechanism; give it there")
         words: ScoreWords = {**question, "sensitivity": self.sensitivity, "monotone": self.monotone}
-        return asked(scores, words)
+        return question_of(scores, words)
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, 1)
