@@ -12,8 +12,8 @@ from shortlist.cli.app import app
 
 PAGES = Path(__file__).parents[2] / "docs" / "reference"
 MODULES = (
-    "shortlist", "shortlist.mechanisms", "shortlist.privacy", "shortlist.pate", "shortlist.testing",
-    "shortlist.sklearn", "shortlist.compat.mbi", "shortlist.compat.opendp",
+    "shortlist", "shortlist.mechanisms", "shortlist.noise", "shortlist.privacy", "shortlist.pate",
+    "shortlist.testing", "shortlist.sklearn", "shortlist.compat.mbi", "shortlist.compat.opendp",
 )  # fmt: skip
 
 
@@ -100,7 +100,10 @@ def described(kind):
 
 CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
 FUNCTIONS = {name: value for name, value in PUBLIC.items() if not inspect.isclass(value)}
-ABSTRACT = {"shortlist.mechanisms.Mechanism", "shortlist.privacy.Guarantee", "shortlist.privacy.Budget"}
+ABSTRACT = {
+    "shortlist.mechanisms.Mechanism", "shortlist.noise.Noise", "shortlist.privacy.Guarantee",
+    "shortlist.privacy.Budget",
+}  # fmt: skip
 """Nobody makes one of these."""
 
 

@@ -38,7 +38,13 @@ LN2 = float(np.log(2.0))
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """One noise kind of scale 1. Everything is a function of arrays; nothing here draws."""
+    """One noise kind of scale 1. Everything is a function of arrays; nothing here draws.
+
+    Examples
+    --------
+    >>> noise_named("gumbel")
+    <noise gumbel>
+    """
 
     name: str
     log_survival: Callable[[Floats], Floats]

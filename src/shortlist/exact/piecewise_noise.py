@@ -36,10 +36,17 @@ def piecewise_noise(
     slopes
         As many, each in [-1, 0]; the last one negative, so that the noise is finite. A slope of 0 is a
         stretch that the noise never falls into.
+    name
+        What releases call it.
 
     Returns
     -------
     A noise kind for `NoisyMax` and for unordered `OneshotTopK`.
+
+    Raises
+    ------
+    ValueError
+        naming the argument.
 
     Examples
     --------
@@ -48,8 +55,8 @@ def piecewise_noise(
     """
     if not isinstance(name, str) or name in KINDS:
         raise ValueError("name must be a word of its own, not that of a named noise")
-    at = _rationals("knots", knots)
-    slope = _rationals("slopes", slopes)
+    at = rationals("knots", knots)
+    slope = rationals("slopes", slopes)
     if not at or len(at) != len(slope):
         raise ValueError("knots and slopes must have the same length, at least one: one slope after each knot")
     if any(a >= b for a, b in pairwise(at)):
@@ -66,7 +73,8 @@ def piecewise_noise(
     return _kind(name, tuple(zip(at, slope, heights, strict=True)))
 
 
-def _rationals(name: str, values: Sequence[int | float | Fraction]) -> list[Fraction]:
+def rationals(name: str, values: Sequence[int | float | Fraction]) -> list[Fraction]:
+    """The numbers as fractions, exactly; whatever is not finite is refused by name."""
     try:
         return [Fraction(value.item() if isinstance(value, np.generic) else value) for value in values]
     except (TypeError, ValueError, OverflowError):
