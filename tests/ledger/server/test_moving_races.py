@@ -52,6 +52,13 @@ def test_an_empty_ledger_does_not_become_another_one_that_took_its_name_meanwhil
     assert [entry.kind for entry in old.entries()] == ["close"]
 
 
+@pytest.mark.parametrize("rest", ["/base?name=q4", "anna@db?name=q4", "anna@db/base?service=x&name=q4"])
+def test_an_address_that_others_complete_is_refused_for_it_may_be_another_one_next_time(old, rest):
+    with pytest.raises(ValueError, match="its host and database written out"):
+        moving.move(old.path, f"postgresql://{rest}", 0.0)
+    old.charge(PureDP(0.5))
+
+
 def test_everybody_is_no_role(ledger, sql_rights):
     before = sql_rights()
     with pytest.raises(ValueError, match="role must be the name of a role"):

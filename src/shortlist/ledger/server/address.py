@@ -48,6 +48,12 @@ class Address:
             raise ValueError(f"path must be the address of a server as libpq has them: {EXAMPLE}")
         return cls(names[0], {**PATIENCE, **options})
 
+    @property
+    def says_where(self) -> bool:
+        """Whether it names its host and its database itself, and leaves neither to variables or to a service file."""
+        here = self._options
+        return bool((here.get("host") or here.get("hostaddr")) and here.get("dbname") and not here.get("service"))
+
     def login(self) -> dict[str, Any]:
         """What psycopg is told, with the password. Nobody else is."""
         return {**self._options, "application_name": "shortlist"}

@@ -7,7 +7,7 @@ from shortlist.ledger.chain import MOST_ENTRIES, LedgerEntry
 from shortlist.ledger.errors import LedgerError
 from shortlist.ledger.opening import on_server
 from shortlist.ledger.replay import verified
-from shortlist.ledger.server.address import Address
+from shortlist.ledger.server.address import EXAMPLE, Address
 from shortlist.ledger.server.schema import Making
 from shortlist.ledger.words import checked_path
 
@@ -26,6 +26,8 @@ def move(source: str, url: str, wait: float) -> str:
     if on_server(source) or not on_server(url):
         raise ValueError("move takes a ledger's file and the address of a server: move q4.db postgresql://...")
     address = Address.of(url)
+    if not address.says_where:  # the same call, made again, must not go to another server than the first one
+        raise ValueError(f"move takes an address with its host and database written out: {EXAMPLE}")
     book, making, target = FileBook(checked_path(source), wait), Making(address, wait), str(address)
     verified(book, None)
     content, (entries, closing) = book.content(), _entries(book)
