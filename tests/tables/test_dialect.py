@@ -174,7 +174,7 @@ GOOD = "user,item\n1,tea\n"
         ("a.csv", GOOD + '2,"tea" \n', "a quote stands where none may"),
         ("a.csv", GOOD + '2, "tea"\n', "a quote stands where none may"),
         ("a.csv", GOOD + '2,"te"a\n', "a quote stands where none may"),
-        ("a.csv", GOOD + '2,"two\nlines"\n', r"write multiline=True \(--multiline\)"),
+        ("a.csv", GOOD + '2,"two\nlines"\n', r"write multiline=True"),
         ("a.csv", GOOD + '2,"te\\"a"\n', "a quote"),
         ("a.csv", GOOD + "2,te\ra\n", "carriage return inside a line"),
         ("a.tsv", GOOD.replace(",", "\t") + "2\tte\ra\n", "carriage return inside a line"),

@@ -151,12 +151,12 @@ def waiting(entries: list[LedgerEntry]) -> list[LedgerEntry]:
 
 
 def _waiting(entries: list[LedgerEntry]) -> str:
-    asked = waiting(entries)
-    if not asked:
+    requests = waiting(entries)
+    if not requests:
         return ""
     rows = [
         tuple(terminal_safe(cell) for cell in (f"{one.number:,}", one.who or "not noted", one.purpose or "not said"))
-        for one in asked
+        for one in requests
     ]
     return (
         "<h2>Waiting for approval</h2><p>Somebody else than who asked may approve them: <code>shortlist ledger approve "

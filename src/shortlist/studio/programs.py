@@ -80,11 +80,11 @@ def list_program(folder: Folder, form: Form) -> Program:
     paid |= {"purpose": form.purpose} if form.purpose else {}
     table = repr(folder.name(form.table))
     if form.k is None:
-        counted, asked, report = "", f"keys({table}, {arguments(columns | paid)})", "names.html"
+        counted, call, report = "", f"keys({table}, {arguments(columns | paid)})", "names.html"
     else:
         counted, report = f"scores = sl.count({table}, {arguments(columns)})\n", f"top{form.k}.html"
-        asked = f"top_k(scores, k={form.k}, {arguments(paid)})"
-    question = f"{counted}with sl.Ledger({folder.name(form.ledger)!r}) as ledger:\n    release = sl.{asked}"
+        call = f"top_k(scores, k={form.k}, {arguments(paid)})"
+    question = f"{counted}with sl.Ledger({folder.name(form.ledger)!r}) as ledger:\n    release = sl.{call}"
     return Program("import shortlist as sl", question, report_line(report, form.purpose), form.purpose)
 
 
