@@ -86,7 +86,7 @@ def best_linear(measurements: list[Real], gaps: list[Real], ratio: float) -> lis
 
 
 def best_linear_above(measurements: list[Real], estimates: list[Real], ratio: float) -> list[Real]:
-    """The best linear unbiased estimate where the gaps end at a known threshold (Theorem 290).
+    """The best linear unbiased estimate where the gaps end at a known threshold (Theorem 253).
 
     Each of the n estimates has the noise of its own score and, less, that of the threshold, all of one variance;
     lambda = `ratio` = that variance / Var(measurement noise). With b_i = estimate_i - sum / (n + 1) + lambda alpha_i,

@@ -173,7 +173,7 @@ def planned(question: ValueQuestion, q: object, budget: Budget, unit: str) -> tu
 
 @dataclass(frozen=True, slots=True)
 class QuantileGroups:
-    """The same for every group: one charge for the groups that one person may be in (Theorem 280)."""
+    """The same for every group: one charge for the groups that one person may be in (Theorem 252)."""
 
     request: GroupRequest
     empty: Votes

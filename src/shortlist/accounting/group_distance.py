@@ -1,4 +1,4 @@
-"""What several people together are promised: guarantees at group distance (Theorem 291)."""
+"""What several people together are promised: guarantees at group distance (Theorem 254)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Custom noise from code: a survival function that is read at public knots, and joined by straight lines (Theorem 300).
+"""Custom noise from code: a survival function that is read at public knots, and joined by straight lines (Theorem 260).
 
 The piecewise law that comes out *is* the law of the noise: it is what is drawn, exactly, and what is proved. The code
 only proposes it, and is not called again. So no code, however wrong, can break the guarantee of a set.
@@ -41,7 +41,7 @@ def custom_noise(
     """Noise whose ln P(N > x) is that of the code at equally spaced knots, and linear between them; for sets only.
 
     Below `low` there is no noise: the law is that of the code given N > low. Above `high` its last slope goes on. At
-    the knots ln S is that of the code up to lipschitz (high - low) / 2^30 (Theorem 300).
+    the knots ln S is that of the code up to lipschitz (high - low) / 2^30 (Theorem 260).
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class ServerBook:
         return self._patiently(self._checked)
 
     def charge(self, cost: Amounts, said: Mapping[str, Any]) -> State:
-        """Book a charge that fits, in the server, which decides (Proposition 330); here are the words of a refusal."""
+        """Book a charge that fits, in the server, which decides (Proposition 261); here are the words of a refusal."""
         self.tried = None
         words = [*(json.dumps(said[name]) for name in SAID), json.dumps(version()), *cost.as_text()]
 

@@ -57,7 +57,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
 
     With `winner=` it is given who won, drawn elsewhere, and the lead is drawn as it is given that winner. That is
     epsilon-DP whoever is named; and if the winner was drawn by the exponential mechanism with this epsilon from these
-    scores, winner and lead together are epsilon-DP, so one charge pays for both (Theorem 295).
+    scores, winner and lead together are epsilon-DP, so one charge pays for both (Theorem 258).
 
     Parameters
     ----------

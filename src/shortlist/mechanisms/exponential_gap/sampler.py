@@ -1,4 +1,4 @@
-"""The lead of a given winner, exactly: a logistic number above zero, by one lazily drawn uniform (Theorem 295)."""
+"""The lead of a given winner, exactly: a logistic number above zero, by one lazily drawn uniform (Theorem 258)."""
 
 from __future__ import annotations
 

@@ -310,7 +310,7 @@ def _check_loser(scores: Scores, k: int) -> None:
 
 @lru_cache
 def least_variance_split(k: int, relative: float, noise: str) -> float:
-    """From half on the share theta of the selection with the least variance of the refined values (Proposition 296).
+    """From half on the share theta of the selection with the least variance of the refined values (Proposition 259).
 
     (1 + lambda k) / ((1 - theta)^2 (1 + lambda)), lambda = (R / Delta)^2 ((1 - theta) / theta)^2 / 2, or without the 2
     for Laplace noise; to a thousandth.

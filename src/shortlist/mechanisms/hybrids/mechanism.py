@@ -53,7 +53,7 @@ class HybridTopK(Budgeted[PureDP]):
     is a statement about one outcome; the mechanism is epsilon-DP and nothing less.
 
     Where the threshold ended the list the gaps give estimates, free: `values` with `margins`, `lower_bound`, and
-    `refine` knows the threshold too (Theorem 290). Of a full list there are no values.
+    `refine` knows the threshold too (Theorem 253). Of a full list there are no values.
 
     Parameters
     ----------

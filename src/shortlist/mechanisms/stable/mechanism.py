@@ -84,7 +84,7 @@ class StableTopK(Budgeted[DeltaBudget]):
     Promise: delta-approximate rho-zCDP or (epsilon, delta)-DP, with or without a public list of candidates. Half goes
     to choosing j, half to the test; with k fixed all goes to the test; with `fill` half goes to filling up, and half
     of delta with it. Of a public list any scores are taken, not counts alone: then gaps are counted in whole range
-    sensitivities, q = floor(gap / R) (Theorem 293).
+    sensitivities, q = floor(gap / R) (Theorem 256).
 
     Parameters
     ----------
