@@ -1,4 +1,4 @@
-"""What several people together are promised: exact chains of neighbours, tightness, refusals (Theorem 291)."""
+"""What several people together are promised: exact chains of neighbours, tightness, refusals (Theorem 254)."""
 
 import math
 from functools import partial

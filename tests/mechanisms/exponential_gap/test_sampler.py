@@ -1,4 +1,4 @@
-"""The lead of a given winner: its law, its price alone and with the winner, refusals (Theorem 295)."""
+"""The lead of a given winner: its law, its price alone and with the winner, refusals (Theorem 258)."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""MeasuredTopK with any split of its budget, and the one with the least variance (Proposition 296)."""
+"""MeasuredTopK with any split of its budget, and the one with the least variance (Proposition 259)."""
 
 import dataclasses
 import pickle

@@ -1,4 +1,4 @@
-"""What the gaps of hybrids say of the scores: values, margins, refined estimates, lower bounds (Theorem 290)."""
+"""What the gaps of hybrids say of the scores: values, margins, refined estimates, lower bounds (Theorem 253)."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""PATE by epsilon and delta, and with a fixed number of labels (Proposition 292)."""
+"""PATE by epsilon and delta, and with a fixed number of labels (Proposition 255)."""
 
 from functools import partial
 from typing import Any

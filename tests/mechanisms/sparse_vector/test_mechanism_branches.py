@@ -1,4 +1,4 @@
-"""More than one cheaper test: chosen branches, their costs, laws and promise (Theorem 294); estimates of answers."""
+"""More than one cheaper test: chosen branches, their costs, laws and promise (Theorem 257); estimates of answers."""
 
 import dataclasses
 import math

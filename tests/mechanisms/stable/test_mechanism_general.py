@@ -1,4 +1,4 @@
-"""Stable sets and large gaps of any scores of a public list, in whole range sensitivities (Theorem 293)."""
+"""Stable sets and large gaps of any scores of a public list, in whole range sensitivities (Theorem 256)."""
 
 from fractions import Fraction
 from functools import partial
