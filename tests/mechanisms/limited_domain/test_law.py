@@ -32,7 +32,8 @@ def quality_of(law, counts, k):
 
 def by_peeling(counts, k, e, delta, limit):
     found, c = listed(counts, limit)
-    bar = math.ceil(limit * (1 - delta) / delta) * math.exp(e * (c + 1))
+    share = Fraction(delta)  # exactly, as the mechanism does: in floats 7 may become 7.000000000000001, and then 8
+    bar = math.ceil(limit * (1 - share) / share) * math.exp(e * (c + 1))
     weight = [math.exp(e * one) for one in found]
     law: dict[Any, float] = {}
 

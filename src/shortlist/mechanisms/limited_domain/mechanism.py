@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Indices
+from shortlist._arrays import Floats, Indices
 from shortlist.accounting.calibrated_rounds import surely_too_much
 from shortlist.accounting.checked_numbers import number, up
 from shortlist.accounting.tight_zcdp import range_rho
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.partial_reals import rounded
+from shortlist.exact.quality import Quality, ranks_within
 from shortlist.exact.unknown_domain_thresholds import dummies, exponential_offset
 from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency
@@ -234,6 +235,24 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the list names a true top k], ties counting as equal, under Gumbel noise: exact, to 1e-9."""
         return self._law(scores, question).top()
+
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the labels named (Definition 118): exact, to 1e-9.
+
+        Under Gumbel noise. A list that the bar ended is great or good by the same words: its head is named, and
+        nobody beyond its reach.
+        """
+        scores = self._studied(scores, question)
+        law = self._law(scores, {})
+        great, good = (law.within(*pair) for pair in ranks_within(np.sort(scores.values)[::-1], self.k))
+        return Quality(top=law.top(), great=great, good=good, recall=law.recall())
+
+    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[label i is named], for every label, under Gumbel noise: exact, to 1e-9. 0 for those that are not listed."""
+        scores = self._studied(scores, question)
+        result = np.zeros(len(scores))
+        result[listing(scores.values, self._limit).positions] = self._law(scores, {}).inclusion()
+        return result
 
     def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """The expected share of a true top k that is named, under Gumbel noise: exact, to 1e-9."""

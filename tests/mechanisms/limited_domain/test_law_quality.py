@@ -1,0 +1,79 @@
+"""Quality and inclusion of limited-domain lists, against the certified law and against draws."""
+
+import numpy as np
+import pytest
+
+import shortlist as sl
+from shortlist.exact.quality import ranks_within
+from shortlist.mechanisms import LimitedDomainTopK
+from shortlist.mechanisms.limited_domain.certified import law
+from shortlist.mechanisms.limited_domain.law import BarredRace
+from tests.helpers.support import assert_law
+
+CASES = [  # counts, k, epsilon, delta, limit
+    ([7, 5, 4, 3, 3, 1], 2, 2.0, 0.01, 3),
+    ([7, 5, 4, 3, 3, 1], 3, 4.0, 0.05, 5),
+    ([3, 9, 4, 9, 4, 1], 2, 3.0, 0.2, 6),
+    ([5, 5, 5, 5, 1], 1, 3.0, 0.3, 4),
+    ([8, 2], 3, 5.0, 0.2, 4),
+    ([2, 2, 2], 2, 1.0, 0.1, 2),
+    ([60, 50, 40, 1], 2, 5.0, 0.01, 3),
+]
+
+
+@pytest.mark.parametrize(("counts", "k", "epsilon", "delta", "limit"), CASES)
+def test_every_number_is_that_of_the_certified_law(counts, k, epsilon, delta, limit):
+    mechanism = LimitedDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit, split=0.0)
+    lists = {named: float(p) for (named, _), p in law(mechanism, sl.Scores(counts, monotone=True)).chances.items()}
+    ranking = sorted(counts, reverse=True)
+
+    def chance(head, reach):
+        """Heads are above the next rank, and what is beyond is below the last one within."""
+        heads = {i for i, one in enumerate(counts) if head and one >= ranking[head - 1]}
+        beyond = {i for i, one in enumerate(counts) if reach < len(counts) and one <= ranking[reach]}
+        return sum(p for named, p in lists.items() if heads <= set(named) and not beyond & set(named))
+
+    quality = mechanism.quality(counts, monotone=True)
+    great, good = ranks_within(ranking, k)
+    assert quality.great == pytest.approx(chance(*great), abs=1e-9)
+    assert quality.good == pytest.approx(chance(*good), abs=1e-9)
+    assert quality.top == mechanism.success_probability(counts, monotone=True)
+    assert quality.recall == mechanism.expected_recall(counts, monotone=True)
+    inclusion = mechanism.inclusion_probabilities(counts, monotone=True)
+    for i, one in enumerate(inclusion):
+        assert one == pytest.approx(sum(p for named, p in lists.items() if i in named), abs=1e-9)
+
+
+def test_extreme_counts_are_certain():
+    sure = BarredRace.of(np.array([10**9, 10**9 - 10, 5]), 2, 5.0, 1e-6, 10)
+    np.testing.assert_allclose(sure.inclusion(), [1, 1, 0], atol=1e-9)
+    assert sure.within(1, 2) == pytest.approx(1, abs=1e-9)
+    none = BarredRace.of(np.array([3, 2, 1]), 2, 1e-6, 1e-12, 10)
+    assert none.inclusion().max() < 1e-9
+    assert none.within(1, 2) < 1e-9
+    assert none.within(0, 2) == pytest.approx(1, abs=1e-9)
+    assert BarredRace.of(np.array([0]), 2, 1.0, 1e-6, 10).inclusion().size == 0
+
+
+def test_large_lists_agree_with_what_is_known_by_other_sums():
+    counts = 5000 - 20 * np.arange(200)
+    race = BarredRace.of(counts, 20, 0.01, 1e-3, 100)
+    inclusion = race.inclusion()
+    assert inclusion[:20].sum() / 20 == pytest.approx(race.recall(), abs=1e-9)
+    assert race.within(20, 20) == pytest.approx(race.top(), rel=1e-6)
+    assert (np.diff(inclusion) <= 1e-12).all()
+
+
+def test_draws_have_these_inclusions():
+    mechanism, counts = LimitedDomainTopK(k=2, epsilon=3.0, delta=0.2), [9, 8, 6, 3]
+    rows = mechanism.release_many(counts, draws=40_000, monotone=True, rng=sl.testing.seeded(301))
+    for i, p in enumerate(mechanism.inclusion_probabilities(counts, monotone=True)):
+        times = np.count_nonzero((rows == i).any(axis=1))
+        assert_law([times, 40_000 - times], [p, 1 - p], wrong=[p * 0.9, 1 - 0.9 * p] if p > 0.1 else None)
+
+
+def test_other_noise_has_no_such_law():
+    mechanism = LimitedDomainTopK(k=2, epsilon=1.0, delta=1e-3, noise="exponential")
+    for utility in (mechanism.quality, mechanism.inclusion_probabilities):
+        with pytest.raises(ValueError, match="release_many"):
+            utility([3, 2, 1], monotone=True)
