@@ -66,7 +66,7 @@ class BarredRace:
         return min(1.0, _expected(self.log_rate, correct_labels(self.log_rate, self.k), self.k, self.log_bar) / self.k)
 
     def within(self, head: int, reach: int) -> float:
-        """P[ranks 1 to head are all named and none beyond reach is], head <= k <= reach (Proposition 301).
+        """P[ranks 1 to head are all named and none beyond reach is], head <= k <= reach (Proposition 262).
 
         The list ends with the bar, fewer than k having rung, or with the k-th ring; all heads have rung by then, and
         nobody beyond reach has. Of those between, two polynomials count: who have rung, and one that rings now.
