@@ -65,9 +65,14 @@ def placing_groups(source: sql.TableSource, question: ValueQuestion, grid: Grid,
 
 
 def placing(source: sql.TableSource, question: ValueQuestion, grid: Grid, lists: bool = True) -> str:
-    """The statement that gives places and weights: added up and in order, or packed into one number each."""
+    """The statement that gives places and weights: added up and in order, or packed into one number each.
+
+    Where each row is a person, and hardly two have one place, it gives the places alone.
+    """
     rows = _rows(source, question, grid)
     if question.user is None:
+        if grid.size > WIDE:
+            return f"SELECT i AS place FROM ({rows})"
         votes = f"SELECT i, 1 AS w FROM ({rows})"
     else:
         votes = f"WITH r AS MATERIALIZED ({rows}) {_votes(question, grid, lists)}"
@@ -150,6 +155,10 @@ def _votes(question: ValueQuestion, grid: Grid, lists: bool, person: str = "u", 
 
 
 def _arrays(counts: dict[str, Any]) -> Placed:
+    if "place" in counts:  # of one vote each
+        places = np.asarray(counts["place"], np.int64)
+        places.sort()
+        return added(places, np.ones(len(places), np.int64))
     if "packed" in counts:
         packed = np.asarray(counts["packed"], np.int64)
         packed.sort()
