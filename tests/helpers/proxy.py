@@ -11,6 +11,22 @@ MARK = b"shortlist.charge"
 """What a message that books holds."""
 
 
+PARTS = (b"P", b"B", b"D", b"E", b"C")
+"""So begins what is sent together, to be answered at its end: parse, bind, describe, execute, close."""
+ENDS = (b"S\x00\x00\x00\x04", b"H\x00\x00\x00\x04")
+"""Sync and Flush."""
+
+
+def _whole(client: socket.socket, words: bytes) -> bytes:
+    """All that is sent together, however it was split on its way."""
+    while not any(end in words[-10:] for end in ENDS):
+        more = client.recv(1 << 20)
+        if not more:
+            break
+        words += more
+    return words
+
+
 class Proxy:
     """Listens on a socket of its own.
 
@@ -70,6 +86,8 @@ class Proxy:
                     continue
                 self.trips += heard
                 heard = False
+                if self.cut is not None and words[:1] in PARTS:  # a part that came alone would begin what is cut
+                    words = _whole(client, words)
                 if self.cut is not None and MARK in words:
                     self._cut(words, client, server)
                     return
@@ -79,11 +97,6 @@ class Proxy:
 
     def _cut(self, words: bytes, client: socket.socket, server: socket.socket) -> None:
         how, self.cut = self.cut, None
-        while b"S\x00\x00\x00\x04" not in words[-10:]:  # all that is sent together: to Sync, perhaps with a Flush
-            more = client.recv(1 << 20)
-            if not more:
-                break
-            words += more
         if how == "late":
             self._late.append((server, words))
         if how == "after":
