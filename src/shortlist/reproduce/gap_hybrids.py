@@ -121,9 +121,8 @@ def judge_alike(columns: Columns) -> Finding:
 def judge_few(columns: Columns) -> Finding:
     few = _at(columns, "answer", False)
     best = min(few[one] for one in (TOP, HYBRID_TOP, HYBRID_SPARSE))
-    return held(best > 1.05 * few[SPARSE], f"mean answers for k up to 12: "
-    f"{_shown(few, False)}", _on(columns) + "the sparse "
-                "vector takes the first that come")  # fmt: skip
+    return held(best >= 1.25 * few[SPARSE], f"mean answers for k up to 12: {_shown(few, False)}", _on(columns) + "much "
+                "larger is taken as a quarter more; the sparse vector takes the first that come")  # fmt: skip
 
 
 def judge_many(columns: Columns) -> Finding:
@@ -163,9 +162,9 @@ EXHIBITS = (
     _exhibit("figure 7", "Budget left by hybrids, noisy top k and sparse vector", "percentage of the budget left",
              Claim("Above k = 12 all but noisy top k save budget.", "section 9.3", judge_saving),
              Claim("The hybrid top k saves more than the hybrid sparse vector.", "section 9.3", judge_hybrids),
-             Claim("The sparse vector spends like the hybrid sparse vector.", "section 9.3", judge_alike)),
+             Claim("The sparse vector spends much like the hybrid sparse vector.", "section 9.3", judge_alike)),
     _exhibit("figure 8", "Mean answer of what they return", "mean true answer of the returned queries",
-             Claim("Up to k = 12 noisy top k and the hybrids return much larger answers than the sparse vector.",
+             Claim("Up to k = 12 noisy top k and the hybrids return much better queries than the sparse vector.",
                    "section 9.3", judge_few),
              Claim("Above k = 12 the quality of noisy top k falls below that of the "
              "others.", "section 9.3", judge_many)),

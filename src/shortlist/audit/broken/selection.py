@@ -164,7 +164,7 @@ ENTRIES = (
     Broken(
         name="order under custom noise",
         what="noise of hazard at most 1 protects the set, not the order",
-        source="the canonical paper: the order under any Lipschitz noise",  # (Proposition 61)
+        source="the canonical paper's set under any Lipschitz noise, read as a list",  # (Proposition 61)
         law=_order_of_custom_noise,
         pairs=(((5, 0, 5), (5.25, 0.25, 4.75)),),
     ),
@@ -192,7 +192,7 @@ ENTRIES = (
     Broken(
         name="replace called monotone",
         what="one person changes her vote; the noise is that of add-remove",
-        source="the Gumbel paper: neighbours by replacement, then consistency",  # (Proposition 4)
+        source="the Gumbel paper: neighbours by replacement, counts taken for consistent",  # (Proposition 4)
         run=_missing_factor_two,
         law=lambda x: Law(ordered_law(x, 1, "gumbel", 1)),
         pairs=(((3, 0, 0), (2, 1, 0)),),

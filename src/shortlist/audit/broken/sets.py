@@ -213,7 +213,7 @@ ENTRIES = (
     Broken(
         name="PATE with add-remove parameters",
         what="a record replaces one teacher's votes: the gap moves by 2, the test was made for 1",
-        source="the adaptive-k paper: teachers that join or leave",  # (Proposition 150)
+        source="the adaptive-k paper, its example 14, read for one record",  # (Proposition 150)
         claim=ZCDP(1 / (2 * 1.5**2), 1e-3),
         law=pate_add_remove,
         pairs=(((6, 4, 0), (5, 5, 0)), ((6, 5, 0), (5, 6, 0)), ((6, 4, 0), (4, 6, 0))),
