@@ -230,7 +230,8 @@ def answers(
 
 plant("gap-thresholds", 0, (answers(), YES), (also(answers(), items=3), NO), (also(answers(), made_up=True), NONE))
 plant("gap-thresholds", 1, (answers(), YES), (answers(more=3.0), MENDED), (answers(cheap=0.2), MENDED))
-plant("gap-thresholds", 2, (answers(), YES), (answers(precise=0.8), NO))
+plant("gap-thresholds", 2, (answers(), YES), (answers() + also(answers(precise=0.8), k=2), YES),
+      (answers(precise=0.8), NO))  # fmt: skip
 plant("gap-thresholds", 3, (answers(), YES), (answers(f=3.0), MENDED))
 plant("gap-thresholds", 4, (answers(), YES), (answers(left=0.1), MENDED), (also(answers(), reached=0), NONE))
 
