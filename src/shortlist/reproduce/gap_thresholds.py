@@ -110,8 +110,8 @@ def _pairs(columns: Columns, two: bool = False) -> list[tuple[Row, Row]]:
 
 def _at_two(columns: Columns, measure: Callable[[Row, Row], float], form: str) -> str:
     """The same at k = 2, told apart: the verdicts are over larger k, where one answer is not everything."""
-    found = [measure(a, p) for a, p in _pairs(columns, two=True)]
-    return f"; at k = 2: {min(found):{form}} to {max(found):{form}}" if found else ""
+    values = [measure(a, p) for a, p in _pairs(columns, two=True)]
+    return f"; at k = 2: {min(values):{form}} to {max(values):{form}}" if values else ""
 
 
 def _on(columns: Columns) -> str:
