@@ -1,8 +1,8 @@
 """Sets in every currency: the published law, peeling, canonical, the default of 0.1.0 and today's, and the limit.
 
-The published law is canonical top-k as it was published (g = 1, Gumbel noise). The default of 0.1.0 was guarded under a
-pure budget alone, with g = 1/2 for every k, and canonical under any other. The limit is that of all mechanisms, and
-known for pure budgets only.
+The published law is the fast variant of the canonical paper (g = 1, Gumbel noise). The default of 0.1.0 was guarded
+under a pure budget alone, with g = 1/2 for every k, and canonical under any other. The limit is that of all
+mechanisms, and known for pure budgets only.
 """
 
 from __future__ import annotations
