@@ -149,7 +149,8 @@ def test_what_is_left_can_be_asked_for_to_the_last_bit(path):
     with pytest.raises(BudgetExceeded) as refused:
         ledger.charge(PureDP(0.1))
     assert refused.value.remaining == ledger.remaining
-    assert "a charge of up to epsilon 0.09999 would still be admitted" in str(refused.value)
+    left = f"a charge of up to epsilon 0.1 would still be admitted (to the last digit: {ledger.standing.left!r})"
+    assert left in str(refused.value)
     assert ledger.standing.left == ledger.remaining.epsilon
     ledger.charge(PureDP(ledger.standing.left))
     assert str(ledger.remaining) == "epsilon 0.0"

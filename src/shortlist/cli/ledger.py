@@ -93,7 +93,8 @@ def plan(
         facts = {"releases": releases, "each": each, "options": options, "right": right, "lead": lead}
         typer.echo(json.dumps({**facts, "standing": ledger.standing.as_json()}))
         return
-    each_text = f"{name} {number_text(value, up=False)}" + (f" and delta {number_text(delta)}" if delta else "")
+    size = number_text(value, up=False, same=True)
+    each_text = f"{name} {size}" + (f" and delta {number_text(delta)}" if delta else "")
     rule = "rule (b), which adds up rhos" if name == "rho" else "rule (a), which adds up epsilons"
     if name == "rho" and isinstance(ledger.budget, ZCDP):
         rule = "the sum of rhos"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from shortlist.accounting.guarantees import ApproxDP, Guarantee
+from fractions import Fraction
+
+from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.ledger.chain import State
 from shortlist.ledger.filter import ZERO, Amounts, Balance, BudgetExceeded, balance, cost_of, fits, has_form, left_of
-from shortlist.ledger.standing import Standing
+from shortlist.ledger.standing import HAIR, Standing, down, largest_charge
 from shortlist.ledger.terms import Terms
 from shortlist.pages.rounding import number_text
 
@@ -43,13 +45,43 @@ def admitted(terms: Terms, before: State, cost: Amounts) -> tuple[Amounts, Amoun
         return amounts, total
     spent, left = spent_of(terms, before.total), left_of_terms(terms, before.total)
     price = balance(cost.where(terms.limits), terms.order)
-    words = f"asked {price_text(price)}; {Standing.of_state(terms, before)}{_about_delta(terms, before, cost)}"
+    here = Standing.of_state(terms, before)
+    left_over = f"{here}{here.to_the_last_digit(price.epsilon)}{_about_delta(terms, before, cost)}"
+    words = f"asked {price_text(price)}; {left_over}"
     raise BudgetExceeded(price, spent, left, words)
 
 
 def first_with_room(terms: Terms, before: State, guarantees: tuple[Guarantee, ...]) -> Guarantee:
     """The first of several true statements of one release that would be admitted, or else the first (Theorem 223)."""
     return next((one for one in guarantees if _has_room(terms, before, one)), guarantees[0])
+
+
+def within(terms: Terms, before: State, budget: PureDP | ApproxDP | ZCDP) -> PureDP | ApproxDP | ZCDP:
+    """The budget, or as much of it as is left where only rounding stands between the two.
+
+    Ten times the float 0.1 is more than 1. Whoever divides a budget into decimals means what is left of it, and a
+    release that is drawn for less keeps what it was asked to keep. Nothing is booked here, and no limit is moved.
+    """
+    if _has_room(terms, before, budget):
+        return budget
+    cost = cost_of(budget, terms.order)
+    limits = terms.limits_for(before.total, cost, first=not before.charges)
+    total = before.total.where(limits)
+
+    def with_size(size: float) -> PureDP | ApproxDP | ZCDP:
+        kind, more = type(budget), () if isinstance(budget, PureDP) else (budget.delta,)
+        return kind(size, *more)
+
+    if isinstance(budget, ZCDP):
+        whole, left = budget.rho, left_of(limits, total).curve if terms.order is None else None
+        size = down(left) if left else 0.0
+    else:
+        whole = budget.epsilon
+        size = largest_charge(limits, total, 1, lambda one: cost_of(with_size(one), terms.order))
+    if Fraction(size) < (1 - HAIR) * Fraction(whole):
+        return budget
+    less = with_size(size)
+    return less if _has_room(terms, before, less) else budget
 
 
 def _has_room(terms: Terms, before: State, guarantee: Guarantee) -> bool:

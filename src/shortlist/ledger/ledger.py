@@ -9,7 +9,7 @@ from typing import Self
 
 from shortlist.accounting.checked_numbers import count, number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.ledger.admission import admitted, first_with_room, left_of_terms, priced, spent_of
+from shortlist.ledger.admission import admitted, first_with_room, left_of_terms, priced, spent_of, within
 from shortlist.ledger.chain import MOST_ENTRIES, LedgerEntry
 from shortlist.ledger.filter import Balance, Currency, kept_of
 from shortlist.ledger.opening import opened
@@ -297,6 +297,10 @@ class Ledger:
     def with_room(self, *guarantees: Guarantee) -> Guarantee:
         """The first of `guarantees`, true statements of one release, that would be admitted now, or else the first."""
         return first_with_room(self.terms, self._book.state(), guarantees)
+
+    def within(self, budget: PureDP | ApproxDP | ZCDP) -> PureDP | ApproxDP | ZCDP:
+        """The budget, or what is left where only rounding parts them: a tenth 0.1 of 1 is 0.09999999999999995."""
+        return within(self.terms, self._book.state(), budget)
 
     def check(self, guarantee: Guarantee) -> None:
         """Raise as `charge` would, and book nothing. Others may charge in between: this promises no room."""

@@ -18,6 +18,8 @@ from shortlist.pages.rounding import number_text
 
 TINY, HUGE = 2.0**-200, 2.0**1000
 """What is left below or above is not looked for."""
+HAIR = Fraction(1, 2**40)
+"""By which part a release may exceed what is left and still be meant: ten times the float 0.1 is more than 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +91,24 @@ class Standing:
     @property
     def admits(self) -> str:
         """What a pure charge may still be, in words."""
-        if not self.left:
+        if self.used_up:
             return "no further charge would be admitted"
-        return f"a charge of up to epsilon {number_text(self.left, up=False)} would still be admitted"
+        return f"a charge of up to epsilon {self.left_text} would still be admitted"
+
+    @property
+    def used_up(self) -> bool:
+        """Whether nothing is left, or what rounding left over."""
+        return not self.left or (self.currency == "epsilon" and self.left < HAIR * Fraction(self.of))
+
+    @property
+    def left_text(self) -> str:
+        """The epsilon that is left, in four digits: one that a release may ask for (`Ledger.within`)."""
+        return "nothing" if self.used_up else number_text(self.left, up=False, same=True)
+
+    def to_the_last_digit(self, epsilon: float | None) -> str:
+        """All digits of what is left, where only they tell it from the `epsilon` of a charge."""
+        close = epsilon is not None and self.left and number_text(epsilon) == self.left_text
+        return f" (to the last digit: {self.left!r})" if close else ""
 
 
 def _booked_epsilon(terms: Terms, total: Amounts) -> float:

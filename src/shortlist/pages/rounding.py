@@ -41,16 +41,20 @@ def chance_text(value: float) -> str:
     return f"{floor:.4f}"
 
 
-def number_text(value: float, *, up: bool = True) -> str:
+def number_text(value: float, *, up: bool = True, same: bool = False) -> str:
     """A number of a balance: four digits, rounded up, or down for what is left; a sum of decimals as their sum.
+
+    What is left is rounded down to its last digit, unless `same` says that a hair more is as good.
 
     >>> number_text(0.30000000000000004), number_text(1.37001), number_text(1e-06)
     ('0.3', '1.371', '1e-6')
     >>> number_text(1.9999999999999998, up=False)
     '1.999'
+    >>> number_text(1.9999999999999998, up=False, same=True)
+    '2'
     """
     exact = Context(prec=17).create_decimal(repr(value))
-    if up:
+    if up or same:
         exact = Context(prec=SAME, rounding=ROUND_HALF_EVEN).plus(exact)
     rounded = Context(prec=DIGITS, rounding=ROUND_CEILING if up else ROUND_FLOOR).plus(exact)
     return f"{float(rounded):.{DIGITS}g}".replace("e-0", "e-").replace("e+0", "e+")

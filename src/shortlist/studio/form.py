@@ -182,7 +182,7 @@ class Offer:
         counted = price.startswith(f"{after.currency} ")
         of = f"of the {whole} in {name}" if counted else f"from {name}, whose budget is {after.currency} {whole}"
         if counted and not after.delta and after.currency == "epsilon":
-            left = number_text(after.left, up=False) if after.left else "nothing"
+            left = after.left_text
             return f"I spend {price} {of}; {left} will be left."
         return f"I spend {price} {of}; then {after.admits}."
 

@@ -1,0 +1,80 @@
+"""What adds up on paper fits: the last part of a budget is what is left of it, and no limit moves."""
+
+from fractions import Fraction
+
+import pytest
+
+import shortlist as sl
+from shortlist.ledger.standing import HAIR
+
+
+def spend(ledger, budget, times=1):
+    for _ in range(times):
+        ledger.charge(ledger.within(budget))
+
+
+@pytest.mark.parametrize(
+    ("whole", "parts"),
+    [
+        (1.0, [0.1] * 10),
+        (1.0, [0.2] * 5),
+        (0.3, [0.1, 0.2]),
+        (0.3, [0.1] * 3),
+        (0.7, [0.3, 0.4]),
+        (0.7, [0.5, 0.2]),
+        (1.2, [0.4] * 3),
+        (0.6, [0.2] * 3),
+        (3.0, [1, 0.1, 0.1, 1.8]),
+        (3.0, [0.3] * 10),
+        (1.0, [0.001] * 1000),
+    ],
+)
+def test_decimals_that_add_up_to_the_budget_fit_and_never_exceed_it(tmp_path, whole, parts):
+    ledger = sl.Ledger(tmp_path / "year.db", budget=sl.PureDP(whole))
+    for part in parts:
+        spend(ledger, sl.PureDP(part))
+    booked = sum(Fraction(entry.amounts.epsilon) for entry in ledger._book.newest(2000))
+    assert booked <= Fraction(whole)
+    assert "no further charge would be admitted" in str(ledger)
+
+
+def test_the_same_with_a_delta_and_in_rho(tmp_path):
+    pairs = sl.Ledger(tmp_path / "pairs.db", budget=sl.ApproxDP(1.0, 1e-6), split=0.0)
+    spend(pairs, sl.ApproxDP(0.1, 1e-7), 10)
+    rhos = sl.Ledger(tmp_path / "rhos.db", budget=sl.ZCDP(0.3))
+    spend(rhos, sl.ZCDP(0.1), 3)
+    assert pairs.standing.releases == 10
+    assert rhos.standing.booked == 0.3
+
+
+@pytest.mark.parametrize("budget", [sl.PureDP(0.1 + 1e-9), sl.PureDP(2.0), sl.ApproxDP(0.1, 1e-9), sl.ZCDP(0.1)])
+def test_more_than_a_hair_too_much_is_refused(tmp_path, budget):
+    ledger = sl.Ledger(tmp_path / "year.db", budget=sl.PureDP(1.0))
+    spend(ledger, sl.PureDP(0.1), 9)
+    assert ledger.within(budget) == budget
+    with pytest.raises((sl.BudgetExceeded, ValueError)):
+        spend(ledger, budget)
+    assert ledger.standing.releases == 9
+
+
+def test_what_has_room_is_as_it_was_asked(tmp_path):
+    ledger = sl.Ledger(tmp_path / "year.db", budget=sl.PureDP(1.0))
+    assert ledger.within(sl.PureDP(0.1)) == sl.PureDP(0.1)
+    assert ledger.within(sl.PureDP(1.0)) == sl.PureDP(1.0)
+
+
+def test_what_is_left_is_told_as_the_decimal_it_stands_for(tmp_path):
+    ledger = sl.Ledger(tmp_path / "year.db", budget=sl.PureDP(1.0))
+    spend(ledger, sl.PureDP(0.1))
+    assert str(ledger).endswith("a charge of up to epsilon 0.9 would still be admitted")
+    left = ledger.within(sl.PureDP(0.9)).epsilon
+    assert left < 0.9
+    assert Fraction(left) >= (1 - HAIR) * Fraction(0.9)
+
+
+def test_a_charge_of_somebody_elses_mechanism_is_told_the_last_digit(tmp_path):
+    ledger = sl.Ledger(tmp_path / "year.db", budget=sl.PureDP(0.3))
+    ledger.charge(sl.PureDP(0.1), purpose="ours")
+    with pytest.raises(sl.BudgetExceeded, match=r"to the last digit: 0\.1999999999999999") as refused:
+        ledger.charge(sl.PureDP(0.2))
+    ledger.charge(sl.PureDP(refused.value.remaining.epsilon))
