@@ -10,6 +10,7 @@ import numpy as np
 
 from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
+from shortlist.exact.quality import Quality
 from shortlist.exact.unknown_domain_thresholds import canonical_offset
 from shortlist.mechanisms.canonical_limited.law import Reached, canonical_limited_domain
 from shortlist.mechanisms.canonical_limited.sampler import LimitedSets
@@ -145,6 +146,14 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
     def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """The expected share of a true top k that is in the set: exact, to 1e-9."""
         return self._reached(scores, question).recall
+
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the set (Definition 118): exact, to 1e-9.
+
+        A set of fewer than k labels is great or good by the same words: it holds the head, and nobody beyond its reach.
+        """
+        reached = self._reached(scores, question)
+        return Quality(reached.top, reached.great, reached.good, reached.recall)
 
     def _reached(self, scores: object, question: ScoreWords) -> Reached:
         assert self.limit is not None
