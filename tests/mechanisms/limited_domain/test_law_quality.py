@@ -32,6 +32,10 @@ def _compare(mechanism, counts, k, lists):
         beyond = {i for i, one in enumerate(counts) if reach < len(counts) and one <= ranking[reach]}
         return sum(p for named, p in lists.items() if heads <= set(named) and not beyond & set(named))
 
+    sets = dict.fromkeys((tuple(sorted(named)) for named in lists), 0.0)
+    for named, p in lists.items():
+        sets[tuple(sorted(named))] += p
+    assert mechanism.probabilities(counts, monotone=True) == pytest.approx(sets, abs=1e-9)
     quality = mechanism.quality(counts, monotone=True)
     great, good = ranks_within(ranking, k)
     assert quality.great == pytest.approx(chance(*great), abs=1e-9)
@@ -110,3 +114,9 @@ def test_the_quality_of_canonical_sets_is_that_of_the_certified_law(counts, k, e
     mechanism = CanonicalLimitedDomain(k=k, epsilon=epsilon, delta=delta, limit=limit)
     chances = canonical_law(mechanism, sl.Scores(counts, monotone=True)).chances
     _compare(mechanism, counts, k, {members: float(p) for members, p in chances.items()})
+
+
+def test_too_many_sets_are_refused():
+    for kind in (LimitedDomainTopK, CanonicalLimitedDomain):
+        with pytest.raises(ValueError, match="more than 100,000 sets; ask for quality"):
+            kind(k=10, epsilon=1.0, delta=1e-3, limit=40).probabilities(list(range(1, 41)), monotone=True)

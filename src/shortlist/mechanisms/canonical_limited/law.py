@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
 from shortlist._arrays import Floats, Values
 from shortlist._imports import IMPORTS
 from shortlist.exact.quality import ranks_within
+from shortlist.exact.set_chances import MOST_SETS
 from shortlist.exact.unknown_domain_thresholds import canonical_offset
 from shortlist.mechanisms.limited_domain.law import correct_labels, right_sets, working_list
 
@@ -71,6 +73,26 @@ def canonical_limited_domain(counts: Values, k: int, epsilon: float, delta: floa
         for head, reach in ranks_within(np.sort(counts)[::-1], k)
     )
     return Reached(min(1.0, chance), min(1.0, float(chances @ np.array(shares)) / k), great, good)
+
+
+def set_chances(listed: Floats, bar: float, k: int, epsilon: float, gamma: float) -> dict[tuple[int, ...], float]:
+    """P[each set of at most k listed labels], by their ranks from 0: weights e^{eps (g m(y) - (1 - g) M(y))}.
+
+    M is the largest count left out, the bar at least; m the smallest in the set, and the bar at most if it has room.
+    """
+    n = len(listed)
+    if sum(math.comb(n, size) for size in range(min(k, n) + 1)) > MOST_SETS:
+        raise ValueError(f"there are more than {MOST_SETS:,} sets; ask for quality instead")
+    sets = [ranks for size in range(min(k, n) + 1) for ranks in combinations(range(n), size)]
+    logs = []
+    for ranks in sets:
+        first_out = next((i for i in range(n) if i >= len(ranks) or ranks[i] != i), n)
+        smallest = float(listed[ranks[-1]]) if ranks else bar
+        inside = smallest if len(ranks) == k else min(smallest, bar)
+        outside = max(float(listed[first_out]), bar) if first_out < n else bar
+        logs.append(epsilon * (gamma * inside - (1 - gamma) * outside))
+    chances = np.exp(np.array(logs) - np.logaddexp.reduce(logs))
+    return dict(zip(sets, chances.tolist(), strict=True))
 
 
 def _tables(n: int, k: int) -> tuple[Floats, Floats]:

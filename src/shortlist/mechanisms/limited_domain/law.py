@@ -14,7 +14,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Values
 from shortlist.exact.line_race import LineRace
-from shortlist.exact.noise_distributions import EXPONENTIAL
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
 from shortlist.exact.partial_reals import rounded
 from shortlist.exact.unknown_domain_thresholds import dummies
 
@@ -54,6 +54,10 @@ class BarredRace:
         log_bar = e * (c + 1 - kth) + math.log(dummies(limit, Fraction(delta)))
         # whoever is so far above the k-th and the bar rings before them, whatever its rate
         return cls(np.minimum(e * (listed - kth), max(log_bar, 0.0) + CERTAIN), log_bar, k)
+
+    def sets(self) -> dict[tuple[int, ...], float]:
+        """P[each set of listed labels is named], by their ranks from 0, where there are few (Proposition 263)."""
+        return LineRace(self.log_rate - self.log_bar, self.k, GUMBEL).sets() if len(self.log_rate) else {(): 1.0}
 
     def top(self) -> float:
         """P[all of a true top k ring first] = n0 Int W e^{-W t} prod_{i<=k} (1 - e^{-w_i t}) dt, W the others' rate."""
@@ -123,6 +127,10 @@ class ExponentialBar:
         """The bar stands at c + 1 + offset."""
         listed, c = working_list(counts, limit)
         return cls(LineRace(e * (listed - c - 1.0 - rounded(offset)), k, EXPONENTIAL))
+
+    def sets(self) -> dict[tuple[int, ...], float]:
+        """P[each set of listed labels is named], by their ranks from 0, where there are few."""
+        return self.race.sets() if len(self.race.s) else {(): 1.0}
 
     def top(self) -> float:
         """P[a true top k is named]."""

@@ -192,10 +192,9 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         candidates = listing(scores._sequence, self._limit)
-        ranks = self._ranks(candidates, source)
-        stopped = len(ranks) < self.k
-        notes = (STOPPED,) if stopped else ()
-        return Outcome([int(candidates.positions[rank]) for rank in ranks], Extras(stopped=stopped), notes)
+        places = [int(candidates.positions[rank]) for rank in self._ranks(candidates, source)]
+        stopped = len(places) < self.k
+        return Outcome(places, Extras(stopped=stopped), (STOPPED,) * stopped)
 
     def _ranks(self, candidates: Listing, source: Source) -> list[int]:
         """The ranks (from 0) of the winners in the working list, best first."""
@@ -229,6 +228,11 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         ranks = [padded(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
         return np.append(candidates.positions, LINE)[np.concatenate(ranks)]
 
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+        """P[each set of at most k labels], whatever its order: exact, to 1e-9, where there are at most 100,000 sets."""
+        places = listing((scores := self._studied(scores, question)).values, self._limit).positions
+        return {tuple(sorted(places[list(ranks)].tolist())): p for ranks, p in self._law(scores, {}).sets().items()}
+
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the list names a true top k], ties counting as equal: exact, to 1e-9."""
         return self._law(scores, question).top()
@@ -238,8 +242,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
 
         A list that the bar ended is great or good by the same words: its head is named, and nobody beyond its reach.
         """
-        scores = self._studied(scores, question)
-        law = self._law(scores, {})
+        law = self._law(scores := self._studied(scores, question), {})
         great, good = (law.within(*pair) for pair in ranks_within(np.sort(scores.values)[::-1], self.k))
         return Quality(top=law.top(), great=great, good=good, recall=law.recall())
 
