@@ -10,7 +10,7 @@ from flint import arb
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.audit.broken import CATALOGUE, accounting, catch, guarded, sets, thresholds, tuning
+from shortlist.audit.broken import CATALOGUE, accounting, catch, guarded, options, sets, thresholds, tuning
 from shortlist.audit.enumeration import prove
 from shortlist.certified.law import Law
 from shortlist.certified.races import ordered_law
@@ -58,6 +58,16 @@ def test_mended_they_are_not_convicted():
     assert not mended("the adaptive-k paper's conversion", claim=ApproxDP(ZCDP(0.5).epsilon_at(1e-6), 1e-6)).by
     assert not mended("per-round fixed-k budget", claim=ZCDP(10 * 0.4 / 8)).by
     assert not mended("ledger that adds up the tightest composition", claim=ApproxDP(1.0, 0.0689)).by
+
+
+def test_options_that_are_paid_for_are_not_convicted():
+    assert not mended(
+        "lead of a winner, from a race of its own", law=lambda x: options.winner_and_lead(x, given=True)
+    ).by
+    assert not mended("hybrid refunded by its items alone", law=lambda x: options.refunded(x, threshold=True)).by
+    assert not mended("smallest count of names from the data", law=lambda x: options.rarest(x, public=True)).by
+    delta = ApproxDP(1.0, 1e-3).for_group(3)
+    assert not mended("delta of a group, added up", claim=delta).by
 
 
 def test_tuning_that_is_paid_for_is_not_convicted():

@@ -121,6 +121,7 @@ COVERED = {
     "mechanisms/plan_rows.py": "planning/test_plans.py",
     "mechanisms/sparse_vector/stream.py": "mechanisms/sparse_vector/test_mechanism.py",
     "mechanisms/quantile/*.py": "mechanisms/quantile/test_mechanism.py",
+    "mechanisms/stable/ranking.py": "mechanisms/stable/test_mechanism_general.py",
     "mechanisms/stable/sampler.py": "mechanisms/canonical_limited/test_sampler.py",
     "pages/grouped_page.py": "test_groups.py",
     "pages/guarantee_in_words.py": "pages/test_release_page.py",

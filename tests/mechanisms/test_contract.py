@@ -36,6 +36,7 @@ from shortlist.mechanisms import (
     StableTopK,
     TopKWithGaps,
 )
+from shortlist.pate import PATE
 from shortlist.privacy import ZCDP, ApproxDP, PureDP
 from tests.helpers.typed import noting
 
@@ -172,7 +173,30 @@ def test_the_epsilon_for_a_target_is_in_the_currency_of_the_mechanism(mechanism)
     assert reached(found) >= 0.99 > reached(found * (1 - 2e-6))
 
 
-@pytest.mark.parametrize("mechanism", [LargeGap(epsilon=1.0), GumbelTopKValues(k=2, budget=ApproxDP(1, 1e-6)), "joint"])
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        LargeGap(epsilon=1.0),
+        GumbelTopKValues(k=2, budget=ApproxDP(1.0, 1e-6)),
+        HybridTopK(threshold=50, k=4, epsilon=1.0),
+        SparseVector(threshold=50, k=4, epsilon=1.0, monotone=True),
+        StableTopK(epsilon=1.0, delta=1e-6),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_what_has_a_law_has_an_epsilon_for_it(mechanism):
+    counts = sl.Scores([90, 70, 66, 40, 12, 3], monotone=True)
+    found, budget = sl.epsilon_for(mechanism, counts, target=0.9), mechanism.budget
+
+    def reached(size):
+        return dataclasses.replace(mechanism, budget=dataclasses.replace(budget, epsilon=size)).success_probability(
+            counts
+        )
+
+    assert reached(found) >= 0.9 > reached(found * (1 - 2e-6))
+
+
+@pytest.mark.parametrize("mechanism", [PATE(rho=0.5, delta=1e-6, queries=1, classes=2), "joint"])
 def test_a_mechanism_whose_success_is_not_known_is_refused_in_words(mechanism):
     with pytest.raises(TypeError, match=r"mechanism must be one like CanonicalTopK.* success probability"):
         sl.epsilon_for(mechanism, COUNTS, target=0.9)

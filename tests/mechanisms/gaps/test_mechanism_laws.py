@@ -8,7 +8,16 @@ import pytest
 from shortlist import Scores
 from shortlist.audit.prove import law_of
 from shortlist.certified.law import Law
-from shortlist.mechanisms import ExponentialWithGap, LargeGap, MeasuredTopK, NoisyMax, OneshotTopK, TopKWithGaps
+from shortlist.exact.quality import Quality
+from shortlist.mechanisms import (
+    ExponentialWithGap,
+    GumbelTopKValues,
+    LargeGap,
+    MeasuredTopK,
+    NoisyMax,
+    OneshotTopK,
+    TopKWithGaps,
+)
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law
 from tests.helpers.typed import of_kind
@@ -44,6 +53,9 @@ def test_the_winner_with_its_gap_is_that_of_the_exponential_mechanism():
     given = ExponentialWithGap(epsilon=1.0, winner=1)
     assert given.probabilities(X).tolist() == [0, 1, 0, 0, 0, 0]
     assert given.success_probability(X) == 0
+    for word in Quality.__slots__:
+        assert getattr(here.quality(X), word) == pytest.approx(getattr(plain.quality(X), word), abs=1e-9)
+    assert given.quality(X).recall == 0
 
 
 @pytest.mark.parametrize("more", [{}, {"limit": 2}, {"regularizer": [0, -float("inf"), 1.5]}])
@@ -59,6 +71,39 @@ def test_ranks_have_the_certified_law(more):
     assert_law(drawn[found > 0], found[found > 0], wrong=np.sqrt(found[found > 0]) / np.sqrt(found[found > 0]).sum())
 
 
+def test_values_change_nothing_of_who_is_released_under_gumbel_noise():
+    values = GumbelTopKValues(k=2, mu=0.5)
+    plain = OneshotTopK(k=2, epsilon=1.0, noise="gumbel")  # monotone: scale 1 / (1/2) of both
+    words: Any = {"monotone": True}
+    assert values.success_probability(X, **words) == pytest.approx(plain.success_probability(X, **words), abs=1e-9)
+    assert values.quality(X, **words).good == pytest.approx(plain.quality(X, **words).good, abs=1e-9)
+    inclusion = values.inclusion_probabilities(X, **words)
+    np.testing.assert_allclose(inclusion, plain.inclusion_probabilities(X, **words), atol=2e-9)
+    assert abs(values.success_probability(X) - plain.success_probability(X)) > 0.01  # for general scores they differ
+    drawn = values.release_many(X, draws=6000, rng=seeded(1), **words).indices
+    for i, p in enumerate(inclusion[:3]):
+        times = int((drawn == i).any(axis=1).sum())
+        assert_law([times, 6000 - times], [p, 1 - p], wrong=[0.85 * p, 1 - 0.85 * p])
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        OneshotTopK(k=2, epsilon=1.5),
+        TopKWithGaps(k=2, epsilon=1.5),
+        MeasuredTopK(k=2, epsilon=2.0, theta=0.75, noise="laplace"),
+        GumbelTopKValues(k=2, mu=0.5),
+    ],
+)
+def test_the_chances_of_all_sets_say_the_same(mechanism):
+    sets = mechanism.probabilities(X)
+    assert sum(sets.values()) == pytest.approx(1, abs=1e-9)
+    assert sets[0, 1] == pytest.approx(mechanism.success_probability(X), abs=1e-9)
+    for i, chance in enumerate(mechanism.inclusion_probabilities(X)):
+        assert sum(p for one, p in sets.items() if i in one) == pytest.approx(chance, abs=2e-9)
+    assert mechanism.probabilities([6.0, *X[1:]])[0, 1] > sets[0, 1] + 1e-3
+
+
 def test_private_scores_are_not_studied():
     private = Scores([5, 3, 1], monotone=True)._as_counted()
     for mechanism, law in (
@@ -66,6 +111,8 @@ def test_private_scores_are_not_studied():
         (MeasuredTopK(k=1, epsilon=1.0), "quality"),
         (ExponentialWithGap(epsilon=1.0), "probabilities"),
         (LargeGap(epsilon=1.0), "probabilities"),
+        (LargeGap(epsilon=1.0), "success_probability"),
+        (GumbelTopKValues(k=1, mu=0.5), "quality"),
     ):
         with pytest.raises(ValueError, match="would show people's data"):
             getattr(mechanism, law)(private)

@@ -5,7 +5,8 @@ import pytest
 
 import shortlist as sl
 from shortlist.exact.quality import ranks_within
-from shortlist.mechanisms import LimitedDomainTopK
+from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK
+from shortlist.mechanisms.canonical_limited.certified import law as canonical_law
 from shortlist.mechanisms.limited_domain.certified import law
 from shortlist.mechanisms.limited_domain.law import BarredRace
 from tests.helpers.support import assert_law
@@ -21,10 +22,8 @@ CASES = [  # counts, k, epsilon, delta, limit
 ]
 
 
-@pytest.mark.parametrize(("counts", "k", "epsilon", "delta", "limit"), CASES)
-def test_every_number_is_that_of_the_certified_law(counts, k, epsilon, delta, limit):
-    mechanism = LimitedDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit, split=0.0)
-    lists = {named: float(p) for (named, _), p in law(mechanism, sl.Scores(counts, monotone=True)).chances.items()}
+def _compare(mechanism, counts, k, lists):
+    """Great, good and who is named, from the chances of all outcomes; a chance that is off by 1e-6 would be seen."""
     ranking = sorted(counts, reverse=True)
 
     def chance(head, reach):
@@ -33,10 +32,23 @@ def test_every_number_is_that_of_the_certified_law(counts, k, epsilon, delta, li
         beyond = {i for i, one in enumerate(counts) if reach < len(counts) and one <= ranking[reach]}
         return sum(p for named, p in lists.items() if heads <= set(named) and not beyond & set(named))
 
+    sets = dict.fromkeys((tuple(sorted(named)) for named in lists), 0.0)
+    for named, p in lists.items():
+        sets[tuple(sorted(named))] += p
+    assert mechanism.probabilities(counts, monotone=True) == pytest.approx(sets, abs=1e-9)
     quality = mechanism.quality(counts, monotone=True)
     great, good = ranks_within(ranking, k)
     assert quality.great == pytest.approx(chance(*great), abs=1e-9)
     assert quality.good == pytest.approx(chance(*good), abs=1e-9)
+    assert quality.great != pytest.approx(chance(*great) + 1e-6, abs=1e-9)
+    return quality
+
+
+@pytest.mark.parametrize(("counts", "k", "epsilon", "delta", "limit"), CASES)
+def test_every_number_is_that_of_the_certified_law(counts, k, epsilon, delta, limit):
+    mechanism = LimitedDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit, split=0.0)
+    lists = {named: float(p) for (named, _), p in law(mechanism, sl.Scores(counts, monotone=True)).chances.items()}
+    quality = _compare(mechanism, counts, k, lists)
     assert quality.top == mechanism.success_probability(counts, monotone=True)
     assert quality.recall == mechanism.expected_recall(counts, monotone=True)
     inclusion = mechanism.inclusion_probabilities(counts, monotone=True)
@@ -72,8 +84,39 @@ def test_draws_have_these_inclusions():
         assert_law([times, 40_000 - times], [p, 1 - p], wrong=[p * 0.9, 1 - 0.9 * p] if p > 0.1 else None)
 
 
-def test_other_noise_has_no_such_law():
-    mechanism = LimitedDomainTopK(k=2, epsilon=1.0, delta=1e-3, noise="exponential")
-    for utility in (mechanism.quality, mechanism.inclusion_probabilities):
-        with pytest.raises(ValueError, match="release_many"):
-            utility([3, 2, 1], monotone=True)
+@pytest.mark.parametrize(("counts", "k", "epsilon", "delta", "limit"), [one for one in CASES if one[1] <= 2])
+def test_every_number_of_exponential_noise_is_that_of_the_certified_law(counts, k, epsilon, delta, limit):
+    mechanism = LimitedDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit, noise="exponential")
+    lists = {named: float(p) for (named, _), p in law(mechanism, sl.Scores(counts, monotone=True)).chances.items()}
+    _compare(mechanism, counts, k, lists)
+    for i, one in enumerate(mechanism.inclusion_probabilities(counts, monotone=True)):
+        assert one == pytest.approx(sum(p for named, p in lists.items() if i in named), abs=1e-9)
+    best = sorted(counts, reverse=True)[:k]
+    right = sum(p for named, p in lists.items() if sorted((counts[i] for i in named), reverse=True) == best)
+    assert mechanism.success_probability(counts, monotone=True) == pytest.approx(right, abs=1e-9)
+    correct = {i for i, one in enumerate(counts) if one >= best[-1]}
+    share = sum(p * len(correct & set(named)) for named, p in lists.items()) / k
+    assert mechanism.expected_recall(counts, monotone=True) == pytest.approx(share, abs=1e-9)
+
+
+def test_exponential_noise_of_long_lists_and_of_none():
+    mechanism, counts = LimitedDomainTopK(k=3, epsilon=3.0, delta=0.2, noise="exponential"), [9, 8, 8, 6, 3]
+    rows = mechanism.release_many(counts, draws=8000, monotone=True, rng=sl.testing.seeded(302))
+    for i, p in enumerate(mechanism.inclusion_probabilities(counts, monotone=True)):
+        times = np.count_nonzero((rows == i).any(axis=1))
+        assert_law([times, 8000 - times], [p, 1 - p], wrong=[p * 0.8, 1 - 0.8 * p] if p > 0.2 else None)
+    assert mechanism.quality([0, 0], monotone=True).recall == 0
+
+
+@pytest.mark.parametrize(("k", "epsilon", "delta", "limit"), [(2, 1.0, 0.05, 5), (3, 2.0, 0.1, 4), (2, 0.5, 0.3, 3)])
+@pytest.mark.parametrize("counts", [[9, 7, 7, 4, 3, 2], [9, 8, 5, 2], [3, 3, 3, 3]])
+def test_the_quality_of_canonical_sets_is_that_of_the_certified_law(counts, k, epsilon, delta, limit):
+    mechanism = CanonicalLimitedDomain(k=k, epsilon=epsilon, delta=delta, limit=limit)
+    chances = canonical_law(mechanism, sl.Scores(counts, monotone=True)).chances
+    _compare(mechanism, counts, k, {members: float(p) for members, p in chances.items()})
+
+
+def test_too_many_sets_are_refused():
+    for kind in (LimitedDomainTopK, CanonicalLimitedDomain):
+        with pytest.raises(ValueError, match="more than 100,000 sets; ask for quality"):
+            kind(k=10, epsilon=1.0, delta=1e-3, limit=40).probabilities(list(range(1, 41)), monotone=True)

@@ -1,11 +1,14 @@
 """Exact success and recall of the noisy choice where a key set is among the branches, against its draws."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import shortlist as sl
-from shortlist.mechanisms import KeySet, NamesChoice
+from shortlist.exact.quality import Quality
+from shortlist.mechanisms import KeySet, MeasuredSet, NamesChoice
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import present
 
@@ -60,3 +63,35 @@ def test_the_right_ones_are_by_people_and_not_by_weights(public):
 def test_scores_without_weights_are_refused():
     with pytest.raises(ValueError, match="count a table"):
         NamesChoice(k=3, epsilon=1.0, delta=1e-3, most=64).expected_recall([9, 8, 7, 3], monotone=True)
+
+
+def test_quality_is_that_of_the_branches_by_their_chances(public):
+    counts = sl.Scores([40, 31, 30, 12, 9, 2], labels=list("abcdef"), monotone=True, public=False)
+    mechanism = NamesChoice(k=3, epsilon=1.0, delta=1e-3)
+    ways: list[Any] = [one.mechanism for one in mechanism.branches]
+    chances = mechanism.choice_probabilities(counts)
+    quality = mechanism.quality(counts)
+    for word in Quality.__slots__:
+        mean = sum(p * getattr(way.quality(counts), word) for p, way in zip(chances, ways, strict=True))
+        assert getattr(quality, word) == pytest.approx(mean, abs=1e-12)
+    assert quality.top == pytest.approx(mechanism.success_probability(counts), abs=1e-12)
+    assert quality.recall == pytest.approx(mechanism.expected_recall(counts), abs=1e-12)
+    with pytest.raises(ValueError, match="key sets is not known in closed form"):
+        NamesChoice(k=8, epsilon=0.8, delta=1e-4, most=64).quality(public)
+
+
+@pytest.mark.parametrize("public_list", [True, False])
+def test_measuring_changes_nothing_of_who_is_named(public_list):
+    counts = sl.Scores([40, 31, 30, 12, 9, 2], labels=list("abcdef"), monotone=True, public=public_list)
+    mechanism = MeasuredSet(k=2, budget=sl.ApproxDP(1.0, 1e-3))
+    draws = 1500
+    drawn = mechanism.release_many(counts, draws=draws, rng=sl.testing.seeded(6)).indices
+    right = int((np.sort(drawn, axis=1) == [0, 1]).all(axis=1).sum())
+    p = mechanism.success_probability(counts)
+    assert mechanism.quality(counts).top == pytest.approx(p, abs=1e-8)
+    assert_law([right, draws - right], [p, 1 - p], wrong=[0.8 * p, 1 - 0.8 * p])
+    if public_list:
+        assert mechanism.probabilities(counts)[0, 1] == pytest.approx(p, abs=1e-8)
+    else:
+        with pytest.raises(ValueError, match="known for a public list alone"):
+            mechanism.probabilities(counts)

@@ -16,6 +16,7 @@ from shortlist.audit.broken import (
     guarded,
     keys,
     names,
+    options,
     quantiles,
     selection,
     sets,
@@ -31,6 +32,7 @@ from shortlist.certified.law import Law, Point
 CATALOGUE: tuple[Broken, ...] = (
     *thresholds.ENTRIES, *selection.ENTRIES, *sets.ENTRIES, *guarded.ENTRIES, *caps.ENTRIES, *keys.ENTRIES,
     *names.ENTRIES, *groups.ENTRIES, *stable.ENTRIES, *quantiles.ENTRIES, *accounting.ENTRIES, *tuning.ENTRIES,
+    *options.ENTRIES,
 )  # fmt: skip
 CONFIDENCE = 0.999_999
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
+from shortlist.exact.quality import Quality
 from shortlist.exact.unknown_domain_thresholds import canonical_offset
-from shortlist.mechanisms.canonical_limited.law import Reached, canonical_limited_domain
+from shortlist.mechanisms.canonical_limited.law import Reached, canonical_limited_domain, set_chances
 from shortlist.mechanisms.canonical_limited.sampler import LimitedSets
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
+from shortlist.mechanisms.limited_domain.law import working_list
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.mechanisms.unknown_domain import DeltaBudget, check_counts, checked_limit, checked_small_delta, listing
 from shortlist.privacy import ZCDP, Guarantee, ThinnedRange
@@ -138,6 +140,14 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
         rows = np.sort(np.append(positions, len(scores))[ranks], axis=1)  # no label comes after all labels
         return np.where(rows == len(scores), -1, rows)
 
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+        """P[each set of at most k labels], by their positions: exact, to 1e-12, where there are at most 100,000."""
+        counts, limit = self._studied(scores, question).values, self.limit
+        assert limit is not None
+        places, (listed, c) = listing(counts, limit).positions, working_list(counts, limit)
+        chances = set_chances(listed, c + 1 + float(self.offset), self.k, self._round, float(self.gamma))
+        return {tuple(sorted(places[list(ranks)].tolist())): chance for ranks, chance in chances.items()}
+
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the set is a true top k], ties counting as equal: exact, to 1e-9."""
         return self._reached(scores, question).top
@@ -145,6 +155,14 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
     def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """The expected share of a true top k that is in the set: exact, to 1e-9."""
         return self._reached(scores, question).recall
+
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the set (Definition 118): exact, to 1e-9.
+
+        A set of fewer than k labels is great or good by the same words: it holds the head, and nobody beyond its reach.
+        """
+        reached = self._reached(scores, question)
+        return Quality(reached.top, reached.great, reached.good, reached.recall)
 
     def _reached(self, scores: object, question: ScoreWords) -> Reached:
         assert self.limit is not None

@@ -13,6 +13,9 @@ ENTRY = Entry(
     budgets="pure",
     audited=Audited(
         law="shortlist.mechanisms.exponential_gap.certified:law",
-        names=(Named("exponential-with-gap", lambda k, budget: ExponentialWithGap(budget=budget)),),
+        names=(
+            Named("exponential-with-gap", lambda k, budget: ExponentialWithGap(budget=budget)),
+            Named("gap-of-a-winner", lambda k, budget: ExponentialWithGap(budget=budget, winner=0)),
+        ),
     ),
 )

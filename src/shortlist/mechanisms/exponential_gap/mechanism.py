@@ -16,6 +16,7 @@ import numpy as np
 from shortlist._arrays import Floats
 from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.partial_reals import rounded
+from shortlist.exact.quality import Quality
 from shortlist.extras import Extras
 from shortlist.labels import typed
 from shortlist.mechanisms.checks import (
@@ -167,6 +168,11 @@ class ExponentialWithGap(Budgeted[PureDP]):
         """P[the winner has the largest score]: exact, to 1e-9."""
         chances, values = self.probabilities(scores, **question), self._studied(scores, question).values
         return float(chances[values == values.max()].sum())
+
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the winner (Definition 118): of one item all equal."""
+        right = self.success_probability(scores, **question)
+        return Quality(top=right, great=right, good=right, recall=right)
 
 
 def p_value_of(gap: float, scale: Fraction) -> float:

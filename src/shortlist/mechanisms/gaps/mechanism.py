@@ -19,6 +19,7 @@ from shortlist.estimates import ChainedGaps, best_linear
 from shortlist.exact.margins import refined_margin
 from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.partial_reals import rounded
+from shortlist.exact.set_chances import set_probabilities
 from shortlist.extras import Extras
 from shortlist.mechanisms.checks import (
     check_known_candidates,
@@ -116,6 +117,10 @@ class TopKWithGaps(Budgeted[PureDP]):
         field = Field(scores.values, self.k + 1, self._scale(scores), checked_gap_noise(self.noise))
         races = field.races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
+
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+        """P[each set of k candidates], whatever its order: exact, to 1e-9, where there are at most 100,000 sets."""
+        return set_probabilities(*self._race(scores, question))
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released items are a true top k], ties counting as equal: exact, to 1e-9."""
@@ -245,6 +250,10 @@ class MeasuredTopK(Budgeted[PureDP]):
         field = Field(numbers, self.k + 1, selection, checked_gap_noise(self.noise))
         rows = Draws.of_rows(map(read, field.races(checked_draws(draws), source)))
         return rows.as_they_were(scores, first=self.k)
+
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+        """P[each set of k candidates], whatever its order: exact, to 1e-9, where there are at most 100,000 sets."""
+        return set_probabilities(*self._race(scores, question))
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released items are a true top k], ties counting as equal: exact, to 1e-9."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import InitVar, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import ClassVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checked_numbers import number
 from shortlist.estimates import ChainedGaps, EndedGaps, ThresholdGaps
+from shortlist.exact.line_race import LineRace
 from shortlist.exact.margins import laplace_margin
 from shortlist.exact.noise_distributions import EXPONENTIAL
 from shortlist.exact.partial_reals import nearest_float, rounded
@@ -27,6 +28,7 @@ from shortlist.mechanisms.checks import (
     checked_work,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
+from shortlist.mechanisms.hybrids.law import race_of
 from shortlist.mechanisms.sparse_vector.mechanism import gap_law, least_variance_share
 from shortlist.mechanisms.sparse_vector.stream import ex_post
 from shortlist.privacy import Guarantee, PureDP
@@ -35,6 +37,9 @@ from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import LINE, Field, Rows, padded
 from shortlist.sampling.threshold_runner import Finish, Runner, difference, how_many_above
 from shortlist.scores import Scores, ScoreWords
+
+if TYPE_CHECKING:
+    from shortlist.exact.quality import Quality
 
 ENDED = "the threshold ended the list: the last gap is the lead over the threshold, noise included"
 ESTIMATED = (
@@ -144,6 +149,36 @@ class HybridTopK(Budgeted[PureDP]):
         races = field.races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows(_cut(rows, rows.gaps(), self.k) for rows in races)
 
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+        """P[each set of at most k candidates], by their positions: exact, to 1e-9, where there are at most 100,000."""
+        return self._law(scores, question).sets()
+
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[released are the k best of those above the threshold, or all of these if they are fewer]: exact, to 1e-9.
+
+        Equal scores count as equal, and whoever is exactly at the threshold may be released or not.
+        """
+        return self._law(scores, question).right()
+
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+        """P[top], P[great], P[good] and the expected recall (Definition 118), of as many as are right: exact, to 1e-9.
+
+        `top` is `success_probability`; where nobody is above the threshold all four are.
+        """
+        return self._law(scores, question).quality()
+
+    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[candidate i is released], for every candidate: exact, to 1e-9."""
+        return self._law(scores, question).inclusion()
+
+    def number_released(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[n items are released], n = 0..k: exact, to 1e-9. What it costs depends on this number."""
+        return self._law(scores, question).numbers()
+
+    def _law(self, scores: object, question: ScoreWords) -> LineRace:
+        scores = self._studied(scores, question)
+        return race_of(scores, self.threshold, self.k, self._scale(scores), self._line(scores))
+
 
 @described
 class HybridSparseVector(Budgeted[PureDP]):
@@ -251,6 +286,36 @@ class HybridSparseVector(Budgeted[PureDP]):
         field = Field(scores.values, self.k + 1, self._scales(scores)[1], EXPONENTIAL, self._line(scores))
         races = field.races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows(_cut(rows, rows.leads(), self.k) for rows in races)
+
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+        """P[each set of at most k candidates], by their positions: exact, to 1e-9, where there are at most 100,000."""
+        return self._law(scores, question).sets()
+
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[released are the k best of those above the threshold, or all of these if they are fewer]: exact, to 1e-9.
+
+        Equal scores count as equal, and whoever is exactly at the threshold may be released or not.
+        """
+        return self._law(scores, question).right()
+
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+        """P[top], P[great], P[good] and the expected recall (Definition 118), of as many as are right: exact, to 1e-9.
+
+        `top` is `success_probability`; where nobody is above the threshold all four are.
+        """
+        return self._law(scores, question).quality()
+
+    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[candidate i is released], for every candidate: exact, to 1e-9."""
+        return self._law(scores, question).inclusion()
+
+    def number_released(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
+        """P[n items are released], n = 0..k: exact, to 1e-9. What it costs depends on this number."""
+        return self._law(scores, question).numbers()
+
+    def _law(self, scores: object, question: ScoreWords) -> LineRace:
+        scores = self._studied(scores, question)
+        return race_of(scores, self.threshold, self.k, self._scales(scores)[1], self._line(scores))
 
 
 def _store(mechanism: HybridTopK | HybridSparseVector, what: str, epsilon: float | None) -> None:

@@ -103,14 +103,32 @@ class LargeGap(Budgeted[Budget]):
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[the rank is j], for j = 1, 2, .. up to the last: exact, to 1e-12, and they sum to 1."""
-        scores = self._studied(scores, question)
+        return rank_chances(self._aims(self._studied(scores, question)))
+
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the rank is one with the largest u(j) + r(j)], ties counting as equal: exact, to 1e-12."""
+        aims = self._aims(self._studied(scores, question))
+        best = max(one for one in aims if one is not None)
+        return float(rank_chances(aims)[[one == best for one in aims]].sum())
+
+    def _aims(self, scores: Scores) -> list[Fraction | None]:
         limit, scale = last_rank(scores, self.limit), self._scale(scores)
-        ranking, shifts = largest(scores, limit + 1), offsets(self.regularizer, limit)
-        exact = [None if r is None else (ranking[j] - ranking[j + 1] + r) / scale for j, r in enumerate(shifts)]
-        top = max(one for one in exact if one is not None)
-        weights: Floats = np.exp([-np.inf if one is None else rounded(one - top) for one in exact])
-        weights /= weights.sum()
-        return weights
+        return rank_aims(largest(scores, limit + 1), offsets(self.regularizer, limit), scale)
+
+
+def rank_aims(
+    ranking: Sequence[int | Fraction], shifts: Sequence[Fraction | None], scale: Fraction
+) -> list[Fraction | None]:
+    """(u(j) + r(j)) / scale, exactly; None for a rank that is never chosen."""
+    return [None if r is None else (ranking[j] - ranking[j + 1] + r) / scale for j, r in enumerate(shifts)]
+
+
+def rank_chances(aims: Sequence[Fraction | None]) -> Floats:
+    """P[rank j] in proportion to e^aim, from 1 on: exact, to 1e-12."""
+    top = max(one for one in aims if one is not None)
+    weights: Floats = np.exp([-np.inf if one is None else rounded(one - top) for one in aims])
+    weights /= weights.sum()
+    return weights
 
 
 def large_gaps(

@@ -13,6 +13,9 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Floats, Values
+from shortlist.exact.line_race import LineRace
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
+from shortlist.exact.partial_reals import rounded
 from shortlist.exact.unknown_domain_thresholds import dummies
 
 STEP = 0.25
@@ -51,6 +54,10 @@ class BarredRace:
         log_bar = e * (c + 1 - kth) + math.log(dummies(limit, Fraction(delta)))
         # whoever is so far above the k-th and the bar rings before them, whatever its rate
         return cls(np.minimum(e * (listed - kth), max(log_bar, 0.0) + CERTAIN), log_bar, k)
+
+    def sets(self) -> dict[tuple[int, ...], float]:
+        """P[each set of listed labels is named], by their ranks from 0, where there are few (Proposition 263)."""
+        return LineRace(self.log_rate - self.log_bar, self.k, GUMBEL).sets() if len(self.log_rate) else {(): 1.0}
 
     def top(self) -> float:
         """P[all of a true top k ring first] = n0 Int W e^{-W t} prod_{i<=k} (1 - e^{-w_i t}) dt, W the others' rate."""
@@ -107,6 +114,40 @@ class BarredRace:
         """
         log_bar = max(self.log_bar, -2 * CERTAIN)
         return log_bar, np.arange(-_log_sum(self.log_rate, log_bar) - CERTAIN, 4.5 - log_bar, STEP)
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialBar:
+    """LimitedDomainTopK with exponential noise: labels and the bar run one race (Proposition 263)."""
+
+    race: LineRace
+
+    @classmethod
+    def of(cls, counts: Values, k: int, e: float, limit: int, offset: Fraction) -> ExponentialBar:
+        """The bar stands at c + 1 + offset."""
+        listed, c = working_list(counts, limit)
+        return cls(LineRace(e * (listed - c - 1.0 - rounded(offset)), k, EXPONENTIAL))
+
+    def sets(self) -> dict[tuple[int, ...], float]:
+        """P[each set of listed labels is named], by their ranks from 0, where there are few."""
+        return self.race.sets() if len(self.race.s) else {(): 1.0}
+
+    def top(self) -> float:
+        """P[a true top k is named]."""
+        return self.race.best()
+
+    def recall(self) -> float:
+        """E[correct labels named] / k."""
+        size = min(self.race.k, len(self.race.s))
+        return self.race.recall(size) * size / self.race.k if size else 0.0
+
+    def within(self, head: int, reach: int) -> float:
+        """P[ranks 1 to head are all named and none beyond reach is]."""
+        return self.race.within(head, reach)
+
+    def inclusion(self) -> Floats:
+        """P[it is named] for every listed label, largest first."""
+        return self.race.inclusion()
 
 
 def _log_sum(logs: Floats, log_one: float) -> float:

@@ -9,7 +9,7 @@ import math
 from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_noise, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
-from shortlist.mechanisms.limited_domain.law import BarredRace
+from shortlist.mechanisms.limited_domain.law import BarredRace, ExponentialBar
 from shortlist.mechanisms.oneshot.mechanism import (
     epsilon_of_a_round,
     quick_epsilon_of_a_round,
@@ -46,9 +46,6 @@ from shortlist.sampling.race import race
 from shortlist.sampling.race_batch import LINE, Field, padded
 from shortlist.sampling.threshold_runner import Runner, best_of, how_many_above
 from shortlist.scores import Scores, ScoreWords
-
-if TYPE_CHECKING:
-    from shortlist.mechanisms.limited_domain.law import BarredRace
 
 STOPPED = "the list ended at the bar: no further name could be released"
 SHARES = (Fraction(0), Fraction(1, 64), *(Fraction(n, 20) for n in (1, 2, 3, 5, 7, 9, 10, 12)))
@@ -195,10 +192,9 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         candidates = listing(scores._sequence, self._limit)
-        ranks = self._ranks(candidates, source)
-        stopped = len(ranks) < self.k
-        notes = (STOPPED,) if stopped else ()
-        return Outcome([int(candidates.positions[rank]) for rank in ranks], Extras(stopped=stopped), notes)
+        places = [int(candidates.positions[rank]) for rank in self._ranks(candidates, source)]
+        stopped = len(places) < self.k
+        return Outcome(places, Extras(stopped=stopped), (STOPPED,) * stopped)
 
     def _ranks(self, candidates: Listing, source: Source) -> list[int]:
         """The ranks (from 0) of the winners in the working list, best first."""
@@ -232,36 +228,40 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         ranks = [padded(rows.indices, rows.ahead(), self.k, LINE) for rows in field.races(count, source)]
         return np.append(candidates.positions, LINE)[np.concatenate(ranks)]
 
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+        """P[each set of at most k labels], whatever its order: exact, to 1e-9, where there are at most 100,000 sets."""
+        places = listing((scores := self._studied(scores, question)).values, self._limit).positions
+        return {tuple(sorted(places[list(ranks)].tolist())): p for ranks, p in self._law(scores, {}).sets().items()}
+
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the list names a true top k], ties counting as equal, under Gumbel noise: exact, to 1e-9."""
+        """P[the list names a true top k], ties counting as equal: exact, to 1e-9."""
         return self._law(scores, question).top()
 
     def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the labels named (Definition 118): exact, to 1e-9.
 
-        Under Gumbel noise. A list that the bar ended is great or good by the same words: its head is named, and
-        nobody beyond its reach.
+        A list that the bar ended is great or good by the same words: its head is named, and nobody beyond its reach.
         """
-        scores = self._studied(scores, question)
-        law = self._law(scores, {})
+        law = self._law(scores := self._studied(scores, question), {})
         great, good = (law.within(*pair) for pair in ranks_within(np.sort(scores.values)[::-1], self.k))
         return Quality(top=law.top(), great=great, good=good, recall=law.recall())
 
     def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[label i is named], for every label, under Gumbel noise: exact, to 1e-9. 0 for those that are not listed."""
+        """P[label i is named], for every label: exact, to 1e-9. 0 for those that are not listed."""
         scores = self._studied(scores, question)
         result = np.zeros(len(scores))
         result[listing(scores.values, self._limit).positions] = self._law(scores, {}).inclusion()
         return result
 
     def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """The expected share of a true top k that is named, under Gumbel noise: exact, to 1e-9."""
+        """The expected share of a true top k that is named: exact, to 1e-9."""
         return self._law(scores, question).recall()
 
-    def _law(self, scores: object, question: ScoreWords) -> BarredRace:
+    def _law(self, scores: object, question: ScoreWords) -> BarredRace | ExponentialBar:
+        counts, (e, delta) = self._studied(scores, question).values, self._rates
         if _checked_kind(self.noise) != GUMBEL:
-            raise ValueError('exact utility is known for noise="gumbel" here; release_many draws public counts')
-        return BarredRace.of(self._studied(scores, question).values, self.k, *self._rates, self._limit)
+            return ExponentialBar.of(counts, self.k, e, self._limit, self._bar[0])
+        return BarredRace.of(counts, self.k, e, delta, self._limit)
 
 
 def _checked_kind(noise: str | Noise) -> Noise:

@@ -19,12 +19,15 @@ from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.exact.key_bars import certified_rate
 from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin, laplace_margin
 from shortlist.exact.noise_distributions import LAPLACE
+from shortlist.exact.quality import Quality
 from shortlist.exact.truncated_geometric import Geometric
 from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
 from shortlist.mechanisms.canonical_limited.mechanism import GAMMA
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source, plain_budget
-from shortlist.mechanisms.contract import Budgeted, Draws, Mechanism, Outcome, described
+from shortlist.mechanisms.contract import Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.entry import Request
+from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
+from shortlist.mechanisms.names_choice.mechanism import NamesChoice
 from shortlist.mechanisms.unknown_domain import checked_limit, part_of
 from shortlist.mechanisms.unknown_domain_rule import choice_of, choice_wanted, list_of
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee
@@ -33,6 +36,7 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.uniforms import WordStream, shuffled
 from shortlist.scores import Scores, ScoreWords
 
+Selection = CanonicalTopK | NamesChoice | LimitedDomainTopK
 FEW = 8
 """Up to so many items, noise whose size grows with their number is less than noise that grows with its root."""
 QUARTER = Fraction(1, 4)
@@ -43,7 +47,7 @@ QUARTER = Fraction(1, 4)
 class Parts:
     """What a budget pays for: who is selected, and the measurement of one number under each of two kinds of noise."""
 
-    selection: Mechanism
+    selection: Selection
     epsilon: Fraction | None
     """Of all measurements together, where their noise is geometric or Laplace."""
     deviation: Fraction | None
@@ -139,7 +143,7 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
         half = part_of(budget.delta, Fraction(1, 2))
         return Parts(self._selection(ApproxDP(names, half), public), None, 1 / certified_rate(rest, half))
 
-    def _selection(self, budget: ZCDP | ApproxDP, public: bool) -> Mechanism:
+    def _selection(self, budget: ZCDP | ApproxDP, public: bool) -> Selection:
         if public:
             return CanonicalTopK(k=self.k, budget=budget)
         request = Request(self.k, budget, public=False, limit=self.limit)
@@ -200,6 +204,28 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
             rows[here, :n] = np.take_along_axis(members, order, axis=1)
             reals[here, :n] = np.take_along_axis(noisy, order, axis=1)
         return Draws(rows, reals).as_they_were(scores)
+
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+        """P[each set of k candidates of a public list], by their positions: exact, to 1e-12, where there are few."""
+        selection, scores = self._selected(scores, question)
+        if not isinstance(selection, CanonicalTopK):
+            raise ValueError("the chances of all sets are known for a public list alone; ask for success_probability")
+        return selection.probabilities(scores)
+
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[the names are a true top k], ties counting as equal: that of the selection, exact."""
+        selection, scores = self._selected(scores, question)
+        return selection.success_probability(scores)
+
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+        """P[top], P[great], P[good] and the expected recall of the names (Definition 118): that of the selection."""
+        selection, scores = self._selected(scores, question)
+        return selection.quality(scores)
+
+    def _selected(self, scores: object, question: ScoreWords) -> tuple[Selection, Scores]:
+        """Who selects, and from what: measuring changes nothing of who is named."""
+        scores = self._studied(scores, question)
+        return self._parts(scores.public).selection, scores
 
 
 @lru_cache

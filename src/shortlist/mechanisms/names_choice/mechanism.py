@@ -14,6 +14,7 @@ from shortlist._arrays import Floats
 from shortlist._reading import checked_flag
 from shortlist.accounting.checked_numbers import count
 from shortlist.exact.key_bars import LARGEST_MOST
+from shortlist.exact.quality import Quality
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.entry import MANY_NAMES
@@ -166,6 +167,16 @@ class NamesChoice(Budgeted[DeltaBudget]):
     def expected_recall(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """The expected share of a true top k: exact, to 1e-9, for the same scores."""
         return self._mean(scores, question, lambda mechanism, data: mechanism.expected_recall(data))
+
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+        """P[top], P[great], P[good] and the expected recall (Definition 118), without key sets: exact, to 1e-9."""
+        if any(one.kind == "keys" for one in self.branches):
+            raise ValueError("the quality of key sets is not known in closed form: ask for expected_recall, or draw")
+        scores = self._studied(scores, question)
+        chances = self._choice(scores).chances()
+        ways: list[Any] = [one.mechanism for one in self.branches]
+        parts = [(p, one.quality(scores)) for p, one in zip(chances, ways, strict=True) if p]
+        return Quality(*(float(sum(p * getattr(part, word) for p, part in parts)) for word in Quality.__slots__))
 
     def _mean(self, scores: object, question: ScoreWords, law: Callable[[Any, Scores], float]) -> float:
         """Over the branches, by their chances."""

@@ -20,6 +20,7 @@ from shortlist.accounting.renyi import renyi_epsilon
 from shortlist.accounting.tight_zcdp import largest_range
 from shortlist.exact.crossing import crossing
 from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.set_chances import set_probabilities
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
@@ -147,6 +148,10 @@ class OneshotTopK(Budgeted[Budget]):
             draws=checked_draws(draws),
         )
         return rows if self.ordered else np.sort(rows, axis=1)
+
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
+        """P[each set of k candidates], whatever its order: exact, to 1e-9, where there are at most 100,000 sets."""
+        return set_probabilities(*self._race(scores, question))
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released set is a true top k], ties counting as equal: exact, to 1e-9."""

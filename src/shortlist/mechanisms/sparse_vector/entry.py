@@ -31,6 +31,7 @@ ENTRY = Entry(
             _named("sparse-vector-laplace", noise="laplace"),
             _named("sparse-vector-geometric", noise="geometric"),
             _named("adaptive-sparse-vector", adaptive=True),
+            _named("sparse-vector-branches", branches=(4, 2)),
         ),
     ),
 )

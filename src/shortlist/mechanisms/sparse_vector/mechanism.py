@@ -28,6 +28,7 @@ from shortlist.mechanisms.checks import (
     checked_threshold,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
+from shortlist.mechanisms.sparse_vector.law import AnswerLaw
 from shortlist.mechanisms.sparse_vector.stream import Branch, Rules, Stream, ex_post
 from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.sampling.entropy import Source
@@ -251,6 +252,23 @@ class SparseVector(Budgeted[PureDP]):
         )
         indices, gaps, tests = runs.draw(source, checked_draws(draws))
         return Draws(indices, gaps, tests if self._wider else None)
+
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[str, ...], float]:
+        """P[each sequence of answers], gaps aside: exact, to 1e-9, where there are at most 100,000.
+
+        An answer is "below", or the name of the test that was passed, as in `branch`; a run that stops ends its row.
+        """
+        return self._law(scores, question).patterns()
+
+    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
+        """P[every answer is right until the run stops], for public answers: exact, to 1e-9.
+
+        Right is "above" for what is above the threshold, "below" for what is below; exactly at it either is right.
+        """
+        return self._law(scores, question).right()
+
+    def _law(self, scores: object, question: ScoreWords) -> AnswerLaw:
+        return AnswerLaw(self.rules, self._studied(scores, question).values.tolist())
 
 
 def _checked_branches(branches: object) -> tuple[int, ...]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
 from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.accounting.checked_numbers import number, up
+from shortlist.exact.quality import Quality
 from shortlist.exact.stability_test import (
     GaussianTest,
     LaplaceTest,
@@ -34,15 +34,18 @@ from shortlist.mechanisms.large_gap.mechanism import (
     largest,
     last_rank,
     offsets,
+    rank_aims,
+    rank_chances,
     store_ranks,
 )
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms.stable.law import StableLaw
+from shortlist.mechanisms.stable.ranking import are_general, ranked_gaps, some_of
 from shortlist.mechanisms.stable.sampler import passes, passes_many
 from shortlist.mechanisms.unknown_domain import (
     DeltaBudget,
     check_counts,
     checked_small_delta,
-    largest_counts,
     part_of,
 )
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, ThinnedRange, calibrate, compose
@@ -210,22 +213,26 @@ class StableTopK(Budgeted[DeltaBudget]):
     def _filled(self, scores: Scores, stable: list[int], source: Source) -> tuple[list[int], str]:
         """(k positions, or fewer in an unknown domain; which way it went)."""
         assert self.k is not None
-        k = self.k
-        if len(stable) == k:
+        if len(stable) == self.k:
             return stable, "stable"
-        if len(stable) > k:
-            places = self._filling(k, public=True)._draw(_some(scores, stable), source).indices
-            return [stable[i] for i in places or []], "chosen inside the stable set"
-        used = "stable and filled up" if stable else "filled up"
-        filling = self._filling(k - len(stable), public=scores.public)
+        filling, left = self._round_of(scores, stable)
+        more = filling._draw(left, source).indices or []
+        if len(stable) > self.k:
+            return [stable[i] for i in more], "chosen inside the stable set"
+        others = np.setdiff1d(np.arange(scores._size), stable).tolist() if scores.public else range(scores._size)
+        return [*stable, *(others[i] for i in more)], "stable and filled up" if stable else "filled up"
+
+    def _round_of(self, scores: Scores, stable: list[int]) -> tuple[CanonicalTopK | CanonicalLimitedDomain, Scores]:
+        """The round that makes k labels of a stable set, and the scores it chooses from."""
+        assert self.k is not None
+        if len(stable) > self.k:
+            return self._filling(self.k, public=True), some_of(scores, stable)
+        filling = self._filling(self.k - len(stable), public=scores.public)
         if scores.public:
-            others = np.setdiff1d(np.arange(scores._size), stable).tolist()
-            more = filling._draw(_some(scores, others), source).indices
-            return [*stable, *(others[i] for i in more or [])], used
+            return filling, some_of(scores, np.setdiff1d(np.arange(scores._size), stable).tolist())
         counts = np.array(scores._numbers, np.int64)
         counts[stable] = 0  # they are public by now; a count of 0 is an absent label
-        more = filling._draw(Scores(counts, labels=range(len(counts)), monotone=True), source).indices
-        return [*stable, *(more or [])], used
+        return filling, Scores(counts, labels=range(len(counts)), monotone=True)
 
     def _filling(self, size: int, *, public: bool) -> CanonicalTopK | CanonicalLimitedDomain:
         """The round that chooses `size` labels, out of a public list or of what is there."""
@@ -256,44 +263,45 @@ class StableTopK(Budgeted[DeltaBudget]):
             row[: len(filled)] = sorted(filled)
         return Draws(rows, None, sets.chosen)
 
+    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...] | None, float]:
+        """P[each set that may be named], by its positions, and None for no set: exact, to 1e-12; without fill."""
+        if self.fill:
+            raise ValueError("the chances of all sets are known without fill; ask for success_probability")
+        return self._law(self._studied(scores, question)).sets()
+
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the top k is released], for fixed k: the chance of the test at the gap behind it, to 1e-15."""
+        """P[a true top k is released], ties counting as equal: exact, to 1e-12, and with fill to 1e-8.
+
+        Where the gaps decide how many, P[a set is named]: it is a true top j, whatever its size j is.
+        """
         scores = self._studied(scores, question)
+        law = self._law(scores)
+        return law.filled(lambda stable: self._filled_right(scores, stable)) if self.fill else law.named
+
+    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
+        """P[top], P[great], P[good] and the expected recall (Definition 118) for a fixed k without fill.
+
+        They are all equal, for what is named is the top k.
+        """
         if self.k is None or self.fill:
-            raise ValueError("exact utility is known for a fixed k without fill: write k=10, or draw with release_many")
-        gaps = ranked_gaps(scores, self.k)[1]
-        gap = gaps[min(self.k, len(gaps)) - 1]
-        return float(self._parts.test.chance(gap).mid()) if gap else 0.0
+            raise ValueError("quality is known for a fixed k without fill; success_probability is known for all")
+        right = self.success_probability(scores, **question)
+        return Quality(top=right, great=right, good=right, recall=right)
 
+    def _law(self, scores: Scores) -> StableLaw:
+        if self.k is not None and not self.fill:
+            return StableLaw.of(scores, {self.k: 1.0}, self._parts.test)
+        limit = last_rank(scores, self.limit)
+        aims = rank_aims(largest(scores, limit + 1), offsets(self.regularizer, limit), self._scale(scores))
+        return StableLaw.of(scores, dict(enumerate(rank_chances(aims).tolist(), 1)), self._parts.test)
 
-def are_general(scores: Scores) -> bool:
-    """Whether a public list has other scores than whole-number counts under add/remove: from public facts."""
-    counts = scores.monotone and scores.largest_sensitivity == 1 and not isinstance(scores.sensitivity, tuple | list)
-    numbers = scores._numbers if scores._names is None else scores._names.scores
-    return scores.public and not (counts and numbers.dtype.kind != "f" and scores.neighbours == "add-remove")
-
-
-def ranked_gaps(scores: Scores, most: int) -> tuple[Indices, list[int]]:
-    """(positions, largest score first; the gap behind each rank from 1 on, in whole range sensitivities).
-
-    Counts are followed by zeros: an absent label counts 0, and beyond the data there is no set. Of general scores the
-    gap behind the last one is not there: nobody is next.
-    """
-    if not are_general(scores):
-        positions, counts = largest_counts(scores._sequence, most + 1)
-        values = [*counts.tolist(), 0, 0]
-        return positions, [here - behind for here, behind in pairwise(values)]
-    numbers = scores._numbers
-    able = np.flatnonzero(numbers > -np.inf) if numbers.dtype.kind == "f" else np.arange(len(numbers))
-    positions = able[np.argsort(numbers[able], kind="stable")[::-1][: most + 1]]
-    ranking = [Fraction(value) for value in largest(scores, most + 1)]
-    return positions, [int((here - behind) // scores.range_sensitivity) for here, behind in pairwise(ranking)]
-
-
-def _some(scores: Scores, positions: list[int]) -> Scores:
-    """The question about these candidates of a public list alone."""
-    numbers, neighbours = scores._numbers[positions], scores.neighbours
-    return Scores(numbers, sensitivity=scores.sensitivity, monotone=scores.monotone, neighbours=neighbours)
+    def _filled_right(self, scores: Scores, stable: list[int]) -> float:
+        """P[the k labels are a true top k | this set has passed, or none]."""
+        assert self.k is not None
+        if len(stable) == self.k:
+            return 1.0
+        filling, left = self._round_of(scores, stable)
+        return filling.success_probability(left)
 
 
 def tested_sets(scores: Scores, ranks: Indices, most: int, test: StabilityTest, source: Source) -> Draws:

@@ -1,0 +1,249 @@
+"""The exact law of a race in which a line runs along: at most k items, only those ahead of it (Proposition 263).
+
+The list ends at the level z of the line, where fewer than k items are above it, or at that of the best loser. Numbers
+of items above a level are counted by a polynomial, item by item, so that nothing is ever divided out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Mask
+from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.quadrature import blocks, refined
+from shortlist.exact.quality import Quality, ranks_within
+from shortlist.exact.separation_integral import (
+    highest_density,
+    log_all_above,
+    log_all_below,
+    seen_above,
+    seen_below,
+)
+from shortlist.exact.set_chances import ERROR, line_law, line_levels, set_probabilities
+from shortlist.exact.weighted_scores import DECIDED_CHANCE, Crowd, Levels, crowd_of
+
+_CELLS = 1 << 22
+"""About so many numbers are held at once."""
+
+Counted = tuple[Floats, Floats]
+"""Per level, the chances of 0, 1, .. items above; and those with one more item at the level, times its density."""
+OneItem = tuple[Floats, Floats, Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class LineRace:
+    """Items at s_i + N_i and a line at `start` + N_0 / rate; the first k that are ahead of the line are named."""
+
+    s: Floats
+    """Scores above the threshold, in units of the items' noise; -inf is an item that is never named."""
+    k: int
+    noise: Noise
+    rate: float = 1.0
+    start: float = 0.0
+    """Where the line stands without its noise: at the threshold, unless noises are centred."""
+
+    def numbers(self) -> Floats:
+        """P[n items are named], n = 0..k: exact, to 1e-9."""
+        able = np.sort(self._able)
+
+        def density(z: Floats, levels: Levels) -> Floats:
+            number, _ = self._counts(z, *_near(able, levels, self.noise), self.k - 1)
+            return np.exp(line_law(z, self.noise, self.rate)[1])[:, None] * number
+
+        fewer = self._integral(density)
+        return np.append(fewer, max(0.0, 1.0 - float(fewer.sum())))
+
+    def right(self) -> float:
+        """P[the names are a true answer]: the k best of those above the threshold, all of them if they are fewer.
+
+        Equal scores count as equal, and whoever is exactly at the threshold may be named or not.
+        """
+        able, threshold = self._able, -self.start
+        return self._chance(able > threshold, able < threshold) if self.wanted < self.k else self.best()
+
+    def best(self) -> float:
+        """P[the names are a true top k], whatever the threshold is."""
+        able = self._able
+        if len(able) < self.k:
+            return 0.0
+        kth = np.sort(able)[len(able) - self.k]
+        return self._chance(able > kth, able < kth, self.k)
+
+    @property
+    def wanted(self) -> int:
+        """How many names a true answer has: those above the threshold, k at most."""
+        return min(self.k, int(np.count_nonzero(self._able > -self.start)))
+
+    def within(self, head: int, reach: int) -> float:
+        """P[ranks 1 to head are all named and none beyond reach is], head <= k <= reach."""
+        if head > len(self._able):
+            return 0.0
+        rank = np.argsort(np.argsort(-self._able, kind="stable"))
+        return self._chance(rank < head, rank >= reach)
+
+    def inclusion(self) -> Floats:
+        """P[item i is named], for every item: exact, to 1e-9."""
+        able = self._able
+        values, place = np.unique(able, return_inverse=True)
+        counts = np.bincount(place, minlength=len(values))
+
+        def density(z: Floats, levels: Levels) -> Floats:
+            return self._held(z, values, counts, levels)
+
+        result = np.zeros(len(self.s))
+        if len(able):
+            result[self.s > -np.inf] = np.clip(self._integral(density, len(values) * self.k)[place], 0.0, 1.0)
+        return result
+
+    def quality(self) -> Quality:
+        """P[right], and P[great], P[good] and the expected recall of as many names as are wanted (Definition 118).
+
+        A shorter or longer list is great or good by the same words: its head is named, and nobody beyond its reach.
+        Where nobody is wanted all four are P[right].
+        """
+        right, size = self.right(), self.wanted
+        if not size:
+            return Quality(right, right, right, right)
+        allowed = int(np.count_nonzero(self._able >= -self.start)) if size < self.k else 0  # so a right list is great
+        pairs = ranks_within(np.sort(self._able)[::-1], size)
+        great, good = (self.within(head, max(reach, allowed)) for head, reach in pairs)
+        return Quality(right, great, good, self.recall(size))
+
+    def recall(self, size: int) -> float:
+        """The expected share of the `size` best that is named; an item is correct if it scores at least as the last."""
+        best = np.sort(self._able)[::-1][:size]
+        if not len(best):
+            return 0.0
+        return min(1.0, float(self.inclusion()[self.s - self.start >= best[-1]].sum()) / size)
+
+    def sets(self) -> dict[tuple[int, ...], float]:
+        """P[each set is named], by positions, where there are few."""
+        return set_probabilities(self.s - self.start, self.k, self.noise, self.rate)
+
+    @property
+    def _able(self) -> Floats:
+        """Scores above the line; its own start is 0 here."""
+        return self.s[self.s > -np.inf] - self.start
+
+    def _chance(self, heads: Mask, tail: Mask, fewest: int = 0) -> float:
+        """P[every head is named, nobody of the tail, and at least so many items in all]."""
+        able, noise, leading = self._able, self.noise, int(np.count_nonzero(heads))
+        everyone = [_crowd(able[heads]), _crowd(able[tail])]
+        middle, room, lowest = np.sort(able[~(heads | tail)]), self.k - leading, max(0, fewest - leading)
+
+        def density(z: Floats, levels: Levels) -> Floats:
+            ahead, behind = seen_above(everyone[0], levels, noise, 2), seen_below(everyone[1], levels, noise, 2)
+            log_line, log_density = line_law(z, noise, self.rate)
+            inside, below = log_all_above(ahead, noise, z), log_all_below(behind, noise, z)
+            number, ending = self._counts(z, *_near(middle, levels, noise), room)
+            by_line = np.exp(log_density + inside + below) * number[:, lowest:].sum(axis=1)
+            by_tail = highest_density(behind, noise, z, inside + log_line) @ behind.weights * number[:, room]
+            total: Floats = by_line + by_tail + np.exp(inside + below + log_line) * ending[:, room]
+            return total[:, None]
+
+        return float(np.clip(self._integral(density)[0], 0.0, 1.0))
+
+    def _counts(self, z: Floats, values: Floats, sure: int, most: int) -> Counted:
+        """[w^n] prod q and [w^n] prod q sum f/q at the levels, n = 0..most; q(w) = F + S w of each item, w if sure."""
+        number, ending = np.zeros((2, z.size, most + 1))
+        if sure > most:
+            return number, ending
+        number[:, sure] = 1.0
+        counted = number, ending
+        for value in values.tolist():
+            counted = _with(counted, self._one(z, value), 1)
+        return counted
+
+    def _one(self, z: Floats, value: float) -> OneItem:
+        """P[above], P[below] and the density of an item of that value, one row per level."""
+        x = (z - value)[:, None]
+        return np.exp(self.noise.log_survival(x)), np.exp(self.noise.log_cdf(x)), np.exp(self.noise.log_density(x))
+
+    def _held(self, z: Floats, values: Floats, counts: Indices, levels: Levels) -> Floats:
+        """Per level and distinct value, the density that the list ends there and an item of that value is above.
+
+        The others are those of smaller values, those of larger ones, and the rest of its own.
+        """
+        low, high = _undecided(values, counts, levels, self.noise)
+        sure, most, result = int(counts[high:].sum()), self.k - 1, np.zeros((z.size, len(values)))
+        log_line, log_density = line_law(z, self.noise, self.rate)
+        by_line, by_item = np.exp(log_density)[:, None], np.exp(log_line)[:, None]
+        laws = [self._one(z, value) for value in values[low:high].tolist()]
+        before = [self._counts(z, np.zeros(0), 0, most)]
+        for law, count in zip(laws, counts[low:high].tolist(), strict=True):
+            before.append(_with(before[-1], law, count))
+        after = self._counts(z, np.zeros(0), max(0, sure - 1), most)
+        if sure:
+            result[:, high:] = _ends(before[-1], after, by_line, by_item)[:, None]
+            after = self._counts(z, np.zeros(0), sure, most)
+        for n in reversed(range(len(laws))):
+            law, count = laws[n], int(counts[low + n])
+            others = _with(after, law, count - 1)
+            result[:, low + n] = law[0][:, 0] * _ends(before[n], others, by_line, by_item)
+            after = _with(others, law, 1)
+        return result
+
+    def _integral(self, density: Callable[[Floats, Levels], Floats], width: int = 1) -> Floats:
+        """Over all levels at which a list may end."""
+        able = self._able
+        levels = line_levels(able, self.k, self.noise, self.rate)
+        size = max(1, _CELLS // width)
+
+        def evaluate(refinement: int) -> Floats:
+            total: Floats = np.zeros(1)
+            for block in blocks([able, np.zeros(1)], levels, self.noise, refinement):
+                for start in range(0, block.nodes.size, size):
+                    rows = slice(start, start + size)
+                    total = total + block.weights[rows] @ density(block.nodes[rows], block.levels)
+            return total
+
+        return refined(evaluate, lambda old, new: float(np.abs(new - old).max()) <= ERROR)
+
+
+def _crowd(values: Floats) -> Crowd:
+    distinct, counts = np.unique(values, return_counts=True)
+    return crowd_of(distinct, counts.astype(np.float64))
+
+
+def _near(values: Floats, levels: Levels, noise: Noise) -> tuple[Floats, int]:
+    """(the increasing values that may be on either side of a level, how many are surely above all of them)."""
+    low, high = _undecided(values, np.ones(len(values), np.int64), levels, noise)
+    return values[low:high], len(values) - high
+
+
+def _undecided(values: Floats, counts: Indices, levels: Levels, noise: Noise) -> tuple[int, int]:
+    """The slice of increasing values that may be on either side; a chance of DECIDED_CHANCE is given up on each."""
+    exceed = np.cumsum(counts * np.exp(noise.log_survival(levels[0] - values)))
+    fail = np.cumsum((counts * np.exp(noise.log_cdf(levels[1] - values)))[::-1])
+    low = int(np.searchsorted(exceed, DECIDED_CHANCE))
+    return low, max(low, len(values) - int(np.searchsorted(fail, DECIDED_CHANCE)))
+
+
+def _one_more(number: Floats, above: Floats, below: Floats) -> Floats:
+    """The chances of 0, 1, .. above with one more item; the axis before is that of the levels."""
+    result = number * below
+    result[:, 1:] += number[:, :-1] * above
+    return result
+
+
+def _with(counted: Counted, law: OneItem, times: int) -> Counted:
+    """With so many more items of one value."""
+    number, ending = counted
+    above, below, density = law
+    for _ in range(times):
+        ending = _one_more(ending, above, below) + density * number
+        number = _one_more(number, above, below)
+    return number, ending
+
+
+def _ends(first: Counted, second: Counted, by_line: Floats, by_item: Floats) -> Floats:
+    """The density that the list ends, k - 1 others being above at most: at the line, or at the best loser."""
+    number, ending = first
+    others, other_ending = second
+    fewer = (number * np.cumsum(others, axis=1)[:, ::-1]).sum(axis=1)
+    full = (ending * others[:, ::-1] + number * other_ending[:, ::-1]).sum(axis=1)
+    result: Floats = by_line[:, 0] * fewer + by_item[:, 0] * full
+    return result
