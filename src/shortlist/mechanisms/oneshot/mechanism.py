@@ -131,7 +131,7 @@ class OneshotTopK(Budgeted[Budget]):
             source=source,
             work=self.work,
         )
-        return Outcome([int(i) for i in finish.indices])
+        return Outcome(finish.indices.tolist())
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
