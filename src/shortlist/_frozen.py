@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+from operator import attrgetter
 from typing import Any, TypeVar
 
 Record = TypeVar("Record")
@@ -13,10 +16,16 @@ def changed(record: Record, **changes: Any) -> Record:
     It is `dataclasses.replace` in a fifth of the time, for what is made anew in every call.
     """
     kind: Any = type(record)
+    read, writers = _slots(kind)
     copy: Record = object.__new__(kind)
-    put = object.__setattr__
-    for name in kind.__slots__:
-        put(copy, name, getattr(record, name))
+    for write, value in zip(writers, read(record), strict=True):
+        write(copy, value)
     for name, value in changes.items():
-        put(copy, name, value)
+        object.__setattr__(copy, name, value)
     return copy
+
+
+@cache
+def _slots(kind: Any) -> tuple[Callable[[object], tuple[Any, ...]], list[Callable[[object, Any], None]]]:
+    """What reads all fields of a class, and what writes each."""
+    return attrgetter(*kind.__slots__), [getattr(kind, name).__set__ for name in kind.__slots__]

@@ -26,6 +26,9 @@ POSITION_ROUNDING = 2.0**-50
 EXACT_FLOATS = 2**52
 """A whole centre up to here, and whatever is near it, are floats as they are."""
 
+SHORT = 32
+"""So many winners are compared one by one in less time than in arrays."""
+
 FAR = 1e300
 """Positions are clamped here. What lies beyond has a one-sided interval."""
 
@@ -82,7 +85,7 @@ class Contest:
         is left out is above all others too. Every error is at least that of `intervals`.
         """
         rough, k = self.noise.rough, self.k
-        if rough is None or self._exponent or not -EXACT_FLOATS <= self.centre <= EXACT_FLOATS:
+        if rough is None or k > SHORT or self._exponent or not -EXACT_FLOATS <= self.centre <= EXACT_FLOATS:
             return None
         if np.minimum.reduce(words) < PLAIN or np.maximum.reduce(words) >= (1 << 64) - PLAIN:
             return None
@@ -143,9 +146,9 @@ def highest(z: Floats, k: int) -> tuple[list[int], list[float]]:
         one, z[top] = float(z[top]), -np.inf
         return [top], [one, float(np.maximum.reduce(z))]
     wanted = min(k + 1, len(z))
-    places = z.argpartition(len(z) - wanted)[len(z) - wanted :].tolist()
-    places.sort(key=z.item, reverse=True)
-    return places[:k], [z.item(place) for place in places]
+    places = z.argpartition(len(z) - wanted)[len(z) - wanted :]
+    best = sorted(zip(z[places].tolist(), places.tolist(), strict=True), reverse=True)
+    return [place for _, place in best[:k]], [one for one, _ in best]
 
 
 def clear_order(low: Floats, high: Floats, k: int) -> Indices | None:

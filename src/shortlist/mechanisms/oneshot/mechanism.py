@@ -117,7 +117,7 @@ class OneshotTopK(Budgeted[Budget]):
 
     def _scale(self, scores: Scores) -> Fraction:
         """R / e, exactly."""
-        return scores.range_sensitivity / Fraction(epsilon_of_a_round(self.k, self.guarantee))
+        return _scale(self.k, self.guarantee, scores.range_sensitivity)
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
@@ -173,6 +173,11 @@ class OneshotTopK(Budgeted[Budget]):
 @lru_cache
 def _rounds(k: int, budget: Budget) -> Guarantee:
     return BoundedRange(epsilon_of_a_round(k, budget)).repeat(k)
+
+
+@lru_cache
+def _scale(k: int, budget: Budget, range_sensitivity: Fraction) -> Fraction:
+    return range_sensitivity / Fraction(epsilon_of_a_round(k, budget))
 
 
 @lru_cache
