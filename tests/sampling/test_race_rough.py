@@ -1,4 +1,4 @@
-"""Races that few operations decide: the same winners as by intervals, from the same words; the rest is left to these."""
+"""Races that few operations decide: the same winners as by intervals, from the same words; or none."""
 
 import dataclasses
 from fractions import Fraction
