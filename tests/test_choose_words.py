@@ -39,3 +39,40 @@ def test_declared_columns_and_those_of_a_text_file(tmp_path):
         sl.count(tmp_path / "t.csv", user="user_id", item="Film ")
     with pytest.raises(ValueError, match="no column of that name; write it as the table does"):
         sl.count(tmp_path / "t.csv", user="user_id", item="flim")  # the first line may be somebody's row
+
+
+def test_what_is_remembered_of_a_question_tells_equal_words_of_other_kinds_apart():
+    """1 and True are equal, and so may budgets be that do not cost the same."""
+
+    class Cheaper(sl.PureDP):
+        def __eq__(self, other):
+            return True
+
+        def __hash__(self):
+            return hash(sl.PureDP(1.0))
+
+    assert len(sl.top_k([3, 1], 1, epsilon=1, monotone=True)) == 1
+    for k, epsilon, said in ((True, 1, "k must be"), (1.0, 1, "k must be"), (1, True, "epsilon must be")):
+        with pytest.raises((TypeError, ValueError), match=said):
+            sl.top_k([3, 1], k, epsilon=epsilon, monotone=True)
+    for epsilon in (1.0, 2.0, 1.0):
+        for kind in (sl.PureDP, Cheaper):
+            release = sl.top_k([3, 1], 1, budget=kind(epsilon), monotone=True)
+            assert type(release.guarantee) is sl.PureDP
+            assert release.guarantee.epsilon == epsilon
+
+
+def test_words_that_cannot_be_remembered_are_refused_in_words_of_ours():
+    for words, said in (
+        ({"ordered": []}, "ordered must be True or False"),
+        ({"limit": {}}, "limit"),
+        ({"k": [1]}, "k"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=said):
+            sl.top_k([3, 1], **{"k": 1, "epsilon": 1.0, "monotone": True, **words})
+
+
+def test_a_large_delta_is_told_of_every_time():
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="lets one person's own item out"):
+            sl.top_k({"ada": 900, "bob": 3}, 1, epsilon=1.0, delta=0.01, monotone=True)

@@ -52,10 +52,10 @@ def installed_frame() -> FrameKind:
 
 def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | None]:
     """(numbers, their own labels, the kind of frame they came in)."""
-    if isinstance(values, Mapping):
-        return list(values.values()), list(values), None
     if type(values) in (np.ndarray, list, tuple):
         return values, None, None
+    if isinstance(values, Mapping):
+        return list(values.values()), list(values), None
     family = {kind.__module__.partition(".")[0] for kind in type(values).__mro__}
     library = next((kind for kind in FRAMES if kind in family), None)
     if library is None:
@@ -106,12 +106,7 @@ def _counts_positions(series: Any) -> bool:
 
 def checked_values(values: object, *, may_be_empty: bool = False) -> Values:
     """The values as an array. Where the candidates come from the data, that there are none is private: no error."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError("scores must not be masked; fill the gaps or drop those candidates")
-    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
-        raise TypeError(f"scores must be a list, an array, a series or a mapping, not a {type(values).__name__}")
-    flat = "scores must be one-dimensional: one number per candidate"
-    array = attempt(partial(np.asarray, values), ValueError, flat)
+    array = values if type(values) is np.ndarray else _as_array(values)
     if array.ndim != 1:
         raise ValueError(f"scores must be one-dimensional, one number per candidate, not {array.ndim}-dimensional")
     if array.size == 0:
@@ -135,6 +130,15 @@ def checked_values(values: object, *, may_be_empty: bool = False) -> Values:
             raise ValueError("integer scores must fit into 64 bits with a sign; subtract a public constant")
         return array.view(np.int64)
     return array
+
+
+def _as_array(values: object) -> Values:
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError("scores must not be masked; fill the gaps or drop those candidates")
+    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
+        raise TypeError(f"scores must be a list, an array, a series or a mapping, not a {type(values).__name__}")
+    flat = "scores must be one-dimensional: one number per candidate"
+    return attempt(partial(np.asarray, values), ValueError, flat)
 
 
 def _checked_floats(array: Values, scores: object) -> Values:
@@ -174,12 +178,11 @@ def checked_labels(labels: Iterable[Hashable] | None, d: int) -> Sequence[Hashab
 
 def checked_flag(name: str, value: object) -> bool:
     """True or False, of Python or numpy; nothing else is taken for one."""
-    return checked_flags(**{name: value})[0]
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False")
+    return bool(value)
 
 
 def checked_flags(**flags: object) -> list[bool]:
     """The same of several."""
-    for name, value in flags.items():
-        if not isinstance(value, bool | np.bool_):
-            raise TypeError(f"{name} must be True or False")
-    return list(map(bool, flags.values()))
+    return [checked_flag(name, value) for name, value in flags.items()]

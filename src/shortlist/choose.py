@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
+from shortlist._frozen import changed
 from shortlist._imports import late
 from shortlist._reading import checked_flag
 from shortlist._text import meant
@@ -267,9 +268,9 @@ def _answered(
     **plan: Any,
 ) -> Release | GroupedRelease:
     """One release, or one for each group."""
-    if question.keys() - KNOWN:
+    if not question.keys() <= KNOWN:
         raise TypeError(_unknown(min(question.keys() - KNOWN)))
-    table = _table(scores, question) if TABLE_WORDS & question.keys() else None
+    table = None if TABLE_WORDS.isdisjoint(question) else _table(scores, question)
     words = cast(PlainWords, {} if table is not None else question)
     groups = grouped(scores if table is None else None, parallel, words)
     if table is not None and table.question.grouping is not None:
@@ -370,4 +371,4 @@ def explained(release: Release, why: str, keeps_order: bool, k: int | None) -> R
     if release.ordered and not keeps_order:
         release = release.as_set()
     words = f"auto: {why}" if why else release.why
-    return replace(release, why=words, extras=replace(release.extras, asked=None if k is None else int(k)))
+    return changed(release, why=words, extras=changed(release.extras, asked=None if k is None else int(k)))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
 from functools import lru_cache
 
 from shortlist._reading import checked_flag, checked_flags
@@ -18,10 +17,12 @@ from shortlist.mechanisms.entries import METHODS
 from shortlist.mechanisms.entry import Method, Request
 from shortlist.mechanisms.unknown_domain import checked_delta_budget, checked_limit
 from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of
-from shortlist.privacy import Guarantee
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.smallest import check_smallest
 
 LARGE_DELTA = 1e-3
+REMEMBERED = {type(None), PureDP, ZCDP, ApproxDP}
+"""Budgets that are equal where they cost the same; a class made of one of them need not be."""
 
 
 def checked_budget_of(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> Budget:
@@ -51,6 +52,38 @@ def mechanism_for(
     `most` how many of them one person counts for, where that is capped, and `weighed` whether rows are counted without
     such a list, which makes capped weights too. For the smallest (`largest=False`) the mechanism gets negated scores.
     """
+    words = (k, public, epsilon, delta, budget, method, ordered, values, gaps, limit, most, weighed, largest)
+    choose = _chosen if type(budget) in REMEMBERED else _chosen.__wrapped__
+    try:
+        mechanism, why, keeps_order, own_name = choose(*words)
+    except TypeError:  # what cannot be remembered is refused, in words of ours
+        mechanism, why, keeps_order, own_name = _chosen.__wrapped__(*words)
+    if own_name > LARGE_DELTA:
+        warnings.warn(
+            f"delta={own_name:g} lets one person's own item out with that chance; "
+            "write a delta well below one over the number of people",
+            stacklevel=_calls_inside(),
+        )
+    return mechanism, why, keeps_order
+
+
+@lru_cache(typed=True)
+def _chosen(
+    k: int | None,
+    public: bool,
+    epsilon: float | None,
+    delta: float | None,
+    budget: Guarantee | None,
+    method: str,
+    ordered: bool,
+    values: bool,
+    gaps: bool,
+    limit: int | None,
+    most: int | None,
+    weighed: bool,
+    largest: bool,
+) -> tuple[Mechanism, str, bool, float]:
+    """The same, and the chance that one's own item comes out: for the same public facts, so it is remembered."""
     wanted = None if k is None else checked_k(k)
     paid = checked_budget_of(epsilon, delta, budget)
     ordered, values, gaps, largest = checked_flags(ordered=ordered, values=values, gaps=gaps, largest=largest)
@@ -66,21 +99,15 @@ def mechanism_for(
     if not largest:
         _check_smallest(request, chosen, unlisted)
     (_check_unlisted if unlisted else _check_listed)(request, named)
-    mechanism = _built(chosen.build, request)
+    mechanism = chosen.build(request)
     if not largest:
         _check_smallest(request, chosen, mechanism.largest_only)
-    return mechanism, why, ordered or values or chosen.gaps
+    own_name = getattr(paid, "delta", 0.0) if unlisted else 0.0
+    return mechanism, why, ordered or values or chosen.gaps, own_name
 
 
-@lru_cache
-def _built(build: Callable[[Request], Mechanism], request: Request) -> Mechanism:
-    """A mechanism knows public facts alone: it is the same for the same ones, so it is remembered."""
-    return build(request)
-
-
-@lru_cache
 def by_rule(request: Request) -> tuple[Method, str]:
-    """(the method whose own public rule holds, why): the same for the same public facts, so it is remembered."""
+    """(the method whose own public rule holds, why)."""
     method = next(method for method in METHODS.values() if method.when(request))
     return method, method.reason(request)
 
@@ -103,13 +130,6 @@ def _check_unlisted(request: Request, named: Method | None) -> None:
     if request.values and (request.k is None or not (named is None or named.values)):
         raise ValueError(
             'values need a fixed k, and method="auto", "keys" or "measured-set": write k=10, or leave values= out'
-        )
-    delta = getattr(request.budget, "delta", 0.0)
-    if delta > LARGE_DELTA:
-        warnings.warn(
-            f"delta={delta:g} lets one person's own item out with that chance; "
-            "write a delta well below one over the number of people",
-            stacklevel=_calls_inside(),
         )
     if request.ordered and named is not None and not named.ordered:
         raise ValueError(f'method={named.name!r} releases sets; for an order write method="limited-domain"')

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import FrozenInstanceError, dataclass, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
 from shortlist._files import checked_path, write_text
+from shortlist._frozen import changed
 from shortlist._old_pickles import REFUSED, refuse_old_pickles
 from shortlist._reading import Frame, installed_frame
 from shortlist._text import NOISY, as_texts, terminal_safe, text_table
@@ -201,15 +202,15 @@ class Release:
     def as_set(self) -> Self:
         """The same items without their order, sorted by label; and without gaps, which would tell the order."""
         if self.items is None:
-            return replace(self, ordered=False)
+            return changed(self, ordered=False)
         order, extras = by_label(self.items, self.indices, SECURE), self.extras
         values, margins = extras.values, extras.margins
-        return replace(
+        return changed(
             self,
             items=list(map(self.items.__getitem__, order)),
             indices=None if self.indices is None else list(map(self.indices.__getitem__, order)),
             ordered=False,
-            extras=replace(
+            extras=changed(
                 extras, values=values and [values[i] for i in order], margins=margins and [margins[i] for i in order],
                 gaps=None, answers=None, evidence=None,
             ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal, Self, SupportsIndex, TypedDict, Unpack
 
 import numpy as np
@@ -122,7 +123,8 @@ class Scores:
                 'monotone=True does not hold with neighbours="replace": replacing a person can raise one score '
                 'and lower another. Write monotone=False, or neighbours="add-remove" if that is what you protect'
             )
-        self._largest, self._range = exact_sensitivities(sensitivity, monotone, neighbours)
+        exact = _of_a_float if type(sensitivity) is float else exact_sensitivities
+        self._largest, self._range = exact(sensitivity, monotone, neighbours)
         if not isinstance(unit, str) or not unit:
             raise ValueError('unit must be a word, for example unit="user"')
         self._unit = unit
@@ -326,13 +328,16 @@ def exact_sensitivities(sensitivity: object, monotone: bool, neighbours: Neighbo
                 'a pair of sensitivities says what adding a person does; with neighbours="replace" give the most '
                 "that replacing a person can move one score"
             )
-        down, up = (_exact_sensitivity(one) for one in sensitivity)
+        down, up = map(_exact_sensitivity, sensitivity)
     else:
         down = up = _exact_sensitivity(sensitivity)
     largest = max(down, up)
     if largest == 0:
         raise ValueError("sensitivity must be positive: if nobody can move a score, nothing is private here")
     return largest, largest if monotone else down + up
+
+
+_of_a_float = lru_cache(exact_sensitivities)
 
 
 def _exact_sensitivity(value: object) -> Fraction:

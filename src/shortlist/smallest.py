@@ -21,6 +21,8 @@ NOTE = "these are the smallest, not the largest"
 
 def question_of(scores: object, question: ScoreWords) -> Scores:
     """The question to a mechanism: `Scores`, or plain values with their words; `largest=False` negates them."""
+    if not question:
+        return as_scores(scores)
     plain = cast(PlainWords, {word: said for word, said in question.items() if word != "largest"})
     data = as_scores(scores, **plain)
     return data if checked_flag("largest", question.get("largest", True)) else smallest_first(data)

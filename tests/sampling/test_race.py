@@ -69,7 +69,7 @@ def without_floats(noise):
         q, error = noise.quantile(words, level)
         return q, np.full_like(error, np.inf)
 
-    return dataclasses.replace(noise, quantile=unsure)
+    return dataclasses.replace(noise, quantile=unsure, rough=None)
 
 
 def coarse(noise):
@@ -79,7 +79,7 @@ def coarse(noise):
         q, error = noise.quantile(words, level)
         return q, error + 0.25
 
-    return dataclasses.replace(noise, quantile=unsure)
+    return dataclasses.replace(noise, quantile=unsure, rough=None)
 
 
 SMALL = [3, 2, 0, 0, -4]

@@ -7,19 +7,27 @@ arithmetic decides (`partial_reals`). The centre is any number near the winners,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cmp_to_key, lru_cache
+from itertools import pairwise
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, Words
-from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.noise_distributions import PLAIN, ROUGH, Noise
 from shortlist.exact.partial_reals import Bits, Draw, NoisyScore, compare
 
 POSITION_ROUNDING = 2.0**-50
 """Relative error of a position: one rounded difference, one rounded factor, one product."""
+
+EXACT_FLOATS = 2**52
+"""A whole centre up to here, and whatever is near it, are floats as they are."""
+
+SHORT = 32
+"""So many winners are compared one by one in less time than in arrays."""
 
 FAR = 1e300
 """Positions are clamped here. What lies beyond has a one-sided interval."""
@@ -69,6 +77,28 @@ class Contest:
                 high = np.where(items == -np.inf, -np.inf, high)
         return low, high
 
+    def clear_winners(self, words: Words) -> Indices | None:
+        """The positions of the k highest finishes, best first, from one word each, where few operations tell it.
+
+        That is nearly always: None where two that matter are too close, or a word is extreme. Finishes z are good to
+        2 ROUGH + 2^-48 |z|, by |g| <= |z| + 45, which grows slower than z: what is far enough below the next one that
+        is left out is above all others too. Every error is at least that of `intervals`.
+        """
+        rough, k = self.noise.rough, self.k
+        if rough is None or k > SHORT or self._exponent or not -EXACT_FLOATS <= self.centre <= EXACT_FLOATS:
+            return None
+        if np.minimum.reduce(words) < PLAIN or np.maximum.reduce(words) >= (1 << 64) - PLAIN:
+            return None
+        z = np.subtract(self.values, self.centre, dtype=np.float64)
+        z *= self._factor
+        z += rough(words)
+        best, finishes = highest(z, k)
+        for one, other in pairwise(finishes):
+            error = 4 * ROUGH + 2.0**-47 * (abs(one) + abs(other)) if other > -math.inf else 0.0
+            if not one - other > error:
+                return None
+        return np.array(best)
+
     def noisy_score(self, index: int, word: int, level: int, source: Bits) -> NoisyScore:
         """The same finish as an exact, lazily drawn number."""
         position = (Fraction(self.values[index].item()) - Fraction(self.centre)) / self.scale
@@ -104,8 +134,21 @@ def _subtract(items: Values, centre: int | float) -> tuple[Floats, Indices | int
 
 def kth_largest(values: Values, k: int) -> int | float:
     """The centre that keeps rounding harmless: a score far above it can then win only by itself."""
-    kth: int | float = (values.max() if k == 1 else np.partition(values, len(values) - k)[len(values) - k]).item()
+    d = len(values)
+    kth: int | float = np.maximum.reduce(values).item() if k == 1 else np.partition(values, d - k).item(d - k)
     return kth
+
+
+def highest(z: Floats, k: int) -> tuple[list[int], list[float]]:
+    """(where the k largest stand, the k + 1 largest, or all if there are no more), falling."""
+    if k == 1:
+        top = int(z.argmax())
+        one, z[top] = float(z[top]), -np.inf
+        return [top], [one, float(np.maximum.reduce(z))]
+    wanted = min(k + 1, len(z))
+    places = z.argpartition(len(z) - wanted)[len(z) - wanted :]
+    best = sorted(zip(z[places].tolist(), places.tolist(), strict=True), reverse=True)
+    return [place for _, place in best[:k]], [one for one, _ in best]
 
 
 def clear_order(low: Floats, high: Floats, k: int) -> Indices | None:

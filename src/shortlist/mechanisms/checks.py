@@ -25,7 +25,7 @@ Paid = TypeVar("Paid", PureDP, ZCDP, ApproxDP, Budget)
 
 def check_ledger(ledger: object) -> None:
     """Refuse what is neither a ledger nor None."""
-    if not isinstance(ledger, Ledger | None):
+    if ledger is not None and not isinstance(ledger, Ledger):
         raise TypeError('ledger must be a Ledger: write ledger=Ledger("budget.db")')
 
 

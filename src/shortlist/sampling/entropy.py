@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -17,12 +18,14 @@ from shortlist._arrays import Words
 from shortlist._imports import IMPORTS
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers import AEADEncryptionContext, CipherContext
+    from cryptography.hazmat.primitives.ciphers import AEADEncryptionContext, Cipher, CipherContext
+    from cryptography.hazmat.primitives.ciphers.algorithms import AES
+    from cryptography.hazmat.primitives.ciphers.modes import CTR
 
     Encryptor = CipherContext | AEADEncryptionContext
 
-KERNEL_WORDS = 2048
-"""Up to so many words (16 KiB) the kernel itself is faster than setting up a cipher."""
+KERNEL_WORDS = 384
+"""Up to so many words (3 KiB) the kernel itself is faster than setting up a cipher."""
 
 _ZEROS = bytes(1 << 18)
 
@@ -73,10 +76,17 @@ SECURE = Secure()
 
 
 def _encryptor(key: bytes) -> Encryptor:
+    cipher, algorithm, mode = _parts()
+    return cipher(algorithm(key), mode).encryptor()
+
+
+@cache
+def _parts() -> tuple[type[Cipher[CTR]], type[AES], CTR]:
+    """AES in counter mode from 0: the same for every key."""
     with IMPORTS:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-    return Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+    return Cipher, algorithms.AES, modes.CTR(bytes(16))
 
 
 def _keystream(encryptor: Encryptor, count: int) -> Words:

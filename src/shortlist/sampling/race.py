@@ -96,7 +96,6 @@ def race(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Sourc
     return prepare(values, k=k, scale=scale, noise=noise, work=work)(source)
 
 
-@np.errstate(all="ignore")
 def prepare(
     values: Values, *, k: int, scale: Fraction, noise: Noise, work: Work = "adaptive"
 ) -> Callable[[Source], Finish]:
@@ -104,17 +103,29 @@ def prepare(
     block = block_size(len(values), k) if work == "adaptive" and len(values) >= SKIP_FROM else None
     if block is None:
         return partial(full_race, Contest(values, k, scale, noise, kth_largest(values, k)))
-    return partial(skip_race, make_plan(values, k, scale, noise, block))
+    with np.errstate(all="ignore"):
+        return partial(skip_race, make_plan(values, k, scale, noise, block))
 
 
 @np.errstate(all="ignore")
 def full_race(contest: Contest, source: Source) -> Finish:
     """One race in which every candidate draws."""
-    chunks = _everyone(len(contest.values), source)
-    if len(contest.values) > CHUNK:
-        return _best(contest, chunks).finish(contest, source)
-    index, words, level = next(chunks)
-    return _Runners(index, words, level, *contest.intervals(contest.values, words, level)).finish(contest, source)
+    d = len(contest.values)
+    if d > CHUNK:
+        return _best(contest, _everyone(d, source)).finish(contest, source)
+    words = source.words(d)
+    clear = contest.clear_winners(words)
+    if clear is None:
+        index, level = np.arange(d), np.zeros(d, np.int64)
+        return _Runners(index, words, level, *contest.intervals(contest.values, words, level)).finish(contest, source)
+    drawn: list[NoisyScore] = []
+
+    def exact() -> list[NoisyScore]:
+        if not drawn:  # the same ones each time: they may have drawn more bits
+            drawn.extend(contest.noisy_score(i, int(words[i]), 0, source) for i in clear.tolist())
+        return drawn
+
+    return Finish(clear, contest, exact)
 
 
 @np.errstate(all="ignore")

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from shortlist.exact.partial_reals import Lazy, Uniform, around, ball, formula, is_positive
-from shortlist.sampling.subset_rejection import ERROR, Envelope, Proposals, Proposed, accepted
+from shortlist.sampling.subset_rejection import ERROR, Proposal, Proposals, Proposed, accepted
 from shortlist.sampling.uniforms import WordStream
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class LateArrival:
         self._enclose()
 
 
-def first_arrival(envelope: Envelope, deadline: Lazy, stream: WordStream) -> tuple[int, int] | None:
+def first_arrival(envelope: Proposals[Proposal], deadline: Lazy, stream: WordStream) -> tuple[int, int] | None:
     """The class (i, j) whose subset arrives first, or None if none arrives before the deadline."""
     proposal = first_proposal(envelope, deadline, stream)
     return None if proposal is None else (proposal.i, proposal.j)

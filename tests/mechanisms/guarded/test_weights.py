@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from shortlist.exact.ranked_subsets import ranked
-from shortlist.mechanisms.guarded import weights
 from shortlist.mechanisms.guarded.weights import Family
+from shortlist.sampling import subset_few
 
 SHAPES: dict[str, Callable[[int], Any]] = {
     "zipf": lambda d: np.floor(1e4 / np.arange(1, d + 1) ** 0.8).astype(np.int64),
@@ -41,14 +41,14 @@ def test_adding_all_classes_up_agrees_with_cells_and_with_the_exact_weight(shape
 def test_many_classes_are_left_to_cells(monkeypatch):
     ranking = ranked(SHAPES["zipf"](100), 5, Fraction(1, 2), Fraction(1, 2), gap_aware=True)
     family = Family.junk(ranking, ranking.classes(), np.zeros(5, np.int64))
-    monkeypatch.setattr(weights, "FEW", 10)
+    monkeypatch.setattr(subset_few, "FEW", 10)
     assert family.quick_bounds() == family.bounds()
 
 
 def test_what_is_kept_are_sizes_of_classes_alone():
     """The table knows d and k, both public."""
-    weights._log_sizes.cache_clear()
+    subset_few.log_sizes.cache_clear()
     for values in (SHAPES["zipf"](100), SHAPES["flat"](100)):
         ranking = ranked(values, 5, Fraction(1, 2), Fraction(1, 2), gap_aware=True)
         Family.junk(ranking, ranking.classes(), np.zeros(5, np.int64)).quick_bounds()
-    assert weights._log_sizes.cache_info().currsize == 1
+    assert subset_few.log_sizes.cache_info().currsize == 1

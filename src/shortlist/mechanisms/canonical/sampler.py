@@ -15,6 +15,7 @@ from shortlist.exact.ranked_subsets import Ranking
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.subset_draw_any_noise import Groups, runs_of
 from shortlist.sampling.subset_draw_exponential import Found, first_arrival
+from shortlist.sampling.subset_few import FewClasses, falls_if_few, few_classes
 from shortlist.sampling.subset_rejection import WIDTH, Envelope, Loss, Proposals, accepted, prepare
 from shortlist.sampling.uniforms import WordStream, subset
 
@@ -45,17 +46,25 @@ class SubsetRace:
 def prepare_subsets(ranking: Ranking, noise: Noise, *, width: float = WIDTH) -> SubsetRace:
     """The race of all k-subsets under any noise; the ranking must have more than k candidates."""
     if noise == GUMBEL:
-        return SubsetRace(ranking, partial(gumbel_class, envelope_of(ranking, width=width)))
+        return SubsetRace(ranking, partial(gumbel_class, proposals_of(ranking, width=width)))
     if noise == EXPONENTIAL:
-        return SubsetRace(ranking, partial(exponential_class, envelope_of(ranking, width=width)))
+        return SubsetRace(ranking, partial(exponential_class, proposals_of(ranking, width=width)))
     return SubsetRace(ranking, groups_of(ranking, noise).draw)
+
+
+def proposals_of(ranking: Ranking, *, width: float = WIDTH) -> Envelope | FewClasses:
+    """Whoever proposes classes: all of them, where there are few; cells of `width` otherwise."""
+    classes = ranking.merged() if ranking.merges else ranking.classes()
+    fall, start = falls_if_few(classes), int(ranking.merges)
+    if fall is not None:
+        return few_classes(classes, fall, _loss(ranking), start=start)
+    return prepare(classes, _loss(ranking), start=start, width=width)
 
 
 def envelope_of(ranking: Ranking, *, width: float = WIDTH) -> Envelope:
     """Integer weights above the masses of all classes but the top k."""
-    if ranking.merges:
-        return prepare(ranking.merged(), _loss(ranking), start=1, width=width)
-    return prepare(ranking.classes(), _loss(ranking), width=width)
+    classes = ranking.merged() if ranking.merges else ranking.classes()
+    return prepare(classes, _loss(ranking), start=int(ranking.merges), width=width)
 
 
 def groups_of(ranking: Ranking, noise: Noise) -> Groups:
@@ -78,12 +87,12 @@ def members(ranking: Ranking, winner: Class, stream: WordStream) -> Indices:
     return np.concatenate([np.arange(ranking.k - 1 - i), between + subset(i + j, i, stream), [between + i + j]])
 
 
-def exponential_class(envelope: Envelope, stream: WordStream) -> Class:
+def exponential_class(envelope: Envelope | FewClasses, stream: WordStream) -> Class:
     """The class of the winner under exponential noise."""
     return first_arrival(envelope, Uniform(stream.word), stream)
 
 
-def gumbel_class(envelope: Envelope, stream: WordStream) -> Class:
+def gumbel_class(envelope: Envelope | FewClasses, stream: WordStream) -> Class:
     """Class (i, j) with probability in proportion to its mass, or None for the top k, of mass 1."""
     proposal = gumbel_proposal(envelope, stream)
     return None if proposal is None else (proposal.i, proposal.j)

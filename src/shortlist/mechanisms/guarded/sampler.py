@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from shortlist._arrays import Indices
 from shortlist.exact.partial_reals import Uniform, ball
 from shortlist.exact.ranked_subsets import Ranking
-from shortlist.mechanisms.canonical.sampler import envelope_of, members
+from shortlist.mechanisms.canonical.sampler import members, proposals_of
 from shortlist.mechanisms.guarded.weights import Family
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.subset_draw_exponential import LateArrival, after, first_arrival
+from shortlist.sampling.subset_few import FewClasses
 from shortlist.sampling.subset_rejection import Envelope
 from shortlist.sampling.uniforms import WordStream
 
@@ -25,12 +26,16 @@ if TYPE_CHECKING:
     from flint import arb
 
 
+FAINT = -100.0
+"""Junk that weighs e^-100 of the top k or less hardly ever wins: then rough bounds on its weight will do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Guard:
     """A guard of rate a, tau nats above the mass of the junk classes."""
 
     ranking: Ranking
-    envelope: Envelope
+    envelope: Envelope | FewClasses
     a: Fraction
     tau: Fraction
     junk: Family
@@ -57,8 +62,11 @@ class Guard:
         return self.ranking.positions(members(self.ranking, arrival, stream))
 
     def bounds(self, *, fine: bool) -> tuple[float, float]:
-        """(lower, upper) bounds on v: there are none between these and the exact number."""
-        return self.low, self.high
+        """(lower, upper) bounds on v: closer ones where the first are rough, then none but the exact number."""
+        if not (fine and self.high < FAINT):
+            return self.low, self.high
+        low, high = self.junk.quick_bounds()
+        return low + float(self.tau), high + float(self.tau)
 
     def exact(self) -> arb:
         """v at the working precision."""
@@ -67,7 +75,11 @@ class Guard:
 
 def guarded(ranking: Ranking, a: Fraction, tau: Fraction, first: Indices) -> Guard:
     """The race of all k-subsets with its guard; `first` says from which j on row i is junk, and some class must be."""
-    envelope = envelope_of(ranking)
-    junk = Family.junk(ranking, envelope.classes, first)
+    envelope = proposals_of(ranking)
+    junk, above = Family.junk(ranking, envelope.classes, first), float(tau)
+    if isinstance(envelope, FewClasses):
+        low, high = junk.rough_bounds()
+        if high + above < FAINT:
+            return Guard(ranking, envelope, a, tau, junk, low + above, high + above)
     low, high = junk.quick_bounds()
-    return Guard(ranking, envelope, a, tau, junk, low + float(tau), high + float(tau))
+    return Guard(ranking, envelope, a, tau, junk, low + above, high + above)

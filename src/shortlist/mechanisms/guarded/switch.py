@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 from shortlist._arrays import Indices
 from shortlist.exact.partial_reals import Uniform, around, ball, formula, is_positive
 from shortlist.exact.ranked_subsets import Ranking
-from shortlist.mechanisms.canonical.sampler import envelope_of, gumbel_class, members
+from shortlist.mechanisms.canonical.sampler import gumbel_class, members, proposals_of
 from shortlist.mechanisms.guarded.weights import Family
 from shortlist.sampling.entropy import Source
+from shortlist.sampling.subset_few import FewClasses
 from shortlist.sampling.subset_rejection import ERROR, Envelope
 from shortlist.sampling.uniforms import WordStream
 
@@ -31,7 +32,7 @@ class Switch:
     """Canonical top-k with Gumbel noise, unless the junk is too heavy."""
 
     ranking: Ranking
-    envelope: Envelope
+    envelope: Envelope | FewClasses
     slope: Fraction
     """t."""
     tau: Fraction
@@ -66,7 +67,7 @@ class Switch:
 
 def switched(ranking: Ranking, slope: Fraction, tau: Fraction, first: Indices) -> Switch:
     """The choice before a race of all k-subsets; `first` says from which j on row i is junk, and some class must be."""
-    envelope = envelope_of(ranking)
+    envelope = proposals_of(ranking)
     rest = Family.all_but_junk(ranking, envelope.classes, first)
     junk = Family.junk(ranking, envelope.classes, first)
     (least_rest, most_rest), (least_junk, most_junk) = rest.bounds(), junk.bounds()

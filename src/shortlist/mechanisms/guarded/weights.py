@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist._runs import Runs
-from shortlist.exact.binomials import log_choose
 from shortlist.exact.class_bounds import sifted
 from shortlist.exact.noise_distributions import LN2
 from shortlist.exact.partial_reals import ball
 from shortlist.exact.ranked_subsets import Ranking
 from shortlist.exact.subset_classes import Classes, bounded, cover, log_sum, settle
 from shortlist.sampling.subset_draw_any_noise import runs_of
+from shortlist.sampling.subset_few import falls_if_few, log_sizes
 from shortlist.sampling.subset_rejection import ERROR, binomial_prefix_sum
 
 if TYPE_CHECKING:
@@ -30,14 +29,14 @@ if TYPE_CHECKING:
 WEIGHT_WIDTH = 1e-7
 """How far apart the float bounds on the logarithm of a weight are, or nearly."""
 
-FEW = 1 << 14
-"""So many classes are added up one by one in less time than a few of them are chosen."""
 
-
-@lru_cache(maxsize=64)
-def _log_sizes(rows: int, columns: int) -> Floats:
-    """ln C(i + j, i), i < rows and j < columns: of public numbers alone, so they are kept."""
-    return log_choose(np.arange(rows)[:, None], np.arange(columns)[None, :])
+@lru_cache(maxsize=16)
+def _ends(rows: int, columns: int, starts: bytes) -> tuple[Indices, Indices, Floats, Floats]:
+    """(rows with a class from their start on, where they start, ln of the size of that class, of all from it on)."""
+    first = np.frombuffer(starts, np.int64)
+    there, logs = np.flatnonzero(first < columns), log_sizes(0, rows, columns)
+    all_from = np.array([log_sum(logs[row, first[row] :]) for row in there])
+    return there, first[there], logs[there, first[there]], all_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +74,25 @@ class Family:
     @np.errstate(all="ignore")
     def quick_bounds(self) -> tuple[float, float]:
         """The same, and closer, where there are few classes: all of them are added up, their sizes from a table."""
-        rows, columns = len(self.classes.i), len(self.classes.fall)
-        if rows * columns > FEW or isinstance(self.classes.fall, Runs):
+        fall = falls_if_few(self.classes)
+        if fall is None:
             return self.bounds()
-        sizes = _log_sizes(rows, columns)
-        logs = sizes - self.classes.rise[:, None] - self.classes.fall
+        rows, columns = len(self.classes.i), len(fall)
+        sizes = log_sizes(0, rows, columns)
+        logs = sizes - self.classes.rise[:, None] - fall
         place = np.arange(columns)
         logs[(place < self.first[:, None]) | (place >= self.end[:, None])] = -np.inf
         middle = log_sum(np.append(logs, 0.0) if self.top else logs.ravel())
         error = ERROR * (64 + 2 * abs(middle) + float(sizes[-1, -1]))  # no loss that matters is above their sum
         return middle - error, middle + error
+
+    def rough_bounds(self) -> tuple[float, float]:
+        """The same of junk, nats apart but in a few operations, where there are few classes: from where rows start."""
+        there, first, least, most = _ends(len(self.classes.i), len(self.classes.fall), self.first.tobytes())
+        loss = self.classes.rise[there] + self.classes.fall[first]
+        low, high = float((least - loss).max()), float((most - loss).max()) + math.log(len(there))
+        error = ERROR * (64 + float(loss.max()))
+        return low - error, high + error
 
     def exact(self, low: float) -> arb:
         """The logarithm at the working precision, which is at least `low`.

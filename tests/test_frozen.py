@@ -1,0 +1,29 @@
+"""Frozen records copied with changes."""
+
+from dataclasses import FrozenInstanceError, dataclass, replace
+
+import pytest
+
+from shortlist._frozen import changed
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    name: str
+    size: int = 3
+    parts: tuple[int, ...] = ()
+
+
+def test_a_changed_copy_is_what_replace_makes_and_stays_frozen():
+    record = Record("a", 4, (1, 2))
+    copy = changed(record, size=5)
+    assert copy == replace(record, size=5)
+    assert record == Record("a", 4, (1, 2))
+    with pytest.raises((FrozenInstanceError, TypeError)):
+        object.__getattribute__(copy, "__setattr__")("size", 6)
+
+
+def test_nothing_is_lost_without_changes():
+    record = Record("b", parts=(7,))
+    assert changed(record) == record
+    assert changed(record) is not record
