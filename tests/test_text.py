@@ -49,7 +49,7 @@ def test_what_is_shown_steers_nothing(label):
     promise = axes.get_xlabel().replace("\n", " ")  # its lines are broken by us
     assert is_calm("".join([*(part.get_text() for part in axes.texts), promise]))
     plt.close(axes.figure)
-    assert len(str(release).splitlines()) == 8  # head, rule, two items, nothing, summary, guarantee, note
+    assert len(str(release).splitlines()) == 9  # head, rule, two items, nothing, summary, order, guarantee, note
 
 
 @pytest.mark.parametrize("label", HOSTILE)
@@ -134,3 +134,7 @@ def test_wide_letters_and_marks_are_aligned():
     lines = text_table({"name": ["映画", "film", "e\u0301te\u0301"], "n": ["1", "2", "3"]}).splitlines()
     assert [width(line) for line in lines] == [7] * 5
     assert len(set(map(len, lines))) > 1, "by letters they are not"
+
+
+def test_equal_margins_are_shown_alike():
+    assert {with_margin(100.0 + n / 7, 12.8146).split(" ± ")[1] for n in range(7)} == {"14 (95%)"}

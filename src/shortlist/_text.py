@@ -91,7 +91,10 @@ NOISY = ("value", "margin", "gap")
 
 
 def as_texts(columns: Mapping[str, Sequence[Any]], numbers: Collection[str] = NOISY) -> dict[str, list[str]]:
-    """A table as a person reads it: these numbers to six digits, a margin beside its value, text fit for a terminal."""
+    """A table as a person reads it: these numbers to six digits, a margin beside its value, text fit for a terminal.
+
+    Gaps have as many digits as the values beside them.
+    """
     shown = {
         name: [f"{cell:,.6g}" if name in numbers and cell is not None else _said(cell) for cell in cells]
         for name, cells in columns.items()
@@ -99,7 +102,21 @@ def as_texts(columns: Mapping[str, Sequence[Any]], numbers: Collection[str] = NO
     if "margin" in numbers and "margin" in shown:
         del shown["margin"]
         shown["value"] = list(map(with_margin, columns["value"], columns["margin"]))
+    if "gap" in numbers and "gap" in shown:
+        shown["gap"] = _evenly(columns["gap"], columns.get("margin", ()))
     return shown
+
+
+def _evenly(gaps: Sequence[float | None], margins: Sequence[float | None]) -> list[str]:
+    """Gaps to the same digit: that of the margins beside them, or three digits of the largest."""
+    sizes = [abs(one) for one in (*margins, *(() if any(margins) else gaps)) if one and math.isfinite(one)]
+    digits = (1 if any(margins) else 2) - math.floor(math.log10(max(sizes))) if sizes else 0
+    return ["" if gap is None else _to_digit(gap, digits) for gap in gaps]
+
+
+def _to_digit(number: float, digits: int) -> str:
+    step = Fraction(10) ** -digits
+    return _decimal(round(Fraction(number) / step) * step, digits) if math.isfinite(number) else f"{number:g}"
 
 
 def _said(cell: object) -> str:
@@ -108,6 +125,8 @@ def _said(cell: object) -> str:
 
 def with_margin(value: float | None, half_width: float | None) -> str:
     """A number and its 95% margin, to two digits of that: whatever the interval holds, the one that is shown holds too.
+
+    Half a step for the rounding of the number is in the margin, so that equal margins are shown alike.
 
     >>> with_margin(2633.24, 19.4945), with_margin(2872, 415.0), with_margin(0.123456, 0.0301)
     ('2,633 ± 20 (95%)', '2,872 ± 415 (95%)', '0.123 ± 0.031 (95%)')
@@ -121,7 +140,7 @@ def with_margin(value: float | None, half_width: float | None) -> str:
     digits = 1 - math.floor(math.log10(half_width))
     step = Fraction(10) ** -digits
     near = round(Fraction(value) / step) * step
-    wide = math.ceil((Fraction(half_width) + abs(Fraction(value) - near)) / step) * step
+    wide = math.ceil(Fraction(half_width) / step + Fraction(1, 2)) * step
     return f"{_decimal(near, digits)} ± {_decimal(wide, digits)} (95%)"
 
 

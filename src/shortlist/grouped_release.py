@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,7 +14,7 @@ from shortlist.grouped_format import read_groups, written_groups
 from shortlist.pages.card import card
 from shortlist.pages.grouped_page import write_groups
 from shortlist.pages.plots import plot_groups
-from shortlist.pages.summary import groups_in_words
+from shortlist.pages.summary import groups_in_words, groups_remarks, leads_named
 from shortlist.release import Release
 from shortlist.released_frames import NUMBERS, released_frame
 
@@ -169,7 +169,7 @@ class GroupedRelease(Mapping[Hashable, Release]):
         """The table as a person reads it, of `most` groups at most."""
         some = self if most is None or len(self) <= most else self._first(most)
         plain = any(one.q is not None for one in self.values())
-        return as_texts(some.columns(), () if plain else NOISY)
+        return leads_named(as_texts(some.columns(), () if plain else NOISY), self.values())
 
     def _first(self, most: int) -> GroupedRelease:
         words = {one.name: getattr(self, one.name) for one in fields(self)}
@@ -181,6 +181,11 @@ class GroupedRelease(Mapping[Hashable, Release]):
         """What came out, what all lists together can give away and what is left, in a few sentences."""
         return groups_in_words(self)
 
+    @property
+    def remarks(self) -> list[str]:
+        """How to read the table, and what the notes of every list say."""
+        return groups_remarks(self)
+
     def line(self) -> str:
         """The guarantee in all groups, mechanism, unit of privacy, in one line."""
         warning = "" if self.secure else "  [seeded randomness: for tests, not private]"
@@ -190,21 +195,24 @@ class GroupedRelease(Mapping[Hashable, Release]):
             f"{self.mechanism}{warning}"
         )
 
-    def lines(self, columns: dict[str, list[str]]) -> str:
-        """A table of these texts (`columns`), a summary, and what holds for all groups."""
-        return "\n".join([text_table(columns), "", self.summary, self.line(), *map(terminal_safe, self.notes)])
+    def lines(self, columns: dict[str, list[str]], remarks: Iterable[str] | None = None) -> str:
+        """A table of these texts (`columns`), a summary, `remarks`, and what holds for all groups."""
+        return self._under(text_table(columns), self.remarks if remarks is None else remarks)
+
+    def _under(self, table: str, remarks: Iterable[str]) -> str:
+        said = [self.summary, *remarks, self.line(), *map(terminal_safe, self.notes)]
+        return "\n".join([table, "", *said])
 
     def __str__(self) -> str:
         more = f"\n.. and {len(self) - SHOWN} more groups" if len(self) > SHOWN else ""
-        shown = text_table(self.texts(SHOWN)) + more
-        return "\n".join([shown, "", self.summary, self.line(), *map(terminal_safe, self.notes)])
+        return self._under(text_table(self.texts(SHOWN)) + more, self.remarks)
 
     def __repr__(self) -> str:
         return f"<GroupedRelease of {len(self)}: {self.line()}>"
 
     def _repr_html_(self) -> str:
         more = [f".. and {len(self) - SHOWN} more groups"] if len(self) > SHOWN else []
-        return card(self.texts(SHOWN), None, self.summary, [*more, self.line(), *self.notes])
+        return card(self.texts(SHOWN), None, self.summary, [*more, self.line(), *self.notes], self.remarks)
 
     def __eq__(self, other: object) -> bool:
         """By content, and by the order of the groups."""

@@ -20,7 +20,7 @@ from shortlist.labels import PLAIN, by_label, plain_label, typed
 from shortlist.pages.card import card
 from shortlist.pages.plots import plot_release
 from shortlist.pages.release_page import write_release
-from shortlist.pages.summary import in_words
+from shortlist.pages.summary import in_words, leads_named, remarks
 from shortlist.release_format import read, written
 from shortlist.released_frames import item_columns, released_frame
 from shortlist.sampling.entropy import SECURE
@@ -134,6 +134,11 @@ class Release:
     def summary(self) -> str:
         """What came out, what it can give away and what is left, in a few sentences."""
         return in_words(self)
+
+    @property
+    def remarks(self) -> list[str]:
+        """How to read the table: sentences that hold for what came out, none if it speaks for itself."""
+        return remarks(self)
 
     @property
     def item(self) -> Hashable:
@@ -295,7 +300,7 @@ class Release:
 
     def texts(self) -> dict[str, list[str]]:
         """The table as a person reads it: numbers to six digits or with their margin, labels fit for a terminal."""
-        return as_texts(self.columns(), NOISY if self.q is None else ())
+        return leads_named(as_texts(self.columns(), NOISY if self.q is None else ()), [self])
 
     def line(self) -> str:
         """Guarantee, mechanism, unit of privacy, in one line."""
@@ -305,9 +310,11 @@ class Release:
     def __str__(self) -> str:
         return self.lines(self.texts())
 
-    def lines(self, columns: dict[str, list[str]]) -> str:
-        """A table of these texts (`columns`), a summary, and one line: guarantee, mechanism, unit of privacy."""
-        return "\n".join([text_table(columns), "", self.summary, self.line(), *map(terminal_safe, self.notes)])
+    def lines(self, columns: dict[str, list[str]], remarks: Iterable[str] | None = None) -> str:
+        """A table of these texts (`columns`), a summary, `remarks`, and one line: guarantee, mechanism, unit."""
+        how = self.remarks if remarks is None else remarks
+        below = [*how, self.line(), *map(terminal_safe, self.notes)]
+        return "\n".join([text_table(columns), "", self.summary, *below])
 
     def __repr__(self) -> str:
         return f"<Release of {len(self._named)}: {self.line()}>"
@@ -337,7 +344,7 @@ class Release:
 
     def _repr_html_(self) -> str:
         values = self.values if self.q is None else None
-        return card(self.texts(), values, self.summary, [self.line(), *self.notes])
+        return card(self.texts(), values, self.summary, [self.line(), *self.notes], self.remarks)
 
 
 def _refuse_change(release: Release, name: str, value: object = None) -> None:

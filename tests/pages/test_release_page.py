@@ -59,7 +59,7 @@ def test_the_receipt_shows_the_ledger_after_the_charge(ledger):
 def test_a_seeded_release_is_called_not_private():
     seeded = sl.top_k([9, 8, 1], 2, epsilon=1.0, monotone=True, gaps=True, rng=sl.testing.seeded(1))
     assert "Not private" in release_page(seeded)
-    assert "gap <b>" in release_page(seeded)
+    assert "lead over next <b>" in release_page(seeded)
     assert "Not private" not in release_page(sl.select([9, 1], epsilon=1.0))
 
 

@@ -1,5 +1,8 @@
 """A release in a few sentences: what came out, what it can give away, what it cost and what is left."""
 
+import math
+from dataclasses import replace
+
 import pytest
 
 import shortlist as sl
@@ -62,3 +65,57 @@ def test_odds_take_an_epsilon_or_a_guarantee():
     for wrong in (-1.0, 0.0, "1", None, float("nan"), True):
         with pytest.raises(ValueError, match="epsilon must be a number greater than 0"):
             odds(wrong)  # type: ignore[arg-type]
+
+
+def drawn(values, **words):
+    """A measured list whose values are these."""
+    made = sl.top_k(SCORES, 2, epsilon=5.0, values=True, monotone=True, public=True, rng=seeded(1), **words)
+    return replace(made, extras=replace(made.extras, values=values, gaps=[690.569, 0.044]))
+
+
+def test_a_set_says_that_its_order_says_nothing_and_how_to_ask_for_it():
+    said = "A set, sorted by label: the order says nothing; for the order write ordered=True."
+    one = release(epsilon=1.0)
+    assert said in str(one).splitlines()
+    assert said in one._repr_html_()
+    lists = sl.top_k([[9, 4, 1], [7, 2, 1]], 2, epsilon=1.0, monotone=True, rng=seeded(1))
+    assert str(lists).splitlines().count(said) == 1
+    assert said in lists._repr_html_()
+    assert not release(epsilon=1.0, ordered=True).remarks
+    assert not sl.select(SCORES, epsilon=1.0, monotone=True, public=True, rng=seeded(1)).remarks
+    named = release(epsilon=1.0, method="canonical").remarks  # no order is to be had of it
+    assert named == ["A set, sorted by label: the order says nothing."]
+
+
+def test_ranks_and_values_that_disagree_are_explained_in_lists_and_groups():
+    said = "Ranks and values have noise of their own and disagree here: such items are too close to tell."
+    assert said in str(drawn([100.0, 900.0]))
+    assert said not in str(drawn([900.0, 100.0]))
+    assert said in str(drawn([900.0, 100.0], largest=False))
+    lists = sl.top_k(
+        [[9, 4, 1], [7, 2, 1]], 2, epsilon=50.0, values=True, monotone=True, rng=seeded(1), allow_large=True
+    )
+    turned = replace(lists, releases={key: drawn([1.0, 2.0]) for key in lists})
+    assert str(turned).count(said) == 1
+    assert "values are best linear estimates" in str(turned), "the note of every list stands below all of them"
+
+
+def test_counts_below_zero_and_within_their_margin_are_explained():
+    assert "Noise can take a count below 0" in str(drawn([900.0, -3.0]))
+    wide = drawn([900.0, 0.01])
+    most = math.ceil(max(margin.half_width for margin in wide.margins or ()))
+    assert f"A value below its ± says little; at_least={most} leaves such items out" in str(wide)
+    assert "at_least" not in str(drawn([0.01, 900.0], largest=False)), "the smallest are what was asked for"
+    assert "says little" not in str(drawn([900.0, 500.0]))
+
+
+def test_leads_are_named_and_have_the_digits_of_the_values():
+    head, _, first, second = str(drawn([900.25, 500.125])).splitlines()[:4]
+    assert head.split("  ")[-1] == "lead over next"
+    assert [line.split()[-1] for line in (first, second)] == ["690.6", "0.0"]
+    alone = sl.top_k(SCORES, 2, epsilon=5.0, gaps=True, monotone=True, public=True, rng=seeded(1))
+    leads = replace(alone, extras=replace(alone.extras, gaps=[690.569, 8.25])).texts()["lead over next"]
+    assert leads == ["691", "8"]
+    assert "gap" in alone.columns(), "frames and files keep their name"
+    over = sl.mechanisms.HybridSparseVector(threshold=100, k=2, epsilon=5.0).release([900, 500, 1], rng=seeded(1))
+    assert "over the threshold" in str(over)

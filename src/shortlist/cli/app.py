@@ -40,6 +40,8 @@ COMMANDS = {
     "ledger": Place("shortlist.cli.ledger", "app", "A privacy budget in a file that nobody can overdraw."),
     "odds": Place("shortlist.cli.odds", "show_odds", "What an epsilon means: the odds of guessing right."),
 }
+LISTS = {"--groups": "CH,DE,FR", "--candidates": "FILE"}
+"""How a list is given on the command line, for example."""
 GUARANTEE = r"\b[A-Z]\w*\([^()]*\)"
 TABLES = ("top", "keys", "quantile")
 """Commands that read a table; `shortlist.toml` is for them."""
@@ -181,12 +183,12 @@ def in_options(words: str, arguments: list[str]) -> str:
 
     def option(match: re.Match[str]) -> str:
         word = "-k" if match[1] == "k" else f"--{(match[1] or '').replace('_', '-')}"
-        value = (match[2] or "").strip("'\"")
+        value = {"[...]": LISTS.get(word, "...")}.get(match[2] or "", match[2] or "").strip("'\"")
         if match[1] is None or word not in known:  # what stands in a guarantee stays as it is
             return match[0]
         return {"True": word, "": word, "None": f"no {word}"}.get(value, f"{word} {value}")
 
-    return re.sub(GUARANTEE + r"|\b([a-z_]+)=('[^']*'|\"[^\"]*\"|[\w.+-]*[\w]|)", option, words)
+    return re.sub(GUARANTEE + r"|\b([a-z_]+)=('[^']*'|\"[^\"]*\"|\[\.\.\.\]|[\w.+-]*[\w]|)", option, words)
 
 
 def app_commands() -> Late:

@@ -15,12 +15,14 @@ from shortlist._files import remove, temporary_name
 from shortlist._signals import COMMAND
 from shortlist._table_files import write_table
 from shortlist._text import csv_table, terminal_safe
+from shortlist.cli.app import in_options
 from shortlist.cli.defaults import FILE
 from shortlist.cli.options import Format
 from shortlist.cli.output import check_writable, write_picture
 from shortlist.grouped_release import GroupedRelease
 from shortlist.ledger.opening import on_server
 from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of
+from shortlist.pages.summary import LEAD, OVER
 from shortlist.privacy import ZCDP, Guarantee, Ledger
 from shortlist.release import Release
 from shortlist.released_frames import NUMBERS
@@ -174,19 +176,20 @@ def show(release: Release | GroupedRelease) -> None:
     from rich.text import Text
 
     console = Console()
-    columns = release.texts()
+    columns, remarks = release.texts(), [in_options(one, sys.argv[1:2]) for one in release.remarks]
     if not console.is_terminal:
-        typer.echo(release.lines(columns))
+        typer.echo(release.lines(columns, remarks))
         return
     table = Table(show_edge=False, pad_edge=False)
     for name in columns:
-        numeric = name in NUMBERS
+        numeric = name in (*NUMBERS, LEAD, OVER)
         table.add_column(Text(terminal_safe(name)), justify="right" if numeric else "left", overflow="fold")
     for row in zip(*columns.values(), strict=True):
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)
     console.print()
-    console.print(Text(release.summary))
+    for said in (release.summary, *remarks):
+        console.print(Text(said))
     console.print(Text(release.line(), style="bold"))
     for note in (*release.notes, release.why):
         console.print(Text(terminal_safe(note), style="dim"))

@@ -16,9 +16,13 @@ WIDEST = 9.0
 
 
 def card(
-    columns: Mapping[str, Sequence[str]], values: Sequence[float] | None, summary: str, more: Sequence[str]
+    columns: Mapping[str, Sequence[str]],
+    values: Sequence[float] | None,
+    summary: str,
+    more: Sequence[str],
+    remarks: Sequence[str] = (),
 ) -> str:
-    """These texts as a table, with a bar beside each of the `values`; the `summary` below, and `more` on demand."""
+    """These texts as a table, a bar beside each of the `values`; `summary` and `remarks` below, `more` on demand."""
     lengths = _lengths(values or ())
     head = "".join(f'<th style="{CELL}">{page_safe(name)}</th>' for name in columns)
     body = "".join(
@@ -29,6 +33,7 @@ def card(
     return (
         f'<div><table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
         f'<p style="max-width:46em"><b>{page_safe(summary)}</b></p>'
+        f'{"".join(f"""<p style="max-width:46em">{page_safe(remark)}</p>""" for remark in remarks)}'
         f'<details style="max-width:46em"><summary>how it was made</summary>{rest}</details></div>'
     )
 

@@ -16,7 +16,7 @@ from shortlist._version import version
 from shortlist.accounting.guarantees import ApproxDP
 from shortlist.pages.guarantee_in_words import in_full, in_short, odds
 from shortlist.pages.odds_box import facts, meter, odds_box
-from shortlist.pages.summary import first_of
+from shortlist.pages.summary import LEAD, OVER, first_of
 from shortlist.pages.theme import page
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ def list_of(release: Release, elsewhere: Collection[str] = ()) -> str:
             continue
         numbers = "".join(
             f'<span class="value">{word} <b>{page_safe(columns[word][place])}</b></span>'
-            for word in ("value", "gap")
-            if word in columns
+            for word in ("value", LEAD, OVER)
+            if word in columns and word not in release.item_columns
         )
         rows.append(f'<li>{mark}<bdi class="name">{page_safe(_name(item))}</bdi>{numbers}</li>')
     kind = "ol" if release.ordered else "ul"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from shortlist._text import terminal_safe
@@ -39,6 +42,67 @@ def groups_in_words(release: GroupedRelease) -> str:
     lists, items = len(release), sum(map(len, release.values()))
     came = f"{lists:,} list{'s' * (lists != 1)}, {items:,} item{'s' * (items != 1)} in all."
     return terminal_safe(" ".join([came, _gives_away(release), *_left(release)]))
+
+
+LEAD, OVER = "lead over next", "over the threshold"
+
+
+def remarks(release: Release) -> list[str]:
+    """What a reader of the table has to know and cannot see in it; a function of what was released.
+
+    >>> import shortlist as sl
+    >>> remarks(sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True, ordered=True))
+    []
+    """
+    return _remarks([release])
+
+
+def groups_remarks(release: GroupedRelease) -> list[str]:
+    """The same of many lists, each sentence once, and notes that all of them have."""
+    lists = [one for one in release.values() if len(one)]
+    notes = [note for one in lists[:1] for note in one.notes if all(note in other.notes for other in lists)]
+    return [*_remarks(lists), *map(terminal_safe, notes)]
+
+
+def _remarks(lists: list[Release]) -> list[str]:
+    lists = [one for one in lists if one.q is None and len(one)]
+    said = [_unordered(lists)]
+    if any(_disagree(one) for one in lists):
+        said.append("Ranks and values have noise of their own and disagree here: such items are too close to tell.")
+    if any(value < 0 for one in lists for value in one.values or ()):
+        said.append("Noise can take a count below 0: read it as few people, or nobody.")
+    return [*filter(None, said), *_vague(lists)]
+
+
+def _unordered(lists: list[Release]) -> str:
+    sets = [one for one in lists if not one.ordered and len(one) > 1]
+    if not sets:
+        return ""
+    may = all(one.asked is not None and one.why.startswith("auto: ") for one in sets)
+    return "A set, sorted by label: the order says nothing" + ("; for the order write ordered=True." if may else ".")
+
+
+def _disagree(release: Release) -> bool:
+    values = list(release.values or ()) if release.ordered else []
+    return any(b < a if release.largest is False else a < b for a, b in pairwise(values))
+
+
+def _vague(lists: list[Release]) -> list[str]:
+    """Of values that are smaller than their margins; `at_least` leaves them out where it may be given."""
+    pairs = [pair for one in lists for pair in zip(one.values or (), one.margins or (), strict=False)]
+    widest = max((margin.half_width for value, margin in pairs if abs(value) < margin.half_width), default=0.0)
+    if not 0 < widest < math.inf:
+        return []
+    may = all((one.asked is not None and one.largest is not False) or "key set" in one.mechanism for one in lists)
+    out = f"; at_least={math.ceil(widest)} leaves such items out, free of charge." if may else "."
+    return [f"A value below its ± says little{out}"]
+
+
+def leads_named(shown: dict[str, list[str]], lists: Iterable[Release]) -> dict[str, list[str]]:
+    """The same columns of texts, with what the gaps are leads over in place of "gap", where that is one thing."""
+    over = {type(one.evidence).__name__ == "ThresholdGaps" for one in lists if one.gaps is not None}
+    head = "gap" if len(over) != 1 else OVER if over.pop() else LEAD
+    return {head if name == "gap" and head not in shown else name: cells for name, cells in shown.items()}
 
 
 def _came(release: Release) -> str:
