@@ -6,9 +6,9 @@ import pytest
 from shortlist._arrays import Floats
 from shortlist.accounting import bounded_range, calibrated_rounds
 from shortlist.accounting.bounded_range import ROUGH, WORK, many_rounds, one_round
-from shortlist.accounting.calibrated_rounds import FEW, largest_round, surely_too_much
+from shortlist.accounting.calibrated_rounds import FEW, largest_round, seems_too_much
 from shortlist.mechanisms.oneshot.mechanism import quick_epsilon_of_a_round
-from shortlist.privacy import ApproxDP, BoundedRange, calibrate
+from shortlist.privacy import ApproxDP, BoundedRange, PureDP, calibrate
 
 
 def budgets(many: int, seed: int, most: int = 3000) -> list[tuple[int, ApproxDP]]:
@@ -25,12 +25,20 @@ def compare(k: int, budget: ApproxDP) -> None:
     slow = calibrate(lambda e: BoundedRange(e).repeat(k), budget, near=near)
     assert budget.excess(BoundedRange(quick).repeat(k)) <= 0
     assert slow * (1 - 2e-6) <= quick <= slow * (1 + 1e-9)
-    assert not surely_too_much(slow, k, budget)
 
 
 @pytest.mark.parametrize(("k", "budget"), budgets(8, 1, 200))
 def test_the_quick_way_fits_and_is_as_large_as_the_slow_one(k, budget):
     compare(k, budget)
+
+
+@pytest.mark.parametrize(("k", "budget"), [(10, ApproxDP(1.0, 1e-6)), (40, ApproxDP(0.3, 1e-8))])
+def test_what_fits_another_share_of_delta_never_seems_too_much(k, budget):
+    less = ApproxDP(budget.epsilon, 0.6 * budget.delta)
+    known, fits = (largest_round(k, one, quick_epsilon_of_a_round(k, one)) for one in (budget, less))
+    assert not seems_too_much(fits, k, less, (known, budget))
+    assert seems_too_much(1.02 * fits, k, less, (known, budget))
+    assert not seems_too_much(1.02 * fits, k, less, (known, PureDP(1.0)))
 
 
 @pytest.mark.parametrize("k", [6, 30, 100])
@@ -49,9 +57,9 @@ def test_without_a_rough_crossing_the_plain_search_takes_over(monkeypatch):
     budget = ApproxDP(1.0, 1e-6)
     near = quick_epsilon_of_a_round(20, budget)
     slow = calibrate(lambda e: BoundedRange(e).repeat(20), budget, near=near)
-    monkeypatch.setattr(calibrated_rounds, "_rough_crossing", lambda rounds, budget, near: None)
+    monkeypatch.setattr(calibrated_rounds, "_place", lambda rounds, budget, near, gap: None)
     assert largest_round(20, budget, near) == slow
-    monkeypatch.setattr(calibrated_rounds, "_rough_crossing", lambda rounds, budget, near: (np.log(slow) - 0.3, 3.5))
+    monkeypatch.setattr(calibrated_rounds, "_place", lambda rounds, budget, near, gap: np.log(slow) - 0.3)
     monkeypatch.setattr(calibrated_rounds, "LOOKS", 1)
     assert largest_round(20, budget, near) == pytest.approx(slow, rel=1e-8)
 

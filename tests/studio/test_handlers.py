@@ -112,5 +112,11 @@ def test_the_forecast_needs_no_table_and_says_what_to_fill_in(tmp_path):
         assert "in each group) the list would be exactly right" in groups["told"]
         alone = studio.ask("expected", {**QUESTION, "users": 5000, "shape": "zipf:1.1", "epsilon": 0.5})[1]
         assert groups["rows"] == alone["rows"]  # each of two groups has half of epsilon
+        first = studio.ask("expected", {**QUESTION, **words, "quick": True})[1]
+        assert set(first) == {"told"}  # an estimate says that it is one, and that the plan follows
+        assert first["told"].startswith("A first estimate: ")
+        assert first["told"].endswith("Working it out, on made-up counts …")
+        wrong = studio.ask("expected", {**QUESTION, "users": 5000, "shape": "evil", "quick": True})
+        assert wrong == (200, {"told": "Working it out, on made-up counts …"})
     finally:
         studio.close()

@@ -1,18 +1,22 @@
-"""The largest epsilon of a round, of many adaptive rounds of bounded range: a rough search, then a few exact looks.
+"""The largest epsilon of a round, of many adaptive rounds of bounded range: Renyi divergences, and a few exact looks.
 
-Composing rounds on a fine grid takes most of a calibration. On a coarse one the cost is too large by parts in a
-hundred and follows the same line, so the search runs there; the exact cost of what it found says how far to move.
+Composing rounds on a fine grid takes most of a calibration. Their Renyi divergences cost next to nothing and follow the
+same line: ln of the exact cost over theirs, the *gap*, changes by a hundredth where e changes threefold. So the search
+runs over them, and each exact look says the gap where it is needed.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from shortlist.accounting import accountant, families
-from shortlist.accounting.bounded_range import ROUGH, WIDEST
+import numpy as np
+
+from shortlist.accounting.bounded_range import WIDEST, range_renyi
 from shortlist.accounting.calibration import calibrate
 from shortlist.accounting.finer_guarantees import BoundedRange
-from shortlist.accounting.guarantees import ApproxDP
+from shortlist.accounting.guarantees import ApproxDP, PureDP
+from shortlist.accounting.renyi import renyi_epsilon
 from shortlist.exact.crossing import crossing
 
 FEW = 5
@@ -23,9 +27,11 @@ CLOSE = 1e-6
 """An e that fits is taken if none above e (1 + CLOSE) does, by the slope between the last two looks."""
 LOOKS = 6
 FAR = 0.5
-"""An exact look that is farther off, in ln epsilon, says that the rough one misled."""
-RATIO = 1.04
-"""The largest e by rough looks is at least that of exact ones over this."""
+"""An exact look that is farther off, in ln epsilon, says that the gap misled."""
+GAP = -0.06
+"""Where to look first."""
+MARGIN = 0.01
+"""In ln epsilon: the gap of one delta is that of another, half or twice as large, within less."""
 
 
 def largest_round(rounds: int, budget: ApproxDP, near: float) -> float:
@@ -40,52 +46,81 @@ def largest_round(rounds: int, budget: ApproxDP, near: float) -> float:
     near
         Where to begin.
     """
-
-    def exact(log_e: float) -> float:
-        return budget.excess(BoundedRange(math.exp(log_e)).repeat(rounds))
-
-    start = None if rounds <= FEW or not budget.epsilon or not budget.delta else _rough_crossing(rounds, budget, near)
-    if start is None:
-        return calibrate(lambda e: BoundedRange(e).repeat(rounds), budget, near=near)
-    here, slope = start
-    excess = exact(here)
+    tried: list[tuple[float, float]] = []  # (ln e, gap)
+    log_e = None if rounds <= FEW or not budget.epsilon or not budget.delta else _place(rounds, budget, near, GAP)
     for _ in range(LOOKS):
-        if -CLOSE * slope < excess <= 0:
-            return math.exp(here)
+        if log_e is None:
+            break
+        excess = budget.excess(BoundedRange(math.exp(log_e)).repeat(rounds))
         if not abs(excess) < FAR:  # where delta pays for all, the line is steep or ends
             break
-        before, here = (here, excess), here - excess / slope - SPARE
-        excess = exact(here)
-        risen = (excess - before[1]) / (here - before[0])
-        slope = risen if 0.5 < risen < 4.0 else slope
-    return calibrate(lambda e: BoundedRange(e).repeat(rounds), budget, near=math.exp(here))
+        by_renyi = renyi_excess(log_e, rounds, budget)
+        tried.append((log_e, excess - by_renyi))
+        slope = (renyi_excess(log_e + 1e-3, rounds, budget) - by_renyi) / 1e-3 + _bend(tried)
+        if not 0.5 < slope < 4.0:
+            break
+        if -CLOSE * slope < excess <= 0:
+            return math.exp(log_e)
+        # where the Renyi cost and the gap, a line through the last two, meet the budget; a little below
+        aim = _place(rounds, budget, math.exp(log_e - excess / slope), tried[-1][1] - excess / slope * _bend(tried))
+        log_e = None if aim is None else aim - SPARE
+    return calibrate(lambda e: BoundedRange(e).repeat(rounds), budget, near=near if log_e is None else math.exp(log_e))
 
 
-def surely_too_much(e: float, rounds: int, budget: ApproxDP) -> bool:
-    """Whether even a rough look shows that `rounds` of e do not fit; if not, an exact one must tell."""
-    return rounds > FEW and budget.delta > 0 and _rough_excess(math.log(e / RATIO), rounds, budget) > 0
+def _bend(tried: list[tuple[float, float]]) -> float:
+    """How much the gap changes with ln e, by the last two looks."""
+    if len(tried) < 2 or tried[-1][0] == tried[-2][0]:
+        return 0.0
+    return (tried[-1][1] - tried[-2][1]) / (tried[-1][0] - tried[-2][0])
 
 
-def _rough_excess(log_e: float, rounds: int, budget: ApproxDP) -> float:
-    """ln of the epsilon that rounds of e cost at most, on a coarse grid, over that of the budget."""
-    cost = accountant.epsilon_upper(((families.ranged(math.exp(log_e), ROUGH), rounds),), budget.delta)
+def seems_too_much(e: float, rounds: int, budget: ApproxDP | PureDP, beside: tuple[float, ApproxDP | PureDP]) -> bool:
+    """Whether `rounds` of e cost more than the budget, by their Renyi divergences and the gap of what just fits.
+
+    `beside` is an e that just fits another budget with about the same delta. If this says no, an exact look must tell.
+    """
+    here, (known, there) = budget, beside
+    if rounds <= FEW or not isinstance(here, ApproxDP) or not isinstance(there, ApproxDP):
+        return False
+    if not here.delta or not there.delta or not here.epsilon:
+        return False
+    gap = -renyi_excess(math.log(known), rounds, there)
+    return renyi_excess(math.log(e), rounds, here) + gap > MARGIN
+
+
+@np.errstate(all="ignore")
+def renyi_excess(log_e: float, rounds: int, budget: ApproxDP) -> float:
+    """ln of the epsilon that rounds of e cost at most by their Renyi divergences, over that of the budget."""
+    e = math.exp(log_e)
+    cost, _ = renyi_epsilon(lambda orders: rounds * range_renyi(e, orders) * (1 + 1e-15), budget.delta)
     return math.log(cost / budget.epsilon) if 0 < cost < math.inf else math.copysign(50.0, cost - 1.0)
 
 
-def _rough_crossing(rounds: int, budget: ApproxDP, near: float) -> tuple[float, float] | None:
-    """(ln e where the rough cost meets the budget, its slope there); None if it does so nowhere near."""
+def _place(rounds: int, budget: ApproxDP, near: float, gap: float) -> float | None:
+    """ln e where the Renyi cost and a gap meet the budget; None if they do so nowhere near."""
+    return _crossing(lambda log_e: renyi_excess(log_e, rounds, budget) + gap, near, 1e-9)
+
+
+def rough_place(rounds: int, budget: ApproxDP, near: float, gap: Callable[[int, float, float], float]) -> float | None:
+    """The same to a part in 10^5, for a gap that is a function of the rounds, ln e and delta."""
+    if not budget.epsilon or not budget.delta:
+        return None
+    return _crossing(lambda log_e: renyi_excess(log_e, rounds, budget) + gap(rounds, log_e, budget.delta), near, 1e-5)
+
+
+def _crossing(excess: Callable[[float], float], near: float, close: float) -> float | None:
     here = math.log(near)
     if not here < math.log(WIDEST):
         return None
-    excess, step = _rough_excess(here, rounds, budget), 0.02
-    for _ in range(8):
-        step = max(1.1 * abs(excess), 1.5 * step)
-        there = here - step if excess > 0 else here + step
-        other = _rough_excess(there, rounds, budget)
-        if (other > 0) != (excess > 0):
-            low, high = sorted(((here, excess), (there, other)))
-            slope = (high[1] - low[1]) / (high[0] - low[0])
-            place = crossing(lambda x: _rough_excess(x, rounds, budget), low, high, 1e-3)[0]
-            return (place, slope) if 0.5 < slope < 4.0 else None
-        here, excess = there, other
+    at, step = excess(here), 1e-4
+    for _ in range(12):
+        if not math.isfinite(at):
+            break
+        step = max(0.8 * abs(at), 1.5 * step)
+        there = here - step if at > 0 else here + step
+        other = excess(there)
+        if (other > 0) != (at > 0):
+            low, high = sorted(((here, at), (there, other)))
+            return crossing(excess, low, high, close)[0]
+        here, at = there, other
     return None

@@ -15,11 +15,15 @@ from itertools import pairwise
 import numpy as np
 
 from shortlist._arrays import Floats
+from shortlist.exact.effort import is_rough
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.weighted_scores import Levels
 
 NEGLIGIBLE_LOG = -41.0
 """Ranges end where less than e^-41 (about 1e-18) of the mass lies beyond."""
+
+ROUGHLY_NEGLIGIBLE_LOG = -18.0
+"""The same where a rough law is enough."""
 
 _KINKS_PER_BLOCK = 32
 _WIDEST_BLOCK = 2.0
@@ -43,11 +47,12 @@ def find_range(below: Callable[[float], float], above: Callable[[float], float],
     ``below(z)`` bounds the logarithm of the mass below z and increases; ``above`` is its mirror.
     """
     low, high = guess
+    least = ROUGHLY_NEGLIGIBLE_LOG if is_rough() else NEGLIGIBLE_LOG
     step = max(1.0, high - low)
-    while below(low) > NEGLIGIBLE_LOG:
+    while below(low) > least:
         low, step = low - step, 2 * step
     step = max(1.0, high - low)
-    while above(high) > NEGLIGIBLE_LOG:
+    while above(high) > least:
         high, step = high + step, 2 * step
     low_inside, high_inside = high, low
     for _ in range(100):
@@ -55,9 +60,9 @@ def find_range(below: Callable[[float], float], above: Callable[[float], float],
         if low_inside - low <= margin and high - high_inside <= margin:
             break
         middle = (low + low_inside) / 2
-        low, low_inside = (middle, low_inside) if below(middle) <= NEGLIGIBLE_LOG else (low, middle)
+        low, low_inside = (middle, low_inside) if below(middle) <= least else (low, middle)
         middle = (high_inside + high) / 2
-        high_inside, high = (high_inside, middle) if above(middle) <= NEGLIGIBLE_LOG else (middle, high)
+        high_inside, high = (high_inside, middle) if above(middle) <= least else (middle, high)
     return low, high
 
 
@@ -108,7 +113,7 @@ def _gauss(edges: Floats, widest: float, refinement: int) -> Block:
     """Six nodes (doubled at each refinement) on the widest panels, fewer on short ones."""
     width = np.diff(edges)
     digits = 0.84 + np.log10(np.maximum(widest / width, 1.0))
-    count = np.ceil(5.0 / digits).astype(np.int64) * 2**refinement
+    count = np.ceil((3.0 if is_rough() else 5.0) / digits).astype(np.int64) * 2**refinement
     rules = [_legendre(int(n)) for n in count]
     nodes = [start + size * node for start, size, (node, _) in zip(edges[:-1], width, rules, strict=True)]
     weights = [size * weight for size, (_, weight) in zip(width, rules, strict=True)]
@@ -124,7 +129,8 @@ def _legendre(n: int) -> tuple[Floats, Floats]:
 
 def _trapezoidal(levels: Levels, refinement: int) -> Iterator[Block]:
     low, high = levels
-    count = int(np.ceil((high - low) / min(0.3, (high - low) / 32))) * 2**refinement
+    widest, fewest = (0.6, 16) if is_rough() else (0.3, 32)
+    count = int(np.ceil((high - low) / min(widest, (high - low) / fewest))) * 2**refinement
     node = np.linspace(low, high, count + 1)
     step = (high - low) / count
     size = max(_FEWEST_NODES, int(_WIDEST_BLOCK / step))
@@ -137,9 +143,12 @@ def refined(evaluate: Callable[[int], Floats], settled: Callable[[Floats, Floats
     """evaluate(0), evaluate(1), ... until ``settled(previous, current)``; the last of them.
 
     Errors fall geometrically in the number of nodes, so doubling it about squares them: the value returned is far
-    more accurate than the change that was accepted. Raises ArithmeticError rather than return a worse one.
+    more accurate than the change that was accepted. Raises ArithmeticError rather than return a worse one. Where a
+    rough law is enough, the first is.
     """
     previous = evaluate(0)
+    if is_rough():
+        return previous
     for refinement in range(1, _REFINEMENTS):
         current = evaluate(refinement)
         if settled(previous, current):

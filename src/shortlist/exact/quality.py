@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from shortlist.exact.effort import is_wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,14 @@ class Quality:
     """P[head at least k/100 and reach at most 1.5 k]."""
     recall: float
     """Expected share of correct items, an item being correct if its score is at least the k-th best."""
+
+
+def quality_by(
+    top: Callable[[], float], great: Callable[[], float], good: Callable[[], float], recall: Callable[[], float]
+) -> Quality:
+    """A quality of these numbers, each computed on its own; NaN for one that a search does not ask for."""
+    parts = {"top": top, "great": great, "good": good, "recall": recall}
+    return Quality(**{name: part() if is_wanted(name) else math.nan for name, part in parts.items()})
 
 
 def great_ranks(k: int) -> tuple[int, int]:

@@ -100,4 +100,4 @@ def _sign_change(increasing: Callable[[float], float], guess: Levels) -> Levels:
     step = 1.0
     while increasing(high) < 0:
         high, step = high + step, 2 * step
-    return narrowed(lambda z: increasing(z) >= 0, low, high, halvings(30))
+    return narrowed(lambda z: increasing(z) >= 0, low, high, halvings(12))

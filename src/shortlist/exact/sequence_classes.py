@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask, Values
+from shortlist.exact.effort import shared
 from shortlist.exact.partial_reals import rounded
 
 
@@ -70,6 +71,12 @@ def ladder(values: Values, k: int, *, gap: bool = False) -> tuple[Ladder, Indice
 
     With `gap` the loss of the right list is minus the least lead that a place has on the next, which is 0 for a tie.
     """
+    own = values if values.base is None else values.base
+    seen = (values.__array_interface__["data"][0], values.shape, values.strides, values.dtype.str)
+    return shared(own, "ladder", (*seen, k, gap), lambda: _ladder(values, k, gap))
+
+
+def _ladder(values: Values, k: int, gap: bool) -> tuple[Ladder, Indices]:
     positions = np.arange(len(values)) if values.dtype.kind != "f" else np.flatnonzero(values > -np.inf)
     whole, unit = _in_units(values[positions])
     order = np.argsort(-whole, kind="stable")

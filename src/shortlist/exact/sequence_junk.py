@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
+from shortlist.exact.effort import shared
 from shortlist.exact.partial_reals import ball
 from shortlist.exact.sequence_classes import Ladder, rungs, times
 from shortlist.exact.sequence_laws import CHUNK
@@ -101,7 +102,8 @@ def _searched(steps: Ladder, rate: Fraction, limit: int, start: Values, end: Val
         viable = steps.log_counts(high) - here >= best - 2.0 * _slack(best)
         start, end, here, high = start[viable], end[viable], here[viable], high[viable]
         low = steps.reach(start)
-        values, bounds = _logs(steps, np.concatenate([low, high]), limit).reshape(2, -1) - here
+        losses, reach = np.concatenate([start, end - 1]), np.concatenate([low, high])
+        values, bounds = _known_logs(steps, losses, reach, limit).reshape(2, -1) - here
         best = max(best, float(values.max()))
         slack, viable = _slack(best), bounds > best - 2.0 * _slack(best)
         start, end, low, high, bounds = start[viable], end[viable], low[viable], high[viable], bounds[viable]
@@ -125,6 +127,16 @@ def _cuts(steps: Ladder, start: Values, end: Values, low: Indices, high: Indices
     begin, gained, top = low[row, place], (high - low)[row, place], steps.whole(place)
     even = [start + width // PARTS * j + width % PARTS * j // PARTS for j in range(1, PARTS + 1)]
     return even + [top - steps.whole(begin + gained * j // PARTS) for j in range(PARTS)]
+
+
+def _known_logs(steps: Ladder, losses: Values, reach: Indices, limit: int) -> Floats:
+    """`_logs` at these losses, which no rate changes: a search over rates counts the junk of a loss once."""
+    known: dict[int, float] = shared(steps.scores, "junk", (steps.k, limit), dict)
+    asked = losses.tolist()
+    new = [row for row, loss in enumerate(asked) if loss not in known]
+    if new:
+        known |= zip([asked[row] for row in new], _logs(steps, reach[new], limit).tolist(), strict=True)
+    return np.array([known[loss] for loss in asked])
 
 
 def _logs(steps: Ladder, reach: Indices, limit: int) -> Floats:

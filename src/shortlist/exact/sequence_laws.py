@@ -6,6 +6,7 @@ best ranks that are left. So every number here is a sum over levels of positive 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,17 +14,24 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist.exact.quality import Quality, ranks_within
-from shortlist.exact.sequence_classes import Ladder, cells, rungs, times
+from shortlist.exact.effort import is_rough
+from shortlist.exact.quality import Quality, quality_by, ranks_within
+from shortlist.exact.sequence_classes import FEW_PAIRS, Cells, Cover, Ladder, cells, times
 
 RARE = 1e-13
 """Levels whose chances together are below this are left out of sums, and the rest is raised to 1."""
+
+ROUGHLY_RARE = 1e-7
+"""The same where a rough law is enough."""
 
 MOST_PAIRS = 2 * 10**7
 """The most pairs of a place and a rank on likely levels: more would not fit into memory."""
 
 CHUNK = 1 << 20
 """About so many numbers are held at once."""
+
+PARTS = 4
+"""A cell is cut into so many at once by losses, and into as many by ranks: rows cost less than rounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +78,13 @@ class SequenceLaw:
     def quality(self) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the set."""
         k = self.support.steps.k
-        ranks = (self._about_k(), *ranks_within(self.support.steps.scores, k))
-        top, great, good = (within(self.support, self.chances, *pair) for pair in ranks)
-        recall = min(float(self.number_correct() @ np.arange(k + 1)) / k, 1.0)
-        return Quality(top=top, great=great, good=good, recall=recall)
+        great, good = ranks_within(self.support.steps.scores, k)
+        return quality_by(
+            self.success,
+            lambda: within(self.support, self.chances, *great),
+            lambda: within(self.support, self.chances, *good),
+            lambda: min(float(self.number_correct() @ np.arange(k + 1)) / k, 1.0),
+        )
 
     def number_correct(self) -> Floats:
         """P[c of the items score at least the k-th largest], c = 0..k."""
@@ -106,21 +117,70 @@ def levels(steps: Ladder, rate: Fraction) -> Levels:
     ValueError
         if there are too many of them.
     """
-    cover = cells(steps, rate, waste=0.5)
+    cover = _likely_cells(steps, rate)
     upper = np.exp(cover.upper - cover.upper.max())
     order = np.argsort(upper)
-    spare = RARE * float(np.exp(cover.lower - cover.upper.max()).sum())
+    spare = _rare() * float(np.exp(cover.lower - cover.upper.max()).sum())
     likely = np.sort(order[int(np.searchsorted(np.cumsum(upper[order]), spare, side="right")) :])
     if int((cover.high - cover.low)[likely].sum()) > MOST_PAIRS:
         raise ValueError(
             f"exact utility of a list needs at most {MOST_PAIRS:,} pairs of a place and a candidate that are likely "
             "to meet; ask for fewer items or about scores with more ties"
         )
-    split = [rungs(steps, int(cover.start[c]), int(cover.end[c]) - 1) for c in likely[~cover.flat[likely]]]
-    starts = np.unique(np.concatenate([cover.start[likely], *split]))
+    uneven = likely[~cover.flat[likely]]
+    starts = np.unique(np.concatenate([cover.start[likely], _rungs(steps, cover.low[uneven], cover.high[uneven])]))
     closed = cover.end[likely]
     ends = np.minimum(np.append(starts[1:], closed[-1:]), closed[np.searchsorted(closed, starts, side="right")])
     return _weighed(steps, rate, starts, ends, endless=bool(likely[-1] == len(cover) - 1))
+
+
+def _rare() -> float:
+    return ROUGHLY_RARE if is_rough() else RARE
+
+
+def _likely_cells(steps: Ladder, rate: Fraction) -> Cells:
+    """Cells for `levels`: those that are likely are flat, or at most a nat wide. Cut into several at once.
+
+    The likely rungs are the same however the cells are cut. A draw keeps to `cells`, on whose cuts its words depend.
+    """
+    if steps.k * len(steps.scores) <= FEW_PAIRS:
+        return cells(steps, rate)
+    start = np.unique(steps.losses_of([steps.first, 0, steps.last]))
+    cover = _cover_of(steps, start)
+    while True:
+        lower, upper = cover.log_bounds(rate)
+        small = float(np.logaddexp.reduce(lower)) + math.log(_rare() / (2 * len(start)))
+        wide = np.append(times(np.diff(start), rate) > 1.0, False)
+        open_ = np.flatnonzero(~cover.flat & wide & (upper > small))
+        if not len(open_):
+            return cover.cells(lower, upper)
+        low, high = (np.array([rows[i] for i in open_]) for rows in (cover.low, cover.high))
+        cuts = _cuts(steps, start[open_], start[open_ + 1], low, high)
+        start = np.unique(np.concatenate([start, *cuts]))
+        cover = _cover_of(steps, start)
+
+
+def _cover_of(steps: Ladder, start: Values) -> Cover:
+    low = steps.reach(start)
+    return Cover.of(steps, start, low, np.concatenate([steps.reach(start[1:] - 1), low[-1:]]))
+
+
+def _cuts(steps: Ladder, start: Values, end: Values, low: Indices, high: Indices) -> list[Values]:
+    """Losses inside each of these cells: evenly spread, and rungs where the place that gains most gains evenly."""
+    row, place = np.arange(len(low)), (high - low).argmax(axis=1)
+    width, begin, gained, top = end - start, low[row, place], (high - low)[row, place], steps.whole(place)
+    even = [start + width // PARTS * j + width % PARTS * j // PARTS for j in range(1, PARTS)]
+    return even + [top - steps.whole(begin + (gained - 1) * j // PARTS) for j in range(PARTS)]
+
+
+def _rungs(steps: Ladder, low: Indices, high: Indices) -> Values:
+    """All rungs after the start of the cells with these reaches: a place reaches a rank there that it did not."""
+    gained = (high - low).ravel()
+    places = np.repeat(np.tile(np.arange(steps.k), len(low)), gained)
+    before = np.repeat(np.cumsum(gained) - gained, gained)
+    ranks = np.repeat(low.ravel(), gained) + np.arange(len(places)) - before
+    losses: Values = np.unique(steps.whole(places) - steps.whole(ranks))
+    return losses
 
 
 def _weighed(steps: Ladder, rate: Fraction, starts: Values, ends: Values, *, endless: bool) -> Levels:

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from shortlist._arrays import Floats
+from shortlist.exact.effort import is_rough
 from shortlist.exact.sequence_laws import CHUNK, Levels
 
 BEYOND = math.log(60.0)
@@ -48,7 +49,8 @@ def _contribution(support: Levels, node: Floats, weight: Floats, v: float, a: fl
 
 def _panels(end: float) -> tuple[Floats, Floats]:
     """Gauss nodes and weights for an integral over ln t up to `end`: short panels at the end, long ones below."""
-    node, weight = np.polynomial.legendre.leggauss(12)
-    edges = end - np.concatenate([np.arange(0.0, 4.0, 0.25), np.arange(4.0, 45.0)])
+    points, lowest = (5, 20.0) if is_rough() else (12, 45.0)
+    node, weight = np.polynomial.legendre.leggauss(points)
+    edges = end - np.concatenate([np.arange(0.0, 4.0, 0.25), np.arange(4.0, lowest)])
     middle, half = (edges[1:] + edges[:-1]) / 2, (edges[:-1] - edges[1:]) / 2
     return (middle[:, None] + half[:, None] * node).ravel(), (half[:, None] * weight).ravel()

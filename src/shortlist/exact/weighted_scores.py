@@ -21,6 +21,7 @@ from typing import TypeAlias
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
+from shortlist.exact.effort import is_rough
 from shortlist.exact.noise_distributions import Noise
 
 DECIDED_CHANCE = 1e-18
@@ -103,7 +104,7 @@ def gather(
     ``drop_below`` and ``count_above`` allow to decide far items without looking at them, each at a total variation
     distance of at most DECIDED_CHANCE.
     """
-    order = 12 + 4 * refinement
+    order = 7 if is_rough() else 12 + 4 * refinement
     low, high = _undecided(crowd, levels, noise, drop_below, count_above)
     values, weights = crowd.values[low:high], crowd.weights[low:high]
     start, stop, first, last = _cells(values, weights, levels, noise, order)
@@ -139,14 +140,14 @@ def gather(
 
 def _undecided(crowd: Crowd, levels: Levels, noise: Noise, drop_below: bool, count_above: bool) -> tuple[int, int]:
     """The slice of values that may fall on either side of some level."""
-    weights = np.abs(crowd.weights)
+    weights, least = np.abs(crowd.weights), 1e-9 if is_rough() else DECIDED_CHANCE
     low, high = 0, crowd.values.size
     if drop_below:
         exceed = np.cumsum(weights * np.exp(noise.log_survival(levels[0] - crowd.values)))
-        low = int(np.searchsorted(exceed, DECIDED_CHANCE))
+        low = int(np.searchsorted(exceed, least))
     if count_above:
         fail = np.cumsum((weights * np.exp(noise.log_cdf(levels[1] - crowd.values)))[::-1])
-        high -= int(np.searchsorted(fail, DECIDED_CHANCE))
+        high -= int(np.searchsorted(fail, least))
     return low, max(low, high)
 
 

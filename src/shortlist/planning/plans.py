@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from contextlib import nullcontext
 from functools import partial
 from typing import Unpack
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from shortlist.accounting.checked_numbers import flag, number
 from shortlist.exact.collapse import collapse_point
+from shortlist.exact.effort import searching
 from shortlist.exact.lower_bound import least_epsilon, least_epsilon_for_recall
 from shortlist.mechanisms.canonical.mechanism import default_gamma
 from shortlist.mechanisms.checks import check_studied, checked_k
@@ -118,7 +120,8 @@ def plan(
                 if (data.public if place == "known" else counts) and aim in one.goals]  # fmt: skip
     bound = BOUNDS[aim](data.values, size, wanted) if counts and wanted is not None and aim in BOUNDS else None
     trail = Trail(bound)
-    rows = [row for one in entrants for row in _rows(one, data, aim, wanted, spent, room, currencies, trail)]
+    with searching(aim) if spent is None else nullcontext():
+        rows = [row for one in entrants for row in _rows(one, data, aim, wanted, spent, room, currencies, trail)]
     if not rows:
         raise ValueError(
             "no mechanism fits: an unknown domain needs counts (whole numbers, none negative, one person added or "

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from shortlist.exact.crossing import crossing
+from shortlist.exact.effort import rough
 
 LEAST, MOST = -100.0, 27.0
 """Epsilons are sought between e^-100 and e^27."""
@@ -25,19 +26,54 @@ def least_epsilon_reaching(
     so on by longer steps until the target lies between; then by the curve through the nearest three. It runs over ln
     epsilon and the log odds, in which the qualities of all mechanisms are nearly straight lines.
 
+    Rough laws say where to look, and an exact one whether that is enough: what is returned was tried exactly. If the
+    two differ by a fifth of what is lacking a width below, or more, the search runs once more by exact laws alone.
+
     Examples
     --------
     >>> round(least_epsilon_reaching(lambda e: e / (1 + e), 0.9), 3)  # the odds are e
     9.0
     """
-    goal, tried = _log_odds(target), dict[float, float]()
+    goal = _log_odds(target)
+
+    def lack(log_epsilon: float) -> float:
+        return goal - _log_odds(quality(math.exp(log_epsilon)))
+
+    near = _roughly(lack, math.log(start), width, step)
+    if near is None:
+        return _searched(lack, math.log(start), width, step)
+    rough_at_end, rough_below, end = near
+    exact = lack(end)
+    if exact <= 0 and abs(exact - rough_at_end) < 0.2 * rough_below:  # then a width below it is not enough either
+        return math.exp(end)
+    return _searched(lack, end, width, 0.5 * width)
+
+
+def _roughly(
+    lack: Callable[[float], float], here: float, width: float, step: float
+) -> tuple[float, float, float] | None:
+    """(what is lacking at the end, what is lacking a width below it, the end) by rough laws: enough and not enough.
+
+    None where they do not say.
+    """
+    with rough():
+        found = math.log(_searched(lack, here, 0.5 * width, step) or math.inf)
+        if not LEAST < found < MOST:
+            return None
+        end = found + 0.1 * width
+        at_end, below = lack(end), lack(end - 0.95 * width)
+    return (at_end, below, end) if at_end <= 0 < below else None
+
+
+def _searched(law: Callable[[float], float], here: float, width: float, step: float) -> float:
+    """The least epsilon at which nothing is lacking, rounded up by less than the relative width."""
+    tried = dict[float, float]()
 
     def lack(log_epsilon: float) -> float:
         if log_epsilon not in tried:
-            tried[log_epsilon] = goal - _log_odds(quality(math.exp(log_epsilon)))
+            tried[log_epsilon] = law(log_epsilon)
         return tried[log_epsilon]
 
-    here = math.log(start)
     down = lack(here) <= 0
     while LEAST < here < MOST:
         before, here = here, here - step if down else here + step

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+from shortlist.exact.effort import rough
 from shortlist.mechanisms.keys.mechanism import KeySet
 from shortlist.pages.rounding import chance_text
+from shortlist.planning.shapes import shaped
 from shortlist.privacy import ApproxDP, PureDP
+from shortlist.scores import Scores
 from shortlist.studio.form import Offer
 from shortlist.studio.planner import Planner
 from shortlist.studio.quantile_form import QuantileForm
 
+WORKING = "Working it out, on made-up counts …"
+MOST_QUICK = 100
+"""Of more items even a rough law takes too long to be waited for."""
 MOST_ITEMS = 20_000
 """Counts beyond these are far behind the top, and would only take time."""
 
 
 def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str, Any]:
     """In a sentence; and what each mechanism would reach with this budget, with the epsilon it would need.
+
+    With `quick` in the request a rough estimate for the mechanism that will run, and nothing else: in this process, so
+    for few items only.
 
     Raises
     ------
@@ -47,8 +56,25 @@ def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
         "ordered": plan.question.ordered,
         **({"delta": each.delta} if isinstance(each, ApproxDP) else {}),
     }
+    if request.get("quick") is True:
+        return {"told": _estimate(plan, facts)}
     answer = planner.ask(facts, each.epsilon)
     return {**answer, "told": _told(answer, plan)}
+
+
+def _estimate(plan: Offer, facts: dict[str, Any]) -> str:
+    """What a rough law says, to be shown until the plan is there."""
+    law = getattr(plan.mechanism, "success_probability", None)
+    if law is None or facts["k"] is None or facts["k"] > MOST_QUICK:
+        return WORKING
+    try:
+        counts = shaped(facts["shape"], facts["items"], facts["users"], facts["k"])
+        with rough():
+            chance = law(Scores(counts, monotone=True))
+    except (ValueError, TypeError, ArithmeticError):  # the plan itself says why
+        return WORKING
+    about = "more than 99%" if chance > 0.99 else "less than 1%" if chance < 0.01 else f"about {100 * chance:.0f}%"
+    return f"A first estimate: {about} that the list would be exactly right. {WORKING}"
 
 
 def _told(answer: dict[str, Any], plan: Offer) -> str:

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from shortlist.accounting.calibrated_rounds import CLOSE, FEW
+from shortlist.accounting.calibrated_rounds import CLOSE, FEW, renyi_excess, rough_place
+from shortlist.exact.effort import is_rough
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.mechanisms.checks import Budget
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round, quick_epsilon_of_a_round
+from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round, plain_epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, calibrate
 
 SLOPE = Fraction(1, 4)
@@ -98,34 +99,31 @@ def _down(exact: Fraction) -> float:
     return near if Fraction(near) <= exact else math.nextafter(near, -math.inf)
 
 
-STEPS = 8
-"""To a factor of 2, where the cost of rounds is tabulated: its logarithm is nearly straight between two steps."""
-BENT = 0.02
-"""A line that bends by less of its rise is within 2.2 parts in 10,000 of its chord; it bends more where delta pays."""
+STEPS = 1.4
+"""To a factor of e, where the gap between what rounds cost and their Renyi divergences is looked up: nearly a line."""
+SHORT = 3e-4
+"""How far below the line an e is tried: what two steps tell of the gap between them is right to less."""
 
 
 def _nearly_epsilon_of_a_round(k: int, budget: ApproxDP) -> float:
-    """At most e, from a table of what k rounds cost."""
-    wanted, delta = math.log(budget.epsilon), budget.delta
-    step = math.floor(STEPS * math.log2(quick_epsilon_of_a_round(k, budget)))
-    while (low := _log_cost(k, step, delta)) > wanted:
-        step -= math.ceil(STEPS * (low - wanted) / 1.4)
-    while (high := _log_cost(k, step + 1, delta)) <= wanted:
-        step, low = step + 1, high
-    if not abs(high - 2 * low + _log_cost(k, step - 1, delta)) <= BENT * (high - low):  # it may be no number
-        return math.exp2(_halved(lambda part: _log_cost(k, step + part, delta) <= wanted, step) / STEPS)
-    return math.exp2((step + (wanted - low) / (high - low)) / STEPS) * (1 - 3e-4)
+    """At most e, by Renyi divergences and a table of their gap; the one exact look that it fits is left to the last."""
+    place = None if k <= FEW else rough_place(k, budget, plain_epsilon_of_a_round(k, budget), _gap)
+    if place is None:
+        return epsilon_of_a_round(k, budget)
+    e = math.exp(place) * (1 - SHORT)
+    if is_rough() or budget.excess(BoundedRange(e).repeat(k)) <= 0:
+        return e
+    return epsilon_of_a_round(k, budget)
 
 
-def _halved(fits: Callable[[float], bool], step: int) -> float:
-    """The largest step and 128th of a step that fits, where the step itself does."""
-    part = 0.0
-    for width in (2.0**-n for n in range(1, 8)):
-        part += width * fits(part + width)
-    return step + part
+def _gap(k: int, log_e: float, delta: float) -> float:
+    """ln of the cost of k rounds over that of their Renyi divergences, by a line between two steps."""
+    step = math.floor(STEPS * log_e)
+    low, high = _gap_at(k, step, delta), _gap_at(k, step + 1, delta)
+    return low + (STEPS * log_e - step) * (high - low)
 
 
 @lru_cache(4096)
-def _log_cost(k: int, step: float, delta: float) -> float:
-    cost = BoundedRange(2.0 ** (step / STEPS)).repeat(k).epsilon_at(delta)
-    return math.log(cost) if cost else -math.inf
+def _gap_at(k: int, step: int, delta: float) -> float:
+    cost = BoundedRange(math.exp(step / STEPS)).repeat(k).epsilon_at(delta)
+    return -renyi_excess(step / STEPS, k, ApproxDP(cost, delta)) if cost else math.nan

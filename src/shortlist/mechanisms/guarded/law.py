@@ -14,7 +14,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Mask, Values
 from shortlist.exact.noise_distributions import GUMBEL, Noise
-from shortlist.exact.quality import Quality, ranks_within
+from shortlist.exact.quality import Quality, quality_by, ranks_within
 from shortlist.exact.ranked_subsets import Ranking, ranked
 from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.exact.subset_chances import Chances, chances, covered, log_integral, survival_of, thinned
@@ -85,13 +85,17 @@ class Leftovers:
 
     def quality(self) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the k that are left."""
-        d, chances = len(self.s), self.inclusion_probabilities()
-        ranks = ranks_within(np.sort(self.s), self.k)
-        great, good = (
-            within_ranks(self.s, self.losers, max(d - reach, 0), d - head, self.noise) for head, reach in ranks
+        d, (great, good) = len(self.s), ranks_within(np.sort(self.s), self.k)
+
+        def within(head: int, reach: int) -> float:
+            return within_ranks(self.s, self.losers, max(d - reach, 0), d - head, self.noise)
+
+        return quality_by(
+            lambda: right_probability(self.s, self.losers, self.noise),
+            lambda: within(*great),
+            lambda: within(*good),
+            lambda: min(1.0, float(self.inclusion_probabilities()[~self._wrong()].sum()) / self.k),
         )
-        recall = min(1.0, float(chances[~self._wrong()].sum()) / self.k)
-        return Quality(right_probability(self.s, self.losers, self.noise), great, good, recall)
 
     def number_correct(self) -> Floats:
         """P[c of the k that are left score at least the k-th largest], c = 0..k."""

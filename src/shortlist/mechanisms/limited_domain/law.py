@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Floats, Values
+from shortlist.exact.effort import is_rough
 from shortlist.exact.line_race import LineRace
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
 from shortlist.exact.partial_reals import rounded
@@ -188,17 +189,22 @@ def _log_rung(log_time: Floats) -> Floats:
     return result
 
 
+def _fineness() -> tuple[float, float]:
+    return (2 * STEP, CERTAIN / 2) if is_rough() else (STEP, CERTAIN)
+
+
 def _expected(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
     """Int e^{-w_bar t} sum_{i correct} w_i e^{-w_i t} P[fewer than k others have rung] dt, over v = ln t.
 
     Two polynomials in the number that have rung, item by item: all of them, and all but one correct one, weighted by
     the density that it rings now.
     """
+    step, certain = _fineness()
     v = _times(log_rate, correct, k, log_bar)
     everyone, without_one = np.zeros((2, k, len(v)))
     everyone[0] = 1.0
     for i, log_one in enumerate(log_rate.tolist()):
-        later = slice(int(np.searchsorted(v, -CERTAIN - log_one)), None)  # before, it has surely not rung
+        later = slice(int(np.searchsorted(v, -certain - log_one)), None)  # before, it has surely not rung
         x = np.exp(np.minimum(log_one + v[later], 40.0))
         still, rung = np.exp(-x), -np.expm1(-x)
         if i >= correct and (not len(x) or rung[-1] < 1e-15):
@@ -209,7 +215,7 @@ def _expected(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
             without_one[:most, later] += (x * still) * everyone[:most, later]
             _count_one_more(everyone[: most + 1, later], still, rung)
     weight = np.exp(-np.exp(np.minimum(log_bar + v, 40.0)))
-    return float((without_one.sum(axis=0) * weight).sum()) * STEP
+    return float((without_one.sum(axis=0) * weight).sum()) * step
 
 
 def _count_one_more(rung_so_far: Floats, still: Floats, rung: Floats) -> None:
@@ -225,11 +231,12 @@ def _times(log_rate: Floats, correct: int, k: int, log_bar: float) -> Floats:
     The number that have rung is a sum of independent chances with mean m: it is below k with a chance of at most
     e^{-(m - k)^2 / 2 m}, which is less than e^-CERTAIN where m exceeds k + sqrt(2 CERTAIN k) + 2 CERTAIN.
     """
-    first = -float(np.logaddexp.reduce(log_rate[:correct])) - CERTAIN
-    v = np.arange(first, 4.5 - min(max(log_bar, 0.0), float(log_rate[0]) + CERTAIN), STEP)
+    step, certain = _fineness()
+    first = -float(np.logaddexp.reduce(log_rate[:correct])) - certain
+    v = np.arange(first, 4.5 - min(max(log_bar, 0.0), float(log_rate[0]) + certain), step)
     with np.errstate(over="ignore"):
         mean = -np.expm1(-np.exp(np.add.outer(v, log_rate))).sum(axis=1)
-    result: Floats = v[mean <= k + math.sqrt(2 * CERTAIN * k) + 2 * CERTAIN]
+    result: Floats = v[mean <= k + math.sqrt(2 * certain * k) + 2 * certain]
     return result
 
 

@@ -14,7 +14,7 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.calibrated_rounds import surely_too_much
+from shortlist.accounting.calibrated_rounds import FEW, seems_too_much
 from shortlist.accounting.checked_numbers import number, up
 from shortlist.accounting.tight_zcdp import range_rho
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
@@ -28,6 +28,7 @@ from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.limited_domain.law import BarredRace, ExponentialBar
 from shortlist.mechanisms.oneshot.mechanism import (
     epsilon_of_a_round,
+    plain_epsilon_of_a_round,
     quick_epsilon_of_a_round,
     renyi_epsilon_of_a_round,
 )
@@ -273,9 +274,10 @@ def _checked_kind(noise: str | Noise) -> Noise:
 
 def _quick_heights(k: int, limit: int, budget: ApproxDP) -> list[tuple[float, Fraction]]:
     """(the height of the bar by zCDP or the plain sum, the share of delta for conversion), the lowest first."""
+    quick = quick_epsilon_of_a_round if k <= FEW else plain_epsilon_of_a_round
 
     def height(share: Fraction) -> float:
-        e = quick_epsilon_of_a_round(k, ApproxDP(budget.epsilon, part_of(budget.delta, share)))
+        e = quick(k, ApproxDP(budget.epsilon, part_of(budget.delta, share)))
         return math.log(limit / ((1 - share) * budget.delta)) / e if e else math.inf
 
     return sorted((height(share), share) for share in SHARES)
@@ -320,7 +322,7 @@ def _lowest(k: int, limit: int, budget: ApproxDP) -> tuple[float, float]:
     curve, where finding the e itself takes many.
     """
     quick, first = (heights := _quick_heights(k, limit, budget))[0]
-    best = _rates_at(k, budget, first)
+    best, beside = _rates_at(k, budget, first), _for_rounds(budget, first)
     for height, share in heights[1:]:
         rest = part_of(budget.delta, 1 - share)
         lowest = math.log(dummies(limit, Fraction(best[1]))) / best[0]
@@ -328,10 +330,10 @@ def _lowest(k: int, limit: int, budget: ApproxDP) -> tuple[float, float]:
             continue
         rate = math.log(dummies(limit, Fraction(rest))) / (LOWER * lowest)
         rounds = _for_rounds(budget, share)
-        if isinstance(rounds, ApproxDP) and surely_too_much(rate, k, rounds):
+        if seems_too_much(rate, k, rounds, (best[0], beside)):
             continue
         if rounds.excess(BoundedRange(rate).repeat(k)) <= 0:
-            best = _rates_at(k, budget, share)
+            best, beside = _rates_at(k, budget, share), rounds
     return best
 
 

@@ -22,7 +22,7 @@ from shortlist.exact.best_loser import coefficients, correct_in, included_in, th
 from shortlist.exact.distinct_scores import Items, checked_k, checked_scores, items_of
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.quadrature import blocks, refined
-from shortlist.exact.quality import Quality, ranks_within
+from shortlist.exact.quality import Quality, quality_by, ranks_within
 from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.exact.separation_integral import (
     highest_density,
@@ -183,10 +183,13 @@ def within_ranks(s: Floats, k: int, head: int, reach: int, noise: Noise) -> floa
 
 def quality(s: Floats, k: int, noise: Noise) -> Quality:
     """P[right], P[great], P[good] and the expected recall, E[number correct] / k, of the set returned."""
-    top = right_probability(s, k, noise)
-    great, good = great_good(s, k, noise)
-    recall = min(1.0, float(number_correct(s, k, noise) @ np.arange(k + 1)) / k)
-    return Quality(top=top, great=great, good=good, recall=recall)
+    great, good = ranks_within(np.sort(s)[::-1], k)
+    return quality_by(
+        lambda: right_probability(s, k, noise),
+        lambda: within_ranks(s, k, *great, noise),
+        lambda: within_ranks(s, k, *good, noise),
+        lambda: min(1.0, float(number_correct(s, k, noise) @ np.arange(k + 1)) / k),
+    )
 
 
 def _checked(s: Floats, k: int) -> tuple[Items, int]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.bounded_range import range_renyi
-from shortlist.accounting.calibrated_rounds import largest_round
+from shortlist.accounting.calibrated_rounds import FEW, largest_round
 from shortlist.accounting.renyi import renyi_epsilon
 from shortlist.accounting.tight_zcdp import largest_range
 from shortlist.exact.crossing import crossing
@@ -193,7 +193,8 @@ def epsilon_of_a_round(k: int, budget: Budget) -> float:
             return e
         raise ValueError(f"no parameter fits the budget {budget}: write a larger budget")
     if isinstance(budget, ApproxDP):
-        return largest_round(k, budget, quick_epsilon_of_a_round(k, budget) or 1.0)
+        quick = quick_epsilon_of_a_round if k <= FEW else plain_epsilon_of_a_round
+        return largest_round(k, budget, quick(k, budget) or 1.0)
     e = budget.epsilon / k
     return e if k * Fraction(e) <= Fraction(budget.epsilon) else math.nextafter(e, 0.0)
 
@@ -203,6 +204,13 @@ def quick_epsilon_of_a_round(k: int, budget: ZCDP | ApproxDP) -> float:
     if isinstance(budget, ZCDP):
         return math.sqrt(8 * budget.rho / k)
     return max(math.sqrt(8 * rho_within(budget) / k), budget.epsilon / k)
+
+
+def plain_epsilon_of_a_round(k: int, budget: ApproxDP) -> float:
+    """At most e: k rounds of e^2 / 8 of zCDP, where rho + 2 sqrt(rho ln(1/delta)) = epsilon, or their plain sum."""
+    log_delta = math.log(1 / budget.delta) if budget.delta else math.inf
+    root = budget.epsilon / (math.sqrt(budget.epsilon + log_delta) + math.sqrt(log_delta))  # of rho
+    return max(math.sqrt(8 / k) * root, budget.epsilon / k)
 
 
 @lru_cache

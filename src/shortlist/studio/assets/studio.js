@@ -82,6 +82,11 @@
   const expect = async (words) => {
     const turn = asked += 1;
     $("expected").replaceChildren(element("p", {}, "Working it out, on made-up counts …"));
+    try {
+      const first = await ask("expected", { ...words, quick: true });
+      if (turn !== asked) return;
+      showExpected(first);
+    } catch { /* the plan itself says what is wrong */ }
     let found;
     try { found = await ask("expected", words); } catch (error) { found = { told: sentence(error.message.replace(/^[a-z_]+: /, "")) }; }
     if (turn === asked) showExpected(found);
