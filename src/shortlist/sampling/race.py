@@ -21,7 +21,7 @@ from shortlist.exact.partial_reals import NoisyScore, Term, nearest_float, total
 from shortlist.exact.score_intervals import Contest, clear_order, kth_largest, ranking
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.skip_schedule import block_size, make_plan
-from shortlist.sampling.skipping import CHUNK, SkipPlan
+from shortlist.sampling.skipping import CHUNK, Hits, SkipPlan
 
 Work = Literal["adaptive", "fixed"]
 
@@ -131,8 +131,13 @@ def full_race(contest: Contest, source: Source) -> Finish:
 @np.errstate(all="ignore")
 def skip_race(plan: SkipPlan, source: Source) -> Finish:
     """One race in which most candidates draw no noise of their own (`skipping.py`)."""
+    return race_of_hits(plan, plan.draw(source), source)
+
+
+@np.errstate(all="ignore")
+def race_of_hits(plan: SkipPlan, hits: Hits, source: Source) -> Finish:
+    """The race in which these are the hits."""
     contest = plan.contest
-    hits = plan.draw(source)
     low, high = contest.intervals(contest.values[hits.index], hits.words, hits.level)
     if np.count_nonzero(low > plan.threshold) >= contest.k:
         runners = _Runners(hits.index, hits.words, hits.level, low, high)

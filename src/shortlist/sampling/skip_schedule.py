@@ -63,6 +63,18 @@ def make_plan(
     return layout.plan()
 
 
+def plan_of_all(values: Values, k: int, scale: Fraction, noise: Noise, threshold: float | None = None) -> SkipPlan:
+    """The plan of a contest in which every candidate has a level of its own, for many draws; `threshold` as above."""
+    contest = Contest(values, k, scale, noise, kth_largest(values, k))
+    heights = contest.positions(values)
+    if threshold is None:
+        threshold, chance = _passing(noise, k)
+        passing = np.convolve(_histogram(heights + 0.25), chance, "valid")  # heights to the nearest half
+        threshold = max([threshold, *_GRID[passing >= _enough(k)].tolist()])
+    level = whole_levels(noise, heights, threshold)
+    return SkipPlan(contest, threshold, tuple(_by_level(np.arange(len(values)), 1, level, above=-1)))
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The levels of blocks against a threshold, and the small blocks of those that stand near it or above."""
@@ -153,10 +165,15 @@ def _kth_largest(values: Values, peaks: Values, block: int, k: int) -> int | flo
 
 def levels(noise: Noise, heights: Floats, threshold: float) -> NDArray[np.int8]:
     """The largest j in LEVELS with P(height + N > threshold) <= 2^-j, rounded down with slack."""
+    return _ROUND_DOWN[whole_levels(noise, heights, threshold)]
+
+
+def whole_levels(noise: Noise, heights: Floats, threshold: float) -> NDArray[np.int8]:
+    """The same for any whole j up to the last of LEVELS."""
     distance = threshold - heights
     decay = noise.decay(distance - LEVEL_SLACK * (1 + abs(threshold) + np.abs(heights)))
     bits = np.clip(decay * ((1 - LEVEL_SLACK) / LN2) - LEVEL_SLACK, 0, LEVELS[-1])
-    return _ROUND_DOWN[bits.astype(np.int8)]
+    return bits.astype(np.int8)
 
 
 def choose_threshold(contest: Contest, heights: Floats) -> float:

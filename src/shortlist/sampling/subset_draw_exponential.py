@@ -28,7 +28,7 @@ class Arrival:
 
     __slots__ = ("_log_rate", "clocks", "doublings", "start", "total")
 
-    def __init__(self, start: Fraction, total: int, doublings: int) -> None:
+    def __init__(self, start: Fraction, total: int | Fraction, doublings: int) -> None:
         self.start = start
         self.total = total
         self.doublings = doublings
@@ -36,7 +36,7 @@ class Arrival:
         self._log_rate = math.log(total) + doublings * math.log(2.0)
 
     def next(self, stream: WordStream) -> None:
-        self.clocks.append(Uniform(stream.word))
+        self.clocks.append(stream.uniform())
 
     @property
     def low(self) -> float:
@@ -118,22 +118,23 @@ def first_arrival(envelope: Proposals[Proposal], deadline: Lazy, stream: WordStr
     return None if proposal is None else (proposal.i, proposal.j)
 
 
-def first_proposal(envelope: Proposals[Found], deadline: Lazy, stream: WordStream) -> Found | None:
+def first_proposal(envelope: Proposals[Found], deadline: Lazy, stream: WordStream, halvings: int = 1) -> Found | None:
     """The proposal that arrives first, or None if none arrives before the deadline.
 
-    The deadline, at most 1, is the arrival of the top k: a `Uniform`; or that of anything else in the same race.
+    The deadline, at most 1, is the arrival of the top k: a `Uniform`; or that of anything else in the same race. The
+    first slice of the times ends at 2^-halvings: what arrives early is proposed nearly as often as it is accepted.
     """
     slices = 0
     while True:
-        start, end = _slice(slices)
+        start, end, speed = time_slice(slices, halvings)
         final = not later(deadline, end)
-        arrival = Arrival(start, envelope.total, slices + 1 - envelope.shift)
+        arrival = Arrival(start, envelope.total * speed, -envelope.shift)
         while True:
             arrival.next(stream)
             if after(arrival, deadline) if final else later(arrival, end):
                 break
             proposal = envelope.propose(stream)
-            thinning = _Thinning(proposal, arrival, 2 << slices)
+            thinning = _Thinning(proposal, arrival, speed)
             if accepted(proposal, stream, thinning.log_bounds(), thinning):
                 return proposal
         if final:
@@ -142,9 +143,15 @@ def first_proposal(envelope: Proposals[Found], deadline: Lazy, stream: WordStrea
 
 
 @lru_cache
-def _slice(number: int) -> tuple[Fraction, Fraction]:
-    """Where this slice of the times begins and ends."""
-    return 1 - Fraction(1, 1 << number), 1 - Fraction(1, 2 << number)
+def time_slice(number: int, halvings: int) -> tuple[Fraction, Fraction, int | Fraction]:
+    """Where this slice of the times begins and ends, and how much faster than at 0 anybody can arrive in it.
+
+    Slices end at 1/2, 3/4, 7/8, ..; before them is one that ends at 2^-halvings, if that is not 1/2.
+    """
+    ends = [Fraction(0), *([Fraction(1, 1 << halvings)] if halvings > 1 else ())]
+    ends += [1 - Fraction(1, 2 << n) for n in range(number + 1)]
+    speed = 1 / (1 - ends[number + 1])
+    return ends[number], ends[number + 1], speed.numerator if speed.denominator == 1 else speed
 
 
 def later(time: Lazy, end: Fraction) -> bool:
@@ -170,7 +177,7 @@ class _Thinning:
 
     __slots__ = ("_arrival", "_proposal", "_speed")
 
-    def __init__(self, proposal: Proposed, arrival: Arrival, speed: int) -> None:
+    def __init__(self, proposal: Proposed, arrival: Arrival, speed: int | Fraction) -> None:
         self._proposal = proposal
         self._arrival = arrival
         self._speed = speed
@@ -187,7 +194,7 @@ class _Thinning:
         return self._arrival.bits
 
     def ball(self) -> arb:
-        return (1 - self._proposal.weight() * self._arrival.ball()) * self._speed
+        return (1 - self._proposal.weight() * self._arrival.ball()) * ball(Fraction(self._speed))
 
     def refine(self) -> None:
         self._arrival.refine()

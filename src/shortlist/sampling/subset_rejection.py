@@ -25,7 +25,7 @@ from shortlist._arrays import Indices
 from shortlist.exact.binomials import ULPS, one_log_choose
 from shortlist.exact.class_bounds import others, relevant
 from shortlist.exact.partial_reals import Exact, Uniform, ball, formula, is_positive
-from shortlist.exact.subset_classes import Cells, Classes, cover, join
+from shortlist.exact.subset_classes import Cells, Classes, bounded, cover, join
 from shortlist.sampling.uniforms import WordStream
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ SPARE = 4.0
 
 LIGHTEST = -128
 """Masses below 2^-128 are weighed as if they were that large."""
+
+TOTAL = 60
+"""The weights of all cells amount to about 2^60."""
 
 SMALL = 64
 """Integers of up to so many bits are as fast as floats."""
@@ -142,7 +145,11 @@ class Envelope:
     rest: Callable[[], Envelope] | None = None
 
     def propose(self, stream: WordStream) -> Proposal:
-        ticket = stream.below(self.total) - self.residual
+        return self.at(stream.below(self.total), stream)
+
+    def at(self, ticket: int, stream: WordStream) -> Proposal:
+        """What a uniform integer below the total proposes."""
+        ticket -= self.residual
         if self.rest is not None and ticket < 0:
             rest = self.rest()
             share = Fraction(2) ** (self.shift - rest.shift) * rest.total / self.residual
@@ -164,10 +171,18 @@ class Envelope:
         return Proposal(i, j, first, last, self.shift, weight, rise + here, low, high, self.exact_loss)
 
 
-def prepare(classes: Classes, exact_loss: Loss, *, start: int = 0, width: float = WIDTH) -> Envelope:
-    """The envelope of all classes with j >= start, beside a top set of mass 1."""
+def prepare(
+    classes: Classes, exact_loss: Loss, *, start: int = 0, width: float = WIDTH, apart: int | None = None
+) -> Envelope:
+    """The envelope of all classes with j >= start, beside a top set of mass 1.
+
+    With `apart` every class is a cell of its own, and the weights of the cells amount to less than 2^apart.
+    """
     cells, left_out = relevant(classes, outside=0.0, width=width, start=start)
-    envelope = _enveloped(classes, cells, exact_loss, heaviest=max(float(cells.upper.max(initial=0.0)), 0.0))
+    if apart is not None:
+        cells = _apart(classes, cells)
+    heaviest = max(float(cells.upper.max(initial=0.0)), 0.0)
+    envelope = _enveloped(classes, cells, exact_loss, heaviest=heaviest, total=apart or TOTAL)
     if left_out == -math.inf:
         return envelope
 
@@ -191,22 +206,29 @@ def _rest(classes: Classes, cells: Cells, exact_loss: Loss, start: int) -> Envel
     return _enveloped(classes, outer, exact_loss, heaviest=float(outer.upper.max()))
 
 
-def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest: float) -> Envelope:
+def _apart(classes: Classes, cells: Cells) -> Cells:
+    """Each class of the cells as a cell."""
+    sizes = cells.last - cells.first + 1
+    j = np.arange(int(sizes.sum())) + np.repeat(cells.first - (np.cumsum(sizes) - sizes), sizes)
+    return bounded(classes, np.repeat(cells.row, sizes), j, j)
+
+
+def _enveloped(classes: Classes, cells: Cells, exact_loss: Loss, *, heaviest: float, total: int = TOTAL) -> Envelope:
     """Integer weights for cells whose mass is at most e^heaviest."""
     halvings = max(math.ceil(heaviest / math.log(2.0) + MARGIN), LIGHTEST)
     count = len(cells)
-    bits = 60 - count.bit_length()
+    bits = total - count.bit_length()
     share = np.exp(cells.upper - halvings * math.log(2.0))
     cumulative = np.cumsum(np.floor(share * (2.0**bits * (1.0 + MARGIN))).astype(np.int64) + 1)
-    total = int(cumulative[-1]) if count else 0
-    return Envelope(classes, cells, exact_loss, bits - halvings, cumulative, total)
+    sum_of_them = int(cumulative[-1]) if count else 0
+    return Envelope(classes, cells, exact_loss, bits - halvings, cumulative, sum_of_them)
 
 
 def accepted(
     proposal: Proposed, stream: WordStream, slower: tuple[float, float] = (0.0, 0.0), exact: Exact | None = None
 ) -> bool:
     """True with the proposal's chance; divided by `exact`, whose logarithm lies between the two of `slower`."""
-    coin = Uniform(stream.word)
+    coin = stream.uniform()
     if math.log(coin.high) + slower[1] + ERROR < proposal.low:
         return True
     if coin.low and math.log(coin.low) + slower[0] - ERROR > proposal.high:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from shortlist._arrays import Indices, Words
+from shortlist.exact.partial_reals import Uniform
 from shortlist.sampling.entropy import Source
 
 FEW = 32
@@ -18,17 +21,27 @@ HALF = 1 << 32
 class WordStream:
     """Random words one by one, fetched a few at a time. It lives as long as one call and is never shared."""
 
-    __slots__ = ("_ahead", "_source", "_words")
+    __slots__ = ("_ahead", "_given", "_source", "_words")
 
-    def __init__(self, source: Source, ahead: int = 16) -> None:
+    def __init__(self, source: Source, ahead: int = 16, given: Sequence[int] = ()) -> None:
+        """`given` are words that were drawn before: they are used first, but never as further bits of a number."""
         self._source = source
         self._ahead = ahead
+        self._given = list(reversed(given))
         self._words: list[int] = []
 
     def word(self) -> int:
+        return self._given.pop() if self._given else self.fresh()
+
+    def fresh(self) -> int:
+        """A word that nobody has seen."""
         if not self._words:
             self._words = self._source.words(self._ahead).tolist()
         return self._words.pop()
+
+    def uniform(self) -> Uniform:
+        """A number that starts with the next word; further bits of it are fresh."""
+        return Uniform(self.fresh, self.word())
 
     def words(self, count: int) -> Words:
         return self._source.words(count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,14 +13,29 @@ from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.partial_reals import Uniform
 from shortlist.exact.ranked_subsets import Ranking
 from shortlist.sampling.entropy import Source
+from shortlist.sampling.member_rows import member_rows
 from shortlist.sampling.subset_draw_any_noise import Groups, runs_of
 from shortlist.sampling.subset_draw_exponential import Found, first_arrival
 from shortlist.sampling.subset_few import FewClasses, falls_if_few, few_classes
 from shortlist.sampling.subset_rejection import WIDTH, Envelope, Loss, Proposals, accepted, prepare
+from shortlist.sampling.subset_rows import Classes, in_proportion, race_in_rows
+from shortlist.sampling.subset_weights import APART, Weights, weights_of
 from shortlist.sampling.uniforms import WordStream, subset
 
 Class = tuple[int, int] | None
 """Class (i, j) of `exact.subset_classes`, or the top k."""
+
+RowDraw = Callable[[Weights, int, Source], Classes]
+"""So many classes at once."""
+
+BLOCK = 1 << 14
+"""Rows at a time."""
+
+FEW_CLASSES, MOST_CLASSES, PER_DRAW = 1 << 12, 1 << 20, 16
+"""Classes are weighed one by one for rows if there are few of them, or not too many for each draw, nor at all."""
+
+MOST_MEMBERS, MOST_SHIFT = 128, 900
+"""Members are drawn in rows up to so many in a set; masses up to 2^MOST_SHIFT or nearly, so that floats hold them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +44,8 @@ class SubsetRace:
 
     ranking: Ranking
     choose: Callable[[WordStream], Class]
+    in_rows: RowDraw | None = None
+    """The same for many at once, where there is a way."""
 
     def draw(self, source: Source) -> Indices:
         """The winner, as positions among the caller's candidates."""
@@ -36,8 +53,14 @@ class SubsetRace:
 
     def draw_many(self, source: Source, draws: int) -> Indices:
         """Independent winners, one row each, sorted."""
-        stream = WordStream(source, ahead=1024)
-        return np.array([np.sort(self._winner(stream)) for _ in range(draws)])
+        weights = self.in_rows and weights_for(self.ranking, draws, top=self.in_rows is in_proportion)
+        if not self.in_rows or not weights:
+            stream = WordStream(source, ahead=1024)
+            return np.array([np.sort(self._winner(stream)) for _ in range(draws)])
+        rows = np.empty((draws, self.ranking.k), np.int64)
+        for some in blocks(draws):
+            rows[some] = member_sets(self.ranking, self.in_rows(weights, some.stop - some.start, source), source)
+        return rows
 
     def _winner(self, stream: WordStream) -> Indices:
         return self.ranking.positions(members(self.ranking, self.choose(stream), stream))
@@ -45,11 +68,10 @@ class SubsetRace:
 
 def prepare_subsets(ranking: Ranking, noise: Noise, *, width: float = WIDTH) -> SubsetRace:
     """The race of all k-subsets under any noise; the ranking must have more than k candidates."""
-    if noise == GUMBEL:
-        return SubsetRace(ranking, partial(gumbel_class, proposals_of(ranking, width=width)))
-    if noise == EXPONENTIAL:
-        return SubsetRace(ranking, partial(exponential_class, proposals_of(ranking, width=width)))
-    return SubsetRace(ranking, groups_of(ranking, noise).draw)
+    if noise not in (GUMBEL, EXPONENTIAL):
+        return SubsetRace(ranking, groups_of(ranking, noise).draw)
+    draw, in_rows = (gumbel_class, in_proportion) if noise == GUMBEL else (exponential_class, race_in_rows)
+    return SubsetRace(ranking, partial(draw, proposals_of(ranking, width=width)), in_rows)
 
 
 def proposals_of(ranking: Ranking, *, width: float = WIDTH) -> Envelope | FewClasses:
@@ -61,10 +83,31 @@ def proposals_of(ranking: Ranking, *, width: float = WIDTH) -> Envelope | FewCla
     return prepare(classes, _loss(ranking), start=start, width=width)
 
 
-def envelope_of(ranking: Ranking, *, width: float = WIDTH) -> Envelope:
+def envelope_of(ranking: Ranking, *, width: float = WIDTH, apart: int | None = None) -> Envelope:
     """Integer weights above the masses of all classes but the top k."""
-    classes = ranking.merged() if ranking.merges else ranking.classes()
-    return prepare(classes, _loss(ranking), start=int(ranking.merges), width=width)
+    if ranking.merges:
+        return prepare(ranking.merged(), _loss(ranking), start=1, width=width, apart=apart)
+    return prepare(ranking.classes(), _loss(ranking), width=width, apart=apart)
+
+
+def weights_for(ranking: Ranking, draws: int, *, top: bool) -> Weights | None:
+    """What rows are drawn with, beside the `top` k or in a race with it; None where sets are drawn one by one."""
+    classes = ranking.k * (len(ranking.scores) - ranking.k)
+    if ranking.k > MOST_MEMBERS or classes > min(MOST_CLASSES, FEW_CLASSES + PER_DRAW * draws):
+        return None
+    envelope = envelope_of(ranking, apart=APART)
+    return weights_of(envelope, top=top) if envelope.shift > -MOST_SHIFT else None
+
+
+def blocks(draws: int) -> Iterator[slice]:
+    """Some rows at a time."""
+    return (slice(start, min(start + BLOCK, draws)) for start in range(0, draws, BLOCK))
+
+
+def member_sets(ranking: Ranking, classes: Classes, source: Source) -> Indices:
+    """A uniform member of each row's class, as sorted positions among the caller's candidates."""
+    ranks = member_rows(ranking.k, classes.i, classes.j, merged=ranking.merges, source=source)
+    return np.sort(ranking.positions(ranks), axis=1)
 
 
 def groups_of(ranking: Ranking, noise: Noise) -> Groups:

@@ -38,7 +38,7 @@ from shortlist.mechanisms.guarded.switch import Switch, switched
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race
-from shortlist.sampling.race_batch import race_many
+from shortlist.sampling.race_rows import winners_in_rows
 from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
@@ -281,13 +281,10 @@ class GuardedRace:
 
     def draw_many(self, source: Source, draws: int) -> Draws:
         """Independent draws: sorted rows, and 1 where one-shot was used."""
-        sets, k = self.guard.draw_many(source, draws), self.guard.ranking.k
-        one_shot = np.array([one is None for one in sets])
-        rows = np.empty((draws, k), np.int64)
-        rows[~one_shot] = np.array([one for one in sets if one is not None], np.int64).reshape(-1, k)
-        rows[one_shot] = race_many(
+        rows, one_shot = self.guard.draw_many(source, draws)
+        rows[one_shot] = winners_in_rows(
             self.finite,
-            k=k,
+            k=self.guard.ranking.k,
             scale=self.fallback.scale,
             noise=self.fallback.noise,
             source=source,

@@ -11,15 +11,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shortlist._arrays import Indices
-from shortlist.exact.partial_reals import Uniform, ball
+import numpy as np
+
+from shortlist._arrays import Indices, Mask
+from shortlist.exact.partial_reals import ball
 from shortlist.exact.ranked_subsets import Ranking
 from shortlist.mechanisms.canonical.sampler import members, proposals_of
+from shortlist.mechanisms.guarded.rows import drawn
 from shortlist.mechanisms.guarded.weights import Family
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.subset_draw_exponential import LateArrival, after, first_arrival
+from shortlist.sampling.subset_draw_exponential import LateArrival, after, first_proposal
 from shortlist.sampling.subset_few import FewClasses
-from shortlist.sampling.subset_rejection import Envelope
+from shortlist.sampling.subset_rejection import Envelope, Proposal, Proposals
+from shortlist.sampling.subset_rows import Classes, Deadlines, Record, first_in_rows
+from shortlist.sampling.subset_weights import Weights
 from shortlist.sampling.uniforms import WordStream
 
 if TYPE_CHECKING:
@@ -48,18 +53,38 @@ class Guard:
         """The winning subset, as positions among the caller's candidates, or None if the guard wins."""
         return self._winner(WordStream(source))
 
-    def draw_many(self, source: Source, draws: int) -> list[Indices | None]:
-        """Independent winners."""
-        stream = WordStream(source, ahead=1024)
-        return [self._winner(stream) for _ in range(draws)]
+    def draw_many(self, source: Source, draws: int) -> tuple[Indices, Mask]:
+        """(independent winners, one row each; where the guard wins, and there is none)."""
+        return drawn(self.ranking, draws, source, top=False, one=self._winner, rows=self.in_rows)
+
+    def in_rows(self, weights: Weights, draws: int, source: Source) -> tuple[Classes, Mask]:
+        """(the classes that win, where the guard does): many draws at once (Lemma 74, Theorem 281)."""
+        words, record = source.words(2 * draws).reshape(2, -1), Record()
+        record.add(np.arange(draws), *words)
+        late = Deadlines.late(words[1], self.low, self.high, float(self.a))
+        deadlines, guarded = Deadlines.uniform(words[0]).or_earlier(late)
+
+        def plain(row: int) -> Proposal | None:
+            guarded[row], proposal = self._first(weights, WordStream(source, given=record.of(row)), weights.halvings)
+            return proposal
+
+        classes = first_in_rows(weights, deadlines, record, source, plain)
+        return classes, guarded & (classes.i < 0)
 
     def _winner(self, stream: WordStream) -> Indices | None:
-        top, guard = Uniform(stream.word), LateArrival(self, self.a, Uniform(stream.word))
-        guarded = after(top, guard)
-        arrival = first_arrival(self.envelope, guard if guarded else top, stream)
-        if arrival is None and guarded:
+        guarded, proposal = self._first(self.envelope, stream)
+        if proposal is None and guarded:
             return None
-        return self.ranking.positions(members(self.ranking, arrival, stream))
+        winner = None if proposal is None else (proposal.i, proposal.j)
+        return self.ranking.positions(members(self.ranking, winner, stream))
+
+    def _first(
+        self, envelope: Proposals[Proposal], stream: WordStream, halvings: int = 1
+    ) -> tuple[bool, Proposal | None]:
+        """(whether the guard is before the top k, who is before both)."""
+        top, guard = stream.uniform(), LateArrival(self, self.a, stream.uniform())
+        guarded = after(top, guard)
+        return guarded, first_proposal(envelope, guard if guarded else top, stream, halvings)
 
     def bounds(self, *, fine: bool) -> tuple[float, float]:
         """(lower, upper) bounds on v: closer ones where the first are rough, then none but the exact number."""

@@ -13,14 +13,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shortlist._arrays import Indices
+import numpy as np
+
+from shortlist._arrays import Indices, Mask
 from shortlist.exact.partial_reals import Uniform, around, ball, formula, is_positive
 from shortlist.exact.ranked_subsets import Ranking
 from shortlist.mechanisms.canonical.sampler import gumbel_class, members, proposals_of
+from shortlist.mechanisms.guarded.rows import drawn
 from shortlist.mechanisms.guarded.weights import Family
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.subset_few import FewClasses
 from shortlist.sampling.subset_rejection import ERROR, Envelope
+from shortlist.sampling.subset_rows import ROUNDING, Classes, in_proportion
+from shortlist.sampling.subset_weights import Weights
 from shortlist.sampling.uniforms import WordStream
 
 if TYPE_CHECKING:
@@ -49,10 +54,24 @@ class Switch:
         """A subset, as positions among the caller's candidates, or None if one-shot is chosen."""
         return self._winner(WordStream(source))
 
-    def draw_many(self, source: Source, draws: int) -> list[Indices | None]:
-        """Independent draws."""
-        stream = WordStream(source, ahead=1024)
-        return [self._winner(stream) for _ in range(draws)]
+    def draw_many(self, source: Source, draws: int) -> tuple[Indices, Mask]:
+        """(independent draws, one row each; where one-shot is chosen, and there is no set)."""
+        return drawn(self.ranking, draws, source, top=True, one=self._winner, rows=self.in_rows)
+
+    def in_rows(self, weights: Weights, draws: int, source: Source) -> tuple[Classes, Mask]:
+        """(classes, where one-shot is chosen): many draws at once (Lemma 172, Theorem 281)."""
+        words = source.words(draws)
+        least, most = (1.0 / (1.0 + math.exp(-min(max(odds, -700.0), 700.0))) for odds in (self.low, self.high))
+        coin = words * 2.0**-64
+        one_shot = coin > most + ROUNDING
+        for row in np.flatnonzero(~one_shot & (coin >= least - ROUNDING)).tolist():
+            coin_of_it = WordStream(source, given=[int(words[row])]).uniform()
+            one_shot[row] = not is_below(coin_of_it, self.low, self.high, self.exact)
+        classes = Classes(np.full(draws, -1), np.zeros(draws, np.int64))
+        there = np.flatnonzero(~one_shot)
+        found = in_proportion(weights, len(there), source)
+        classes.i[there], classes.j[there] = found.i, found.j
+        return classes, one_shot
 
     def _winner(self, stream: WordStream) -> Indices | None:
         if not is_below(Uniform(stream.word), self.low, self.high, self.exact):

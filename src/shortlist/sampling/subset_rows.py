@@ -1,0 +1,209 @@
+"""Many draws of a class of subsets at once, one row each: the laws of `subset_rejection` and `subset_draw_exponential`.
+
+Each row draws words of its own and float bounds decide it. What these leave open is decided exactly on the same words;
+in a race by the plain draw of that row, which goes on where its words end (Theorem 281).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shortlist._arrays import Floats, Indices, Mask, Words
+from shortlist.sampling.entropy import Source
+from shortlist.sampling.subset_draw_exponential import first_proposal, time_slice
+from shortlist.sampling.subset_rejection import Proposal, accepted
+from shortlist.sampling.subset_weights import NONE, OPEN, Weights
+from shortlist.sampling.uniforms import WordStream
+
+ROUNDING = 2.0**-34
+"""Far more than the floats of a comparison are off, where the words behind them are at least LEAST."""
+
+LEAST = np.uint64(1 << 44)
+"""Of a lesser word too few bits are known: its row is decided by the plain draw."""
+
+SLICES, ROUNDS = 12, 48
+"""A row that is open after so many slices of the times, or rounds in one of them, is decided by the plain draw."""
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """The class of each row; i is -1 for the top k, and where nobody came before the deadline."""
+
+    i: Indices
+    j: Indices
+
+    def put(self, row: int, proposal: Proposal | None) -> None:
+        self.i[row], self.j[row] = (-1, 0) if proposal is None else (proposal.i, proposal.j)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The words that each row has used, in order."""
+
+    parts: list[tuple[Indices, tuple[Words, ...]]] = field(default_factory=list)
+
+    def add(self, rows: Indices, *words: Words) -> None:
+        """The next words of these rows, which increase."""
+        self.parts.append((rows, words))
+
+    def of(self, row: int) -> list[int]:
+        found: list[int] = []
+        for rows, words in self.parts:
+            at = int(np.searchsorted(rows, row))
+            if at < len(rows) and rows[at] == row:
+                found += [int(column[at]) for column in words]
+        return found
+
+
+def in_proportion(weights: Weights, draws: int, source: Source) -> Classes:
+    """Classes with a chance in proportion to their mass, the top k having mass 1 (Theorem 67)."""
+    classes, rows = _nobody(draws), np.arange(draws)
+    while len(rows):
+        words, coins = source.words(2 * len(rows)).reshape(2, -1)
+        places = weights.find(words)
+        coin = coins * 2.0**-64
+        at = np.maximum(places, NONE)
+        yes, no = coin < weights.low[at] - ROUNDING, coin > weights.high[at] + ROUNDING
+        classes.i[rows], classes.j[rows] = weights.i[at], weights.j[at]
+        kept = yes & (places != OPEN)
+        for n in np.flatnonzero((places == OPEN) | ~(yes | no)).tolist():
+            kept[n] = _alone(weights, int(words[n]), int(coins[n]), source, classes, int(rows[n]))
+        rows = rows[~kept]
+    return classes
+
+
+def _alone(weights: Weights, word: int, coin: int, source: Source, classes: Classes, row: int) -> bool:
+    """Whether what the word proposes is accepted, exactly: and if so it is put into the row."""
+    times, ticket = divmod(word, weights.tickets)
+    if times >= (1 << 64) // weights.tickets:
+        return False
+    if ticket < weights.top:
+        classes.put(row, None)
+        return WordStream(source, given=[coin]).all_zero(max(-weights.shift, 0))
+    proposal = weights.envelope.at(ticket - weights.top, WordStream(source))
+    classes.put(row, proposal)
+    return accepted(proposal, WordStream(source, given=[coin]))
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """When each row's race ends, in floats: known to within `room`, which is infinite where they say nothing."""
+
+    due: Floats
+    room: Floats
+
+    @classmethod
+    def uniform(cls, words: Words) -> Deadlines:
+        """Uniform times that start with these words."""
+        due = np.multiply(words, 2.0**-64, dtype=np.float64)
+        return cls(due, np.where(words < LEAST, np.inf, due * ROUNDING))
+
+    @classmethod
+    def late(cls, words: Words, low: float, high: float, a: float) -> Deadlines:
+        """e^-v U^(1/a) with low <= v <= high, U uniform; what is far beyond 1 need not be known."""
+        log: Floats = np.log(np.maximum(words, LEAST) * 2.0**-64) / a
+        due: Floats = np.exp(np.minimum(log - (low + high) / 2, 9.0))
+        off = (high - low) / 2 + ROUNDING * (1.0 + abs(low) + abs(high) - log)
+        return cls(due, np.where(words < LEAST, np.inf, due * np.expm1(np.minimum(2.0 * off, 9.0))))
+
+    def or_earlier(self, other: Deadlines) -> tuple[Deadlines, Mask]:
+        """(the earlier of the two, where that is the other); where they are too close nothing is known."""
+        second = other.due < self.due
+        room = np.where(second, other.room, self.room)
+        told = np.abs(self.due - other.due) > self.room + other.room
+        return Deadlines(np.where(second, other.due, self.due), np.where(told, room, np.inf)), second
+
+
+def race_in_rows(weights: Weights, draws: int, source: Source) -> Classes:
+    """The class whose subset arrives before all others, or i = -1 if the top k does (Theorem 68)."""
+    words, record = source.words(draws), Record()
+    record.add(np.arange(draws), words)
+
+    def plain(row: int) -> Proposal | None:
+        stream = WordStream(source, given=record.of(row))
+        return first_proposal(weights, stream.uniform(), stream, weights.halvings)
+
+    return first_in_rows(weights, Deadlines.uniform(words), record, source, plain)
+
+
+def first_in_rows(
+    weights: Weights, deadlines: Deadlines, record: Record, source: Source, plain: Callable[[int], Proposal | None]
+) -> Classes:
+    """The class whose subset arrives first in each row, i = -1 if none does before the deadline (Theorem 68).
+
+    `record` has the words of the deadlines; `plain` decides a row alone, on the words that are there of it.
+    """
+    places = np.full(len(deadlines.due), OPEN)
+    rows = np.flatnonzero(deadlines.room < np.inf)
+    for number in range(SLICES):
+        if len(rows):
+            rows = _through(weights, number, rows, deadlines, places, record, source)
+    classes = Classes(weights.i[np.maximum(places, NONE)], weights.j[np.maximum(places, NONE)])
+    for row in np.flatnonzero(places == OPEN).tolist():
+        classes.put(row, plain(row))
+    return classes
+
+
+def _through(
+    weights: Weights, number: int, rows: Indices, deadlines: Deadlines, places: Indices, record: Record, source: Source
+) -> Indices:
+    """Through one slice of the times: who arrives is put into places, rows whose deadline is later are returned."""
+    start, end, speed = (float(one) for one in time_slice(number, weights.halvings))
+    rate = math.ldexp(weights.total * speed, -weights.shift)
+    due, room = deadlines.due[rows], deadlines.room[rows]
+    race = _Race(rows, np.zeros(len(rows)), (np.minimum(due, end) - start) * rate, room * rate, due <= end)
+    race = race.where(np.abs(due - end) > room)
+    later: list[Indices] = [_NOBODY]
+    for _ in range(ROUNDS):
+        clock = source.words(len(race.rows))
+        record.add(race.rows, clock)
+        np.subtract(race.wait, np.log(np.maximum(clock, LEAST) * 2.0**-64), out=race.wait)
+        ahead, doubt = race.limit - race.wait, race.slack + ROUNDING * (1.0 + race.wait)
+        known = clock >= LEAST
+        out = (ahead < -doubt) & known
+        places[race.rows[out & race.last]] = NONE
+        later.append(race.rows[out & ~race.last])
+        race = race.where((ahead > doubt) & known)
+        words, coins = source.words(2 * len(race.rows)).reshape(2, -1)
+        record.add(race.rows, words, coins)
+        found = weights.find(words)
+        at = np.maximum(found, NONE)
+        # the coin times what the hazard stays below its bound, and how far that may be off
+        coin = coins * 2.0**-64 * (1.0 - weights.weight[at] * (start + race.wait / rate)) * speed
+        off = ROUNDING * speed * (2.0 + 1.0 / rate)
+        yes, no, told = coin < weights.low[at] - off, coin > weights.high[at] + off, found != OPEN
+        places[race.rows[yes & told]] = found[yes & told]
+        race = race.where(no & told)
+        if not len(race.rows):
+            break
+    return np.sort(np.concatenate(later))
+
+
+@dataclass(frozen=True, slots=True)
+class _Race:
+    """Rows in which somebody may still arrive in this slice."""
+
+    rows: Indices
+    wait: Floats
+    """The time since the slice began, in units of the mean time between two proposals."""
+    limit: Floats
+    """When the deadline or the slice ends it."""
+    slack: Floats
+    """How far that may be off."""
+    last: Mask
+    """Whether it is the deadline that does."""
+
+    def where(self, mask: Mask) -> _Race:
+        some = np.flatnonzero(mask)
+        return _Race(self.rows[some], self.wait[some], self.limit[some], self.slack[some], self.last[some])
+
+
+_NOBODY = np.empty(0, np.int64)
+
+
+def _nobody(draws: int) -> Classes:
+    return Classes(np.full(draws, -1), np.zeros(draws, np.int64))
