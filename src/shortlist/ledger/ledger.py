@@ -298,9 +298,10 @@ class Ledger:
         """The first of `guarantees`, true statements of one release, that would be admitted now, or else the first."""
         return first_with_room(self.terms, self._book.state(), guarantees)
 
-    def check(self, guarantee: Guarantee) -> None:
-        """Raise as `charge` would, and book nothing. Others may charge in between: this promises no room."""
-        self.if_charged(guarantee)
+    def check(self, guarantee: Guarantee, *others: Guarantee) -> None:
+        """Raise as `charge` would of the `with_room` of these; nothing is booked, so others may take the room."""
+        here = self._book.state()
+        admitted(self.terms, here, priced(self.terms, first_with_room(self.terms, here, (guarantee, *others))))
 
     def verify(self, head: str | None = None) -> int:
         """Read every entry again: the chain, the sums, the rule at every step. Returns how many entries there are.

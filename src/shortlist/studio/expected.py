@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shortlist.mechanisms.keys.mechanism import KeySet
+from shortlist.mechanisms import KeySet
 from shortlist.pages.rounding import chance_text
 from shortlist.privacy import ApproxDP, PureDP
 from shortlist.studio.form import Offer
