@@ -1,6 +1,7 @@
 """What a call would run and cost is what it runs and costs; and no row, nor a header, is looked at for it."""
 
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 import pytest
@@ -18,8 +19,8 @@ ROWS = pl.DataFrame(
     }
 )
 KNOWN = ["milk", "tea", "water", "wine"]
-ASK = {"user": "who", "item": "what"}
-CALLS = {
+ASK: Any = {"user": "who", "item": "what"}
+CALLS: dict[str, tuple[Any, tuple[int, ...], dict[str, Any]]] = {
     "a list": (sl.top_k, (2,), {**ASK, "candidates": KNOWN, "epsilon": 1.0}),
     "in order": (sl.top_k, (2,), {**ASK, "candidates": KNOWN, "epsilon": 1.0, "ordered": True}),
     "with values": (sl.top_k, (2,), {**ASK, "candidates": KNOWN, "epsilon": 1.0, "values": True, "at_least": 3.0}),
@@ -42,8 +43,8 @@ def test_a_quote_is_what_is_run_and_booked(case, tmp_path):
     call, first, words = CALLS[case]
     ROWS.write_parquet(tmp_path / "rows.parquet")
     ledger = sl.Ledger(tmp_path / "year.db", budget=ApproxDP(9.0, 1e-5))
-    told = []
-    paid = {"ledger": ledger, "purpose": "once", "rng": sl.testing.seeded(1), "progress": told.append}
+    told: list[float] = []
+    paid: dict[str, Any] = {"ledger": ledger, "purpose": "once", "rng": sl.testing.seeded(1), "progress": told.append}
     unread = sl.quote(call, "not there.parquet", *first, **words, **paid)
     looked = sl.quote(call, tmp_path / "rows.parquet", *first, header=True, **words)
     release = call(tmp_path / "rows.parquet", *first, **words, **paid)
@@ -58,7 +59,7 @@ def test_a_quote_is_what_is_run_and_booked(case, tmp_path):
 
 
 def test_progress_is_told_when_the_charge_is_booked_and_not_before(tmp_path):
-    ledger, seen = sl.Ledger(tmp_path / "year.db", budget=ApproxDP(30.0, 1e-4)), []
+    ledger, seen = sl.Ledger(tmp_path / "year.db", budget=ApproxDP(30.0, 1e-4)), list[Any]()
 
     def tell(share):
         seen.append((share, len(ledger.entries())))

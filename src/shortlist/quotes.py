@@ -92,31 +92,31 @@ def quote(release: Callable[..., Any], rows: object, *k: Any, header: bool = Fal
     Examples
     --------
     >>> import shortlist as sl
-    >>> asked = {"user": "user_id", "item": "film", "candidates": ["Alien", "Heat", "Ran"], "epsilon": 0.5}
-    >>> sl.quote(sl.top_k, "rentals.csv", k=2, **asked).guarantee
+    >>> words = {"user": "user_id", "item": "film", "candidates": ["Alien", "Heat", "Ran"], "epsilon": 0.5}
+    >>> sl.quote(sl.top_k, "rentals.csv", k=2, **words).guarantee
     PureDP(epsilon=0.5)
     """
     if release not in (top_k, select, keys, quantile):
         raise TypeError("release must be sl.top_k, sl.select, sl.keys or sl.quantile")
     bound = signature(release).bind(rows, *k, **{name: word for name, word in words.items() if name not in PAYING})
     bound.apply_defaults()
-    asked = {name: word for name, word in bound.arguments.items() if name not in PAYING}
+    words = {name: word for name, word in bound.arguments.items() if name not in PAYING}
     looks = checked_flag("header", header)
     if release is keys:
-        return _keys(asked, looks)
+        return _keys(words, looks)
     if release is quantile:
-        return _quantiles(asked, looks)
-    return _list({"k": 1, "ordered": True, **asked} if release is select else asked, looks)
+        return _quantiles(words, looks)
+    return _list({"k": 1, "ordered": True, **words} if release is select else words, looks)
 
 
-def _list(asked: dict[str, Any], looks: bool) -> Quote:
-    scores, k, question = asked["scores"], asked["k"], asked["question"]
-    plan = {name: asked[name] for name in PLANNING if name in asked}
+def _list(words: dict[str, Any], looks: bool) -> Quote:
+    scores, k, question = words["scores"], words["k"], words["question"]
+    plan = {name: words[name] for name in PLANNING if name in words}
     check_words(question)
     table = Table.of(scores, question) if TABLE_WORDS & question.keys() else None
-    groups = grouped(scores if table is None else None, asked.get("parallel", False), {} if table else question)
-    has_values = checked_flag("values", asked.get("values", False)) and asked["method"] != "gumbel-values"
-    least = check_least(asked.get("at_least"), has_values)
+    groups = grouped(scores if table is None else None, words.get("parallel", False), {} if table else question)
+    has_values = checked_flag("values", words.get("values", False)) and words["method"] != "gumbel-values"
+    least = check_least(words.get("at_least"), has_values)
     if table is None:
         return _of_scores(scores, groups, k, least, plan, question)
     table.check()
@@ -157,21 +157,21 @@ def _why(why: str, plan: dict[str, Any]) -> str:
     return why if plan["method"] == "auto" else ""
 
 
-def _keys(asked: dict[str, Any], looks: bool) -> Quote:
-    rows = asked.pop("rows")
-    request = KeyRequest.of(**asked)
+def _keys(words: dict[str, Any], looks: bool) -> Quote:
+    rows = words.pop("rows")
+    request = KeyRequest.of(**words)
     if looks:
         request.uncounted(rows)
     return Quote(request.mechanism, request.why, request.mechanism.guarantee, request.mechanism.charge)
 
 
-def _quantiles(asked: dict[str, Any], looks: bool) -> Quote:
+def _quantiles(words: dict[str, Any], looks: bool) -> Quote:
     if looks:
-        quantile_request(**asked)
-    ends = (asked["lower"], asked["upper"], asked["step"], asked["per_user"])
-    grouping = Grouping.of(asked["by"], asked["groups"], asked["groups_per_user"])
-    budget, question = checked_budget_of(asked["epsilon"], asked["delta"], asked["budget"]), None
-    if asked["value"] is not None:
-        question = ValueQuestion.of(asked["user"], asked["value"], *ends, grouping)
-    mechanism, why, charge = planned(question, asked["q"], budget, asked["unit"], asked["method"])
+        quantile_request(**words)
+    ends = (words["lower"], words["upper"], words["step"], words["per_user"])
+    grouping = Grouping.of(words["by"], words["groups"], words["groups_per_user"])
+    budget, question = checked_budget_of(words["epsilon"], words["delta"], words["budget"]), None
+    if words["value"] is not None:
+        question = ValueQuestion.of(words["user"], words["value"], *ends, grouping)
+    mechanism, why, charge = planned(question, words["q"], budget, words["unit"], words["method"])
     return Quote(mechanism, why, budget, charge)

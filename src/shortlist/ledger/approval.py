@@ -63,7 +63,7 @@ def request_for(db: sqlite3.Connection, path: str, said: Mapping[str, str], cost
     words = (*(said[name] for name in WORDS), user_name())
     entries = read(db, path, f"WHERE kind = 'request' AND {same} ORDER BY number DESC", *words)
     kinds = {entry.number: _kinds_of(db, entry.number) for entry in entries if cost.within(entry.amounts)}
-    unused = [number for number, found in kinds.items() if "charge" not in found]
+    unused = [number for number, entered in kinds.items() if "charge" not in entered]
     return next((number for number in unused if "approval" in kinds[number]), unused[0] if unused else None)
 
 
@@ -137,6 +137,6 @@ class Approvals:
             request = self._ready.pop(number, None)
             if request is None or any(getattr(request, name) != getattr(entry, name) for name in (*WORDS, "who")):
                 raise damaged(self._path, f"entry {entry.number} was not approved")
-            asked = request.amounts.where(entry.total)  # a first charge may close rule (b) for all that follow
-            if request.amounts != ZERO and not entry.amounts.within(asked):
+            limit = request.amounts.where(entry.total)  # a first charge may close rule (b) for all that follow
+            if request.amounts != ZERO and not entry.amounts.within(limit):
                 raise damaged(self._path, f"entry {entry.number} costs more than was approved")

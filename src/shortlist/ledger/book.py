@@ -70,12 +70,12 @@ class FileBook:
         def work(db: Connection, before: State) -> State:
             waiting.clear()  # a try that found the file locked did not happen
             amounts, total = admitted(terms, before, cost)
-            asked = cost.where(terms.limits)
-            request = request_for(db, self.path, said, asked) if terms.approval else None
+            price = cost.where(terms.limits)
+            request = request_for(db, self.path, said, price) if terms.approval else None
             if terms.approval and (request is None or not approved(db, request)):
                 waiting.append(before.number + 1 if request is None else request)
                 request_row = {"kind": "request", "refund_of": None, **said}
-                return before if request else file.append(db, before, asked, before.total, **request_row)
+                return before if request else file.append(db, before, price, before.total, **request_row)
             booked = {"kind": "charge", "refund_of": None, "request": request, **said}
             self.tried = file.append(db, before, amounts, total, **booked)
             return self.tried

@@ -134,10 +134,10 @@ class Offer:
 
     @classmethod
     def of(cls, question: Form) -> Offer:
-        found = question.quoted()
-        if found.candidates is not None:
-            question.check_k(found.candidates)
-        return cls(question, found.mechanism, found.why, found.candidates, found.guarantee, found.charge)
+        price = question.quoted()
+        if price.candidates is not None:
+            question.check_k(price.candidates)
+        return cls(question, price.mechanism, price.why, price.candidates, price.guarantee, price.charge)
 
     def room(self) -> tuple[Standing, Standing]:
         """How the ledger stands and how it would; refused, as the ledger would, if there is no room."""

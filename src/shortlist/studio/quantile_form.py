@@ -88,8 +88,8 @@ class QuantileForm:
 
     def offer(self) -> Offer:
         """What it would cost and run, before anything private is read."""
-        found = self.quoted()
-        return Offer(self, found.mechanism, found.why, None, found.guarantee, found.charge)
+        price = self.quoted()
+        return Offer(self, price.mechanism, price.why, None, price.guarantee, price.charge)
 
     def program(self, folder: Folder) -> Program:
         """The program that does the same again: a new draw, which is charged again."""
