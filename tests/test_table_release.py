@@ -80,7 +80,7 @@ def test_the_charge_is_on_the_disk_before_a_row_is_read(tmp_path, monkeypatch):
     assert seen == [(0, 0.0), (len(ROWS), 1.0)]
     with pytest.raises(sl.BudgetExceeded):
         sl.top_k(ROWS, 2, epsilon=1.0, ledger=ledger, **ASK)
-    assert [rows for rows, _ in seen] == [0, len(ROWS), 0]
+    assert [rows for rows, _ in seen] == [0, len(ROWS)], "room is looked for before the columns are"
     refused: list[dict[str, Any]] = [
         {"user": "nobody"}, {"item": "nothing"}, {"candidates": []}, {"most": 0}, {"method": "keys"},
     ]  # fmt: skip

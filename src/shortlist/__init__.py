@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from shortlist.planning import compare, epsilon_for, plan
     from shortlist.privacy import ZCDP, ApproxDP, Binomial, BudgetExceeded, Ledger, NegativeBinomial, Poisson, PureDP
     from shortlist.quantiles import quantile
+    from shortlist.quotes import quote
     from shortlist.release import Release
     from shortlist.scores import Scores
     from shortlist.tables import count
@@ -54,6 +55,7 @@ __all__ = [
     "odds",
     "plan",
     "quantile",
+    "quote",
     "select",
     "testing",
     "top_k",
@@ -82,6 +84,7 @@ _ON_DEMAND = {
     "odds": "shortlist.pages.guarantee_in_words",
     "plan": "shortlist.planning",
     "quantile": "shortlist.quantiles",
+    "quote": "shortlist.quotes",
     "select": "shortlist.choose",
     "top_k": "shortlist.choose",
     "tune": "shortlist.tuning",
@@ -102,6 +105,7 @@ _LATER = {
     "plan": _LAWS,
     "planning": _LAWS,
     "quantile": _LAWS,
+    "quote": _LAWS,
     "select": _DRAWS,
     "top_k": _DRAWS,
     "tune": _LAWS,

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
-from shortlist._frozen import changed
 from shortlist._imports import late
 from shortlist._reading import checked_flag
 from shortlist._text import meant
-from shortlist.accounting.checked_numbers import number
 from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
-from shortlist.groups import GroupRequest, grouped
-from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.checks import Budget, check_ledger, checked_source
-from shortlist.method_choice import checked_budget_of, mechanism_for, warn_if_absurd
+from shortlist.groups import grouped
+from shortlist.list_request import check_least, finished, group_request, groups_in_words, shown_in_words, turned
+from shortlist.mechanisms.checks import check_ledger, checked_source
+from shortlist.method_choice import mechanism_for, warn_if_absurd
 from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import PlainWords, Scores, as_scores
-from shortlist.smallest import smallest_first
 from shortlist.table_words import TABLE_WORDS, GroupWords, TableWords
 
 if TYPE_CHECKING:
@@ -101,7 +97,9 @@ def select(
         Where the charge is booked, durably, before the scores are looked at, or a row of a table; and what for.
     **question
         The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on; those of
-        `count`, for a table: `user`, `item`, `candidates`, `most` and so on.
+        `count`, for a table: `user`, `item`, `candidates`, `most` and so on. With a table also `progress`, a function
+        that is told the share of the rows that were read: 0 when what was asked for is paid and reading begins, and
+        for files how far it is, up to 1.
 
     Returns
     -------
@@ -217,7 +215,9 @@ def top_k(
         Where the charge is booked, durably, before the scores are looked at, or a row of a table; and what for.
     **question
         The other words of `Scores`, for plain values: `sensitivity`, `monotone`, `labels`, `public` and so on; those of
-        `count`, for a table: `user`, `item`, `candidates`, `most` and so on.
+        `count`, for a table: `user`, `item`, `candidates`, `most` and so on. With a table also `progress`, a function
+        that is told the share of the rows that were read: 0 when what was asked for is paid and reading begins, and
+        for files how far it is, up to 1.
 
     Returns
     -------
@@ -268,107 +268,44 @@ def _answered(
     **plan: Any,
 ) -> Release | GroupedRelease:
     """One release, or one for each group."""
-    if not question.keys() <= KNOWN:
-        raise TypeError(_unknown(min(question.keys() - KNOWN)))
+    check_words(question)
     table = None if TABLE_WORDS.isdisjoint(question) else _table(scores, question)
     words = cast(PlainWords, {} if table is not None else question)
     groups = grouped(scores if table is None else None, parallel, words)
-    if table is not None and table.question.grouping is not None:
-        groups = table.uncounted_groups()
     has_values = checked_flag("values", plan.get("values", False)) and plan["method"] != "gumbel-values"
     least = check_least(at_least, has_values)
+    if table is not None:
+        return table.released(k, least, plan, allow_large=allow_large, rng=rng, ledger=ledger, purpose=purpose)
     if groups is not None:
         request = group_request(groups, k, least, **plan)
         warn_if_absurd(request.guarantee, allow_large)
         source = checked_source(rng)
         check_ledger(ledger)
-        reservation = request.booked(ledger, purpose, source)
-        return request.released(groups if table is None else table.counted_groups(), source, reservation)
-    data = as_scores(scores, **words) if table is None else table.uncounted()
+        reservation = request.booked(ledger, purpose, source, groups_in_words(request, least))
+        return request.released(groups, source, reservation)
+    data = as_scores(scores, **words)
     most, weighed = data._most, data._capped is not None
     mechanism, why, keeps_order = mechanism_for(k, public=data.public, most=most, weighed=weighed, **plan)
     warn_if_absurd(mechanism.guarantee, allow_large)
-    largest = bool(plan["largest"])
-    data = data if largest else turned(data, largest)
-    if table is None:
-        release = mechanism.release(data, rng=rng, ledger=ledger, purpose=purpose)
+    data, source = turned(data, bool(plan["largest"])), checked_source(rng)
+    check_ledger(ledger)
+    if ledger is None:
+        release = mechanism.release(data, rng=source)
     else:
-        source = checked_source(rng)
-        check_ledger(ledger)
-        paid = None if ledger is None else Booked.of(mechanism, data, ledger, purpose, source)
-        counted = turned(table.counted(), largest)
-        release = mechanism.release(counted, rng=source) if paid is None else paid.release(counted, source)
+        said = shown_in_words(mechanism, keeps_order, least)
+        release = Booked.of(mechanism, data, ledger, purpose, source, said).release(data, source)
     return finished(release, why if plan["method"] == "auto" else "", keeps_order, k, least)
 
 
-def _unknown(word: str) -> str:
-    near = meant(word, [*ListWords.__annotations__, "k", "parallel"])
-    return f"{word} is no word that top_k or select know{near or '; see help(shortlist.top_k)'}"
-
-
-def group_request(groups: GroupedScores, k: Any, least: float | None = None, **plan: Any) -> GroupRequest:
-    """What a question about groups asks for and costs, from public facts alone."""
-    if not groups.public_groups and (plan.get("values") or plan.get("gaps")):
-        raise ValueError("values and gaps need public groups: give groups=[...] to count, or leave them out")
-    budget = checked_budget_of(plan.pop("epsilon", None), plan.pop("delta", None), plan.pop("budget", None))
-    facts: dict[str, Any] = {"public": groups.public, "most": groups.most}
-    facts |= {"weighed": groups._template._capped is not None, **plan}
-
-    def build(number: int | None, share: Budget) -> tuple[Mechanism, str, bool]:
-        mechanism, why, keeps_order = mechanism_for(number, budget=share, **facts)
-        return mechanism, why if facts.get("method", "auto") == "auto" else "", keeps_order
-
-    def finish(release: Release, why: str, keeps_order: bool, number: int | None) -> Release:
-        return finished(release, why, keeps_order, number, least)
-
-    largest = checked_flag("largest", plan.get("largest", True))
-    return GroupRequest.of(groups, k, budget, build, finish, largest=largest)
-
-
-def finished(release: Release, why: str, keeps_order: bool, k: int | None, least: float | None) -> Release:
-    """What is shown of a release: explained, and without items whose noisy value is below the least."""
-    release = explained(release, why, keeps_order, k)
-    return release if least is None else left_out(release, least)
+def check_words(question: GroupWords) -> None:
+    """Refuse a word that nobody knows, with the one that may be meant."""
+    if not question.keys() <= KNOWN:
+        word = min(question.keys() - KNOWN)
+        near = meant(word, [*ListWords.__annotations__, "k", "parallel"])
+        raise TypeError(f"{word} is no word that top_k or select know{near or '; see help(shortlist.top_k)'}")
 
 
 def _table(rows: object, question: GroupWords) -> Table:
     """A table and what is asked of it; what counts tables is loaded when there is one."""
     table: Table = late("shortlist.table_release", "Table").of(rows, question)
     return table
-
-
-def turned(scores: Scores, largest: bool) -> Scores:
-    """The scores as they are, or negated where the smallest are wanted."""
-    return scores if largest else smallest_first(scores)
-
-
-def check_least(at_least: object, has_values: bool) -> float | None:
-    """A least noisy value for whatever is shown; refused where no values are released that say something of it."""
-    if at_least is None:
-        return None
-    if not has_values:
-        raise ValueError("at_least looks at the noisy count beside each item: write values=True too, or leave it out")
-    return number("at_least", at_least)
-
-
-def left_out(release: Release, at_least: float) -> Release:
-    """The release without items whose released value is below: a function of what was released, and free."""
-    places = [i for i, value in enumerate(release.values or ()) if value >= at_least]
-    picked: dict[str, Any] = {
-        name: [cells[i] for i in places] for name in ("values", "margins", "gaps") if (cells := getattr(release, name))
-    }
-    return replace(
-        release,
-        items=None if release.items is None else [release.items[i] for i in places],
-        indices=None if release.indices is None else [release.indices[i] for i in places],
-        notes=(*release.notes, f"items with a noisy value below {at_least:,.12g} are left out"),
-        extras=replace(release.extras, **picked),
-    )
-
-
-def explained(release: Release, why: str, keeps_order: bool, k: int | None) -> Release:
-    """The release as it was planned: as a set unless its order was asked for, with the reason if the rule chose."""
-    if release.ordered and not keeps_order:
-        release = release.as_set()
-    words = f"auto: {why}" if why else release.why
-    return changed(release, why=words, extras=changed(release.extras, asked=None if k is None else int(k)))

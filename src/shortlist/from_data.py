@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from shortlist._reading import checked_flag
-from shortlist.choose import check_least, left_out
+from shortlist.list_request import check_least, left_out, left_out_in_words
 from shortlist.mechanisms import KeySet
 from shortlist.mechanisms.checks import check_ledger, checked_source
 from shortlist.mechanisms.keys.mechanism import FEW
@@ -19,6 +19,7 @@ from shortlist.privacy import ZCDP, Guarantee, Ledger
 from shortlist.release import Release
 from shortlist.sampling.entropy import SECURE, Source
 from shortlist.scores import Scores
+from shortlist.table_release import begin, checked_progress
 from shortlist.tables.count import Progress, counted, uncounted
 from shortlist.tables.question import Question
 
@@ -44,6 +45,7 @@ def keys(
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
+    progress: Callable[[float], None] | None = None,
 ) -> Release:
     """Release every name that enough people hold, with a noisy count of each: no public list is needed.
 
@@ -78,6 +80,9 @@ def keys(
         None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
     ledger, purpose
         Where the charge is booked, durably, before a row is read; and what for.
+    progress
+        A function that is told the share of the rows that were read, from 0 to 1: 0 when what was asked for is paid
+        and reading begins. In between it is told for files alone.
 
     Returns
     -------
@@ -104,10 +109,10 @@ def keys(
         separator=separator,
     )  # fmt: skip
     warn_if_absurd(request.mechanism.guarantee, allow_large)
-    source = checked_source(rng)
+    source, tell = checked_source(rng), checked_progress(progress)
     check_ledger(ledger)
     paid = None if ledger is None else request.booked(rows, ledger, purpose, source)
-    return request.released(rows, source, paid)
+    return request.released(rows, source, paid, tell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +164,17 @@ class KeyRequest:
 
     def booked(self, rows: object, ledger: Ledger, purpose: str, source: Source = SECURE) -> Booked:
         """Check what can be checked without a row, then book."""
-        ledger.check(ledger.with_room(self.mechanism.charge, self.mechanism.guarantee))
-        accepted = uncounted(rows, self.question, None, **self.reading)
-        return Booked.of(self.mechanism, accepted, ledger, purpose, source)
+        ledger.check(self.mechanism.charge, self.mechanism.guarantee)
+        accepted = self.uncounted(rows)
+        return Booked.of(self.mechanism, accepted, ledger, purpose, source, left_out_in_words(self.at_least))
+
+    def uncounted(self, rows: object) -> Scores:
+        """What is public of the scores, with no row read."""
+        return uncounted(rows, self.question, None, **self.reading)
 
     def released(self, rows: object, source: Source, paid: Booked | None, progress: Progress | None = None) -> Release:
         """Count, draw, and say why."""
+        begin(progress)
         scores = counted(rows, self.question, None, progress=progress, **self.reading)
         scores = self._counting_again(scores, rows)
         release = self.mechanism.release(scores, rng=source) if paid is None else paid.release(scores, source)

@@ -21,7 +21,7 @@ from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.ledger.ledger import Reservation
 from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.booking import noted
+from shortlist.mechanisms.booking import noted, source_of
 from shortlist.mechanisms.checks import Budget
 from shortlist.mechanisms.contract import Outcome
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP, calibrate
@@ -90,13 +90,15 @@ class GroupRequest:
         """Why that one was chosen."""
         return next(iter(self.built.values()))[1]
 
-    def booked(self, ledger: Ledger | None, purpose: str, source: Source = SECURE) -> Reservation | None:
-        """Book the charge, once, before anything is looked at. Nothing of it comes back."""
+    def booked(
+        self, ledger: Ledger | None, purpose: str, source: Source = SECURE, said: str = ""
+    ) -> Reservation | None:
+        """Book the charge, once, before anything is looked at; `said` is noted with it. Nothing of it comes back."""
         if ledger is None:
             return None
         scores = self.scores
         unit = f"{scores.unit} ({scores.neighbours})"
-        rows = noted(scores._template._source, largest=self.largest, secure=source.secure)
+        rows = noted(source_of(scores._template), largest=self.largest, secure=source.secure, said=said)
         paid = ledger.with_room(self.charge, self.guarantee)
         return ledger.reserve(paid, purpose=purpose, mechanism=self.in_words, unit=unit, source=rows)
 

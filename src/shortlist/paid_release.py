@@ -23,9 +23,15 @@ class Booked:
 
     @classmethod
     def of(
-        cls, mechanism: Mechanism, accepted: Scores, ledger: Ledger, purpose: str, source: Source = SECURE
+        cls,
+        mechanism: Mechanism,
+        accepted: Scores,
+        ledger: Ledger,
+        purpose: str,
+        source: Source = SECURE,
+        said: str = "",
     ) -> Booked:
-        """Book what a release will cost, by what is public of it (`uncounted`).
+        """Book what a release will cost, by what is public of it (`uncounted`); `said` is noted with it.
 
         Raises
         ------
@@ -34,7 +40,7 @@ class Booked:
         BudgetExceeded, LedgerError
             as the ledger would: nothing is booked.
         """
-        reservation = mechanism._booked(accepted, ledger, purpose, secure=source.secure)
+        reservation = mechanism._booked(accepted, ledger, purpose, secure=source.secure, said=said)
         assert reservation is not None
         return cls(mechanism, accepted, reservation)
 

@@ -21,6 +21,7 @@ from shortlist.privacy import Guarantee, Ledger
 from shortlist.quantile_inputs import Asked, Progress, Series, asked_of_table
 from shortlist.release import Release
 from shortlist.sampling.entropy import SECURE, Source
+from shortlist.table_release import begin
 from shortlist.tables.dialect import PLAIN, TextForm
 from shortlist.tables.groups.grouping import Grouping, plain_key
 from shortlist.tables.values import Placed, PlacedGroups, ValueQuestion
@@ -111,7 +112,8 @@ class QuantileRequest:
             words = f"numbers in memory, {series.grid.in_words}"
         else:
             question = ValueQuestion.of(user, value, lower, upper, step, per_user)
-            line, share, words = asked_of_table(rows, question, memory, text), question.share, question.in_words(rows)
+            line, share = asked_of_table(rows, question, memory, text), question.share
+            words = question.in_words(text.in_words(rows))
             notes = (SHARED,) if share > 1 else ()
         return cls(mechanism, _empty(line, share, unit, words), line.places, (OUTSIDE, *notes), method)
 
@@ -121,7 +123,7 @@ class QuantileRequest:
 
     def booked(self, ledger: Ledger, purpose: str, source: Source = SECURE) -> Booked:
         """Check what can be checked without a row, then book."""
-        ledger.check(ledger.with_room(self.mechanism.charge, self.mechanism.guarantee))
+        ledger.check(self.mechanism.charge, self.mechanism.guarantee)
         return Booked.of(self.mechanism, self.empty, ledger, purpose, source)
 
     @property
@@ -132,6 +134,7 @@ class QuantileRequest:
 
     def released(self, source: Source, paid: Booked | None, progress: Progress | None = None) -> Release:
         """Read, draw, and say why."""
+        begin(progress)
         places, weights = self.place(progress)
         votes = self.empty.holding(places, weights)
         release = self.mechanism.release(votes, rng=source) if paid is None else paid.release(votes, source)
@@ -159,15 +162,18 @@ def _group_request(
     return GroupRequest.of(groups, None, budget, build, finish)
 
 
-def planned(question: ValueQuestion, q: object, budget: Budget, unit: str) -> tuple[Quantile, str, Guarantee]:
-    """(what will run, why, what is charged), by the question alone: not even a header is read."""
-    mechanism = Quantile(q=q, budget=budget)  # type: ignore[arg-type]
-    grouping = question.grouping
-    if grouping is None:
-        return mechanism, why_of(mechanism, "auto"), mechanism.charge
+def planned(
+    question: ValueQuestion | None, q: object, budget: Budget, unit: str, method: str = "auto"
+) -> tuple[Quantile, str, Guarantee]:
+    """(what will run, why, what is charged), by the question alone: not even a header is read. None: no table."""
+    noise = METHODS[_checked_method(method)]
+    mechanism = Quantile(q=q, budget=budget, noise=noise)  # type: ignore[arg-type]
+    grouping = None if question is None else question.grouping
+    if question is None or grouping is None:
+        return mechanism, why_of(mechanism, method), mechanism.charge
     assert grouping.listed is not None
     line = Asked(question.grid, None, lambda tell: None, tuple(map(plain_key, grouping.listed)))
-    request = _group_request(_empty(line, question.share, unit, ""), line, grouping, q, budget, "auto")
+    request = _group_request(_empty(line, question.share, unit, ""), line, grouping, q, budget, method)
     return mechanism, request.why, request.charge
 
 
@@ -203,8 +209,9 @@ class QuantileGroups:
     ) -> QuantileGroups:
         paid = checked_budget_of(epsilon, delta, budget)
         question = ValueQuestion.of(user, value, lower, upper, step, per_user, grouping)
-        line = asked_of_table(rows, question, memory, TextForm.of(multiline, separator))
-        empty = _empty(line, question.share, unit, question.in_words(rows))
+        text = TextForm.of(multiline, separator)
+        line = asked_of_table(rows, question, memory, text)
+        empty = _empty(line, question.share, unit, question.in_words(text.in_words(rows)))
         return cls(_group_request(empty, line, grouping, q, paid, method), empty, line.places)
 
     @property
@@ -217,6 +224,7 @@ class QuantileGroups:
 
     def released(self, source: Source, paid: Reservation | None, progress: Progress | None = None) -> GroupedRelease:
         """Read, and draw every group on its own."""
+        begin(progress)
         votes = [self.empty.holding(places, weights) for places, weights in self.place(progress)]
         scores = self.request.scores._with(self.empty, votes.__getitem__, None)
         return self.request.released(scores, source, paid)

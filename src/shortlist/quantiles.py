@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, TypedDict, Unpack, overload
 
@@ -13,6 +13,7 @@ from shortlist.privacy import Guarantee, Ledger
 from shortlist.quantile_request import quantile_request
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
+from shortlist.table_release import checked_progress
 from shortlist.tables.values import PerUser
 from shortlist.votes import Bound
 
@@ -41,6 +42,7 @@ class QuantileWords(TypedDict, total=False):
     rng: Source | None
     ledger: Ledger | None
     purpose: str
+    progress: Callable[[float], None] | None
 
 
 @overload
@@ -72,6 +74,7 @@ def quantile(
     rng: Source | None = None,
     ledger: Ledger | None = None,
     purpose: str = "",
+    progress: Callable[[float], None] | None = None,
 ) -> Release | GroupedRelease:
     """Release a median, or other quantiles, of one number per person; of many groups, for each.
 
@@ -110,6 +113,9 @@ def quantile(
         None is the secure source. `sl.testing.seeded(7)` repeats itself and marks the release as not private.
     ledger, purpose
         Where the charge is booked, durably, before a row is read; and what for.
+    progress
+        A function that is told the share of the rows that were read, from 0 to 1: 0 when what was asked for is paid
+        and reading begins. In between it is told for files alone.
 
     Returns
     -------
@@ -136,7 +142,7 @@ def quantile(
         memory=memory, multiline=multiline, separator=separator,
     )  # fmt: skip
     warn_if_absurd(request.guarantee, allow_large)
-    source = checked_source(rng)
+    source, tell = checked_source(rng), checked_progress(progress)
     check_ledger(ledger)
     paid = None if ledger is None else request.booked(ledger, purpose, source)
-    return request.released(source, paid)  # type: ignore[arg-type]
+    return request.released(source, paid, tell)  # type: ignore[arg-type]

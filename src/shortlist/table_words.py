@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 from shortlist.scores import PlainWords
 
 
 class TableWords(PlainWords, total=False):
-    """The words of `Scores` for plain values, and those of `count` for a table: `user` and `item` make it one."""
+    """The words of `Scores` for plain values, and those of `count` for a table: `user` and `item` make it one.
+
+    `progress` is told how far the count is.
+    """
 
     user: str
     item: str | Iterable[str]
@@ -22,6 +25,7 @@ class TableWords(PlainWords, total=False):
     memory: str | None
     multiline: bool
     separator: str | None
+    progress: Callable[[float], None] | None
 
 
 class GroupWords(TableWords, total=False):

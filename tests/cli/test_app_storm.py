@@ -144,8 +144,8 @@ def storm_of_top(home, capfd, monkeypatch, files, chosen, most=10**9, stride=1, 
 
 @full_size
 def test_the_command_is_stopped_at_any_of_its_lines(home, capfd, monkeypatch):
-    own = ("top", "deliver", "opened", "whether_booked")
-    files = ["cli/top.py", "cli/delivery.py"]
+    own = ("top", "deliver", "opened", "whether_booked", "drawn", "released")
+    files = ["cli/top.py", "cli/delivery.py", "cli/progress_bar.py", "table_release.py"]
     ends = storm_of_top(
         home, capfd, monkeypatch, files, lambda place: place[0] == "line" and place[2] in own, stride=STRIDE
     )
@@ -174,6 +174,8 @@ def test_the_command_is_stopped_at_any_line_or_return_of_all_that_it_runs(home, 
         "_files.py",
         "_reading.py",
         "choose.py",
+        "list_request.py",
+        "table_release.py",
         "paid_release.py",
         "released_frames.py",
         "release.py",

@@ -314,7 +314,7 @@ def test_any_label_and_several_columns_can_be_drawn(tmp_path):
 
 def test_a_list_that_was_paid_for_is_shown_whatever_else_fails(folder, tmp_path, capsys, monkeypatch):
     from shortlist.cli import app as cli
-    from shortlist.cli import delivery, top
+    from shortlist.cli import delivery
 
     def fails(*_arguments, **_words):
         raise OSError("the disk is full")
@@ -330,7 +330,7 @@ def test_a_list_that_was_paid_for_is_shown_whatever_else_fails(folder, tmp_path,
     assert "what was released is released" in shown.err
     monkeypatch.setattr(delivery, "write_table", lambda *_, **__: None)
     for kind, said in ((RuntimeError("the table changed"), "the table changed"), (MemoryError(), "memory")):
-        monkeypatch.setattr(top, "counted", lambda *_, kind=kind, **__: (_ for _ in ()).throw(kind))
+        monkeypatch.setattr("shortlist.table_release.counted", lambda *_, kind=kind, **__: (_ for _ in ()).throw(kind))
         with pytest.raises(SystemExit) as end:
             cli.main()
         assert end.value.code == 1

@@ -94,6 +94,7 @@ COVERED = {
     "exact/subset_chances.py": "mechanisms/canonical/test_law.py",
     "exact/truncated_geometric.py": "exact/test_key_bars.py",
     "exact/unknown_domain_thresholds.py": "mechanisms/limited_domain/test_law.py",
+    "list_request.py": "test_choose.py",
     "ledger/book.py": "ledger/test_file.py",
     "ledger/chain.py": "ledger/test_file.py",
     "ledger/errors.py": "ledger/server/test_line.py",

@@ -29,9 +29,12 @@ def test_the_words_are_those_of_scores():
     }
 
 
-def test_the_words_of_a_table_are_those_of_count():
+def test_the_words_of_a_table_are_those_of_count_and_how_far_it_is():
     counted = get_type_hints(sl.count)
     of_tables = {name: hint for name, hint in get_type_hints(GroupWords).items() if name in TABLE_WORDS}
+    for release in (sl.keys, sl.quantile):
+        assert get_type_hints(release)["progress"] == of_tables["progress"]
+    del of_tables["progress"]
     assert of_tables == {name: counted[name] for name in counted if name not in ("source", "unit", "return")}
 
 

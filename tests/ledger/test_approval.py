@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import shutil
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ import shortlist as sl
 from shortlist import BudgetExceeded, Ledger, PureDP
 from shortlist.ledger import file as file
 from shortlist.ledger import turn as ledger_turn
-from shortlist.privacy import ApprovalNeeded, LedgerError
+from shortlist.ledger.filter import Amounts
+from shortlist.privacy import ApprovalNeeded, ApproxDP, LedgerError
 from tests.helpers.interrupting import every_place
 from tests.helpers.postgres import OWNER
 from tests.helpers.support import full_size, sized
@@ -139,6 +141,63 @@ def test_it_is_fixed_when_the_ledger_is_made(tmp_path, ledger):
         plain.approve(1)
 
 
+def test_an_approval_pays_for_no_more_than_was_asked_for(shared, user):
+    """Word for word the same, at another cost: what a caller of the ledger's own parts, or of SQL, could try."""
+    ledger = shared
+    words = {"purpose": "chart", "mechanism": "", "unit": "", "guarantee": "the same", "refundable": "", "source": ""}
+
+    def charge(epsilon):
+        ledger._book.charge(Amounts(Fraction(epsilon), None, Fraction(0)), words)
+
+    with pytest.raises(ApprovalNeeded, match="entry 1"):
+        charge("1/4")
+    assert ledger.entries()[0].amounts == Amounts(Fraction(1, 4), None, Fraction(0))
+    assert ledger.spent.epsilon == 0.0
+    user("ben")
+    ledger.approve(1)
+    user("anna")
+    with pytest.raises(ApprovalNeeded, match="entry 3"):
+        charge("1/2")
+    charge("1/8")
+    assert ledger.spent.epsilon == 0.125
+    with pytest.raises(ApprovalNeeded, match="entry 3"):
+        charge("1/8")
+    assert ledger.verify() == 4
+
+
+def test_a_charge_above_what_was_approved_is_refused_by_verify(ledger, user, monkeypatch):
+    requested(ledger)
+    user("ben")
+    ledger.approve(1)
+    user("anna")
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "shortlist.ledger.ledger.priced", lambda terms, guarantee: Amounts(Fraction(1), None, Fraction(0))
+        )
+        patch.setattr("shortlist.ledger.book.request_for", lambda db, path, said, cost: 1)
+        ask(ledger)
+    with pytest.raises(LedgerError, match="entry 3 costs more than was approved"):
+        Ledger(ledger.path).verify()
+
+
+def test_a_first_charge_that_takes_all_of_delta_is_covered_by_its_request(place, user):
+    ledger = Ledger(place(), budget=ApproxDP(1.0, 1e-6), approval=True)
+    large = ApproxDP(0.5, 9e-7)
+    path = str(ledger.path)
+    if path.startswith("postgresql:"):
+        ledger.grant("anna")
+        ledger.grant("ben")
+        ledger = Ledger(path.replace(f"{OWNER}@", ""))
+    user.made.append(ledger)
+    with pytest.raises(ApprovalNeeded):
+        ledger.charge(large)
+    user("ben")
+    ledger.approve(1)
+    user("anna")
+    ledger.charge(large)
+    assert (ledger.spent.rho, ledger.verify()) == (None, 3)
+
+
 @pytest.mark.parametrize("forgery", ["no request", "no approval", "own approval", "used twice", "other words"])
 def test_a_chain_that_goes_around_the_approval_is_refused_by_verify(ledger, user, monkeypatch, forgery):
     """Written by the library's own code, with the check switched off."""
@@ -155,7 +214,7 @@ def test_a_chain_that_goes_around_the_approval_is_refused_by_verify(ledger, user
     with monkeypatch.context() as patch:
         patch.setattr("shortlist.ledger.book.approved", lambda db, request: True)
         number = None if forgery == "no request" else 1
-        patch.setattr("shortlist.ledger.book.request_for", lambda db, path, said: number)
+        patch.setattr("shortlist.ledger.book.request_for", lambda db, path, said, cost: number)
         if forgery == "no request":
             patch.setattr("shortlist.ledger.terms.Terms.approval", False)
         if forgery == "used twice":
@@ -246,7 +305,7 @@ def test_the_command_ends_with_4_while_it_waits(tmp_path, user):
     assert [entry["request"] for entry in shown["entries"]] == [None, 1, 1, None]
     assert shown["standing"]["words"] in done.stdout
     charge = Ledger(book).entries()[2]
-    assert charge.source == "rows.csv: user user, item item"
+    assert (charge.source or "").startswith(f"rows.csv in {tmp_path}: user user, item item; 3 candidates of sha256 ")
 
 
 def test_another_question_is_not_approved_with_it(shared, user):

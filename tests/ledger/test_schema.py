@@ -1,4 +1,4 @@
-"""Schema 2: made so, or given to an old file in its first write, with every row and the chain as they were."""
+"""What an old file gets in its first write, with every row and the chain as they were."""
 
 import shutil
 import sqlite3
@@ -8,7 +8,7 @@ import pytest
 
 from shortlist import BudgetExceeded, Ledger, PureDP
 from shortlist.ledger.words import user_name
-from shortlist.privacy import ApproxDP, LedgerError
+from shortlist.privacy import ApprovalNeeded, ApproxDP, LedgerError
 from tests.ledger.test_file import edit
 from tests.ledger.test_ledger_golden import FACTS, GOLDEN
 
@@ -33,7 +33,7 @@ def test_an_old_ledger_is_upgraded_by_its_first_write_and_by_nothing_else(name, 
         ledger.charge(PureDP(1e6))
     assert schema(path) == 1
     ledger.charge(PureDP(0.001), source="films.parquet: user u, item film")
-    assert schema(path) == 2
+    assert schema(path) == 4
     assert rows(path)[: len(old)] == old
     again = Ledger(path)
     assert again.verify(head=FACTS[name]["head"]) == len(old) + 1
@@ -45,8 +45,33 @@ def test_a_new_ledger_notes_who_asked_and_which_table(tmp_path):
     ledger = Ledger(tmp_path / "budget.db", budget=PureDP(1.0))
     ledger.charge(PureDP(0.1), source="films.parquet: user u, item film")
     (entry,) = ledger.entries()
-    assert schema(ledger.path) == 2
+    assert schema(ledger.path) == 4
     assert (entry.who, entry.source, entry.request) == (user_name(), "films.parquet: user u, item film", None)
+
+
+@pytest.mark.parametrize("name", ["pure-approval", "split-approval"])
+def test_requests_of_schema_2_are_read_but_cover_no_cost(name, tmp_path, monkeypatch):
+    """Made before requests stated their cost: one that was charged, one that was approved, one that waits."""
+    path = shutil.copy(GOLDEN.parent / "schema_2" / f"{name}.db", tmp_path)
+    monkeypatch.setattr("shortlist.ledger.file.user_name", lambda: "anna")
+    monkeypatch.setattr("shortlist.ledger.approval.user_name", lambda: "anna")
+    ledger, old = Ledger(path), rows(path)
+    assert (schema(path), ledger.verify(), ledger.spent.epsilon) == (2, 6, 0.5)
+    said = {"mechanism": "NoisyMax(..)", "unit": "user", "source": "films.parquet: user u, item film"}
+    with pytest.raises(ApprovalNeeded, match="entry 7"):
+        ledger.charge(PureDP(0.25), purpose="second", **said)
+    assert (schema(path), rows(path)[:6]) == (4, old)
+    again = Ledger(path)
+    assert again.verify() == 7
+    assert (again.entries()[-1].epsilon, again.spent.epsilon) == ("1/4", 0.5)
+
+
+def test_a_ledger_that_was_closed_in_schema_2_stays_closed(tmp_path):
+    path = shutil.copy(GOLDEN.parent / "schema_2" / "closed.db", tmp_path)
+    ledger = Ledger(path)
+    assert (schema(path), ledger.verify(), ledger.spent.epsilon) == (3, 2, 0.5)
+    with pytest.raises(LedgerError, match="closed for good and books nothing more: the year is over"):
+        ledger.charge(PureDP(0.1))
 
 
 @pytest.mark.parametrize(

@@ -228,11 +228,11 @@ _PRIVACY = [
     _planted("ledger/turn.py", '"BEGIN EXCLUSIVE" if write else "BEGIN"', '"BEGIN"',
              "ledger/test_ledger_crashes.py ledger/test_ledger.py",
              "two processes read the same balance and both spend it"),
-    _planted("ledger/server/schema-1.sql", "coalesce(shortlist.at_most(e.total_epsilon, l.limit_epsilon), false)", "true",
+    _planted("ledger/server/schema-2.sql", "coalesce(shortlist.at_most(e.total_epsilon, l.limit_epsilon), false)", "true",
              "ledger/server/test_schema.py", "an analyst with SQL overdraws a shared ledger"),
     _planted("ledger/server/schema-1.sql", "    PRIMARY KEY (ledger, number),", "    CHECK (number > 0),",
              "ledger/server/test_schema.py", "two sessions with the same snapshot both charge"),
-    _planted("ledger/server/schema-1.sql", "IF e.who = shortlist.json_of(session_user::text) THEN", "IF false THEN",
+    _planted("ledger/server/schema-2.sql", "IF e.who = shortlist.json_of(session_user::text) THEN", "IF false THEN",
              "ledger/server/test_schema.py", "an analyst approves what they asked for"),
     _planted("ledger/server/schema-1.sql", "    INSERT INTO shortlist.tokens VALUES (l.id, its_token, NULL) ON CONFLICT DO NOTHING;\n",
              "", "ledger/server/test_line.py", "what was said never to be booked is booked when it arrives"),
@@ -335,8 +335,8 @@ _REST = [
              "tables/groups/test_grouping.py tables/groups/test_grouping_box.py", "a person counts in one group more than is paid for"),
     _planted("tables/groups/in_duckdb.py", "(PARTITION BY u ORDER BY {order})", "(ORDER BY {order})",
              "tables/groups/test_grouping.py tables/groups/test_grouping_box.py", "others decide which groups a person keeps"),
-    _planted("cli/top.py", "        book.check(book.with_room(mechanism.charge, mechanism.guarantee))  # before the header is looked at\n", "",
-             "cli/test_top.py cli/test_ledger.py", "the table is looked at before there is room for it"),
+    _planted("table_release.py", "            ledger.check(mechanism.charge, mechanism.guarantee)  # before the header is looked at\n", "            pass\n",
+             "cli/test_top.py cli/test_ledger.py test_table_release.py", "the table is looked at before there is room for it"),
     _planted("_text.py", "letter if _shows(letter) else", "letter if letter else",
              "test_text.py", "a label moves the cursor of the reader's terminal"),
     _planted("reproduce/store.py", "facts += [setting.effort, setting.seed]", "facts += [setting.effort]",
@@ -356,7 +356,7 @@ _REST = [
              "mechanisms/pate/test_mechanism.py mechanisms/pate/test_box_by_formula.py", "gaps of votes that are replaced move by two: half of the noise"),
     _planted("mechanisms/pate/mechanism.py", 'neighbours="replace")', 'neighbours="add-remove", monotone=True)',
              "mechanisms/pate/test_mechanism.py mechanisms/pate/test_box_by_formula.py", "a teacher's changed vote is taken for one that came or went"),
-    _planted("choose.py", "    if release.ordered and not keeps_order:\n", "    if keeps_order:\n",
+    _planted("list_request.py", "    if release.ordered and not keeps_order:\n", "    if keeps_order:\n",
              "test_choose.py", "an order that nobody asked for is released"),
     _planted("mechanisms/guarded/entry.py", "and not request.ordered,", "",
              "mechanisms/test_entry_rule.py test_choose.py", "two rules take one question, and the order of a list decides"),
@@ -432,11 +432,14 @@ _EDGES = [
              "the largest are named where the smallest were drawn"),
     _planted("method_choice.py", "        _check_smallest(request, chosen, unlisted)\n", "        pass\n",
              "test_smallest.py", "the smallest of names from the data: one person's own"),
-    _planted("choose.py", "        paid = None if ledger is None else Booked.of(mechanism, data, ledger, purpose, source)\n"
-             "        counted = turned(table.counted(), largest)\n",
-             "        counted = turned(table.counted(), largest)\n"
-             "        paid = None if ledger is None else Booked.of(mechanism, data, ledger, purpose, source)\n",
+    _planted("table_release.py", "        if ledger is not None:\n            said = self._in_words(shown_in_words(mechanism, keeps_order, least))\n",
+             "        counted(self.rows, self.question, self.candidates, **self.reading)\n"
+             "        if ledger is not None:\n            said = self._in_words(shown_in_words(mechanism, keeps_order, least))\n",
              "test_table_release.py", "a table is read before its release is paid for"),
+    _planted("ledger/approval.py", "if cost.within(entry.amounts)}", "}",
+             "ledger/test_approval.py", "an approval pays for more than was asked for"),
+    _planted("ledger/server/schema-2.sql", "                AND (r.epsilon IS NULL OR coalesce(shortlist.at_most(e.epsilon, r.epsilon), false))\n", "",
+             "ledger/server/test_schema.py", "an approved request is charged at another cost by SQL"),
 ]  # fmt: skip
 
 MUTANTS = [*_NOISE, *_LAWS, *_MECHANISMS, *_PRIVACY, *_TABLES, *_PLANNING, *_AUDIT, *_REPORT, *_REST, *_EDGES]

@@ -35,12 +35,14 @@ def test_order_and_budget_are_asked_for_again(tmp_path, ordered, budget):
     words = asked(written(tmp_path, ordered=ordered, budget=budget), "top_k")
     paid = {"epsilon": "0.5"} if isinstance(budget, PureDP) else {"budget": "sl.ApproxDP(epsilon=0.5, delta=1e-06)"}
     order = {"ordered": "True"} if ordered else {}
-    assert words == {"k": "1", **paid, **order, "ledger": "ledger", "purpose": "'chart'"}
+    columns = {"user": "'who'", "item": "'film'", "candidates": "['Alien', 'Heat']"}
+    assert words == {"k": "1", **columns, **paid, **order, "ledger": "ledger", "purpose": "'chart'"}
 
 
 @pytest.mark.parametrize("candidates", [("Alien", "Heat"), Path("films.txt"), None], ids=["pasted", "file", "none"])
 def test_the_public_list_and_the_unit_are_given_again(tmp_path, candidates):
     listed = tmp_path / candidates if isinstance(candidates, Path) else candidates
-    words = asked(written(tmp_path, candidates=listed, unit="household"), "count")
+    words = asked(written(tmp_path, candidates=listed, unit="household"), "top_k")
     known = {} if candidates is None else {"candidates": "['Alien', 'Heat']" if listed is candidates else "'films.txt'"}
-    assert words == {"user": "'who'", "item": "'film'", **known, "unit": "'household'"}
+    paid = {"k": "1", "epsilon": "0.5", "ledger": "ledger", "purpose": "'chart'"}
+    assert words == {"user": "'who'", "item": "'film'", **known, "unit": "'household'", **paid}

@@ -23,7 +23,7 @@ from shortlist.grouped_release import GroupedRelease
 from shortlist.ledger.opening import on_server
 from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of
 from shortlist.pages.summary import LEAD, OVER
-from shortlist.privacy import ZCDP, Guarantee, Ledger
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.release import Release
 from shortlist.released_frames import NUMBERS
 from shortlist.tables.file_sources import files_at
@@ -37,8 +37,12 @@ def cost_of(epsilon: float | None, delta: float | None, rho: float | None) -> di
     return paid if delta is None else {**paid, "delta": delta}
 
 
-def check_large(guarantee: Guarantee, yes_really: bool) -> None:
+def check_large(cost: dict[str, Any], yes_really: bool) -> None:
     """Refuse what promises nothing, unless that was meant."""
+    guarantee: Guarantee = cost["budget"] if "budget" in cost else PureDP(cost["epsilon"])
+    if "delta" in cost:
+        delta = cost["delta"]
+        guarantee = ZCDP(guarantee.rho, delta) if isinstance(guarantee, ZCDP) else ApproxDP(cost["epsilon"], delta)
     if not yes_really and epsilon_of(guarantee) > ABSURD:
         raise ValueError(
             f"an epsilon above {ABSURD:g} promises nobody anything (see `shortlist odds {epsilon_of(guarantee):g}`): "

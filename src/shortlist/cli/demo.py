@@ -12,14 +12,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from shortlist import count, top_k
 from shortlist._files import remove, temporary_name
-from shortlist.choose import top_k
 from shortlist.cli.output import write_picture
 from shortlist.mechanisms import GuardedTopK, OneshotTopK
 from shortlist.pages.plots import plot_against_truth
 from shortlist.release import Release
 from shortlist.scores import Scores
-from shortlist.tables import count
 
 ROWS, USERS, ITEMS, K, EPSILON = 1_000_000, 50_000, 500, 10, 0.03
 STRIDE = 187

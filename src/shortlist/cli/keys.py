@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from shortlist import keys as released_keys
 from shortlist.cli import options
 from shortlist.cli.delivery import Delivery, check_large, cost_of, kept_files, named, opened
 from shortlist.cli.progress_bar import drawn
-from shortlist.from_data import KeyRequest
-from shortlist.sampling.entropy import SECURE
 
 
 def keys(
@@ -52,13 +51,11 @@ def keys(
     cost = cost_of(epsilon, delta, rho)
     if delta is None:
         raise ValueError("names come from the data, and no release without a delta exists: give --delta 1e-6")
-    request = KeyRequest.of(
-        user, item, most=most, where=where, epsilon=cost.get("epsilon"), delta=delta, budget=cost.get("budget"),
-        weighted=weighted, values=values, at_least=at_least, unit=unit, memory=memory, multiline=multiline,
-        separator=options.letter(separator),
-    )  # fmt: skip
-    check_large(request.mechanism.guarantee, yes_really)
+    words: dict[str, Any] = {"user": user, "item": item, "most": most, "where": where, **cost, "weighted": weighted}
+    words |= {"values": values, "at_least": at_least, "unit": unit, "memory": memory, "multiline": multiline}
+    words |= {"separator": options.letter(separator), "allow_large": True}
+    check_large(cost, yes_really)
     delivery = Delivery.of(shown, as_json, quiet, out, report, purpose, kept_files(source, None, ledger))
     book = opened(ledger, context)
-    paid = None if book is None else request.booked(source, book, named(purpose, "keys", source))
-    delivery.deliver(drawn(paid, lambda progress: request.released(source, SECURE, paid, progress)))
+    words |= {"ledger": book, "purpose": named(purpose, "keys", source)}
+    delivery.deliver(drawn(book, lambda progress: released_keys(source, progress=progress, **words)))

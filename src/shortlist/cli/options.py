@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -51,3 +51,15 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Print the list alone, with
 def letter(separator: str | None) -> str | None:
     """A separator as it is written on a command line."""
     return {"tab": "\t", "\\t": "\t"}.get(separator or "", separator)
+
+
+BETWEEN = "|"
+"""Stands between the parts of a key, where several columns make it."""
+
+
+def keys_of(groups: str | None, columns: int) -> list[Any] | None:
+    """The public keys, from `CH,DE,FR`, or `CH|40,DE|40` for two columns."""
+    if groups is None:
+        return None
+    keys = [one.strip() for one in groups.split(",")]
+    return keys if columns == 1 else [tuple(key.split(BETWEEN)) for key in keys]

@@ -9,22 +9,34 @@ from typing import TypeVar
 import typer
 
 from shortlist._signals import COMMAND
-from shortlist.tables.count import Progress
+from shortlist.privacy import ApprovalNeeded, BudgetExceeded, Ledger, LedgerError, OutcomeUnknown
 
 Made = TypeVar("Made")
+Progress = Callable[[float], None]
 
 
-def drawn(paid: object, draw: Callable[[Progress | None], Made]) -> Made:
-    """What `draw` makes, told how far it is; where it fails after something was `paid`, say that the charge stays."""
+def drawn(book: Ledger | None, draw: Callable[[Progress | None], Made]) -> Made:
+    """What `draw` makes, told how far it is; where it fails after its charge was booked, say that the charge stays."""
     COMMAND.check()
+    head = None if book is None else book.head
     try:
         with bar() as progress:
             return draw(progress)
+    except (BudgetExceeded, ApprovalNeeded, OutcomeUnknown):  # each says itself what was booked
+        raise
     except Exception:
         COMMAND.check()  # a signal has a line of its own
-        if paid is not None:
+        if book is not None and head is not None and _booked(book, head):
             typer.echo("shortlist: the ledger was charged before a row was read; the charge stays", err=True)
         raise
+
+
+def _booked(book: Ledger, head: str) -> bool:
+    """By the ledger itself, if it can be asked."""
+    try:
+        return book.booked_since(head) is not None
+    except LedgerError:
+        return False
 
 
 @contextmanager

@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from shortlist import quantile as released_quantile
 from shortlist.cli import options
 from shortlist.cli.delivery import Delivery, check_large, cost_of, kept_files, named, opened
+from shortlist.cli.options import keys_of
 from shortlist.cli.progress_bar import drawn
-from shortlist.cli.top_groups import keys_of
-from shortlist.quantile_request import quantile_request
-from shortlist.sampling.entropy import SECURE
 from shortlist.votes import read_bound
 
 
@@ -66,18 +65,16 @@ def quantile(
     if user is None and not one_row_each:
         raise typer.BadParameter("give --user, the column of people; or --one-row-each if each row is a person")
     cost = cost_of(epsilon, delta, rho)
-    request = quantile_request(
-        source, user=None if one_row_each else user, value=value, q=q or 0.5, lower=bound("--lower", lower),
-        upper=bound("--upper", upper), step=None if step is None else bound("--step", step), per_user=per_user,
-        epsilon=cost.get("epsilon"), delta=cost.get("delta"), budget=cost.get("budget"), method=method, unit=unit,
-        memory=memory, multiline=multiline, separator=options.letter(separator), by=by or None,
-        groups=keys_of(groups, len(by or [""])), groups_per_user=groups_per_user,
-    )  # fmt: skip
-    check_large(request.guarantee, yes_really)
+    words: dict[str, Any] = {"user": None if one_row_each else user, "value": value, "q": q or 0.5}
+    words |= {"lower": bound("--lower", lower), "upper": bound("--upper", upper), "per_user": per_user, **cost}
+    words |= {"step": None if step is None else bound("--step", step), "method": method, "unit": unit}
+    words |= {"memory": memory, "multiline": multiline, "separator": options.letter(separator), "by": by or None}
+    words |= {"groups": keys_of(groups, len(by or [""])), "groups_per_user": groups_per_user, "allow_large": True}
+    check_large(cost, yes_really)
     delivery = Delivery.of(shown, as_json, quiet, out, report, purpose, kept_files(source, None, ledger))
     book = opened(ledger, context)
-    paid: Any = None if book is None else request.booked(book, named(purpose, "quantile", source))
-    delivery.deliver(drawn(paid, lambda progress: request.released(SECURE, paid, progress)))
+    words |= {"ledger": book, "purpose": named(purpose, "quantile", source)}
+    delivery.deliver(drawn(book, lambda progress: released_quantile(source, progress=progress, **words)))
 
 
 def bound(option: str, text: str) -> int | float | datetime.date:

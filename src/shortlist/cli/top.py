@@ -6,18 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from shortlist._signals import COMMAND
-from shortlist.choose import check_least, finished, turned
+from shortlist import top_k
 from shortlist.cli import options
 from shortlist.cli.delivery import Delivery, check_large, cost_of, kept_files, named, opened
+from shortlist.cli.options import keys_of
 from shortlist.cli.progress_bar import drawn
-from shortlist.cli.top_groups import keys_of, lists_of_groups
-from shortlist.method_choice import mechanism_for
-from shortlist.paid_release import Booked
-from shortlist.release import Release
-from shortlist.tables.count import Progress, counted, uncounted
-from shortlist.tables.files import check_public
-from shortlist.tables.question import Question
 
 
 def top(
@@ -87,41 +80,22 @@ def top(
     For example: shortlist top films.parquet -k 5 --user user_id --item film --candidates films.txt --epsilon 1 --values
     """
     cost = cost_of(epsilon, delta, rho)
-    keys = keys_of(groups, len(by or [""]))
-    question = Question.of(user, item, value, ends_of(clip), most, where, by or None, keys, groups_per_user)
     if candidates is None and delta is None:
         raise ValueError(
             "without a public list of candidates their names come from the data, and no release without a delta "
             "exists: give --candidates FILE, or --delta 1e-6"
         )
     delivery = Delivery.of(shown, as_json, quiet, out, report, purpose, kept_files(source, candidates, ledger), plot)
-    reading: dict[str, Any] = {"unit": unit, "memory": memory, "multiline": multiline}
-    reading |= {"separator": options.letter(separator)}
-    plan: dict[str, Any] = {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps}
-    plan |= {"limit": limit, "largest": not smallest}
-    least = check_least(at_least, values and method != "gumbel-values")
-    weighed = candidates is None and value is None  # rows are counted, so weights are made
-    mechanism, why, keeps_order = mechanism_for(k, public=candidates is not None, most=most, weighed=weighed, **plan)
-    check_large(mechanism.guarantee, yes_really)
-    if candidates is not None:
-        check_public(candidates, source, user)
-    noted, paid = named(purpose, "top" if k is None else f"top {k}", source), None
+    words: dict[str, Any] = {"user": user, "item": item, "candidates": candidates, "value": value}
+    words |= {"clip": ends_of(clip), "most": most, "where": where, "unit": unit, "memory": memory}
+    words |= {"by": by or None, "groups": keys_of(groups, len(by or [""])), "groups_per_user": groups_per_user}
+    words |= {"multiline": multiline, "separator": options.letter(separator)}
+    words |= {**cost, "method": method, "ordered": ordered, "values": values, "gaps": gaps, "limit": limit}
+    words |= {"at_least": at_least, "largest": not smallest, "allow_large": True}
+    check_large(cost, yes_really)
     book = opened(ledger, context)
-    if question.grouping is not None:
-        plan |= {"least": least}
-        delivery.deliver(lists_of_groups(source, question, candidates, k, plan, reading, book, noted))
-        return
-    if book is not None:
-        book.check(book.with_room(mechanism.charge, mechanism.guarantee))  # before the header is looked at
-        accepted = turned(uncounted(source, question, candidates, **reading), not smallest)
-        COMMAND.check()
-        paid = Booked.of(mechanism, accepted, book, noted)
-
-    def draw(progress: Progress | None) -> Release:
-        scores = turned(counted(source, question, candidates, progress=progress, **reading), not smallest)
-        return mechanism.release(scores) if paid is None else paid.release(scores)
-
-    delivery.deliver(finished(drawn(paid, draw), why if method == "auto" else "", keeps_order, k, least))
+    words |= {"ledger": book, "purpose": named(purpose, "top" if k is None else f"top {k}", source)}
+    delivery.deliver(drawn(book, lambda progress: top_k(source, k, progress=progress, **words)))
 
 
 def ends_of(clip: str | None) -> tuple[float, float] | None:

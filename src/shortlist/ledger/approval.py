@@ -1,7 +1,8 @@
 """Two pairs of eyes: in a ledger made so, a release waits until somebody with another user name has approved it.
 
-What was asked is noted as a request, which costs nothing. Its approval is another entry. Asked again, word for word and
-by the same user, it is charged, with the number of its request, which is then used up.
+What was asked is noted as a request, which books nothing and states what it would cost. Its approval is another entry.
+Asked again, word for word, at no higher cost and by the same user, it is charged, with the number of its request, which
+is then used up.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from shortlist.ledger.chain import MOST_ENTRIES, LedgerEntry, State
 from shortlist.ledger.errors import damaged
 from shortlist.ledger.file import append, read
-from shortlist.ledger.filter import ZERO
+from shortlist.ledger.filter import ZERO, Amounts
 from shortlist.ledger.store import WORDS
 from shortlist.ledger.words import user_name
 
@@ -53,12 +54,17 @@ class ApprovalNeeded(Exception):  # noqa: N818 - the name users read
         )
 
 
-def request_for(db: sqlite3.Connection, path: str, said: Mapping[str, str]) -> int | None:
-    """The newest request of this user, word for word the same, that is not used up; None if there is none."""
+def request_for(db: sqlite3.Connection, path: str, said: Mapping[str, str], cost: Amounts) -> int | None:
+    """A request of this user, word for word the same, for no less, that is not used up; None if there is none.
+
+    One that was approved, if there is, and the newest of them. Requests of schema 2 state no cost, so they cover none.
+    """
     same = " AND ".join(f"{name} = ?" for name in (*WORDS, "who"))
     words = (*(said[name] for name in WORDS), user_name())
     entries = read(db, path, f"WHERE kind = 'request' AND {same} ORDER BY number DESC", *words)
-    return next((entry.number for entry in entries if "charge" not in _kinds_of(db, entry.number)), None)
+    kinds = {entry.number: _kinds_of(db, entry.number) for entry in entries if cost.within(entry.amounts)}
+    unused = [number for number, entered in kinds.items() if "charge" not in entered]
+    return next((number for number in unused if "approval" in kinds[number]), unused[0] if unused else None)
 
 
 def approved(db: sqlite3.Connection, request: int) -> bool:
@@ -99,7 +105,10 @@ def _kinds_of(db: sqlite3.Connection, request: int) -> set[str]:
 
 
 class Approvals:
-    """The requests of a ledger that is read again: each approved once, by another user, then charged once."""
+    """The requests of a ledger that is read again: each approved once, by another user, then charged once.
+
+    What is charged is no more than was asked for, where the request says how much: those of schema 2 do not.
+    """
 
     __slots__ = ("_path", "_ready", "_waiting")
 
@@ -128,3 +137,6 @@ class Approvals:
             request = self._ready.pop(number, None)
             if request is None or any(getattr(request, name) != getattr(entry, name) for name in (*WORDS, "who")):
                 raise damaged(self._path, f"entry {entry.number} was not approved")
+            limit = request.amounts.where(entry.total)  # a first charge may close rule (b) for all that follow
+            if request.amounts != ZERO and not entry.amounts.within(limit):
+                raise damaged(self._path, f"entry {entry.number} costs more than was approved")

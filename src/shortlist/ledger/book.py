@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from sqlite3 import Connection
 from typing import Any, TypeVar
 
+from shortlist._signals import COMMAND
 from shortlist.ledger import file as file
 from shortlist.ledger.admission import admitted
 from shortlist.ledger.approval import ApprovalNeeded, approve, approved, request_for
@@ -62,17 +63,19 @@ class FileBook:
 
     def charge(self, cost: Amounts, said: Mapping[str, Any]) -> State:
         """Book a charge that fits; in a ledger with approval its request, if there is none that was approved."""
+        COMMAND.check()  # a signal that came while a library worked: nothing is booked then
         self.tried, terms = None, self.origin.terms
         waiting: list[int] = []
 
         def work(db: Connection, before: State) -> State:
             waiting.clear()  # a try that found the file locked did not happen
             amounts, total = admitted(terms, before, cost)
-            request = request_for(db, self.path, said) if terms.approval else None
+            price = cost.where(terms.limits)
+            request = request_for(db, self.path, said, price) if terms.approval else None
             if terms.approval and (request is None or not approved(db, request)):
                 waiting.append(before.number + 1 if request is None else request)
                 request_row = {"kind": "request", "refund_of": None, **said}
-                return before if request else file.append(db, before, ZERO, before.total, **request_row)
+                return before if request else file.append(db, before, price, before.total, **request_row)
             booked = {"kind": "charge", "refund_of": None, "request": request, **said}
             self.tried = file.append(db, before, amounts, total, **booked)
             return self.tried

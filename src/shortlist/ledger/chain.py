@@ -55,7 +55,7 @@ class LedgerEntry:
 
     @property
     def amounts(self) -> Amounts:
-        """What was charged, or given back."""
+        """What was charged, given back or asked for; of a request that was written before schema 4, nothing."""
         return Amounts.from_text(self.epsilon, self.curve, self.delta)
 
     @property
@@ -189,7 +189,7 @@ def after(entry: LedgerEntry, before: State, terms: Terms, charge: LedgerEntry |
     elif entry.kind in CLOSING:
         allowed = amounts == ZERO and bool(before.closed) == (entry.kind == "moved")
     else:
-        allowed = terms.approval and amounts == ZERO
+        allowed = terms.approval and (amounts == ZERO or entry.kind == "request")
     if before.closed and entry.kind != "moved":
         allowed = False
     if not allowed or total.as_text() != (entry.total_epsilon, entry.total_curve, entry.total_delta):

@@ -26,7 +26,7 @@ from shortlist.ledger.chain import (
 )
 from shortlist.ledger.errors import damaged
 from shortlist.ledger.filter import Amounts
-from shortlist.ledger.schema import CLOSED, INDEX, mark_closed, now, schema_of, upgrade
+from shortlist.ledger.schema import INDEX, is_closed, mark_closed, now, schema_of, upgrade
 from shortlist.ledger.words import user_name
 
 _ROWS = {
@@ -63,7 +63,7 @@ def state(db: sqlite3.Connection, origin: Origin, path: str) -> State:
     ((many, refunds),) = db.execute(f"SELECT count(*), count(refund_of) FROM entries INDEXED BY {INDEX}").fetchall()
     if many != (rows[0].number if rows else 0) or _has_more_facts(db, many):
         raise damaged(path, "entries are missing")
-    if (schema_of(db) == CLOSED) != any(row.kind in CLOSING for row in rows[:1]):
+    if is_closed(db) != any(row.kind in CLOSING for row in rows[:1]):
         raise damaged(path, "whether it was closed is not what its version number says")
     if not rows:
         return origin.start

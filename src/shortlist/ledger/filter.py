@@ -56,6 +56,11 @@ class Amounts:
             self.delta,
         )
 
+    def within(self, other: Amounts) -> bool:
+        """Whether it costs no more in any currency. What has no form in one closes its rule, which nothing exceeds."""
+        pairs = ((self.epsilon, other.epsilon), (self.curve, other.curve), (self.delta, other.delta))
+        return all(most is None or (one is not None and one <= most) for one, most in pairs)
+
     def as_text(self) -> tuple[str | None, str | None, str]:
         """Exact text, for the file."""
         epsilon, curve = (None if one is None else str(one) for one in (self.epsilon, self.curve))

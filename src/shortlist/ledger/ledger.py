@@ -302,9 +302,10 @@ class Ledger:
         """The budget, or what is left where only rounding parts them: a tenth 0.1 of 1 is 0.09999999999999995."""
         return within(self.terms, self._book.state(), budget)
 
-    def check(self, guarantee: Guarantee) -> None:
-        """Raise as `charge` would, and book nothing. Others may charge in between: this promises no room."""
-        self.if_charged(guarantee)
+    def check(self, guarantee: Guarantee, *others: Guarantee) -> None:
+        """Raise as `charge` would of `with_room` of `guarantee` and `others`; it books nothing and promises no room."""
+        here = self._book.state()
+        admitted(self.terms, here, priced(self.terms, first_with_room(self.terms, here, (guarantee, *others))))
 
     def verify(self, head: str | None = None) -> int:
         """Read every entry again: the chain, the sums, the rule at every step. Returns how many entries there are.

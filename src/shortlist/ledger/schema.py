@@ -17,11 +17,14 @@ from shortlist.ledger.turn import Turn, sqlite_meaning, unusable
 
 APPLICATION = 0x73686C74
 """Marks the file as ours: "shlt" in the header field that SQLite keeps for this."""
-SCHEMA = 2
-"""What is written. Files of schema 1, which have no `facts`, are read as they are and get them at their first write."""
+SCHEMA = 4
+"""What is written: requests state their cost, in the tables of 2. Files of schema 1, which have no `facts`, and of
+schema 2, whose requests state none, are read as they are and become this one at their first write."""
 
-CLOSED = 3
-"""What a closed ledger says it is, with the tables of 2: versions that know of no closing refuse it in words."""
+CLOSED = 5
+"""What a closed ledger says it is, with the same tables: versions that know of no closing refuse it in words."""
+CLOSED_BEFORE = 3
+"""The same, of schema 2."""
 
 INDEX = "sqlite_autoindex_entries_1"
 """What SQLite made of "UNIQUE": it has a place for every entry, so it tells how many there must be."""
@@ -57,7 +60,7 @@ _SCHEMA_ROWS = {
     1: {*((*key, sql) for key, sql in _OBJECTS.items()), _INDEX_ROW},
     2: {*((*key, sql) for key, sql in (_OBJECTS | _ADDED).items()), _INDEX_ROW},
 }
-_SCHEMA_ROWS[CLOSED] = _SCHEMA_ROWS[SCHEMA]
+_SCHEMA_ROWS |= dict.fromkeys((CLOSED_BEFORE, SCHEMA, CLOSED), _SCHEMA_ROWS[2])
 _SETTINGS = {"journal_mode": "delete", "encoding": "UTF-8", "auto_vacuum": 0, "freelist_count": 0}
 
 
@@ -88,11 +91,18 @@ def schema_of(db: sqlite3.Connection) -> int:
     return int(_setting(db, "user_version"))
 
 
+def is_closed(db: sqlite3.Connection) -> bool:
+    """Whether the file says that it was closed."""
+    return schema_of(db) in (CLOSED_BEFORE, CLOSED)
+
+
 def upgrade(db: sqlite3.Connection) -> None:
-    """Give a file of schema 1 what schema 2 has beside it, in the transaction of its first write. No row is touched."""
-    if schema_of(db) < SCHEMA:
+    """Give an older file what it lacks, in the transaction of its first write. No row is touched."""
+    schema = schema_of(db)
+    if schema == 1:
         for statement in _ADDED.values():
             db.execute(statement)
+    if schema < SCHEMA:
         db.execute(f"PRAGMA user_version = {SCHEMA}")
 
 

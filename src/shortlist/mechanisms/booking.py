@@ -7,12 +7,21 @@ from contextlib import suppress
 
 from shortlist.ledger.ledger import Reservation
 from shortlist.privacy import Guarantee, LedgerError
+from shortlist.scores import Scores
 
 
-def noted(source: str, *, largest: bool = True, secure: bool = True) -> str:
+def noted(source: str, *, largest: bool = True, secure: bool = True, said: str = "") -> str:
     """What a ledger notes of a question: its table and columns, and what else whoever approves it would ask."""
-    facts = source, "" if largest else "the smallest", "" if secure else "not private: seeded randomness"
+    facts = source, said, "" if largest else "the smallest", "" if secure else "not private: seeded randomness"
     return "; ".join(filter(None, facts))
+
+
+def source_of(scores: Scores) -> str:
+    """The table and its columns; of numbers that no table is known of, how far one person moves them, as was said."""
+    return (
+        scores._source
+        or f"numbers in memory, sensitivity {scores.sensitivity!r}{', monotone' if scores.monotone else ''}"
+    )
 
 
 def give_back(reservation: Reservation, charge: Guarantee) -> None:

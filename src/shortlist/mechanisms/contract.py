@@ -16,7 +16,7 @@ from shortlist._arrays import Floats, Indices
 from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.ledger.filter import Currency
 from shortlist.ledger.ledger import Receipt, Reservation
-from shortlist.mechanisms.booking import give_back, noted
+from shortlist.mechanisms.booking import give_back, noted, source_of
 from shortlist.mechanisms.checks import check_ledger, check_studied, checked_source
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
@@ -220,7 +220,7 @@ class Mechanism(ABC):
 
     @final
     def _booked(
-        self, scores: Scores, ledger: Ledger | None, purpose: str, *, secure: bool = True
+        self, scores: Scores, ledger: Ledger | None, purpose: str, *, secure: bool = True, said: str = ""
     ) -> Reservation | None:
         """Refuse a question that does not fit, then book its charge: by public facts alone, so before rows are read."""
         if not (self.treats_alike or scores.numbered):
@@ -233,7 +233,7 @@ class Mechanism(ABC):
         if ledger is None:
             return None
         unit = f"{scores.unit} ({scores.neighbours})"
-        source = noted(scores._source, largest=not scores._turned, secure=secure)
+        source = noted(source_of(scores), largest=not scores._turned, secure=secure, said=said)
         return self._reserve(ledger, self._terms(scores), purpose, unit, source)
 
     @final

@@ -186,7 +186,7 @@ def entry_cells(shown: list[LedgerEntry], entries: list[LedgerEntry], *, rho: bo
 def cost_in_words(entry: LedgerEntry, *, rho: bool) -> str:
     """What an entry books, in words."""
     words = {
-        "request": "asks for approval: no charge",
+        "request": f"asks for approval{_asked(entry, rho)}: no charge",
         "approval": f"approves entry {entry.request}: no charge",
         "refund": f"{_cost(entry, rho)} given back, of entry {entry.refund_of}",
     }
@@ -207,6 +207,12 @@ def _row(entry: LedgerEntry, approvals: dict[int | None, str | None], rho: bool)
         cost_in_words(entry, rho=rho),
     )
     return tuple(terminal_safe(cell) for cell in cells)
+
+
+def _asked(entry: LedgerEntry, rho: bool) -> str:
+    """What a request asks for; those of older ledgers do not say."""
+    amounts = entry.amounts
+    return f" of {_cost(entry, rho)}" if amounts.epsilon or amounts.curve or amounts.delta else ""
 
 
 def _cost(entry: LedgerEntry, rho: bool) -> str:

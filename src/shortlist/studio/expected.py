@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shortlist.exact.effort import rough
-from shortlist.mechanisms.keys.mechanism import KeySet
+from shortlist.mechanisms import KeySet
 from shortlist.pages.rounding import chance_text
 from shortlist.planning.shapes import shaped
 from shortlist.privacy import ApproxDP, PureDP

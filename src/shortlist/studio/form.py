@@ -5,26 +5,19 @@ Only the list of candidates is opened here, which the analyst calls public.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shortlist.choose import group_request
-from shortlist.from_data import KeyRequest
-from shortlist.grouped_scores import GroupedScores
-from shortlist.groups import GroupRequest
+from shortlist import GroupedRelease, Release, keys, quote, top_k
 from shortlist.ledger.admission import price_text, priced, spent_of
 from shortlist.mechanisms import Mechanism
-from shortlist.method_choice import mechanism_for
 from shortlist.pages.rounding import number_text
 from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP, Standing
+from shortlist.quotes import Quote
 from shortlist.studio.fields import budget_in, columns_in, flag_in, groups_in, split, text_in, whole_in
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
-from shortlist.tables.caps import checked_most
-from shortlist.tables.file_sources import rows_of_file
-from shortlist.tables.files import check_public
-from shortlist.tables.groups.scored import unread_groups
-from shortlist.tables.question import Question as Columns
 
 if TYPE_CHECKING:
     from shortlist.studio.quantile_form import QuantileForm
@@ -72,16 +65,14 @@ class Form:
         user, items = text_in(request, "user"), columns_in(request, "item")
         if user in items:
             raise ValueError("item: the items must be in other columns than the people")
-        most = None if request.get("most") is None else checked_most(whole_in(request, "most"))
+        most = None if request.get("most") is None else whole_in(request, "most")
         table, candidates = folder.inside(request.get("table"), TABLES, "table"), _candidates(folder, request, items)
-        if isinstance(candidates, Path):
-            check_public(str(candidates), str(table), user)
         by, groups = text_in(request, "by", needed=False), groups_in(request)
         if by and request.get("candidates") == "every":
             raise ValueError("by: a list for every group needs a number of items; choose another way to get candidates")
         if by and not groups and candidates is not None:
             raise ValueError("groups: write the public groups beside a public list of candidates, for example CH, DE")
-        form = cls(
+        return cls(
             table=table,
             user=user,
             items=items,
@@ -100,48 +91,29 @@ class Form:
             groups_per_user=1 if request.get("groups_per_user") is None else whole_in(request, "groups_per_user"),
             large=flag_in(request, "large"),
         )
-        form.columns()
-        return form
 
-    def columns(self) -> Columns:
-        """Which columns are read, and how."""
-        by = (self.by, list(self.groups) or None, self.groups_per_user) if self.by else (None, None, None)
-        return Columns.of(self.user, self.items, None, None, self.most, self.where or None, *by)
-
-    def lists(self, scores: GroupedScores) -> GroupRequest:
-        """The question for a list of every group, by what is public of the scores."""
-        return group_request(scores, self.k, budget=self.budget, ordered=self.ordered, values=self.values)
-
-    def mechanism(self) -> tuple[Mechanism, str]:
-        """What will run, and why: the public rule of `top_k`, or that of `keys`."""
+    def words(self) -> dict[str, Any]:
+        """The question in the words of `top_k`, or of `keys`."""
+        words: dict[str, Any] = {"user": self.user, "item": list(self.items), "budget": self.budget, "unit": self.unit}
+        words |= {"most": self.most, "where": self.where or None, "allow_large": True}
         if self.k is None:
-            request = self.keys()
-            return request.mechanism, request.why
-        public = self.candidates is not None
-        mechanism, why, _ = mechanism_for(
-            self.k, public=public, budget=self.budget, ordered=self.ordered, values=self.values, most=self.most,
-            weighed=not public,
-        )  # fmt: skip
-        return mechanism, why
+            return words
+        words |= {"k": self.k, "candidates": self.listed(), "ordered": self.ordered, "values": self.values}
+        by = {"by": self.by, "groups": list(self.groups) or None, "groups_per_user": self.groups_per_user}
+        return words | (by if self.by else {})
 
-    def keys(self) -> KeyRequest:
-        """The question for every name that enough people hold, with counts."""
-        return KeyRequest.of(
-            self.user, self.items, most=self.most, where=self.where or None, epsilon=None, delta=None,
-            budget=self.budget, weighted=None,
-            values=True, at_least=None, unit=self.unit, memory=None, multiline=False,
-        )  # fmt: skip
+    def quoted(self, *, header: bool = False) -> Quote:
+        """What it would run and cost; with `header`, the names and types of the table's columns are looked at."""
+        return quote(keys if self.k is None else top_k, str(self.table), header=header, **self.words())
+
+    def released(self, ledger: Ledger, progress: Callable[[float], None]) -> Release | GroupedRelease:
+        """The release itself, paid for before a row is read."""
+        release: Callable[..., Release | GroupedRelease] = keys if self.k is None else top_k
+        return release(str(self.table), ledger=ledger, purpose=self.purpose, progress=progress, **self.words())
 
     def listed(self) -> Any:
         """The candidates as `count` takes them."""
         return list(self.candidates) if isinstance(self.candidates, tuple) else self.candidates
-
-    def number_of_candidates(self) -> int | None:
-        """How many there are, where the list is public."""
-        if self.candidates is None:
-            return None
-        listed = self.candidates
-        return len(set(listed if isinstance(listed, tuple) else rows_of_file(str(listed), self.items)))
 
     def check_k(self, number: int) -> None:
         """Refuse a list as long as all candidates: there would be nothing to choose."""
@@ -162,14 +134,10 @@ class Offer:
 
     @classmethod
     def of(cls, question: Form) -> Offer:
-        number = question.number_of_candidates()
-        if number is not None:
-            question.check_k(number)
-        if question.by:
-            request = question.lists(unread_groups(question.columns(), number, question.unit))
-            return cls(question, request.mechanism, request.why, number, request.guarantee, request.charge)
-        mechanism, why = question.mechanism()
-        return cls(question, mechanism, why.removeprefix("auto: "), number, mechanism.guarantee, mechanism.charge)
+        price = question.quoted()
+        if price.candidates is not None:
+            question.check_k(price.candidates)
+        return cls(question, price.mechanism, price.why, price.candidates, price.guarantee, price.charge)
 
     def room(self) -> tuple[Standing, Standing]:
         """How the ledger stands and how it would; refused, as the ledger would, if there is no room."""

@@ -79,12 +79,9 @@ def list_program(folder: Folder, form: Form) -> Program:
     paid |= order | ({"allow_large": True} if form.large else {}) | {"ledger": Code("ledger")}
     paid |= {"purpose": form.purpose} if form.purpose else {}
     table = repr(folder.name(form.table))
-    if form.k is None:
-        counted, call, report = "", f"keys({table}, {arguments(columns | paid)})", "names.html"
-    else:
-        counted, report = f"scores = sl.count({table}, {arguments(columns)})\n", f"top{form.k}.html"
-        call = f"top_k(scores, k={form.k}, {arguments(paid)})"
-    question = f"{counted}with sl.Ledger({folder.name(form.ledger)!r}) as ledger:\n    release = sl.{call}"
+    name, k, report = ("keys", "", "names.html") if form.k is None else ("top_k", f"k={form.k}, ", f"top{form.k}.html")
+    call = f"sl.{name}({table}, {k}{arguments(columns | paid)})"
+    question = f"with sl.Ledger({folder.name(form.ledger)!r}) as ledger:\n    release = {call}"
     return Program("import shortlist as sl", question, report_line(report, form.purpose), form.purpose)
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shortlist.privacy import ApproxDP, PureDP
-from shortlist.quantile_request import QuantileGroups, QuantileRequest, planned, quantile_request
+from shortlist import GroupedRelease, Release, quantile, quote
+from shortlist.privacy import ApproxDP, Ledger, PureDP
+from shortlist.quotes import Quote
 from shortlist.studio.fields import budget_in, check_large, flag_in, groups_in, text_in, whole_in
 from shortlist.studio.folder import LEDGERS, TABLES, Folder
 from shortlist.studio.form import Form, Offer
 from shortlist.studio.programs import Code, Program, arguments, report_line
-from shortlist.tables.groups.grouping import Grouping
-from shortlist.tables.values import ValueQuestion
 from shortlist.votes import read_bound
 
 Ends = int | float | datetime.date
@@ -52,7 +52,7 @@ class QuantileForm:
             naming the field, and what to write.
         """
         by, step = text_in(request, "by", needed=False), text_in(request, "step", needed=False)
-        form = cls(
+        return cls(
             table=folder.inside(request.get("table"), TABLES, "table"),
             user=text_in(request, "user"),
             value=text_in(request, "value"),
@@ -69,31 +69,27 @@ class QuantileForm:
             groups_per_user=1 if request.get("groups_per_user") is None else whole_in(request, "groups_per_user"),
             large=flag_in(request, "large"),
         )
-        form.question()
-        return form
 
-    def question(self) -> ValueQuestion:
-        """Which columns are read, and how."""
-        grouping = Grouping.of(*self._by) if self.by else None
-        return ValueQuestion.of(self.user, self.value, self.lower, self.upper, self.step, "share", grouping)
+    def words(self) -> dict[str, Any]:
+        """The question in the words of `quantile`."""
+        words: dict[str, Any] = {"user": self.user, "value": self.value, "q": self.q, "lower": self.lower}
+        words |= {"upper": self.upper, "step": self.step, "budget": self.budget, "unit": self.unit, "allow_large": True}
+        by = {"by": self.by, "groups": list(self.groups) or None, "groups_per_user": self.groups_per_user}
+        return words | (by if self.by else {})
 
-    @property
-    def _by(self) -> tuple[str, list[str] | None, int]:
-        return self.by, list(self.groups) or None, self.groups_per_user
+    def quoted(self, *, header: bool = False) -> Quote:
+        """What it would run and cost; with `header`, the names and types of the table's columns are looked at."""
+        return quote(quantile, str(self.table), header=header, **self.words())
+
+    def released(self, ledger: Ledger, progress: Callable[[float], None]) -> Release | GroupedRelease:
+        """The release itself, paid for before a row is read."""
+        release: Callable[..., Release | GroupedRelease] = quantile
+        return release(str(self.table), ledger=ledger, purpose=self.purpose, progress=progress, **self.words())
 
     def offer(self) -> Offer:
         """What it would cost and run, before anything private is read."""
-        mechanism, why, charge = planned(self.question(), self.q, self.budget, self.unit)
-        return Offer(self, mechanism, why, None, self.budget, charge)
-
-    def request(self) -> QuantileRequest | QuantileGroups:
-        """The same of the table: its columns are looked for, and no row is read."""
-        by, groups, most = self._by if self.by else (None, None, None)
-        return quantile_request(
-            str(self.table), user=self.user, value=self.value, q=self.q, lower=self.lower, upper=self.upper,
-            step=self.step, per_user="share", epsilon=None, delta=None, budget=self.budget, method="auto",
-            unit=self.unit, memory=None, multiline=False, by=by, groups=groups, groups_per_user=most,
-        )  # fmt: skip
+        price = self.quoted()
+        return Offer(self, price.mechanism, price.why, None, price.guarantee, price.charge)
 
     def program(self, folder: Folder) -> Program:
         """The program that does the same again: a new draw, which is charged again."""

@@ -9,22 +9,17 @@ import secrets
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any
 
 from shortlist._text import csv_table
-from shortlist.choose import explained
 from shortlist.grouped_release import GroupedRelease
 from shortlist.pages.grouped_page import groups_page
 from shortlist.pages.release_page import release_page
-from shortlist.paid_release import Booked
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, Ledger, LedgerError
 from shortlist.release import Release
-from shortlist.sampling.entropy import SECURE
 from shortlist.studio.folder import Folder
 from shortlist.studio.form import Form, Offer
 from shortlist.studio.programs import list_program
 from shortlist.studio.quantile_form import QuantileForm
-from shortlist.tables.count import Progress, counted, counted_groups, uncounted, uncounted_groups
 
 SAID = (ValueError, TypeError, OSError, LedgerError, BudgetExceeded, ApprovalNeeded)
 """Errors of ours, whose one sentence shows nothing of the table."""
@@ -100,52 +95,20 @@ class Work:
                 job.error, job.state = f"something went wrong ({type(error).__name__})", "failed"
 
     def _release(self, job: PaidJob) -> None:
-        form, mechanism = job.plan.question, job.plan.mechanism
+        form = job.plan.question
 
         def tell(share: float) -> None:
-            job.share = share
+            job.booked, job.share = True, share
+            job.state = "counting" if share < 1 else "drawing"
 
         job.state = "checking"
-        if isinstance(form, QuantileForm):
-            _quantiles(job, form, tell)
-            return
-        if form.k is None:
-            request = form.keys()
-            keys_paid = request.booked(str(form.table), Ledger(form.ledger), form.purpose)
-            job.booked, job.state = True, "counting"
-            job.release = request.released(str(form.table), SECURE, keys_paid, tell)
-            job.state = "done"
-            return
-        if form.by:
-            self._lists(job, form, tell)
-            return
-        columns = form.columns()
-        accepted = uncounted(str(form.table), columns, form.listed(), unit=form.unit)
-        if accepted.public:
-            form.check_k(len(accepted))
-        ledger = Ledger(form.ledger)
-        job.state = "charging"
-        paid = Booked.of(mechanism, accepted, ledger, form.purpose)
-        job.booked, job.state = True, "counting"
-        scores = counted(str(form.table), columns, form.listed(), unit=form.unit, progress=tell)
-        job.state = "drawing"
-        job.release = explained(paid.release(scores), job.plan.why, form.ordered or form.values, form.k)
-        job.state = "done"
-
-    def _lists(self, job: PaidJob, form: Form, tell: Progress) -> None:
-        """A list for every group: one charge."""
-        table = str(form.table)
-        columns = form.columns()
-        accepted = uncounted_groups(table, columns, form.listed(), unit=form.unit)
-        request = form.lists(accepted)
-        if request.charge != job.plan.charge:
+        if form.quoted().charge != job.plan.charge:
             raise ValueError("the groups or the candidates are not those of the plan: look at the plan again")
+        number = form.quoted(header=True).candidates
+        if isinstance(form, Form) and number is not None:
+            form.check_k(number)
         job.state = "charging"
-        reservation = request.booked(Ledger(form.ledger), form.purpose)
-        job.booked, job.state = True, "counting"
-        scores = counted_groups(table, columns, form.listed(), unit=form.unit, progress=tell)
-        job.state = "drawing"
-        job.release = request.released(scores, SECURE, reservation)
+        job.release = form.released(Ledger(form.ledger), tell)
         job.state = "done"
 
     def download(self, job: PaidJob, kind: str) -> tuple[str, str, bytes] | None:
@@ -169,13 +132,3 @@ class Work:
         if kind == "repeat.ipynb":
             return f"{stem}.ipynb", "application/x-ipynb+json", program.notebook().encode()
         return None
-
-
-def _quantiles(job: PaidJob, form: QuantileForm, tell: Progress) -> None:
-    """Quantiles, of all people or of every group: one charge."""
-    request = form.request()
-    job.state = "charging"
-    paid: Any = request.booked(Ledger(form.ledger), form.purpose)
-    job.booked, job.state = True, "counting"
-    job.release = request.released(SECURE, paid, tell)
-    job.state = "done"

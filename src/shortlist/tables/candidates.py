@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ from shortlist.tables.column_types import Kind, Row, fitted
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.file_sources import rows_of_file
 
+ENGINES = {"duckdb", "_duckdb", "ibis", "pyspark"}
 UNREAD = "the candidates cannot be read"
 WRONG = "candidates must be a list, a series, a frame, a path or a query that gives the item columns"
 
@@ -33,6 +35,35 @@ def known_rows(candidates: Any, items: tuple[str, ...], kinds: list[Kind]) -> li
         plain = candidates.tolist() if hasattr(candidates, "tolist") else candidates
         rows = [_row(one, len(items)) for one in plain]
     return fitted(_checked(rows), kinds)
+
+
+def listed_in_words(candidates: Any, items: tuple[str, ...]) -> str:
+    """A public list for the record: by a hash of what is in it, in any order; a query of an engine by its kind."""
+    if candidates is None:
+        return ""
+    family = {kind.__module__.partition(".")[0] for kind in type(candidates).__mro__}
+    if isinstance(candidates, Mapping):
+        lists = sorted(f"{key!r}: {listed_in_words(one, items)}" for key, one in candidates.items())
+        return f"candidates of {len(lists):,} groups of sha256 {_digest(lists)}"
+    if isinstance(candidates, str | os.PathLike):
+        rows = rows_of_file(os.fspath(candidates), items)
+    elif family & ENGINES:
+        return f"candidates by a query of {min(family & ENGINES).removeprefix('_')}"
+    elif family & {"pandas", "polars", "pyarrow"}:
+        rows = _rows_of_frame(candidates, items)
+    else:
+        plain = candidates.tolist() if hasattr(candidates, "tolist") else candidates
+        rows = [_row(one, len(items)) for one in plain]
+    lines = sorted({repr(row) for row in rows})
+    return f"{len(lines):,} candidates of sha256 {_digest(lines)}"
+
+
+def _digest(lines: list[str]) -> str:
+    """SHA-256 of the lines, each with its end."""
+    whole = hashlib.sha256()
+    for line in lines:
+        whole.update(f"{line}\n".encode(errors="backslashreplace"))
+    return whole.hexdigest()
 
 
 def _column(name: str) -> Any:

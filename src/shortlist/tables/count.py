@@ -193,11 +193,11 @@ def _counted(
     separator: str | None = None,
     progress: Progress | None = None,
 ) -> Scores | GroupedScores:
-    _check(question, candidates, unit)
+    check_asked(question, candidates, unit)
     text = TextForm.of(multiline, separator)
     capped = question.capped(candidates is not None)
     held = _engine(source, capped, candidates, memory, text, progress)
-    return _scored(held, capped, candidates, unit, source)
+    return _scored(held, capped, candidates, unit, text.in_words(source))
 
 
 def uncounted(source: Any, question: Question, candidates: object, **reading: Unpack[Reading]) -> Scores:
@@ -223,7 +223,7 @@ def _uncounted(
     if not isinstance(source, str | os.PathLike):
         return _counted(_emptied(source), question, candidates, **reading)
     unit = reading.get("unit", "user")
-    _check(question, candidates, unit)
+    check_asked(question, candidates, unit)
     text = TextForm.of(reading.get("multiline", False), reading.get("separator"))
     file = os.fspath(source), question, candidates, reading.get("memory"), text
     capped = question.capped(candidates is not None)
@@ -233,7 +233,7 @@ def _uncounted(
     else:
         number, listed = check_groups_of_file(*file)
         held = GroupHeld(NoGroups(capped.weighted), listed, number)
-    return _scored(held, capped, candidates, unit, source)
+    return _scored(held, capped, candidates, unit, text.in_words(source))
 
 
 def _emptied(table: Any) -> Any:
@@ -248,7 +248,8 @@ def _emptied(table: Any) -> Any:
     return table.slice(0, 0) if callable(getattr(table, "slice", None)) else table
 
 
-def _check(question: Question, candidates: object, unit: str) -> None:
+def check_asked(question: Question, candidates: object, unit: str) -> None:
+    """Refuse what does not go together, by the words alone."""
     if question.grouping is not None and question.grouping.listed is None and candidates is not None:
         raise ValueError(
             "groups from the data do not go with public candidates: a list of k items for a group would tell that "
@@ -261,10 +262,10 @@ def _check(question: Question, candidates: object, unit: str) -> None:
 
 
 def _scored(
-    engine: Engine | GroupHeld, question: Question, candidates: object, unit: str, source: object
+    engine: Engine | GroupHeld, question: Question, candidates: object, unit: str, table: str
 ) -> Scores | GroupedScores:
     if isinstance(engine, GroupHeld):
-        return scores_of_groups(engine, question, candidates, unit, source)
+        return scores_of_groups(engine, question, candidates, unit, table)
     clip, cap = question.clip, question.cap
     return Scores._held(
         Held.of(engine),
@@ -277,7 +278,7 @@ def _scored(
         columns=question.items if len(question.items) > 1 else (),
         most=question.most,
         weights=Weights(engine, cap.most) if cap is not None and engine.weighted else None,
-        source=question.in_words(source),
+        source=question.in_words(table),
     )
 
 

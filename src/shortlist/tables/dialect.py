@@ -7,6 +7,7 @@ blocks of whole lines, at the speed of numpy.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -61,6 +62,15 @@ class TextForm:
         if separator is not None and separator not in SEPARATORS:
             raise ValueError(f"separator must be one of {', '.join(map(repr, SEPARATORS))}")
         return cls(checked_flag("multiline", multiline), separator)
+
+    def in_words(self, source: object) -> str:
+        """A table for the record: a file by its name, its folder and how it is written, another table by its kind."""
+        if not isinstance(source, str | os.PathLike):
+            return f"a {type(source).__module__.partition('.')[0]} table"
+        folder, name = os.path.split(os.path.abspath(os.fspath(source)))
+        said = [] if self.separator is None else [f"separator {self.separator!r}"]
+        said += ["quoted fields over several lines"] if self.multiline else []
+        return ", ".join([f"{name} in {folder}", *said])
 
     def check_unused(self) -> None:
         """For tables that are no text files."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -146,11 +145,8 @@ class Question:
         """Every column that is read, once."""
         return tuple(dict.fromkeys(name for _, name in self.roles))
 
-    def in_words(self, source: object) -> str:
-        """Which table and columns are read, for the record: a file by its name, another table by its kind."""
-        table = f"a {type(source).__module__.partition('.')[0]} table"
-        if isinstance(source, str | os.PathLike):
-            table = os.path.basename(os.fspath(source))
+    def in_words(self, table: str) -> str:
+        """Which columns of a table are read, for the record."""
         ends = [] if self.clip is None else [repr(float(end)).removesuffix(".0") for end in self.clip.bounds]
         value = [f"value {self.value} from {' to '.join(ends)}"] if ends else []
         most = [] if self.most is None else [f"at most {self.most} items each"]

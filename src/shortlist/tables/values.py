@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
@@ -142,11 +141,8 @@ class ValueQuestion:
                 how = "no column" if name not in names else "more than one column"
                 raise ValueError(f"{role}={name!r}: the table has {how} of that name; write it as the table does")
 
-    def in_words(self, source: object) -> str:
-        """Which table and columns are read, for the record: a file by its name, another table by its kind."""
-        table = f"a {type(source).__module__.partition('.')[0]} table"
-        if isinstance(source, str | os.PathLike):
-            table = os.path.basename(os.fspath(source))
+    def in_words(self, table: str) -> str:
+        """Which columns of a table are read, for the record."""
         who = "each row a person" if self.user is None else f"user {self.user}"
         by = "" if self.grouping is None else f", by {' and '.join(self.grouping.by)}"
         return f"{table}: {who}, value {self.value} {self.grid.in_words}, {self.per_user} of a person's rows{by}"

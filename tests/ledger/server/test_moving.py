@@ -51,7 +51,7 @@ def test_a_moved_ledger_goes_on_with_its_chain_and_its_file_is_closed(old, url):
 def test_a_closed_file_is_refused_in_words_by_versions_that_know_of_no_closing(old):
     old.close("the year is over")
     with closing(sqlite3.connect(old.path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (3,)
+        assert db.execute("PRAGMA user_version").fetchone() == (5,)
     with pytest.raises(LedgerError, match="books nothing more: the year is over"):
         Ledger(old.path).charge(PureDP(0.25))
     with pytest.raises(LedgerError, match="books nothing more"):

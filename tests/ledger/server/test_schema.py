@@ -24,18 +24,27 @@ WORDS = ["PureDP", "Looking", "", "", "", ""]
 
 
 @pytest.fixture
-def sql(server):
-    """Run a statement as a role; the rows, or the error's code."""
+def sql_in(server):
+    """In a database: run a statement as a role; the rows, or the error's code."""
 
-    def run(user, statement, *parameters):
-        with psycopg.connect(host=str(server.folder), dbname="ledgers", user=user, autocommit=True) as line:
-            try:
-                cursor = line.execute(statement, parameters or None)
-                return cursor.fetchall() if cursor.description else []
-            except psycopg.Error as error:
-                return error.sqlstate
+    def of(base):
+        def run(user, statement, *parameters):
+            with psycopg.connect(host=str(server.folder), dbname=base, user=user, autocommit=True) as line:
+                try:
+                    cursor = line.execute(statement, parameters or None)
+                    return cursor.fetchall() if cursor.description else []
+                except psycopg.Error as error:
+                    return error.sqlstate
 
-    return run
+        return run
+
+    return of
+
+
+@pytest.fixture
+def sql(sql_in):
+    """The same in the common database."""
+    return sql_in("ledgers")
 
 
 def charging(sql, ledger, epsilon, curve=None, delta="0", *, user="anna", words=WORDS, token=None):
@@ -58,7 +67,7 @@ def charging(sql, ledger, epsilon, curve=None, delta="0", *, user="anna", words=
         "SELECT * FROM shortlist.tokens",
         "UPDATE shortlist.ledgers SET limit_epsilon = '99'",
         "INSERT INTO shortlist.analysts VALUES (1, 'ben')",
-        "UPDATE shortlist.about SET version = 2",
+        "UPDATE shortlist.about SET version = 3",
         "ALTER TABLE shortlist.entries DISABLE TRIGGER ALL",
         "DROP TABLE shortlist.entries",
         "DROP SCHEMA shortlist CASCADE",
@@ -344,9 +353,12 @@ def test_approval_is_checked_in_the_server(server, url, sql):
     assert charging(sql, ledger, "1/2", words=["PureDP", "Looking", "", "another", "", ""]) == 3, (
         "not what was approved"
     )
-    assert charging(sql, ledger, "1/2") == 4
-    assert charging(sql, ledger, "1/2") == 5, "an approval pays for one release"
-    assert [entry.kind for entry in ledger.entries()] == ["request", "approval", "request", "charge", "request"]
+    assert charging(sql, ledger, "3/4") == 4, "the same words at a higher cost"
+    assert charging(sql, ledger, "1/2") == 5
+    assert charging(sql, ledger, "1/2") == 4, "an approval pays for one release: this one waits for its own"
+    kinds = ["request", "approval", "request", "request", "charge"]
+    assert [entry.kind for entry in ledger.entries()] == kinds
+    assert [entry.epsilon for entry in ledger.entries()] == ["1/2", "0", "1/2", "3/4", "1/2"]
     assert ledger.verify() == 5
     with pytest.raises(ApprovalNeeded):
         ledger.charge(PureDP(0.25))
@@ -363,11 +375,11 @@ def own_base(server, name):
 def test_a_newer_schema_is_refused_and_left_alone(server, own_base):
     url = server.url(own_base)
     ledger = Ledger(url, budget=PureDP(1.0))
-    server.sql("UPDATE shortlist.about SET version = 2", base=own_base)
+    server.sql("UPDATE shortlist.about SET version = 3", base=own_base)
     for act in (ledger.verify, lambda: Ledger(url), lambda: Ledger(url, budget=PureDP(1.0)),
                 lambda: ledger.charge(PureDP(0.1)),
                 lambda: Ledger(server.url(own_base, "another"), budget=PureDP(1.0))):  # fmt: skip
-        with pytest.raises(LedgerError, match=r"schema 2, not 1 as this version's.*upgrade"):
+        with pytest.raises(LedgerError, match=r"schema 3, not 2 as this version's.*upgrade"):
             act()
 
 
@@ -381,21 +393,46 @@ def test_an_older_schema_is_upgraded_by_its_owner_alone_with_every_entry(server,
 
     def step(number):
         return (
-            "ALTER TABLE shortlist.ledgers ADD note text; UPDATE shortlist.about SET version = 2"
-            if number == 2
+            "ALTER TABLE shortlist.ledgers ADD note text; UPDATE shortlist.about SET version = 3"
+            if number == 3
             else first(number)
         )
 
     for module in ("schema", "book"):
-        monkeypatch.setattr(f"shortlist.ledger.server.{module}.NEWEST", 2)
+        monkeypatch.setattr(f"shortlist.ledger.server.{module}.NEWEST", 3)
     monkeypatch.setattr(server_schema, "step", step)
     for open_it in (lambda: Ledger(url), lambda: Ledger(url.replace(OWNER, "anna"), budget=PureDP(1.0))):
-        with pytest.raises(LedgerError, match=r"schema 1, not 2|cannot be used so by this role"):
+        with pytest.raises(LedgerError, match=r"schema 2, not 3|cannot be used so by this role"):
             open_it()
     again = Ledger(url, budget=PureDP(1.0))
     again.charge(PureDP(0.25))
     assert again.verify(head=old._book.seen.head) == 2
     assert Ledger(url.replace(OWNER, "anna")).spent.epsilon == 0.5
+
+
+def test_a_ledger_of_schema_1_is_upgraded_and_its_requests_cover_no_cost(server, own_base, monkeypatch, sql_in):
+    url = server.url(own_base)
+    with monkeypatch.context() as patch:
+        for module in ("schema", "book"):
+            patch.setattr(f"shortlist.ledger.server.{module}.NEWEST", 1)
+        old = Ledger(url, budget=PureDP(1.0), approval=True)
+        for role in ("anna", "ben"):
+            old.grant(role)
+        run = sql_in(own_base)
+        assert charging(run, old, "1/2") == 1
+        assert isinstance(run("ben", f"SELECT shortlist.approve('{old.name}', repeat('b', 32), 1, '\"1\"')"), list)
+        assert charging(run, old, "1/4") == 3, "what schema 1 allowed: another cost than that of the request"
+        assert charging(run, old, "1/2") == 4
+        assert isinstance(run("ben", f"SELECT shortlist.approve('{old.name}', repeat('c', 32), 4, '\"1\"')"), list)
+        head = old.head
+    with pytest.raises(LedgerError, match=r"schema 1, not 2.*its owner opens it with budget= once"):
+        Ledger(url)
+    again = Ledger(url, budget=PureDP(1.0), approval=True)
+    assert again.verify(head=head) == 5
+    assert charging(run, again, "1/2") == 6, "a new request, which states its cost"
+    assert again.entries()[-1].epsilon == "1/2"
+    assert (again.spent.epsilon, again.verify()) == (0.25, 6)
+    assert run("anna", "SELECT * FROM shortlist.entries") == "42501"
 
 
 def test_another_programs_schema_of_that_name_is_left_alone(server, own_base):

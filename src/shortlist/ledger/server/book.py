@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Any, Self, TypeVar
 
+from shortlist._signals import COMMAND
 from shortlist._version import version
 from shortlist.ledger.admission import admitted
 from shortlist.ledger.approval import ApprovalNeeded
@@ -66,6 +67,7 @@ class ServerBook:
 
     def charge(self, cost: Amounts, said: Mapping[str, Any]) -> State:
         """Book a charge that fits, in the server, which decides (Proposition 261); here are the words of a refusal."""
+        COMMAND.check()  # a signal that came while a library worked: nothing is booked then
         self.tried = None
         words = [*(json.dumps(said[name]) for name in SAID), json.dumps(version()), *cost.as_text()]
 

@@ -24,9 +24,7 @@ class Nothing:
         return []
 
 
-def scores_of_groups(
-    held: GroupHeld, question: Question, candidates: object, unit: str, source: object
-) -> GroupedScores:
+def scores_of_groups(held: GroupHeld, question: Question, candidates: object, unit: str, table: str) -> GroupedScores:
     """Scores for every group, made when they are asked for."""
     clip, cap, grouping = question.clip, question.cap, question.grouping
     assert grouping is not None
@@ -41,7 +39,7 @@ def scores_of_groups(
         frame=None,
         columns=question.items if len(question.items) > 1 else (),
         most=question.most,
-        source=question.in_words(source),
+        source=question.in_words(table),
         weights=GroupWeights(held, -1, cap.most) if cap is not None and weighted else None,
     )
     sizes = {int(size) for size in held.offered} if held.offered is not None else set()

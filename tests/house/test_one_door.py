@@ -1,0 +1,86 @@
+"""The command line and the studio release by the public calls alone, and by nothing inside them."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import shortlist
+
+HOME = Path(shortlist.__file__).parent
+DOOR = {"top_k", "select", "keys", "quantile", "quote"}
+"""What releases a table, and what says before what that would cost."""
+INSIDE = {
+    "choose", "from_data", "grouped_scores", "groups", "list_request", "mechanisms.booking", "mechanisms.contract",
+    "mechanisms.entry", "method_choice", "paid_release", "quantile_inputs", "quantile_request", "quantiles",
+    "sampling", "table_release", "table_words", "tables.caps", "tables.candidates", "tables.count", "tables.files",
+    "tables.frames", "tables.groups", "tables.question", "tables.relations", "tables.remote_scores", "tables.values",
+}  # fmt: skip
+"""What these calls are made of."""
+
+
+def imported(text):
+    """(module without our name, name) for everything of ours that a module imports."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from ((one.name.removeprefix("shortlist").strip("."), "") for one in node.names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "shortlist":
+            module = (node.module or "").removeprefix("shortlist").strip(".")
+            yield from ((module, one.name) for one in node.names)
+
+
+def trespasses(text):
+    """Modules inside the door that a module imports, and private names of any module."""
+    for module, name in imported(text):
+        whole = f"{module}.{name}".strip(".")
+        parts = {part for part in INSIDE if module == part or whole == part or module.startswith(f"{part}.")}
+        yield from parts
+        if (name.startswith("_") and name != "__version__") or module.startswith("sampling"):
+            yield whole
+
+
+FILES = sorted(path for room in ("cli", "studio") for path in (HOME / room).glob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_nothing_inside_the_door_is_imported(path):
+    assert not set(trespasses(path.read_text()))
+
+
+def test_it_would_be_seen():
+    for line in (
+        "from shortlist.paid_release import Booked", "from shortlist.tables.count import counted",
+        "from shortlist.sampling.entropy import SECURE", "from shortlist.tables import count, question",
+        "from shortlist.method_choice import mechanism_for", "def f():\n    from shortlist.groups import GroupRequest",
+        "from shortlist.ledger.ledger import _x",
+    ):  # fmt: skip
+        assert list(trespasses(line)), line
+    assert not list(trespasses("from shortlist import top_k\nfrom shortlist.privacy import Ledger"))
+
+
+def test_no_private_attribute_of_another_room_is_used():
+    """`self._x` and `cls._x` are one's own; so are the private names of a class that the module itself defines."""
+    for path in FILES:
+        tree = ast.parse(path.read_text())
+        own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        used = {
+            node.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__")
+            and ast.unparse(node.value) not in ("self", "cls", "os", "sys")
+        }  # fmt: skip
+        assert used <= own, (path.name, used - own)
+
+
+@pytest.mark.parametrize(
+    ("file", "calls"),
+    [
+        ("cli/top.py", {"top_k"}),
+        ("cli/keys.py", {"keys"}),
+        ("cli/quantile.py", {"quantile"}),
+        ("studio/form.py", {"top_k", "keys", "quote"}),
+        ("studio/quantile_form.py", {"quantile", "quote"}),
+    ],
+)
+def test_each_goes_through_the_door(file, calls):
+    assert {name for module, name in imported((HOME / file).read_text()) if not module} & DOOR == calls
