@@ -13,7 +13,7 @@ from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import grouped
 from shortlist.list_request import check_least, finished, group_request, groups_in_words, shown_in_words, turned
 from shortlist.mechanisms.checks import check_ledger, checked_source
-from shortlist.method_choice import mechanism_for, warn_if_absurd
+from shortlist.method_choice import budget_within, mechanism_for, warn_if_absurd
 from shortlist.paid_release import Booked
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
@@ -274,6 +274,8 @@ def _answered(
     groups = grouped(scores if table is None else None, parallel, words)
     has_values = checked_flag("values", plan.get("values", False)) and plan["method"] != "gumbel-values"
     least = check_least(at_least, has_values)
+    if ledger is not None:
+        plan |= budget_within(ledger, plan.get("epsilon"), plan.get("delta"), plan.get("budget"))
     if table is not None:
         return table.released(k, least, plan, allow_large=allow_large, rng=rng, ledger=ledger, purpose=purpose)
     if groups is not None:

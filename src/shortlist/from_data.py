@@ -9,11 +9,11 @@ from typing import Any
 from shortlist._reading import checked_flag
 from shortlist.list_request import check_least, left_out, left_out_in_words
 from shortlist.mechanisms import KeySet
-from shortlist.mechanisms.checks import check_ledger, checked_source
+from shortlist.mechanisms.checks import checked_source
 from shortlist.mechanisms.keys.mechanism import FEW
 from shortlist.mechanisms.keys.recount import Recounted
 from shortlist.mechanisms.unknown_domain import checked_delta_budget
-from shortlist.method_choice import warn_if_absurd
+from shortlist.method_choice import budget_within, warn_if_absurd
 from shortlist.paid_release import Booked
 from shortlist.privacy import ZCDP, Guarantee, Ledger
 from shortlist.release import Release
@@ -104,13 +104,12 @@ def keys(
     ['tea', 'milk']
     """
     request = KeyRequest.of(
-        user, item, most=most, where=where, epsilon=epsilon, delta=delta, budget=budget, weighted=weighted,
+        user, item, most=most, where=where, **budget_within(ledger, epsilon, delta, budget), weighted=weighted,
         values=values, at_least=at_least, unit=unit, memory=memory, multiline=multiline,
         separator=separator,
     )  # fmt: skip
     warn_if_absurd(request.mechanism.guarantee, allow_large)
     source, tell = checked_source(rng), checked_progress(progress)
-    check_ledger(ledger)
     paid = None if ledger is None else request.booked(rows, ledger, purpose, source)
     return request.released(rows, source, paid, tell)
 

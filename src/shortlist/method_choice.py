@@ -8,16 +8,17 @@ from __future__ import annotations
 import sys
 import warnings
 from functools import lru_cache
+from typing import TypedDict
 
 from shortlist._reading import checked_flag, checked_flags
 from shortlist._text import meant
 from shortlist.mechanisms import Mechanism
-from shortlist.mechanisms.checks import Budget, checked_budget, checked_k
+from shortlist.mechanisms.checks import Budget, check_ledger, checked_budget, checked_k
 from shortlist.mechanisms.entries import METHODS
 from shortlist.mechanisms.entry import Method, Request
 from shortlist.mechanisms.unknown_domain import checked_delta_budget, checked_limit
 from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of
-from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.smallest import check_smallest
 
 LARGE_DELTA = 1e-3
@@ -25,9 +26,30 @@ REMEMBERED = {type(None), PureDP, ZCDP, ApproxDP}
 """Budgets that are equal where they cost the same; a class made of one of them need not be."""
 
 
+class BudgetWords(TypedDict):
+    """What may be spent, as it is written."""
+
+    epsilon: float | None
+    delta: float | None
+    budget: Guarantee | None
+
+
 def checked_budget_of(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> Budget:
     """What may be spent, whichever way it was written."""
     return checked_budget(epsilon, budget) if delta is None else checked_delta_budget(epsilon, delta, budget)
+
+
+def budget_within(
+    ledger: Ledger | None, epsilon: float | None, delta: float | None, budget: Guarantee | None
+) -> BudgetWords:
+    """The same words; where a ledger has a hair less than they ask for, what it has (`Ledger.within`)."""
+    check_ledger(ledger)
+    words: BudgetWords = {"epsilon": epsilon, "delta": delta, "budget": budget}
+    if ledger is None:
+        return words
+    whole = checked_budget_of(epsilon, delta, budget)
+    part = ledger.within(whole)
+    return words if part == whole else {"epsilon": None, "delta": None, "budget": part}
 
 
 def mechanism_for(

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any, TypedDict, Unpack, overload
 
 from shortlist.grouped_release import GroupedRelease
-from shortlist.mechanisms.checks import check_ledger, checked_source
-from shortlist.method_choice import warn_if_absurd
+from shortlist.mechanisms.checks import checked_source
+from shortlist.method_choice import budget_within, warn_if_absurd
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.quantile_request import quantile_request
 from shortlist.release import Release
@@ -137,12 +137,12 @@ def quantile(
     [38]
     """
     request = quantile_request(
-        rows, user=user, value=value, q=q, lower=lower, upper=upper, step=step, per_user=per_user, epsilon=epsilon,
-        delta=delta, budget=budget, method=method, by=by, groups=groups, groups_per_user=groups_per_user, unit=unit,
+        rows, user=user, value=value, q=q, lower=lower, upper=upper, step=step, per_user=per_user,
+        **budget_within(ledger, epsilon, delta, budget), method=method, by=by, groups=groups,
+        groups_per_user=groups_per_user, unit=unit,
         memory=memory, multiline=multiline, separator=separator,
     )  # fmt: skip
     warn_if_absurd(request.guarantee, allow_large)
     source, tell = checked_source(rng), checked_progress(progress)
-    check_ledger(ledger)
     paid = None if ledger is None else request.booked(ledger, purpose, source)
     return request.released(source, paid, tell)  # type: ignore[arg-type]

@@ -1,11 +1,13 @@
 """What adds up on paper fits: the last part of a budget is what is left of it, and no limit moves."""
 
 from fractions import Fraction
+from typing import cast
 
 import pytest
 
 import shortlist as sl
 from shortlist.ledger.standing import HAIR
+from tests.helpers.typed import present
 
 
 def spend(ledger, budget, times=1):
@@ -33,7 +35,7 @@ def test_decimals_that_add_up_to_the_budget_fit_and_never_exceed_it(tmp_path, wh
     ledger = sl.Ledger(tmp_path / "year.db", budget=sl.PureDP(whole))
     for part in parts:
         spend(ledger, sl.PureDP(part))
-    booked = sum(Fraction(entry.amounts.epsilon) for entry in ledger._book.newest(2000))
+    booked = sum(present(entry.amounts.epsilon) for entry in ledger._book.newest(2000))
     assert booked <= Fraction(whole)
     assert "no further charge would be admitted" in str(ledger)
 
@@ -67,7 +69,7 @@ def test_what_is_left_is_told_as_the_decimal_it_stands_for(tmp_path):
     ledger = sl.Ledger(tmp_path / "year.db", budget=sl.PureDP(1.0))
     spend(ledger, sl.PureDP(0.1))
     assert str(ledger).endswith("a charge of up to epsilon 0.9 would still be admitted")
-    left = ledger.within(sl.PureDP(0.9)).epsilon
+    left = cast(sl.PureDP, ledger.within(sl.PureDP(0.9))).epsilon
     assert left < 0.9
     assert Fraction(left) >= (1 - HAIR) * Fraction(0.9)
 
@@ -77,4 +79,4 @@ def test_a_charge_of_somebody_elses_mechanism_is_told_the_last_digit(tmp_path):
     ledger.charge(sl.PureDP(0.1), purpose="ours")
     with pytest.raises(sl.BudgetExceeded, match=r"to the last digit: 0\.1999999999999999") as refused:
         ledger.charge(sl.PureDP(0.2))
-    ledger.charge(sl.PureDP(refused.value.remaining.epsilon))
+    ledger.charge(sl.PureDP(present(refused.value.remaining.epsilon)))
