@@ -91,20 +91,32 @@ class _Runners:
         return Finish(self.index[order], contest, lambda: [exact(int(i)) for i in order])
 
 
-def race(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, work: Work = "adaptive") -> Finish:
-    """The k largest of values + scale * noise, best first. At least k values must be above -inf."""
-    return prepare(values, k=k, scale=scale, noise=noise, work=work)(source)
+def race(
+    values: Values,
+    *,
+    k: int,
+    scale: Fraction,
+    noise: Noise,
+    source: Source,
+    work: Work = "adaptive",
+    seen: Values | None = None,
+) -> Finish:
+    """The k largest of values + scale * noise, best first. At least k values must be above -inf.
+
+    `seen` are the maxima of runs of these very values, where an earlier look has found them (`_scan.float_peaks`).
+    """
+    return prepare(values, k=k, scale=scale, noise=noise, work=work, seen=seen)(source)
 
 
 @np.errstate(all="ignore")
 def prepare(
-    values: Values, *, k: int, scale: Fraction, noise: Noise, work: Work = "adaptive"
+    values: Values, *, k: int, scale: Fraction, noise: Noise, work: Work = "adaptive", seen: Values | None = None
 ) -> Callable[[Source], Finish]:
     """Whatever depends on the scores alone, done once: a race that can be run again and again."""
     block = block_size(len(values), k) if work == "adaptive" and len(values) >= SKIP_FROM else None
     if block is None:
         return partial(full_race, Contest(values, k, scale, noise, kth_largest(values, k)))
-    return partial(skip_race, make_plan(values, k, scale, noise, block))
+    return partial(skip_race, make_plan(values, k, scale, noise, block, seen=seen))
 
 
 @np.errstate(all="ignore")

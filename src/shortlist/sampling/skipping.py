@@ -49,7 +49,8 @@ class Batch:
 
     def members(self, places: Indices) -> Indices:
         """The candidates at these places, counted through all groups."""
-        index: Indices = self.starts[places // self.length] + places % self.length * self.stride
+        group = places // self.length
+        index: Indices = self.starts[group] + (places - group * self.length) * self.stride
         return index
 
 

@@ -130,6 +130,7 @@ class OneshotTopK(Budgeted[Budget]):
             noise=checked_noise(self.noise),
             source=source,
             work=self.work,
+            seen=scores._seen,
         )
         return Outcome([int(i) for i in finish.indices])
 
