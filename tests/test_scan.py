@@ -77,13 +77,13 @@ def test_levels_and_histograms_are_those_of_numpy(dtype, way, seed, monkeypatch)
                 with monkeypatch.context() as without:
                     without.setattr(_scan, "LIBRARY", None)
                     level, high = skip_schedule.levels_of(contest, values, threshold, at)
-                found = _scan.levels(values, at, present(skip_schedule._rule(contest, threshold)), 1.0)
+                found = _scan.score_levels(values, at, present(skip_schedule._rule(contest, threshold)), 1.0)
                 if dtype != np.int64 or seed == 2:
                     found = present(found)
                 if found is not None:  # 64-bit integers may lie too far apart
                     assert np.array_equal(found[0], level)
                     assert found[1] == high
-        held = _scan.histograms(values, 512, blocks, present(skip_schedule._rule(contest)))
+        held = _scan.height_counts(values, 512, blocks, present(skip_schedule._rule(contest)))
         with monkeypatch.context() as without:
             without.setattr(_scan, "LIBRARY", None)
             plain = skip_schedule._held(contest, 512, blocks)
@@ -95,7 +95,7 @@ def test_heights_at_the_edges_of_their_bins_are_counted_as_numpy_counts_them(mon
     edges = np.arange(-104, 104) / 2
     values = np.concatenate([edges, np.nextafter(edges, -99), np.nextafter(edges, 99), [-np.inf, -0.0, 1e300, -1e308]])
     contest = Contest(values, 1, Fraction(1), KINDS["gumbel"], 0.0)
-    found = present(_scan.histograms(values, len(values), np.array([0]), present(skip_schedule._rule(contest))))
+    found = present(_scan.height_counts(values, len(values), np.array([0]), present(skip_schedule._rule(contest))))
     monkeypatch.setattr(_scan, "LIBRARY", None)
     assert np.array_equal(found, skip_schedule._held(contest, len(values), np.array([0])))
     assert found.sum() < len(values)
@@ -106,7 +106,7 @@ def test_heights_at_the_edges_of_their_bins_are_counted_as_numpy_counts_them(mon
 def test_starts_are_sorted_by_level_and_stay_in_order(n):
     rng = np.random.default_rng(n)
     starts, level = rng.integers(0, 10**6, n), rng.choice(np.array([0, 4, 26, 40], np.int8), n)
-    ordered, counts = present(_scan.by_level(starts, level))
+    ordered, counts = present(_scan.sorted_by_level(starts, level))
     assert np.array_equal(ordered, starts[np.argsort(level, kind="stable")])
     assert np.array_equal(np.bincount(level, minlength=_scan.KINDS), counts)
 
@@ -132,8 +132,8 @@ def test_what_the_passes_do_not_know_is_left_to_numpy():
     for values in [*strange, plain.astype(np.longdouble), plain.reshape(2, -1), plain > 5, plain.astype(object)]:
         assert _scan.run_maxima(values, 512) is None
         assert _scan.column_maxima(values, 512, 16, np.array([0])) is None
-        assert _scan.levels(values, None, rule, 1.0) is None
-        assert _scan.histograms(values, 512, np.array([0]), rule) is None
+        assert _scan.score_levels(values, None, rule, 1.0) is None
+        assert _scan.height_counts(values, 512, np.array([0]), rule) is None
 
 
 @built
@@ -143,8 +143,8 @@ def test_what_the_passes_do_not_know_is_left_to_numpy():
 def test_differences_that_leave_the_range_are_left_to_numpy(values):
     contest = Contest(values, 1, Fraction(1), KINDS["laplace"], values.max().item())
     rule = present(skip_schedule._rule(contest))
-    assert _scan.levels(values, None, rule, 1.0) is None
-    assert _scan.histograms(values, 512, np.array([0]), rule) is None
+    assert _scan.score_levels(values, None, rule, 1.0) is None
+    assert _scan.height_counts(values, 512, np.array([0]), rule) is None
 
 
 @built
@@ -153,8 +153,8 @@ def test_no_scores_and_no_blocks_are_fine():
     rule = present(skip_schedule._rule(Contest(nothing, 1, Fraction(1), KINDS["gumbel"], 0.0)))
     assert present(_scan.run_maxima(nothing, 512)).shape == (0,)
     assert present(_scan.column_maxima(nothing, 512, 16, none)).shape == (0,)
-    assert present(_scan.levels(nothing, None, rule, 1.0))[0].shape == (0,)
-    assert present(_scan.histograms(nothing, 512, none, rule)).shape == (0, _scan.BINS)
+    assert present(_scan.score_levels(nothing, None, rule, 1.0))[0].shape == (0,)
+    assert present(_scan.height_counts(nothing, 512, none, rule)).shape == (0, _scan.BINS)
 
 
 SHAPES = {

@@ -112,7 +112,9 @@ def column_maxima(values: Values, block: int, columns: int, blocks: Indices) -> 
     return largest
 
 
-def levels(values: Values, index: Indices | None, rule: Rule, above: float) -> tuple[NDArray[np.int8], int] | None:
+def score_levels(
+    values: Values, index: Indices | None, rule: Rule, above: float
+) -> tuple[NDArray[np.int8], int] | None:
     """The level of each score (of those at `index`, if it is given), and how many stand above that height."""
     function = _known("levels", values)
     if function is None:
@@ -124,7 +126,7 @@ def levels(values: Values, index: Indices | None, rule: Rule, above: float) -> t
     return None if function(*place, n, rule, _address(level), above, higher) else (level, higher.value)
 
 
-def histograms(values: Values, block: int, blocks: Indices, rule: Rule) -> Floats | None:
+def height_counts(values: Values, block: int, blocks: Indices, rule: Rule) -> Floats | None:
     """For each of these blocks, how many of its scores stand at each height -50, -49.5, .., 50."""
     function = _known("histograms", values)
     if function is None:
@@ -134,7 +136,7 @@ def histograms(values: Values, block: int, blocks: Indices, rule: Rule) -> Float
     return None if function(*place, _address(blocks), len(blocks), rule, _address(counts)) else counts
 
 
-def by_level(starts: Indices, level: NDArray[np.int8]) -> tuple[Indices, Indices] | None:
+def sorted_by_level(starts: Indices, level: NDArray[np.int8]) -> tuple[Indices, Indices] | None:
     """(starts sorted by level, how many are at each level), those of one level as they came."""
     if LIBRARY is None:
         return None

@@ -7,7 +7,7 @@ import pytest
 
 from shortlist import _scan
 from shortlist.exact.gaussian_noise import GAUSSIAN
-from shortlist.exact.noise_distributions import KINDS
+from shortlist.exact.noise_distributions import KINDS, SHIFTS
 from shortlist.exact.score_intervals import Contest
 from shortlist.sampling import skip_schedule
 from shortlist.sampling.skip_schedule import SMALL, block_maxima, levels_of, make_plan
@@ -61,9 +61,9 @@ def test_what_a_compiled_pass_has_found_is_taken_as_it_is(monkeypatch):
     """Also where none can be built: stand-ins answer."""
     contest = Contest(SCORES["bell"], 1, Fraction(20), KINDS["gumbel"], 0.0)
     level, counts, blocks = np.zeros(3, np.int8), np.ones((2, 201)), np.array([0, 1])
-    monkeypatch.setattr(_scan, "levels", lambda *question: (level, 7))
-    monkeypatch.setattr(_scan, "histograms", lambda *question: counts)
-    monkeypatch.setattr(_scan, "column_maxima", lambda *question: counts)
+    monkeypatch.setattr(skip_schedule, "score_levels", lambda *question: (level, 7))
+    monkeypatch.setattr(skip_schedule, "height_counts", lambda *question: counts)
+    monkeypatch.setattr(skip_schedule, "column_maxima", lambda *question: counts)
     assert levels_of(contest, contest.values, 1.0) == (level, 7)
     assert skip_schedule._held(contest, 512, blocks) is counts
     assert skip_schedule._column_maxima(contest.values, 512, blocks) is counts
@@ -81,14 +81,14 @@ def test_an_extreme_scale_is_left_to_numpy(scale):
 
 
 def test_noise_whose_decay_is_no_shift_is_left_to_numpy():
-    assert all(noise.decay in skip_schedule.SHIFTS for noise in KINDS.values())
+    assert all(noise.decay in SHIFTS for noise in KINDS.values())
     assert skip_schedule._rule(Contest(SCORES["bell"], 1, Fraction(1), GAUSSIAN, 0.0)) is None
 
 
 def test_decays_are_the_shifts_that_compiled_passes_take_them_for():
     distance = np.linspace(-50, 50, 999)
     for noise in KINDS.values():
-        assert np.array_equal(noise.decay(distance), distance + skip_schedule.SHIFTS[noise.decay])
+        assert np.array_equal(noise.decay(distance), distance + SHIFTS[noise.decay])
 
 
 def test_small_blocks_are_columns_of_their_block(monkeypatch):

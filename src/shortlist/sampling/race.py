@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Literal
 
@@ -21,7 +21,7 @@ from shortlist.exact.partial_reals import NoisyScore, Term, nearest_float, total
 from shortlist.exact.score_intervals import Contest, clear_order, kth_largest, ranking
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.skip_schedule import block_size, make_plan
-from shortlist.sampling.skipping import CHUNK, SkipPlan
+from shortlist.sampling.skipping import CHUNK, SOME, SkipPlan
 
 Work = Literal["adaptive", "fixed"]
 
@@ -134,10 +134,15 @@ def skip_race(plan: SkipPlan, source: Source) -> Finish:
     """One race in which most candidates draw no noise of their own (`skipping.py`)."""
     contest = plan.contest
     hits = plan.draw(source)
-    low, high = contest.intervals(contest.values[hits.index], hits.words, hits.level)
-    if np.count_nonzero(low > plan.threshold) >= contest.k:
-        runners = _Runners(hits.index, hits.words, hits.level, low, high)
-        return runners.keep(np.flatnonzero(high >= plan.threshold)).finish(contest, source)
+    passed, runners = 0, []
+    for start in range(0, len(hits.index), SOME):
+        some = slice(start, start + SOME)
+        index, words, level = hits.index[some], hits.words[some], hits.level[some]
+        low, high = contest.intervals(contest.values[index], words, level)
+        passed += int(np.count_nonzero(low > plan.threshold))
+        runners.append(_Runners(index, words, level, low, high).keep(np.flatnonzero(high >= plan.threshold)))
+    if passed >= contest.k:
+        return reduce(_Runners.join, runners).finish(contest, source)
     return _best(contest, plan.reveal(hits, source)).finish(contest, source)
 
 

@@ -15,8 +15,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlist import _scan
 from shortlist._arrays import Floats, Indices, Values
+from shortlist._scan import RUN, Rule, column_maxima, height_counts, run_maxima, score_levels, sorted_by_level
 from shortlist.exact.noise_distributions import LN2, SHIFTS, Noise
 from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.sampling.skipping import LEVELS, Batch, SkipPlan
@@ -53,7 +53,7 @@ def make_plan(
 ) -> SkipPlan:
     """The plan of one contest. `threshold` overrides the choice, for tests that force the rare paths.
 
-    `seen` are the maxima of runs of `_scan.RUN` scores, where a look at the same scores has found them.
+    `seen` are the maxima of runs of `RUN` scores, where a look at the same scores has found them.
     """
     whole = len(values) // block
     peaks = block_maxima(values, block, seen)
@@ -123,11 +123,11 @@ class Layout:
 def block_maxima(values: Values, block: int, seen: Values | None = None) -> Values:
     """The maximum of each whole block; from those of shorter runs, where they were seen."""
     whole = len(values) // block
-    if seen is not None and block % _scan.RUN == 0:
-        runs = block // _scan.RUN
+    if seen is not None and block % RUN == 0:
+        runs = block // RUN
         maxima: Values = seen[: whole * runs].reshape(whole, runs).max(axis=1)
         return maxima
-    compiled = _scan.run_maxima(values[: whole * block], block)
+    compiled = run_maxima(values[: whole * block], block)
     return values[: whole * block].reshape(whole, block).max(axis=1) if compiled is None else compiled
 
 
@@ -137,7 +137,7 @@ def _column_maxima(values: Values, block: int, hot: Indices) -> Values:
     A few blocks at a time, so that what is copied stays small and near.
     """
     columns, whole = block // SMALL, len(values) // block
-    compiled = _scan.column_maxima(values, block, columns, hot)
+    compiled = column_maxima(values, block, columns, hot)
     if compiled is not None:
         return compiled
     blocks = values[: whole * block].reshape(whole, SMALL, columns)
@@ -147,7 +147,7 @@ def _column_maxima(values: Values, block: int, hot: Indices) -> Values:
 
 
 def _by_level(starts: Indices, length: int, level: NDArray[np.int8], *, above: int, stride: int = 1) -> Iterator[Batch]:
-    ordered, counts = _scan.by_level(starts, level) or (starts[np.argsort(level, kind="stable")], np.bincount(level))
+    ordered, counts = sorted_by_level(starts, level) or (starts[np.argsort(level, kind="stable")], np.bincount(level))
     ends = np.cumsum(counts)
     for j in np.flatnonzero(counts):
         if j > above:
@@ -189,14 +189,14 @@ def levels_of(
 ) -> tuple[NDArray[np.int8], int]:
     """The levels of these scores, or of those at `index`; and how many stand more than one unit above the centre."""
     rule = _rule(contest, threshold)
-    compiled = None if rule is None else _scan.levels(items, index, rule, 1.0)
+    compiled = None if rule is None else score_levels(items, index, rule, 1.0)
     if compiled is not None:
         return compiled
     heights = contest.positions(items if index is None else items[index])
     return levels(contest.noise, heights, threshold), int(np.count_nonzero(heights > 1.0))
 
 
-def _rule(contest: Contest, threshold: float = 0.0) -> _scan.Rule | None:
+def _rule(contest: Contest, threshold: float = 0.0) -> Rule | None:
     """What `levels` and `positions` compute, for the compiled passes; None where they compute more than that."""
     tail, factor = SHIFTS.get(contest.noise.decay), contest.factor
     if tail is None or factor is None:
@@ -204,7 +204,7 @@ def _rule(contest: Contest, threshold: float = 0.0) -> _scan.Rule | None:
     centre, whole = (contest.centre, 0) if contest.values.dtype.kind == "f" else (0.0, contest.centre)
     bits = (1 - LEVEL_SLACK) / LN2
     rounded = _ROUND_DOWN.ctypes.data
-    return _scan.Rule(factor, threshold, tail, LEVEL_SLACK, bits, float(LEVELS[-1]), whole, centre, rounded)
+    return Rule(factor, threshold, tail, LEVEL_SLACK, bits, float(LEVELS[-1]), whole, centre, rounded)
 
 
 def choose_threshold(contest: Contest, heights: Floats) -> float:
@@ -252,7 +252,7 @@ def raised(contest: Contest, heights: Floats, block: int, threshold: float) -> f
 def _held(contest: Contest, block: int, blocks: Indices) -> Floats:
     """How many scores of each of these blocks stand at each height."""
     rule = _rule(contest)
-    compiled = None if rule is None else _scan.histograms(contest.values, block, blocks, rule)
+    compiled = None if rule is None else height_counts(contest.values, block, blocks, rule)
     if compiled is not None:
         return compiled
     whole = len(contest.values) // block
