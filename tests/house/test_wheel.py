@@ -10,12 +10,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hatch_compiled import built, compiler, digest, platform_tag
 from hatchling.builders.wheel import WheelBuilder
 
 from tests.house.test_docs import blocks
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
+SOURCES = ROOT / "src" / "shortlist"
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_"))}
 
 
@@ -33,6 +35,49 @@ def test_it_has_every_file_of_the_package_and_no_other(wheel):
     }
     assert inside == here
     assert "shortlist/py.typed" in inside
+
+
+def test_it_is_for_one_platform_if_it_has_compiled_passes_and_for_all_otherwise(wheel):
+    compiled = "shortlist/_scan.native" in zipfile.ZipFile(wheel).namelist()
+    assert wheel.name.endswith(f"-py3-none-{platform_tag() if compiled else 'any'}.whl")
+    assert {"shortlist/_scan.c", "shortlist/_scan_of_type.h"} <= set(zipfile.ZipFile(wheel).namelist())
+
+
+def test_it_is_for_all_platforms_where_nothing_is_to_be_compiled(tmp_path, monkeypatch):
+    monkeypatch.setenv("SHORTLIST_COMPILED", "0")
+    pure = Path(next(iter(WheelBuilder(str(ROOT)).build(directory=str(tmp_path)))))
+    assert pure.name.endswith("-py3-none-any.whl")
+    assert "shortlist/_scan.native" not in zipfile.ZipFile(pure).namelist()
+
+
+@pytest.mark.parametrize("command", ["", "no-such-compiler", "false"])
+def test_where_no_compiler_works_nothing_is_built_and_nothing_said(command, tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("CC", command)
+    monkeypatch.setenv("PATH", os.environ["PATH"] if command else "")
+    assert not built(SOURCES, tmp_path / "made")
+    assert not list(tmp_path.iterdir())
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_compiled_passes_are_those_of_the_source():
+    library = SOURCES / "_scan.native"
+    if not library.exists():
+        pytest.skip("not built here: there was no C compiler")
+    assert digest(SOURCES).encode() in library.read_bytes(), "build them again: pip install -e ."
+    assert built(SOURCES, library)
+
+
+@pytest.mark.skipif(not compiler(), reason="no C compiler here")
+def test_a_compiler_that_cannot_choose_functions_when_loading_builds_them_too(tmp_path, monkeypatch):
+    """One that refuses the first way stands in for it; a small source for ours."""
+    source = tmp_path / "small"
+    source.mkdir()
+    (source / "_scan.c").write_text("#ifdef SEVERAL_PROCESSORS\n#error\n#endif\nconst char mark[] = DIGEST;\n")
+    (source / "_scan_of_type.h").write_text("")
+    assert built(source, tmp_path / "made")
+    assert digest(source).encode() in (tmp_path / "made").read_bytes()
+    monkeypatch.setenv("CC", "false")
+    assert built(source, tmp_path / "made")  # as it is there already
 
 
 def test_the_readme_runs_from_it(wheel, tmp_path):

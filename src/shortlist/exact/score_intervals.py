@@ -50,6 +50,11 @@ class Contest:
         object.__setattr__(self, "_factor", factor)
         object.__setattr__(self, "_exponent", exponent)
 
+    @property
+    def factor(self) -> float | None:
+        """1 / scale, by which differences are multiplied; None where the scale is so extreme that this is not all."""
+        return None if self._exponent else self._factor
+
     def positions(self, items: Values) -> Floats:
         """(items - centre) / scale to a relative error of POSITION_ROUNDING or to 1e-300, clamped to +-FAR."""
         difference, doublings = _subtract(items, self.centre)

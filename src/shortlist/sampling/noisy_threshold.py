@@ -36,7 +36,7 @@ from shortlist.exact.partial_reals import (
 )
 from shortlist.exact.score_intervals import FAR, Contest
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.skip_schedule import Layout
+from shortlist.sampling.skip_schedule import Layout, block_maxima
 
 COMPARISON_SLACK = 2.0**-50
 """Relative error allowed to each number in a comparison of floats; true: a few 2^-53."""
@@ -169,8 +169,7 @@ def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator
     start, size = 0, FIRST_CHUNK
     while start < len(values):
         chunk = values[start : start + size]
-        whole = len(chunk) // BLOCK
-        peaks: Values = chunk[: whole * BLOCK].reshape(whole, BLOCK).max(axis=1)
+        peaks = block_maxima(chunk, BLOCK)
         contests = [Contest(chunk, 1, test.scale, test.noise, origin) for test in tests]
         candidates = [_candidates(*one, peaks, barrier.source) for one in zip(contests, lines, strict=True)]
         last = -1

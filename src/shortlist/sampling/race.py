@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Literal
 
@@ -21,7 +21,7 @@ from shortlist.exact.partial_reals import NoisyScore, Term, nearest_float, total
 from shortlist.exact.score_intervals import Contest, clear_order, kth_largest, ranking
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.skip_schedule import block_size, make_plan
-from shortlist.sampling.skipping import CHUNK, Hits, SkipPlan
+from shortlist.sampling.skipping import CHUNK, SOME, Hits, SkipPlan
 
 Work = Literal["adaptive", "fixed"]
 
@@ -91,20 +91,32 @@ class _Runners:
         return Finish(self.index[order], contest, lambda: [exact(int(i)) for i in order])
 
 
-def race(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, work: Work = "adaptive") -> Finish:
-    """The k largest of values + scale * noise, best first. At least k values must be above -inf."""
-    return prepare(values, k=k, scale=scale, noise=noise, work=work)(source)
+def race(
+    values: Values,
+    *,
+    k: int,
+    scale: Fraction,
+    noise: Noise,
+    source: Source,
+    work: Work = "adaptive",
+    seen: Values | None = None,
+) -> Finish:
+    """The k largest of values + scale * noise, best first. At least k values must be above -inf.
+
+    `seen` are the maxima of runs of these very values, where an earlier look has found them (`_scan.float_peaks`).
+    """
+    return prepare(values, k=k, scale=scale, noise=noise, work=work, seen=seen)(source)
 
 
 def prepare(
-    values: Values, *, k: int, scale: Fraction, noise: Noise, work: Work = "adaptive"
+    values: Values, *, k: int, scale: Fraction, noise: Noise, work: Work = "adaptive", seen: Values | None = None
 ) -> Callable[[Source], Finish]:
     """Whatever depends on the scores alone, done once: a race that can be run again and again."""
     block = block_size(len(values), k) if work == "adaptive" and len(values) >= SKIP_FROM else None
     if block is None:
         return partial(full_race, Contest(values, k, scale, noise, kth_largest(values, k)))
     with np.errstate(all="ignore"):
-        return partial(skip_race, make_plan(values, k, scale, noise, block))
+        return partial(skip_race, make_plan(values, k, scale, noise, block, seen=seen))
 
 
 @np.errstate(all="ignore")
@@ -138,10 +150,15 @@ def skip_race(plan: SkipPlan, source: Source) -> Finish:
 def race_of_hits(plan: SkipPlan, hits: Hits, source: Source) -> Finish:
     """The race in which these are the hits."""
     contest = plan.contest
-    low, high = contest.intervals(contest.values[hits.index], hits.words, hits.level)
-    if np.count_nonzero(low > plan.threshold) >= contest.k:
-        runners = _Runners(hits.index, hits.words, hits.level, low, high)
-        return runners.keep(np.flatnonzero(high >= plan.threshold)).finish(contest, source)
+    passed, runners = 0, []
+    for start in range(0, len(hits.index), SOME):
+        some = slice(start, start + SOME)
+        index, words, level = hits.index[some], hits.words[some], hits.level[some]
+        low, high = contest.intervals(contest.values[index], words, level)
+        passed += int(np.count_nonzero(low > plan.threshold))
+        runners.append(_Runners(index, words, level, low, high).keep(np.flatnonzero(high >= plan.threshold)))
+    if passed >= contest.k:
+        return reduce(_Runners.join, runners).finish(contest, source)
     return _best(contest, plan.reveal(hits, source)).finish(contest, source)
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist.exact.noise_distributions import LN2, Noise
+from shortlist._scan import RUN, Rule, column_maxima, height_counts, run_maxima, score_levels, sorted_by_level
+from shortlist.exact.noise_distributions import LN2, SHIFTS, Noise
 from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.sampling.skipping import LEVELS, Batch, SkipPlan
 
@@ -42,11 +43,20 @@ _ROUND_DOWN = LEVELS[np.searchsorted(LEVELS, np.arange(LEVELS[-1] + 1), side="ri
 
 
 def make_plan(
-    values: Values, k: int, scale: Fraction, noise: Noise, block: int, threshold: float | None = None
+    values: Values,
+    k: int,
+    scale: Fraction,
+    noise: Noise,
+    block: int,
+    threshold: float | None = None,
+    seen: Values | None = None,
 ) -> SkipPlan:
-    """The plan of one contest. `threshold` overrides the choice, for tests that force the rare paths."""
+    """The plan of one contest. `threshold` overrides the choice, for tests that force the rare paths.
+
+    `seen` are the maxima of runs of `RUN` scores, where a look at the same scores has found them.
+    """
     whole = len(values) // block
-    peaks: Values = values[: whole * block].reshape(whole, block).max(axis=1)
+    peaks = block_maxima(values, block, seen)
 
     def seen_from(centre: int | float) -> Layout:
         contest = Contest(values, k, scale, noise, centre)
@@ -86,59 +96,74 @@ class Layout:
     """Of each block."""
     starts: Indices
     """Of the small blocks: every `block // SMALL`-th score of a block."""
-    heights: Floats
-    """Of the small blocks' maxima."""
+    small_level: NDArray[np.int8]
+    """Of each small block."""
+    high: int
+    """How many small blocks hold a score more than one unit above the centre."""
 
     @classmethod
     def of(cls, contest: Contest, heights: Floats, block: int, threshold: float) -> Layout:
         """`heights` are those of the block maxima."""
         level = levels(contest.noise, heights, threshold)
         hot = np.flatnonzero(level <= OPEN)
-        blocks = contest.values[: len(level) * block].reshape(len(level), SMALL, block // SMALL)
         starts = (hot[:, None] * block + np.arange(block // SMALL)).ravel()
-        return cls(contest, threshold, block, level, starts, contest.positions(_column_maxima(blocks, hot)))
+        small_level, high = levels_of(contest, _column_maxima(contest.values, block, hot), threshold)
+        return cls(contest, threshold, block, level, starts, small_level, high)
 
     def is_crowded(self) -> bool:
         """Whether the best scores crowd into few blocks, so that the centre lies far below the k-th of them."""
-        k, blocks = self.contest.k, len(self.heights)
-        return blocks >= k and bool(np.partition(self.heights, blocks - k)[blocks - k] > 1)
+        return self.high >= self.contest.k
 
     def plan(self) -> SkipPlan:
         """Every candidate in a run of its own level, its small block's or its block's."""
         contest, whole = self.contest, len(self.level) * self.block
-        small_level = levels(contest.noise, self.heights, self.threshold)
         stride = self.block // SMALL
-        singles = (self.starts[small_level <= OPEN][:, None] + np.arange(SMALL) * stride).ravel()
+        singles = (self.starts[self.small_level <= OPEN][:, None] + np.arange(SMALL) * stride).ravel()
         singles = np.append(singles, np.arange(whole, len(contest.values)))  # the rest is no whole block
-        level = levels(contest.noise, contest.positions(contest.values[singles]), self.threshold)
+        level, _ = levels_of(contest, contest.values, self.threshold, singles)
         return SkipPlan(
             contest,
             self.threshold,
             (
                 *_by_level(np.arange(0, whole, self.block), self.block, self.level, above=OPEN),
-                *_by_level(self.starts, SMALL, small_level, above=OPEN, stride=stride),
+                *_by_level(self.starts, SMALL, self.small_level, above=OPEN, stride=stride),
                 *_by_level(singles, 1, level, above=-1),
             ),
         )
 
 
-def _column_maxima(blocks: Values, hot: Indices) -> Values:
-    """The maximum of each column of these blocks; columns are several times as fast as short rows.
+def block_maxima(values: Values, block: int, seen: Values | None = None) -> Values:
+    """The maximum of each whole block; from those of shorter runs, where they were seen."""
+    whole = len(values) // block
+    if seen is not None and block % RUN == 0:
+        runs = block // RUN
+        maxima: Values = seen[: whole * runs].reshape(whole, runs).max(axis=1)
+        return maxima
+    compiled = run_maxima(values[: whole * block], block)
+    return values[: whole * block].reshape(whole, block).max(axis=1) if compiled is None else compiled
+
+
+def _column_maxima(values: Values, block: int, hot: Indices) -> Values:
+    """The maximum of each column of these blocks, as rows of `block // SMALL`: that is faster than short rows are.
 
     A few blocks at a time, so that what is copied stays small and near.
     """
-    some = max(1, COPIED // (blocks.shape[1] * blocks.shape[2]))
+    columns, whole = block // SMALL, len(values) // block
+    compiled = column_maxima(values, block, columns, hot)
+    if compiled is not None:
+        return compiled
+    blocks = values[: whole * block].reshape(whole, SMALL, columns)
+    some = max(1, COPIED // block)
     parts = [blocks[hot[i : i + some]].max(axis=1).ravel() for i in range(0, len(hot), some)]
     return np.concatenate(parts) if parts else np.empty(0, blocks.dtype)
 
 
 def _by_level(starts: Indices, length: int, level: NDArray[np.int8], *, above: int, stride: int = 1) -> Iterator[Batch]:
-    order = np.argsort(level, kind="stable")
-    counts = np.bincount(level)
+    ordered, counts = sorted_by_level(starts, level) or (starts[np.argsort(level, kind="stable")], np.bincount(level))
     ends = np.cumsum(counts)
     for j in np.flatnonzero(counts):
         if j > above:
-            yield Batch(int(j), length, starts[order[ends[j] - counts[j] : ends[j]]], stride)
+            yield Batch(int(j), length, ordered[ends[j] - counts[j] : ends[j]], stride)
 
 
 def block_size(d: int, k: int) -> int | None:
@@ -176,6 +201,29 @@ def whole_levels(noise: Noise, heights: Floats, threshold: float) -> NDArray[np.
     return bits.astype(np.int8)
 
 
+def levels_of(
+    contest: Contest, items: Values, threshold: float, index: Indices | None = None
+) -> tuple[NDArray[np.int8], int]:
+    """The levels of these scores, or of those at `index`; and how many stand more than one unit above the centre."""
+    rule = _rule(contest, threshold)
+    compiled = None if rule is None else score_levels(items, index, rule, 1.0)
+    if compiled is not None:
+        return compiled
+    heights = contest.positions(items if index is None else items[index])
+    return levels(contest.noise, heights, threshold), int(np.count_nonzero(heights > 1.0))
+
+
+def _rule(contest: Contest, threshold: float = 0.0) -> Rule | None:
+    """What `levels` and `positions` compute, for the compiled passes; None where they compute more than that."""
+    tail, factor = SHIFTS.get(contest.noise.decay), contest.factor
+    if tail is None or factor is None:
+        return None
+    centre, whole = (contest.centre, 0) if contest.values.dtype.kind == "f" else (0.0, contest.centre)
+    bits = (1 - LEVEL_SLACK) / LN2
+    rounded = _ROUND_DOWN.ctypes.data
+    return Rule(factor, threshold, tail, LEVEL_SLACK, bits, float(LEVELS[-1]), whole, centre, rounded)
+
+
 def choose_threshold(contest: Contest, heights: Floats) -> float:
     """The highest threshold that, by what is known, more than enough candidates will pass.
 
@@ -206,8 +254,7 @@ def raised(contest: Contest, heights: Floats, block: int, threshold: float) -> f
     if len(near) < 2 * LOOKED or cost < MANY:
         return threshold
     some = near[(np.arange(LOOKED) * 0.6180339887498949 % 1 * len(near)).astype(np.int64)]
-    scores = contest.values[: len(heights) * block].reshape(len(heights), block)[some]
-    held = np.stack([_histogram(one) for one in contest.positions(scores.ravel()).reshape(LOOKED, block)])
+    held = _held(contest, block, some)
     chance, reach = _passing(contest.noise, contest.k)[1], held.shape[1]
     higher = np.flatnonzero(threshold < _GRID)[:HIGHER]
     passing = held @ np.stack([chance[place : place + reach][::-1] for place in higher], axis=1)
@@ -217,6 +264,17 @@ def raised(contest: Contest, heights: Floats, block: int, threshold: float) -> f
     sure = 0.9 * (1 - 3 * error) * total * (len(near) / LOOKED)
     crowded = np.flatnonzero((error < 0.25) & (sure >= _enough(contest.k)))
     return float(_GRID[higher[crowded[-1]]]) if len(crowded) else threshold
+
+
+def _held(contest: Contest, block: int, blocks: Indices) -> Floats:
+    """How many scores of each of these blocks stand at each height."""
+    rule = _rule(contest)
+    compiled = None if rule is None else height_counts(contest.values, block, blocks, rule)
+    if compiled is not None:
+        return compiled
+    whole = len(contest.values) // block
+    scores = contest.values[: whole * block].reshape(whole, block)[blocks]
+    return np.stack([_histogram(one) for one in contest.positions(scores.ravel()).reshape(len(blocks), block)])
 
 
 _GRID = np.arange(-100, 91) / 2

@@ -27,6 +27,8 @@ from shortlist.sampling.entropy import Source
 
 LEVELS = np.array([0, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 26, 40])
 CHUNK = 1 << 15
+SOME = 1 << 13
+"""So many hits at a time are turned into numbers: what is computed on the way stays near."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ class Batch:
 
     def members(self, places: Indices) -> Indices:
         """The candidates at these places, counted through all groups."""
-        index: Indices = self.starts[places // self.length] + places % self.length * self.stride
+        group = places // self.length
+        index: Indices = self.starts[group] + (places - group * self.length) * self.stride
         return index
 
 
@@ -136,6 +139,8 @@ def _enough(expected: float) -> int:
 
 def _failures(words: Words, level: int, most: int, source: Source) -> Indices:
     """floor(ln U / ln(1 - 2^-level)), cut at `most`; exact arithmetic where a float cannot tell."""
+    if len(words) > SOME:
+        return np.concatenate([_failures(words[i : i + SOME], level, most, source) for i in range(0, len(words), SOME)])
     v = np.maximum(words.astype(np.float64), 0.5)
     ratio = (np.log(v) - 64 * LN2) / math.log1p(-(2.0**-level))
     error = failure_error(v, ratio, level)

@@ -131,6 +131,7 @@ class OneshotTopK(Budgeted[Budget]):
             noise=checked_noise(self.noise),
             source=source,
             work=self.work,
+            seen=scores._seen,
         )
         return Outcome(finish.indices.tolist())
 

@@ -1,0 +1,166 @@
+/* The functions of _scan.c for one type of scores. A score is at `x + i * step` bytes: arrays may be strided. */
+
+typedef T OF(lanes) __attribute__((vector_size(LANES)));
+typedef T OF(loaded) __attribute__((vector_size(LANES), aligned(sizeof(T)), may_alias));
+typedef BITS OF(mask) __attribute__((vector_size(LANES)));
+
+#define AT(i) (*(const T *)(x + (i) * step))
+#if IS_FLOAT
+#define IS_NAN(score) ((score) != (score))
+#else
+#define IS_NAN(score) 0
+#endif
+
+/* The largest of `run` scores, in `streams` places that are `apart` bytes from each other; whether one is NaN. */
+static inline __attribute__((always_inline)) int OF(side_by_side)(
+    const char *x, int64_t apart, int64_t run, int streams, T *largest, int64_t next)
+{
+    OF(lanes) best[STREAMS][2];
+    OF(mask) odd = {0};
+    int nan = 0;
+    for (int s = 0; s < streams; s++)
+        best[s][0] = best[s][1] = *(const OF(loaded) *)(x + s * apart);
+    for (const char *end = x + run * (int64_t)sizeof(T); x < end; x += 2 * LANES)
+        for (int s = 0; s < streams; s++) {
+            __builtin_prefetch(x + s * apart + AHEAD);
+            for (int half = 0; half < 2; half++) {
+                OF(lanes) here = *(const OF(loaded) *)(x + s * apart + half * LANES);
+                OF(mask) more = here > best[s][half];
+                best[s][half] = (OF(lanes))(((OF(mask))here & more) | ((OF(mask))best[s][half] & ~more));
+#if IS_FLOAT
+                odd |= here != here;
+#endif
+            }
+        }
+    for (int s = 0; s < streams; s++) {
+        T most = best[s][0][0];
+        for (int j = 0; j < (int)(LANES / sizeof(T)); j++)
+            for (int half = 0; half < 2; half++)
+                most = best[s][half][j] > most ? best[s][half][j] : most;
+        largest[s * next] = most;
+    }
+    for (int j = 0; j < (int)(LANES / sizeof(T)); j++)
+        nan |= odd[j] != 0;
+    return nan;
+}
+
+/* The same of one run, wherever its scores stand. */
+static inline __attribute__((always_inline)) int OF(one_by_one)(const char *x, int64_t step, int64_t run, T *largest)
+{
+    T best[4] = {AT(0), AT(0), AT(0), AT(0)};
+    int nan = 0;
+    int64_t i = 0;
+    for (; i + 4 <= run; i += 4)
+        for (int j = 0; j < 4; j++) {
+            T score = AT(i + j);
+            best[j] = score > best[j] ? score : best[j];
+            nan |= IS_NAN(score);
+        }
+    for (; i < run; i++) {
+        best[0] = AT(i) > best[0] ? AT(i) : best[0];
+        nan |= IS_NAN(AT(i));
+    }
+    for (int j = 1; j < 4; j++)
+        best[0] = best[j] > best[0] ? best[j] : best[0];
+    *largest = best[0];
+    return nan;
+}
+
+/* The largest score of each run, the last of which may be shorter; whether one is NaN, and then they mean nothing. */
+EXPORT FAST int OF(run_maxima)(const char *x, int64_t step, int64_t count, int64_t run, T *largest)
+{
+    int64_t runs = count / run, done = 0, rest = count % run;
+    int nan = 0;
+    if (step == sizeof(T) && run * step % (2 * LANES) == 0) {
+        int64_t part = runs / STREAMS, size = run * step;
+        for (int64_t b = 0; b < part; b++)
+            nan |= OF(side_by_side)(x + b * size, part * size, run, STREAMS, largest + b, part);
+        for (done = part * STREAMS; done < runs; done++)
+            nan |= OF(side_by_side)(x + done * size, 0, run, 1, largest + done, 0);
+    }
+    for (; done < runs; done++)
+        nan |= OF(one_by_one)(x + done * run * step, step, run, largest + done);
+    if (rest)
+        nan |= OF(one_by_one)(x + runs * run * step, step, rest, largest + runs);
+    return nan;
+}
+
+/* For each of these blocks, seen as rows of so many columns, the largest score of each column. */
+EXPORT FAST void OF(column_maxima)(
+    const char *x, int64_t step, int64_t block, int64_t columns, const int64_t *blocks, int64_t n, T *largest)
+{
+    for (int64_t b = 0; b < n; b++, largest += columns) {
+        const char *row = x + blocks[b] * block * step;
+        int64_t next = b + 1 < n ? (blocks[b + 1] - blocks[b]) * block * step : 0; /* how far the next block is */
+        for (int64_t c = 0; c < columns; c++)
+            largest[c] = *(const T *)(row + c * step);
+        for (int64_t r = columns; r < block; r += columns) {
+            row += columns * step;
+            if (step == sizeof(T)) {
+                const T *here = (const T *)row;
+                for (int64_t byte = 0; byte < columns * step; byte += 64)
+                    __builtin_prefetch(row + next + byte);
+                for (int64_t c = 0; c < columns; c++)
+                    largest[c] = here[c] > largest[c] ? here[c] : largest[c];
+            } else {
+                for (int64_t c = 0; c < columns; c++) {
+                    T score = *(const T *)(row + c * step);
+                    largest[c] = score > largest[c] ? score : largest[c];
+                }
+            }
+        }
+    }
+}
+
+/* The position of a score; whether it left the range in which this is the whole computation. */
+static inline __attribute__((always_inline)) double OF(height_of)(T score, const Rule *rule, int *lost)
+{
+#if IS_FLOAT
+    double difference = (double)score - rule->centre;
+    *lost |= difference == INFINITY || (difference == -INFINITY && score != (T)-INFINITY);
+#else
+    int64_t whole;
+    *lost |= __builtin_sub_overflow((int64_t)score, rule->whole, &whole);
+    double difference = (double)whole;
+#endif
+    return clamped(difference * rule->factor);
+}
+
+/* The level of each of n scores: of those at `index`, or of the first n if there is none. Nonzero: not to be used. */
+EXPORT int OF(levels)(
+    const char *x, int64_t step, const int64_t *index, int64_t n, const Rule *rule, int8_t *level, double above,
+    int64_t *higher)
+{
+    int lost = 0;
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (index)
+            __builtin_prefetch(x + index[i + SOON < n ? i + SOON : i] * step);
+        double height = OF(height_of)(AT(index ? index[i] : i), rule, &lost);
+        level[i] = level_of(height, rule);
+        count += height > above;
+    }
+    *higher = count;
+    return lost;
+}
+
+/* How many scores of each of these blocks stand at each height. Nonzero: not to be used. */
+EXPORT int OF(histograms)(
+    const char *x, int64_t step, int64_t block, const int64_t *blocks, int64_t n, const Rule *rule, double *counts)
+{
+    int lost = 0;
+    for (int64_t b = 0; b < n; b++, counts += BINS) {
+        int64_t held[BINS + 1] = {0};
+        for (int64_t i = blocks[b] * block; i < (blocks[b] + 1) * block; i++)
+            held[bin_of(OF(height_of)(AT(i), rule, &lost))]++;
+        for (int j = 0; j < BINS; j++)
+            counts[j] = (double)held[j + 1];
+    }
+    return lost;
+}
+
+#undef AT
+#undef IS_NAN
+#undef T
+#undef BITS
+#undef TYPE
