@@ -282,7 +282,7 @@ class GuardedRace:
     def draw_many(self, source: Source, draws: int) -> Draws:
         """Independent draws: sorted rows, and 1 where one-shot was used."""
         rows, one_shot = self.guard.draw_many(source, draws)
-        rows[one_shot] = winners_in_rows(
+        winners = winners_in_rows(
             self.finite,
             k=self.guard.ranking.k,
             scale=self.fallback.scale,
@@ -290,11 +290,12 @@ class GuardedRace:
             source=source,
             draws=int(one_shot.sum()),
         )
+        rows[one_shot] = np.sort(winners, axis=1)
         if self.mirrored:
             picked = np.ones((draws, len(self.chosen)), np.bool_)
             np.put_along_axis(picked, rows, False, axis=1)
             rows = np.nonzero(picked)[1].reshape(draws, -1)
-        return Draws(self.chosen[np.sort(rows, axis=1)], None, one_shot[:, None].astype(np.int64))
+        return Draws(self.chosen[rows], None, one_shot[:, None].astype(np.int64))
 
 
 @lru_cache

@@ -21,7 +21,7 @@ Rows = Callable[[Weights, int, Source], tuple[Classes, Mask]]
 def drawn(
     ranking: Ranking, draws: int, source: Source, *, top: bool, one: Callable[[WordStream], Indices | None], rows: Rows
 ) -> tuple[Indices, Mask]:
-    """(independent sets as rows of positions, where there is none): in rows where that can be, or one by one.
+    """(independent sets as sorted rows of positions, where there is none): in rows where that can be, or one by one.
 
     `top` says whether rows draw the top k beside the classes, or in a race with them.
     """
@@ -32,7 +32,7 @@ def drawn(
         for n in range(draws):
             found = one(stream)
             none[n] = found is None
-            sets[n] = 0 if found is None else found
+            sets[n] = 0 if found is None else np.sort(found)
         return sets, none
     for some in blocks(draws):
         classes, none[some] = rows(weights, some.stop - some.start, source)
