@@ -1,4 +1,4 @@
-"""Uniform members of classes of subsets, one row each (Lemma 280)."""
+"""Uniform members of classes of subsets, one row each (Lemma 265)."""
 
 from __future__ import annotations
 

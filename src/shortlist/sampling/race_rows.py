@@ -1,4 +1,4 @@
-"""Many races at once of which only the set of winners is wanted: most candidates draw no noise (Theorem 282).
+"""Many races at once of which only the set of winners is wanted: most candidates draw no noise (Theorem 267).
 
 The hits of all rows are found level by level, by skips through rows and candidates together. A row with k hits surely
 above the threshold and a clear k-th is decided by floats; any other is decided by the race of its own hits.

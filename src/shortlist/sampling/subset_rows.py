@@ -1,7 +1,7 @@
 """Many draws of a class of subsets at once, one row each: the laws of `subset_rejection` and `subset_draw_exponential`.
 
 Each row draws words of its own and float bounds decide it. What these leave open is decided exactly on the same words;
-in a race by the plain draw of that row, which goes on where its words end (Theorem 281).
+in a race by the plain draw of that row, which goes on where its words end (Theorem 266).
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Guard:
         return drawn(self.ranking, draws, source, top=False, one=self._winner, rows=self.in_rows)
 
     def in_rows(self, weights: Weights, draws: int, source: Source) -> tuple[Classes, Mask]:
-        """(the classes that win, where the guard does): many draws at once (Lemma 74, Theorem 281)."""
+        """(the classes that win, where the guard does): many draws at once (Lemma 74, Theorem 266)."""
         words, record = source.words(2 * draws).reshape(2, -1), Record()
         record.add(np.arange(draws), *words)
         late = Deadlines.late(words[1], self.low, self.high, float(self.a))

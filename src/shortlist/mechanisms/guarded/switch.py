@@ -59,7 +59,7 @@ class Switch:
         return drawn(self.ranking, draws, source, top=True, one=self._winner, rows=self.in_rows)
 
     def in_rows(self, weights: Weights, draws: int, source: Source) -> tuple[Classes, Mask]:
-        """(classes, where one-shot is chosen): many draws at once (Lemma 172, Theorem 281)."""
+        """(classes, where one-shot is chosen): many draws at once (Lemma 172, Theorem 266)."""
         words = source.words(draws)
         least, most = (1.0 / (1.0 + math.exp(-min(max(odds, -700.0), 700.0))) for odds in (self.low, self.high))
         coin = words * 2.0**-64
