@@ -107,8 +107,8 @@ _MECHANISMS = [
     _planted("mechanisms/oneshot/mechanism.py", "return e if k * Fraction(e) <= Fraction(budget.epsilon) else "
              "math.nextafter(e, 0.0)", "return e",
              "exact/test_stability_test.py", "k rounds cost an ulp more than the budget"),
-    _planted("mechanisms/oneshot/mechanism.py", "return scores.range_sensitivity / Fraction(epsilon_of_a_round",
-             "return scores.largest_sensitivity / Fraction(epsilon_of_a_round",
+    _planted("mechanisms/oneshot/mechanism.py", "return _scale(self.k, self.guarantee, scores.range_sensitivity)",
+             "return _scale(self.k, self.guarantee, scores.largest_sensitivity)",
              "audit/test_prove.py mechanisms/oneshot/test_mechanism.py", "half of the noise that general scores need"),
     _planted("mechanisms/gaps/mechanism.py", "return k * scores.range_sensitivity / epsilon",
              "return scores.range_sensitivity / epsilon",

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Words
+from shortlist.exact import rough_noise
 
 if TYPE_CHECKING:
     from flint import arb
@@ -32,11 +33,6 @@ if TYPE_CHECKING:
 RELATIVE_ERROR = 2.0**-40
 """Assumed accuracy of numpy's log and log1p and of each float operation (true: about 2^-52). The slack of
 4096 is free: it only decides how rarely a comparison goes on to Arb."""
-
-ROUGH = 2.0**-32
-ONE = np.uint64(1)
-PLAIN = 1 << 40
-"""Words from here on, and as far from the other end, say so much of U that what is not drawn is below ROUGH."""
 
 LN2 = float(np.log(2.0))
 
@@ -64,7 +60,7 @@ class Noise:
     exact_quantile: Callable[[int, int], arb]
     """An enclosure of Q(v / 2^bits), at flint's working precision, for integers 0 <= v <= 2^bits."""
     rough: Callable[[Words], Floats] | None = None
-    """Q(U) and a constant, in few operations: to ROUGH, for words from PLAIN on that are below 2^64 - PLAIN."""
+    """Q(U) plus a constant, as `rough_noise` says."""
     kinks: tuple[float, ...] = ()
     """Where the law is not smooth: quadrature cuts there."""
     bounded_range: bool = False
@@ -218,22 +214,6 @@ def _gumbel_quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats
     return q, 2.0 * error / y + RELATIVE_ERROR * (1.0 + np.abs(q))
 
 
-def _halves(words: Words) -> Indices:
-    """V / 2, rounded down: with a sign, for such numbers become floats in half the time."""
-    return (words >> ONE).view(np.int64)
-
-
-def _exponential_rough(words: Words) -> Floats:
-    """-ln(V / 2): the part not drawn, and the bit that is dropped, are below 2^-39."""
-    return -np.log(_halves(words))
-
-
-def _gumbel_rough(words: Words) -> Floats:
-    """-ln(-ln(1 - U)): U is off by 2^-53 and the part not drawn, with 1 - U and U at least 2^-24."""
-    q: Floats = -np.log(-np.log1p(_halves(words) * -(2.0**-63)))
-    return q
-
-
 def _laplace_quantile(words: Words, level: Indices | int) -> tuple[Floats, Floats]:
     log_u, error_u = log_uniform(words, level)
     log_w, error_w = _log_complement(words, level)
@@ -303,7 +283,7 @@ EXPONENTIAL = Noise(
     _plain_tail,
     _exponential_quantile,
     _exponential_exact,
-    _exponential_rough,
+    rough_noise.exponential,
     kinks=(0.0,),
     releases_order=True,
 )
@@ -315,7 +295,7 @@ GUMBEL = Noise(
     _plain_tail,
     _gumbel_quantile,
     _gumbel_exact,
-    _gumbel_rough,
+    rough_noise.gumbel,
     bounded_range=True,
     releases_order=True,
 )
@@ -327,6 +307,7 @@ LAPLACE = Noise(
     _half_tail,
     _laplace_quantile,
     _laplace_exact,
+    rough_noise.laplace,
     kinks=(0.0,),
     releases_order=True,
 )
@@ -338,6 +319,7 @@ LOGISTIC = Noise(
     _plain_tail,
     _logistic_quantile,
     _logistic_exact,
+    rough_noise.logistic,
     releases_order=True,
 )
 HALF_LOGISTIC = Noise(
@@ -348,6 +330,7 @@ HALF_LOGISTIC = Noise(
     _double_tail,
     _half_logistic_quantile,
     _half_logistic_exact,
+    rough_noise.half_logistic,
     kinks=(0.0,),
     releases_order=True,
 )

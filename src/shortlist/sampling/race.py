@@ -18,15 +18,15 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import NoisyScore, Term, nearest_float, total
-from shortlist.exact.score_intervals import Contest, clear_order, kth_largest, ranking
+from shortlist.exact.score_intervals import SHORT, Contest, clear_order, kth_largest, ranking
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.skip_schedule import block_size, make_plan
 from shortlist.sampling.skipping import CHUNK, SOME, Hits, SkipPlan
 
 Work = Literal["adaptive", "fixed"]
 
-SKIP_FROM = 4096
-"""Below so many candidates drawing them all is as fast as skipping."""
+SKIP_FROM, SKIP_FROM_IF_ROUGH = 4096, 1 << 14
+"""Below so many candidates drawing them all is as fast as skipping; more where few operations tell who wins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,8 @@ def prepare(
     values: Values, *, k: int, scale: Fraction, noise: Noise, work: Work = "adaptive", seen: Values | None = None
 ) -> Callable[[Source], Finish]:
     """Whatever depends on the scores alone, done once: a race that can be run again and again."""
-    block = block_size(len(values), k) if work == "adaptive" and len(values) >= SKIP_FROM else None
+    many = SKIP_FROM if noise.rough is None or k > SHORT else SKIP_FROM_IF_ROUGH
+    block = block_size(len(values), k) if work == "adaptive" and len(values) >= many else None
     if block is None:
         return partial(full_race, Contest(values, k, scale, noise, kth_largest(values, k)))
     with np.errstate(all="ignore"):
