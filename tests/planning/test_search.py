@@ -77,5 +77,8 @@ def test_what_rough_laws_misjudge_is_sought_by_exact_ones():
 
 def test_rough_laws_that_say_nothing_leave_the_search_to_exact_ones():
     for silent in (0.0, 1.0):
-        found = least_epsilon_reaching(lambda e, silent=silent: silent if is_rough() else e / (1 + e), 0.9)
-        assert 9.0 * (1 - 1e-12) <= found < 9.0 * (1 + 2e-4)
+
+        def odds(epsilon: float, silent: float = silent) -> float:
+            return silent if is_rough() else epsilon / (1 + epsilon)
+
+        assert 9.0 * (1 - 1e-12) <= least_epsilon_reaching(odds, 0.9) < 9.0 * (1 + 2e-4)
