@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,7 +129,9 @@ def _end_in_code(end: Ends) -> object:
 
 
 def _quantiles(text: str) -> tuple[float, ...]:
-    """From "0.25, 0.5"; the median if nothing is written."""
+    """From "0.25, 0.5"; the median if nothing is written. 0,1 might be meant as a decimal, and is asked about."""
+    if re.search(r"\d,\d", text) and "." not in text:
+        raise ValueError("q: write decimals with a point (0.5), and a space after a comma between two of them")
     try:
         return tuple(float(word) for word in text.split(",")) if text else (0.5,)
     except ValueError:

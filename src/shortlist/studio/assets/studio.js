@@ -30,7 +30,8 @@
     }
   };
 
-  const number = (text) => text.trim() === "" ? null : Number(text);
+  // What is no plain number goes to the server as it was written, which says what is wrong with it: 1,5 is never 15.
+  const number = (text) => text.trim() === "" ? null : /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : text.trim();
   const question = () => {
     const data = new FormData(form);
     return {
@@ -42,20 +43,23 @@
       ledger: data.get("ledger"), purpose: data.get("purpose").trim(), unit: data.get("unit").trim(), users: number(data.get("users")), items: number(data.get("items")), shape: data.get("shape"),
     };
   };
+  const FIELDS = { candidates: "candidates_file" }, OF_LEDGER = { name: "ledger-name", ledger: "ledger-name", epsilon: "ledger-epsilon", delta: "ledger-delta" };
   const only = (name) => {
     for (const one of ["empty", "problem", "plan", "progress"]) $(one).hidden = one !== name;
     if (name === "empty" && $("results").childElementCount) $("empty").hidden = true;
   };
-  const fail = (error) => {
-    const name = /^([a-z_]+):/.exec(error.message), field = name && $(name[1] === "candidates" ? "candidates_file" : name[1]);
+  // A problem begins with the name of its field: the panel says the label instead, and the field has it below.
+  const fail = (error, fields = {}) => {
+    const name = /^([a-z_]+):/.exec(error.message), field = name && $(fields[name[1]] ?? FIELDS[name[1]] ?? name[1]);
     if (name && name[1] === "epsilon" && number($("epsilon").value) > 30) $("large-box").hidden = false;
-    $("problem").textContent = sentence(name ? error.message.slice(name[0].length).trim() : error.message);
+    const label = field && form.querySelector(`label[for="${field.id}"]`), said = name ? error.message.slice(name[0].length).trim() : error.message;
+    $("problem").textContent = label ? `${label.textContent}: ${said}${sentence(said).slice(said.length)}` : sentence(said);
     only("problem");
     if (field && field.offsetParent && form.contains(field)) {
       field.setAttribute("aria-invalid", "true");
       field.dataset.described = field.getAttribute("aria-describedby") ?? "";
       field.setAttribute("aria-describedby", `field-problem ${field.dataset.described}`.trim());
-      (field.closest(".pair") ?? field).after(element("p", { id: "field-problem", class: "field-problem" }, sentence(error.message.slice(name[0].length).trim())));
+      (field.closest(".pair") ?? field).after(element("p", { id: "field-problem", class: "field-problem" }, sentence(said)));
       field.focus();
     } else $("problem").scrollIntoView({ block: "nearest" });
   };
@@ -241,6 +245,7 @@
     try { await follow((await ask("release", { confirm: word, agree })).job); } catch (error) { fail(error); }
   });
   $("make-ledger").addEventListener("click", async () => {
+    mend();
     try {
       const found = await ask("ledger", { name: $("ledger-name").value.trim(), epsilon: number($("ledger-epsilon").value), delta: number($("ledger-delta").value) });
       show(found);
@@ -248,7 +253,7 @@
       $("new-ledger").open = false;
       showLedger();
       if (!$("problem").hidden) only("empty");
-    } catch (error) { fail(error); }
+    } catch (error) { fail(error, OF_LEDGER); }
   });
   form.reset();
   ask("state").then((found) => { show(found); forgetColumns(); }).catch(fail);
