@@ -49,6 +49,16 @@ def split(line: str, name: str) -> tuple[str, ...]:
     return words
 
 
+def separator_in(request: dict[str, Any]) -> str | None:
+    """What stands between the fields of a CSV file; None for a comma."""
+    value = request.get("separator")
+    if value in (None, "", ","):
+        return None
+    if value not in (";", "\t", "|"):
+        raise ValueError("separator: choose a comma, a semicolon, a bar or a tab")
+    return str(value)
+
+
 def groups_in(request: dict[str, Any]) -> tuple[str, ...]:
     """The public keys, from "CH, DE, FR"."""
     words = text_in(request, "groups", needed=False).split(",")

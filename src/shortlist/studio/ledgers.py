@@ -22,6 +22,7 @@ from shortlist.pages.ledger_page import (
 from shortlist.privacy import Ledger
 from shortlist.studio.fields import budget_in, text_in
 from shortlist.studio.folder import LEDGERS, Folder
+from shortlist.studio.wording import page_words
 
 
 def ledger_facts(path: Path, name: str) -> dict[str, Any] | None:
@@ -36,10 +37,10 @@ def ledger_facts(path: Path, name: str) -> dict[str, Any] | None:
         "name": name,
         "standing": str(standing),
         "share": standing.share,
-        "caution": caution(ledger.terms.budget),
+        "caution": page_words(caution(ledger.terms.budget)),
         "entries": [
             {"number": one.number, "time": one.time[:16].replace("T", " "), "cost": cost_in_words(one, rho=rho),
-             "purpose": terminal_safe(one.purpose), "kind": one.kind}
+             "purpose": terminal_safe(one.purpose) or ("not said" if one.kind == "charge" else one.kind)}
             for one in reversed(entries)
         ],
     }  # fmt: skip
@@ -95,7 +96,7 @@ class OfficersView:
             "right_text": percent(odds(budget).right),
             "booked_right": 0.5 if booked is None else odds(booked).right,
             "booked_text": "50%" if booked is None else percent(odds(booked).right),
-            "caution": caution(budget),
+            "caution": page_words(caution(budget)),
             "verified": self.verified,
             "head": ledger.head,
             "columns": list(HEAD),
