@@ -299,7 +299,7 @@ class Ledger:
         return first_with_room(self.terms, self._book.state(), guarantees)
 
     def check(self, guarantee: Guarantee, *others: Guarantee) -> None:
-        """Raise as `charge` would of the `with_room` of these; nothing is booked, so others may take the room."""
+        """Raise as `charge` would of the `with_room` of `guarantee` and `others`, and book nothing: no room is promised."""
         here = self._book.state()
         admitted(self.terms, here, priced(self.terms, first_with_room(self.terms, here, (guarantee, *others))))
 
