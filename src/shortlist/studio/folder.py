@@ -68,6 +68,10 @@ class Folder:
         """What an error of ours says, in the words of the page and with the names of files as it shows them."""
         return page_words(str(error).replace(f"{self.root}{os.sep}", ""))
 
+    def without(self, text: str) -> str:
+        """A text that names places, without where the folder itself is on this machine."""
+        return text.replace(f"{self.root}{os.sep}", "").replace(f" in {self.root}", "")
+
     def name(self, path: Path) -> str:
         """The path as the page and the code show it."""
         return str(path.relative_to(self.root))

@@ -144,7 +144,6 @@ class Answers:
             "price": plan.price(),
             "consent": plan.consent(name, after),
             "caution": page_words(caution(plan.guarantee)),
-            "proof": plan.mechanism.proof,
             "unit": plan.question.unit,
             "right": chances.right,
             "right_text": percent(chances.right),

@@ -62,6 +62,7 @@ def new_ledger(folder: Folder, request: dict[str, Any]) -> Path:
 class OfficersView:
     """A ledger whose chain was verified, with every entry. It holds what was asked and what it cost: no data."""
 
+    folder: Folder
     name: str
     ledger: Ledger
     verified: int
@@ -78,11 +79,12 @@ class OfficersView:
         """
         path = folder.inside(name, LEDGERS, "ledger")
         ledger = Ledger(path)
-        return cls(folder.name(path), ledger, ledger.verify(), ledger.entries())
+        return cls(folder, folder.name(path), ledger, ledger.verify(), ledger.entries())
 
     def told(self) -> dict[str, Any]:
         """What the page shows."""
-        ledger, standing = self.ledger, self.ledger.standing
+        ledger, standing, here = self.ledger, self.ledger.standing, self.folder.without
+        newest = self.entries[-MOST_ROWS:]
         budget, booked, rho = ledger.terms.budget, booked_guarantee(standing), ledger.terms.order is None
         return {
             "name": self.name,
@@ -100,10 +102,10 @@ class OfficersView:
             "verified": self.verified,
             "head": ledger.head,
             "columns": list(HEAD),
-            "entries": [list(cells) for cells in entry_cells(self.entries[-MOST_ROWS:], self.entries, rho=rho)],
+            "entries": [list(map(here, cells)) for cells in entry_cells(newest, self.entries, rho=rho)],
             "waiting": [
                 {"number": one.number, "who": terminal_safe(one.who or ""), "purpose": terminal_safe(one.purpose),
-                 "source": terminal_safe(one.source or "")}
+                 "source": here(terminal_safe(one.source or ""))}
                 for one in waiting(self.entries)
             ],
         }  # fmt: skip
