@@ -131,3 +131,55 @@ def test_what_is_missing_or_wrong_is_said_in_words(studio, change, said):
     status, answer = studio.ask("plan", {**QUESTION, **change})
     assert status == 400
     assert said in answer["error"]
+
+
+@pytest.mark.parametrize(("separator", "name"), [(";", "t.csv"), ("|", "t.csv"), ("\t", "t.csv"), (";", "t.csv.gz")])
+def test_a_header_that_is_one_name_offers_what_may_part_it(studio, separator, name):
+    text = f"who{separator}film\n{SECRET}{separator}x\n".encode()
+    (studio.folder / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    assert studio.ask("columns", {"table": name})[1]["between"] == separator
+    found = studio.ask("columns", {"table": name, "separator": separator})[1]
+    assert (found["columns"], found["between"]) == (["who", "film"], None)
+    assert studio.ask("columns", {"table": "rentals.csv"})[1]["between"] is None
+    status, answer = studio.ask("columns", {"table": name, "separator": "x"})
+    assert (status, answer["error"]) == (400, "separator: choose a comma, a semicolon, a bar or a tab")
+
+
+@pytest.mark.parametrize("kind", ["list", "quantile"])
+def test_a_table_of_semicolons_is_released_and_repeated(studio, kind, monkeypatch, capsys):
+    (studio.folder / "t.csv").write_text("who;film;age\n" + "".join(f"p{n};Alien;{n % 90}\n" for n in range(300)))
+    words = {"table": "t.csv", "separator": ";", "k": 1, "columns": ["who", "film", "age"]}
+    words |= {"kind": kind, "value": "age", "lower": "0", "upper": "90"}
+    job = studio.release(**words)
+    assert job["state"] == "done", job
+    program = studio.send("GET", f"download/{job['job']}/repeat.py")[2].decode()
+    monkeypatch.chdir(studio.folder)
+    exec(compile(program, "repeat.py", "exec"), {})
+    assert sl.Ledger(studio.folder / "year.db").spent.epsilon == 2.0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"user": "whom"}, "user: the table has no column whom; did you mean 'who'?"),
+        ({"item": "title"}, "item: the table has no column title; it has who, film"),
+        ({"by": "land", "groups": "CH"}, "by: the table has no column land; it has who, film"),
+        (
+            {"kind": "quantile", "value": "age", "lower": "0", "upper": "9"},
+            "value: the table has no column age; it has",
+        ),
+        ({"columns": "who"}, "table: read the names of the columns again"),
+    ],
+)
+def test_names_that_were_read_are_checked_before_consent(studio, change, said):
+    asked = {**QUESTION, "columns": ["who", "film"]}
+    assert studio.ask("plan", asked)[0] == 200
+    status, answer = studio.ask("plan", {**asked, **change})
+    assert status == 400
+    assert answer["error"].startswith(said)
+
+
+def test_fields_of_the_first_json_line_are_not_all_there_are(studio):
+    (studio.folder / "t.jsonl").write_text('{"who": "a"}\n')
+    assert studio.ask("columns", {"table": "t.jsonl", "first_line": True})[1]["all"] is False
+    assert studio.ask("columns", {"table": "rentals.csv"})[1]["all"] is True

@@ -108,3 +108,20 @@ def test_the_program_asks_for_names_caps_and_counts_again(tmp_path):
     both = written(tmp_path, k=2, most=3, values=True, candidates=("Alien", "Heat", "Ran"), budget=PureDP(0.5))
     listed = {"candidates": "['Alien', 'Heat', 'Ran']", "most": "3"}
     assert both["sl.top_k"] == {"k": "2", **columns, **listed, "epsilon": "0.5", "values": "True", **paid}
+
+
+def test_the_smallest_are_asked_for_where_the_list_is_public(studio, monkeypatch, capsys):
+    (studio.folder / "few.csv").write_text(
+        "who,film\n" + "".join(f"p{n},{film}\n" for n in range(900) for film in FILMS[: 8 if n < 9 else 7])
+    )
+    asked = {"table": "few.csv", "smallest": True, "k": 1}
+    assert studio.ask("plan", {**QUESTION, **asked})[1]["smallest"] is True
+    job = studio.release(**asked)
+    assert (job["items"], job["smallest"]) == ([FILMS[7]], True)
+    program = studio.send("GET", f"download/{job['job']}/repeat.py")[2].decode()
+    assert "largest=False" in program
+    assert "no forecast" in studio.ask("expected", {**QUESTION, **asked, "users": 900})[1]["told"]
+    private = {**asked, "candidates": "none", "delta": 1e-6, "ledger": "both.db"}
+    status, answer = studio.ask("plan", {**QUESTION, **private})
+    assert (status, answer["error"].split(":")[0]) == (400, "smallest")
+    assert studio.release(**{**asked, "smallest": False})["smallest"] is False

@@ -120,3 +120,16 @@ def test_the_forecast_needs_no_table_and_says_what_to_fill_in(tmp_path):
         assert wrong == (200, {"told": "Working it out, on made-up counts …"})
     finally:
         studio.close()
+
+
+def test_a_report_is_looked_at_without_an_origin_or_scripts(studio):
+    studio.ask("example", {})
+    job = studio.release(**FILMS)
+    kept = studio.send("GET", f"download/{job['job']}/report.html")
+    seen = studio.send("GET", f"look/{job['job']}")
+    assert (seen[0], seen[2]) == (200, kept[2])
+    assert [one[1]["Content-Disposition"].split(";")[0] for one in (kept, seen)] == ["attachment", "inline"]
+    ledger = studio.send("GET", "ledger/look/year.db")
+    assert (ledger[0], ledger[1]["Content-Disposition"]) == (200, 'inline; filename="year.html"')
+    assert [one[1]["Content-Security-Policy"] for one in (kept, seen, ledger)] == ["sandbox"] * 3
+    assert studio.send("GET", "look/nothing")[0] == 404

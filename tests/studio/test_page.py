@@ -41,7 +41,7 @@ def test_the_whole_story(look, studio):
     assert page.inner_text("#plan-title") == "3 of 8 candidates"
     assert page.inner_text("#right") == "73.2%"
     assert "guarded top-3" in page.inner_text("#plan-facts")
-    assert "After this: booked: epsilon 1 of 3" in page.inner_text("#plan-left")
+    assert page.inner_text("#plan-left") == "year.db: epsilon 0 of 3 is booked, 1 after this."
     assert page.is_disabled("#release")
     page.check("#agree")
     page.click("#release")
@@ -52,7 +52,11 @@ def test_the_whole_story(look, studio):
     assert "epsilon 1" in page.inner_text("#entries")
     assert "Booked: epsilon 1 of 3" in page.inner_text("#ledger-facts")
     names = set()
-    for link in page.locator(".downloads a").all():
+    with page.context.expect_page() as opened:
+        page.click("text=Open the report")
+    opened.value.wait_for_load_state()
+    assert "films of the week" in opened.value.title()
+    for link in page.locator(".downloads a[download]").all():
         with page.expect_download() as started:
             link.click()
         names.add(started.value.suggested_filename)
@@ -81,7 +85,11 @@ def test_a_reload_or_a_changed_answer_needs_a_new_confirmation(look, studio):
     page.click("#release")
     page.wait_for_selector(".result")
     page.reload()
-    page.wait_for_selector(".result")
+    page.wait_for_selector("#earlier")
+    assert page.is_visible("#empty")
+    assert not page.is_visible(".result")  # nor beside a new question
+    page.click("#earlier summary")
+    assert page.is_visible(".result")
     assert not page.is_visible("#plan")
     assert sl.Ledger(studio.folder / "year.db").spent.epsilon == 0.5
 
@@ -101,7 +109,17 @@ def test_problems_are_said_in_the_page(look, studio):
     page.check("#agree")
     page.click("#release")
     page.wait_for_selector("#problem", state="visible")
-    assert "no column" in page.inner_text("#problem")
+    assert page.inner_text("#problem").startswith("People column: the table has no column nobody;")
+    answer(page, epsilon="")
+    page.type("#epsilon", "1,5")
+    page.click("#show-plan")
+    page.wait_for_function("() => document.activeElement.id === 'epsilon'")
+    assert page.inner_text("#problem").startswith("Privacy spent, ε: write decimals with a point")
+    page.evaluate("document.getElementById('new-ledger').open = true")
+    page.fill("#ledger-epsilon", "1,5")
+    page.click("#make-ledger")
+    page.wait_for_function("() => document.activeElement.id === 'ledger-epsilon'")
+    assert page.inner_text("#problem").startswith("Budget, ε: write decimals")
     assert sl.Ledger(studio.folder / "year.db").spent.epsilon == 0
 
 
@@ -112,7 +130,19 @@ def test_a_ledger_is_made_in_the_page(look, studio):
     page.click("#make-ledger")
     page.wait_for_function("() => document.getElementById('ledger').value === 'own.db'")
     plan(page)
-    assert "own.db: booked: epsilon 0 of 3" in page.inner_text("#plan-left")
+    assert page.inner_text("#plan-left") == "own.db: epsilon 0 of 3 is booked, 1 after this."
+
+
+@pytest.mark.parametrize(("width", "height"), [(1366, 700), (360, 740)])
+def test_the_consent_is_in_sight_with_the_plan(look, studio, width, height):
+    page = arrive(look, studio, width=width, height=height)
+    answer(page)
+    page.evaluate("document.documentElement.style.scrollBehavior = 'auto'; scrollTo(0, 0)")
+    page.press("#purpose", "Enter")
+    page.wait_for_selector("#plan", state="visible")
+    for name in ("plan-title", "agree", "release"):
+        box = page.locator(f"#{name}").bounding_box()
+        assert 0 <= box["y"] <= height - box["height"], name
 
 
 def test_labels_that_try_to_be_html_stay_text(look, studio):

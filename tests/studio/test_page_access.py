@@ -128,9 +128,25 @@ def test_columns_are_picked_by_what_they_are(look, studio):
     for column, role in (("who", "user"), ("film, title", "item"), ("age", "item"), ("land", "by")):
         page.get_by_label(column, exact=True).select_option(role)
     assert [page.input_value(f"#{name}") for name in ("user", "item", "by")] == ["who", '"film, title", age', "land"]
+    assert not page.is_visible("#user")  # one way to say it, not two
     page.get_by_label("age", exact=True).select_option("user")
     assert page.input_value("#user") == "age"
     assert page.get_by_label("who", exact=True).input_value() == ""
+    page.click("#write-columns")
+    assert (page.is_visible("#user"), page.is_visible("#roles")) == (True, False)
+
+
+def test_another_separator_is_asked_for_where_the_header_is_one_name(look, studio):
+    (studio.folder / "odd.csv").write_text("who;film\n" + "a;x\n" * 3)
+    page = arrive(look, studio)
+    page.select_option("#table", "odd.csv")
+    assert not page.is_visible("#separator")
+    page.click("#read-columns")
+    page.wait_for_selector("#separator", state="visible")
+    assert "one single name, with ; in it" in page.inner_text("#columns-said")
+    page.select_option("#separator", ";")
+    page.wait_for_selector("#roles select")
+    assert page.locator("#roles label").all_inner_texts() == ["who", "film"]
 
 
 def test_the_tick_for_a_large_epsilon_comes_when_it_is_needed(look, studio):

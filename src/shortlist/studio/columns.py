@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from shortlist.studio.fields import flag_in
+from shortlist._text import meant
+from shortlist.studio.fields import flag_in, separator_in
 from shortlist.studio.folder import TABLES, Folder
+from shortlist.tables.dialect import TextForm
 from shortlist.tables.file_sources import column_names, format_of
 
 MOST = 500
 """So many names are offered at most."""
+SHOWN = 8
+"""So many are told beside one that is none of them."""
+SEPARATORS = (";", "\t", "|")
+"""What may stand between fields in place of a comma."""
 
 READ = {
     "parquet": "The footer of the file was read: the names of its columns, no rows.",
@@ -19,7 +26,7 @@ HEADER = "The first line of the file was read: the names of its columns, no rows
 
 
 def columns_of(folder: Folder, request: dict[str, Any]) -> dict[str, Any]:
-    """What the columns of the chosen table are called, and what was read for it.
+    """What the columns of the chosen table are called, what was read, and what may part its fields.
 
     Raises
     ------
@@ -33,5 +40,31 @@ def columns_of(folder: Folder, request: dict[str, Any]) -> dict[str, Any]:
             "table: JSON lines have no header, so the names stand in the first row of data; allow that it is read, or "
             "write the names yourself"
         )
-    names = [name for name in column_names(str(path)) if name and name.isprintable()]
-    return {"columns": names[:MOST], "read": READ.get(kind, HEADER)}
+    separator = separator_in(request) if kind == "csv" else None
+    found = column_names(str(path), TextForm.of(False, separator))
+    names = [name for name in found if name and name.isprintable()]
+    return {
+        "columns": names[:MOST],
+        "all": kind != "json" and len(names) <= MOST,  # a line of JSON need not have all fields
+        "read": READ.get(kind, HEADER),
+        "between": next((one for one in SEPARATORS if kind == "csv" and len(found) == 1 and one in found[0]), None),
+    }
+
+
+def check_columns(request: dict[str, Any], asked: Iterable[tuple[str, str]]) -> None:
+    """Compare (field, column) with the names that the page has read, if its user asked for them. No file is opened.
+
+    Raises
+    ------
+    ValueError
+        naming the field, and what the table has instead.
+    """
+    known = request.get("columns")
+    if known is None:
+        return
+    if not isinstance(known, list) or not known or not all(isinstance(name, str) for name in known):
+        raise ValueError("table: read the names of the columns again")
+    for field, column in asked:
+        if column and column not in known:
+            near = meant(column, known) or f"; it has {', '.join(known[:SHOWN])}{', …' if len(known) > SHOWN else ''}"
+            raise ValueError(f"{field}: the table has no column {column}{near}")

@@ -36,6 +36,8 @@ def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
         return {"told": QUANTILE}
     if isinstance(plan.mechanism, KeySet) and plan.question.k is None:
         return {"told": _bar(plan.mechanism)}
+    if plan.question.smallest:
+        return {"told": SMALLEST}
     users = request.get("users")
     if users is None:
         return {"told": EMPTY}
@@ -81,7 +83,10 @@ def _told(answer: dict[str, Any], plan: Offer) -> str:
     """What is to be expected of the mechanism that will run."""
     name = plan.mechanism.name
     rows = [row for row in answer["rows"] if name.startswith(row["mechanism"]) or name.endswith(row["mechanism"])]
-    counts = f"With counts such as these ({answer['described']}{', in each group' if plan.question.by else ''})"
+    described = answer["described"]
+    for shape, words in SHAPES.items():
+        described = described.replace(shape, words)
+    counts = f"With counts such as these ({described}{', in each group' if plan.question.by else ''})"
     if not rows:
         return f"{counts}, the mechanisms compare as follows."
     row = max(rows, key=lambda one: len(one["mechanism"]))
@@ -97,7 +102,18 @@ def _bar(mechanism: KeySet) -> str:
     )
 
 
+SHAPES = {
+    "zipf:0.8": "counts that fall slowly",
+    "zipf:1.1": "counts that fall as usual",
+    "zipf:1.5": "counts that fall fast",
+    "geometric:0.9": "counts that fall by a tenth at every rank",
+}
+"""What the page calls them."""
 EMPTY = "Write under “How good will it be?” how many people you expect: then the plan says how good the list would be."
+SMALLEST = (
+    "Of the smallest there is no forecast: many items are often alike there, and which of them come out is chance. Try "
+    "the same question on the made-up films first."
+)
 UNKNOWN = "For this budget there is no forecast; try the same question on the made-up films first."
 QUANTILE = (
     "How far a quantile is off depends on how close together the values lie, which only the table knows. Try the same "

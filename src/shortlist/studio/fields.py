@@ -18,6 +18,7 @@ NEEDED = {
     "name": "write a name for the file, for example budget.db",
 }
 """What an empty field is missing."""
+EXAMPLES = {"epsilon": "0.5", "delta": "1e-6"}
 
 
 def text_in(request: dict[str, Any], name: str, *, needed: bool = True) -> str:
@@ -48,6 +49,16 @@ def split(line: str, name: str) -> tuple[str, ...]:
     return words
 
 
+def separator_in(request: dict[str, Any]) -> str | None:
+    """What stands between the fields of a CSV file; None for a comma."""
+    value = request.get("separator")
+    if value in (None, "", ","):
+        return None
+    if value not in (";", "\t", "|"):
+        raise ValueError("separator: choose a comma, a semicolon, a bar or a tab")
+    return str(value)
+
+
 def groups_in(request: dict[str, Any]) -> tuple[str, ...]:
     """The public keys, from "CH, DE, FR"."""
     words = text_in(request, "groups", needed=False).split(",")
@@ -73,14 +84,22 @@ def check_large(guarantee: Guarantee, request: dict[str, Any]) -> None:
 
 def _number(request: dict[str, Any], name: str) -> float:
     value = request.get(name)
+    _check_comma(value, name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
-        raise ValueError(f"{name}: write a number above 0")
+        raise ValueError(f"{name}: write a number above 0, for example {EXAMPLES[name]}")
     return float(value)
+
+
+def _check_comma(value: object, name: str) -> None:
+    """A comma is refused in words: whether it parts decimals or thousands, only who wrote it knows."""
+    if isinstance(value, str) and "," in value:
+        raise ValueError(f"{name}: write decimals with a point (0.5), and thousands without a comma")
 
 
 def whole_in(request: dict[str, Any], name: str) -> int:
     """A whole number of the page."""
     value = request.get(name)
+    _check_comma(value, name)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
         raise ValueError(f"{name}: write a whole number from 1 to 1,000,000")
     return value

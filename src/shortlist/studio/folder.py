@@ -8,6 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from shortlist.studio.wording import page_words
+
 TABLES = (".parquet", ".pq", ".csv", ".tsv", ".jsonl", ".ndjson", ".csv.gz", ".tsv.gz", ".jsonl.gz", ".ndjson.gz")
 LISTS = (".txt", ".text", ".lst")
 LEDGERS = (".db", ".ledger")
@@ -63,8 +65,12 @@ class Folder:
                     yield str(Path(entry.path).relative_to(self.root)), entry.stat().st_size
 
     def words(self, error: Exception) -> str:
-        """What an error of ours says, with the names of files as the page shows them."""
-        return str(error).replace(f"{self.root}{os.sep}", "")
+        """What an error of ours says, in the words of the page and with the names of files as it shows them."""
+        return page_words(str(error).replace(f"{self.root}{os.sep}", ""))
+
+    def without(self, text: str) -> str:
+        """A text that names places, without where the folder itself is on this machine."""
+        return text.replace(f"{self.root}{os.sep}", "").replace(f" in {self.root}", "")
 
     def name(self, path: Path) -> str:
         """The path as the page and the code show it."""

@@ -16,7 +16,17 @@ from shortlist.mechanisms import Mechanism
 from shortlist.pages.rounding import number_text
 from shortlist.privacy import ApproxDP, Guarantee, Ledger, PureDP, Standing
 from shortlist.quotes import Quote
-from shortlist.studio.fields import budget_in, columns_in, flag_in, groups_in, split, text_in, whole_in
+from shortlist.studio.columns import check_columns
+from shortlist.studio.fields import (
+    budget_in,
+    columns_in,
+    flag_in,
+    groups_in,
+    separator_in,
+    split,
+    text_in,
+    whole_in,
+)
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
 
 if TYPE_CHECKING:
@@ -52,6 +62,9 @@ class Form:
     groups_per_user: int = 1
     large: bool = False
     """Whether an epsilon that promises nobody anything is meant."""
+    smallest: bool = False
+    """Whether those are wanted that fewest people have."""
+    separator: str | None = None
 
     @classmethod
     def of(cls, folder: Folder, request: dict[str, Any]) -> Form:
@@ -72,6 +85,10 @@ class Form:
             raise ValueError("by: a list for every group needs a number of items; choose another way to get candidates")
         if by and not groups and candidates is not None:
             raise ValueError("groups: write the public groups beside a public list of candidates, for example CH, DE")
+        smallest = flag_in(request, "smallest")
+        if smallest and candidates is None:
+            raise ValueError("smallest: of names from the data the rarest is one person's own; give a public list")
+        check_columns(request, [("user", user), *(("item", one) for one in items), ("by", by)])
         return cls(
             table=table,
             user=user,
@@ -90,15 +107,19 @@ class Form:
             groups=groups if by else (),
             groups_per_user=1 if request.get("groups_per_user") is None else whole_in(request, "groups_per_user"),
             large=flag_in(request, "large"),
+            smallest=smallest,
+            separator=separator_in(request),
         )
 
     def words(self) -> dict[str, Any]:
         """The question in the words of `top_k`, or of `keys`."""
         words: dict[str, Any] = {"user": self.user, "item": list(self.items), "budget": self.budget, "unit": self.unit}
         words |= {"most": self.most, "where": self.where or None, "allow_large": True}
+        words |= {"separator": self.separator} if self.separator else {}
         if self.k is None:
             return words
         words |= {"k": self.k, "candidates": self.listed(), "ordered": self.ordered, "values": self.values}
+        words |= {"largest": False} if self.smallest else {}
         by = {"by": self.by, "groups": list(self.groups) or None, "groups_per_user": self.groups_per_user}
         return words | (by if self.by else {})
 
@@ -118,7 +139,12 @@ class Form:
     def check_k(self, number: int) -> None:
         """Refuse a list as long as all candidates: there would be nothing to choose."""
         if self.k is not None and self.k >= number:
-            raise ValueError(f"k: of {number:,} candidates fewer than {number:,} can be chosen; write a smaller k")
+            raise ValueError(
+                f"k: there are {number:,} candidates, and the whole list says nothing about people; write a number "
+                f"from 1 to {number - 1:,}"
+                if number > 1
+                else "k: there is only one candidate, so there is nothing to choose"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,20 +14,22 @@ from shortlist.example import ROWS, example_files, write_example
 from shortlist.grouped_release import GroupedRelease
 from shortlist.pages.guarantee_in_words import caution, in_short, odds, percent
 from shortlist.pages.release_page import spent_share
+from shortlist.pages.rounding import number_text
 from shortlist.release import Release
 from shortlist.studio.columns import columns_of
 from shortlist.studio.expected import expected
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
-from shortlist.studio.form import Offer
+from shortlist.studio.form import Form, Offer
 from shortlist.studio.ledgers import OfficersView, ledger_facts, new_ledger
 from shortlist.studio.limits import BusyError, Limits
 from shortlist.studio.page import studio_page
 from shortlist.studio.planner import Planner
 from shortlist.studio.quantile_form import QuantileForm, offered
+from shortlist.studio.wording import page_words
 from shortlist.studio.work import PaidJob, Work
 
 Answer = tuple[int, str, bytes, str]
-"""(status, type, body, name of the file if it is to be kept)."""
+"""(status, type, body, how a file is handed over: as an attachment to keep, or inline to look at)."""
 
 
 class Answers:
@@ -63,11 +65,17 @@ class Answers:
                 job = self._work.job(name)
                 file = None if job is None else self._work.download(job, kind)
                 if file is not None:
-                    return 200, file[1], file[2], file[0]
+                    return 200, file[1], file[2], f'attachment; filename="{file[0]}"'
+            case ("look", name):
+                job = self._work.job(name)
+                file = None if job is None else self._work.download(job, "report.html")
+                if file is not None:
+                    return 200, file[1], file[2], f'inline; filename="{file[0]}"'
             case ("ledger", kind, *name):
+                way, kind = ("inline", "report.html") if kind == "look" else ("attachment", kind)
                 file = OfficersView.of(self._folder, "/".join(name)).download(kind)
                 if file is not None:
-                    return 200, file[1], file[2], file[0]
+                    return 200, file[1], file[2], f'{way}; filename="{file[0]}"'
         return _json({"error": "there is nothing of that name"}, 404)
 
     def post(self, route: tuple[str, ...], request: dict[str, Any]) -> Answer:
@@ -124,18 +132,18 @@ class Answers:
         return {
             "confirm": self._work.offer(plan),
             "k": plan.question.k,
+            "smallest": isinstance(plan.question, Form) and plan.question.smallest,
             "q": list(plan.question.q) if isinstance(plan.question, QuantileForm) else None,
             "candidates": plan.candidates,
             "by": plan.question.by,
             "groups": len(plan.question.groups),
             "groups_per_user": plan.question.groups_per_user,
             "mechanism": plan.mechanism.name,
-            "why": plan.why[:1].upper() + plan.why[1:] + ".",
+            "why": page_words(plan.why[:1].upper() + plan.why[1:] + "."),
             "guarantee": in_short(plan.guarantee),
             "price": plan.price(),
             "consent": plan.consent(name, after),
-            "caution": caution(plan.guarantee),
-            "proof": plan.mechanism.proof,
+            "caution": page_words(caution(plan.guarantee)),
             "unit": plan.question.unit,
             "right": chances.right,
             "right_text": percent(chances.right),
@@ -144,8 +152,7 @@ class Answers:
             "ledger": name,
             "share_before": before.share,
             "share_after": after.share,
-            "standing": str(before),
-            "standing_after": str(after),
+            "booked": f"{name}: {before.so_far} is booked, {number_text(after.booked)} after this.",
         }
 
     def _expected(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -167,12 +174,13 @@ class Answers:
             told |= {
                 "k": form.k,
                 "quantiles": isinstance(form, QuantileForm),
+                "smallest": isinstance(form, Form) and form.smallest,
                 "purpose": form.purpose,
                 **_listed(release),
                 "summary": release.summary,
                 "guarantee": in_short(release.guarantee),
                 "mechanism": release.mechanism,
-                "notes": list(release.notes),
+                "notes": [page_words(note) for note in release.notes],
                 "ledger": receipt.ledger,
                 "entry": receipt.entry,
                 "standing": receipt.balance,

@@ -22,6 +22,7 @@ from shortlist.pages.ledger_page import (
 from shortlist.privacy import Ledger
 from shortlist.studio.fields import budget_in, text_in
 from shortlist.studio.folder import LEDGERS, Folder
+from shortlist.studio.wording import page_words
 
 
 def ledger_facts(path: Path, name: str) -> dict[str, Any] | None:
@@ -36,10 +37,10 @@ def ledger_facts(path: Path, name: str) -> dict[str, Any] | None:
         "name": name,
         "standing": str(standing),
         "share": standing.share,
-        "caution": caution(ledger.terms.budget),
+        "caution": page_words(caution(ledger.terms.budget)),
         "entries": [
             {"number": one.number, "time": one.time[:16].replace("T", " "), "cost": cost_in_words(one, rho=rho),
-             "purpose": terminal_safe(one.purpose), "kind": one.kind}
+             "purpose": terminal_safe(one.purpose) or ("not said" if one.kind == "charge" else one.kind)}
             for one in reversed(entries)
         ],
     }  # fmt: skip
@@ -61,6 +62,7 @@ def new_ledger(folder: Folder, request: dict[str, Any]) -> Path:
 class OfficersView:
     """A ledger whose chain was verified, with every entry. It holds what was asked and what it cost: no data."""
 
+    folder: Folder
     name: str
     ledger: Ledger
     verified: int
@@ -77,11 +79,12 @@ class OfficersView:
         """
         path = folder.inside(name, LEDGERS, "ledger")
         ledger = Ledger(path)
-        return cls(folder.name(path), ledger, ledger.verify(), ledger.entries())
+        return cls(folder, folder.name(path), ledger, ledger.verify(), ledger.entries())
 
     def told(self) -> dict[str, Any]:
         """What the page shows."""
-        ledger, standing = self.ledger, self.ledger.standing
+        ledger, standing, here = self.ledger, self.ledger.standing, self.folder.without
+        newest = self.entries[-MOST_ROWS:]
         budget, booked, rho = ledger.terms.budget, booked_guarantee(standing), ledger.terms.order is None
         return {
             "name": self.name,
@@ -95,14 +98,14 @@ class OfficersView:
             "right_text": percent(odds(budget).right),
             "booked_right": 0.5 if booked is None else odds(booked).right,
             "booked_text": "50%" if booked is None else percent(odds(booked).right),
-            "caution": caution(budget),
+            "caution": page_words(caution(budget)),
             "verified": self.verified,
             "head": ledger.head,
             "columns": list(HEAD),
-            "entries": [list(cells) for cells in entry_cells(self.entries[-MOST_ROWS:], self.entries, rho=rho)],
+            "entries": [list(map(here, cells)) for cells in entry_cells(newest, self.entries, rho=rho)],
             "waiting": [
                 {"number": one.number, "who": terminal_safe(one.who or ""), "purpose": terminal_safe(one.purpose),
-                 "source": terminal_safe(one.source or "")}
+                 "source": here(terminal_safe(one.source or ""))}
                 for one in waiting(self.entries)
             ],
         }  # fmt: skip

@@ -73,9 +73,11 @@ def list_program(folder: Folder, form: Form) -> Program:
     columns |= {"where": form.where} if form.where else {}
     columns |= {"by": form.by, **keys, "groups_per_user": form.groups_per_user} if form.by else {}
     columns |= {"unit": form.unit} if form.unit != "user" else {}
+    columns |= {"separator": form.separator} if form.separator else {}
     paid: dict[str, object] = {"epsilon": form.budget.epsilon}
     paid = paid if isinstance(form.budget, PureDP) else {"budget": Code(f"sl.{form.budget!r}")}
     order = {name: True for name in ("ordered", "values") if getattr(form, name) and form.k is not None}
+    paid |= {"largest": False} if form.smallest else {}
     paid |= order | ({"allow_large": True} if form.large else {}) | {"ledger": Code("ledger")}
     paid |= {"purpose": form.purpose} if form.purpose else {}
     table = repr(folder.name(form.table))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 from shortlist import GroupedRelease, Release, quantile, quote
 from shortlist.privacy import ApproxDP, Ledger, PureDP
 from shortlist.quotes import Quote
-from shortlist.studio.fields import budget_in, check_large, flag_in, groups_in, text_in, whole_in
+from shortlist.studio.columns import check_columns
+from shortlist.studio.fields import budget_in, check_large, flag_in, groups_in, separator_in, text_in, whole_in
 from shortlist.studio.folder import LEDGERS, TABLES, Folder
 from shortlist.studio.form import Form, Offer
 from shortlist.studio.programs import Code, Program, arguments, report_line
@@ -39,6 +41,7 @@ class QuantileForm:
     groups: tuple[str, ...] = ()
     groups_per_user: int = 1
     large: bool = False
+    separator: str | None = None
     k: None = None
     """It is no list."""
 
@@ -52,10 +55,12 @@ class QuantileForm:
             naming the field, and what to write.
         """
         by, step = text_in(request, "by", needed=False), text_in(request, "step", needed=False)
+        user, value = text_in(request, "user"), text_in(request, "value")
+        check_columns(request, [("user", user), ("value", value), ("by", by)])
         return cls(
             table=folder.inside(request.get("table"), TABLES, "table"),
-            user=text_in(request, "user"),
-            value=text_in(request, "value"),
+            user=user,
+            value=value,
             q=_quantiles(text_in(request, "q", needed=False)),
             lower=_end(request, "lower"),
             upper=_end(request, "upper"),
@@ -68,12 +73,14 @@ class QuantileForm:
             groups=groups_in(request) if by else (),
             groups_per_user=1 if request.get("groups_per_user") is None else whole_in(request, "groups_per_user"),
             large=flag_in(request, "large"),
+            separator=separator_in(request),
         )
 
     def words(self) -> dict[str, Any]:
         """The question in the words of `quantile`."""
         words: dict[str, Any] = {"user": self.user, "value": self.value, "q": self.q, "lower": self.lower}
         words |= {"upper": self.upper, "step": self.step, "budget": self.budget, "unit": self.unit, "allow_large": True}
+        words |= {"separator": self.separator} if self.separator else {}
         by = {"by": self.by, "groups": list(self.groups) or None, "groups_per_user": self.groups_per_user}
         return words | (by if self.by else {})
 
@@ -99,6 +106,7 @@ class QuantileForm:
             {"by": self.by, "groups": list(self.groups), "groups_per_user": self.groups_per_user} if self.by else {}
         )
         words |= {"unit": self.unit} if self.unit != "user" else {}
+        words |= {"separator": self.separator} if self.separator else {}
         pure = isinstance(self.budget, PureDP)
         words |= {"epsilon": self.budget.epsilon} if pure else {"budget": Code(f"sl.{self.budget!r}")}
         words |= {"allow_large": True} if self.large else {}
@@ -128,7 +136,9 @@ def _end_in_code(end: Ends) -> object:
 
 
 def _quantiles(text: str) -> tuple[float, ...]:
-    """From "0.25, 0.5"; the median if nothing is written."""
+    """From "0.25, 0.5"; the median if nothing is written. 0,1 might be meant as a decimal, and is asked about."""
+    if re.search(r"\d,\d", text) and "." not in text:
+        raise ValueError("q: write decimals with a point (0.5), and a space after a comma between two of them")
     try:
         return tuple(float(word) for word in text.split(",")) if text else (0.5,)
     except ValueError:

@@ -134,21 +134,21 @@ class Handler(BaseHTTPRequestHandler):
             request = self._body() if method == "POST" else None
             self.server.connections.serve(self.connection, True)  # not before: a body that trickles in is no work
             if request is not None:
-                status, kind, body, name = self.server.answers.post(route, request)
+                status, kind, body, handed = self.server.answers.post(route, request)
             else:
-                status, kind, body, name = self.server.answers.get(route)
+                status, kind, body, handed = self.server.answers.get(route)
         except RefusedError as error:
             self._refuse(error.status, error.word)
             return
         except BusyError as error:
-            status, kind, name, body = 503, "application/json", "", json.dumps({"error": str(error)}).encode()
+            status, kind, handed, body = 503, "application/json", "", json.dumps({"error": str(error)}).encode()
         except SAID as error:
-            status, kind, name = 400, "application/json", ""
+            status, kind, handed = 400, "application/json", ""
             body = json.dumps({"error": self.server.folder.words(error)}).encode()
         except Exception as error:  # its words might show something
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"failed: {type(error).__name__}")
             return
-        self._send(status, kind, body, name)
+        self._send(status, kind, body, handed)
         self.server.connections.serve(self.connection, False)
         self.server.say(f"{method} {route[0] if status != 404 else 'unknown'} {status}")
 
@@ -214,12 +214,12 @@ class Handler(BaseHTTPRequestHandler):
         self.server.say(f"{word} {status.value}")
         self._send(status, "application/json", json.dumps({"error": status.phrase}).encode(), "", closing=True)
 
-    def _send(self, status: int, kind: str, body: bytes, name: str, *, closing: bool = False) -> None:
+    def _send(self, status: int, kind: str, body: bytes, handed: str, *, closing: bool = False) -> None:
         self.send_response_only(status)
         headers = {**HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}
         headers["Content-Security-Policy"] = "frame-ancestors 'none'" if kind.startswith("text/html") else "sandbox"
-        if name:
-            headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        if handed:  # a report that is looked at runs nothing, and has an origin of its own
+            headers["Content-Disposition"] = handed
             headers["Content-Security-Policy"] = "sandbox"
         if closing:
             headers["Connection"] = "close"

@@ -174,8 +174,8 @@ def _dialect(path: str, text: TextForm = PLAIN) -> Dialect | None:
     return Dialect("\t", quoted=False) if kind == "tsv" else None
 
 
-def column_names(file: str) -> list[str]:
-    """What the columns of a table file are called; a file of lines has none."""
+def column_names(file: str, text: TextForm = PLAIN) -> list[str]:
+    """What the columns of a table file are called, written in that form; a file of lines has none."""
     kind = format_of(file)
     if kind == "parquet":
         connection = connect(None)
@@ -185,7 +185,7 @@ def column_names(file: str) -> list[str]:
             connection.close()
     if kind == "json":
         return _first_fields(file)
-    dialect = _dialect(file)
+    dialect = _dialect(file, text)
     return [] if dialect is None else dialect.header(file)
 
 

@@ -14,7 +14,8 @@ const officer = (() => {
     facts(rows, [["Promise", `${one.promise} for every person, for all releases together`], ["Terms", one.terms], ["Booked so far", `${one.so_far}, ${one.times}: progress, not a promise`], ["Left", one.admits],
       ["Chain", `verified: all ${one.verified.toLocaleString("en")} entries follow from one another`], ["Head", one.head]]);
     const path = one.name.split("/").map(encodeURIComponent).join("/");
-    const links = [["report.html", "Report"], ["report.csv", "All entries as CSV"]].map(([kind, title], place) => element("a", { class: place ? "button quiet" : "button", href: `ledger/${kind}/${path}`, download: "" }, title));
+    const links = [["report.html", "Report as a file"], ["report.csv", "All entries as CSV"]].map(([kind, title]) => element("a", { class: "button quiet", href: `ledger/${kind}/${path}`, download: "" }, title));
+    links.unshift(element("a", { class: "button", href: `ledger/look/${path}`, target: "_blank", rel: "noopener" }, "Open the report"));
     const waits = one.waiting.length ? [element("h3", {}, "Waiting for approval"), table(["entry", "who asked", "what for", "table and columns"], one.waiting.map((ask) => [String(ask.number), ask.who || "not noted", ask.purpose || "not said", ask.source || "not noted"])),
       element("p", { class: "note" }, "Nothing was charged for them, and nothing looked at. Somebody else than who asked may approve one: ", element("code", {}, `shortlist ledger approve ${one.name} ${one.waiting[0].number}`))] : [];
     return [element("div", { class: "card" }, element("h2", {}, one.name), meter, rows, ...(one.caution ? [element("p", { class: "warning", role: "note" }, one.caution)] : []), element("div", { class: "downloads" }, ...links)),
