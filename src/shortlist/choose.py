@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from shortlist._imports import late
 from shortlist._reading import checked_flag
-from shortlist._text import meant
+from shortlist._text import other_word
 from shortlist.accounting.checked_numbers import number
 from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
@@ -301,7 +301,7 @@ def _answered(
 
 
 def _unknown(word: str) -> str:
-    near = meant(word, [*ListWords.__annotations__, "k", "parallel"])
+    near = other_word(word, [*ListWords.__annotations__, "k", "parallel"])
     return f"{word} is no word that top_k or select know{near or '; see help(shortlist.top_k)'}"
 
 

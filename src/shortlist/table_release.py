@@ -11,6 +11,7 @@ from typing import Any
 
 from shortlist.grouped_scores import GroupedScores
 from shortlist.scores import PlainWords, Scores
+from shortlist.table_words import TABLE_WORDS
 from shortlist.tables.count import counted, counted_groups, uncounted, uncounted_groups
 from shortlist.tables.question import Question
 
@@ -36,7 +37,9 @@ class Table:
             naming the word.
         """
         if isinstance(rows, Scores | GroupedScores):
-            raise TypeError("user, item and the like are for a table; these are Scores, so leave such words out")
+            written = ", ".join(sorted(TABLE_WORDS & words.keys()))
+            near = "; did you mean values=True?" if words.get("value") is True else ""
+            raise TypeError(f"{written}: for a table; these are Scores, which are counted already: leave it out{near}")
         unfit = [word for word in words if word in PlainWords.__annotations__ and word not in READING]
         if unfit:
             raise TypeError(f"{', '.join(unfit)}: of a table this follows from the count; leave it out")
