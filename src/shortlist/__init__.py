@@ -119,7 +119,8 @@ def __getattr__(name: str) -> object:
     if name == "__version__":
         return late("shortlist._version", "version")()
     if name not in _ON_DEMAND and name not in _ROOMS:
-        raise AttributeError(f"module 'shortlist' has no attribute {name!r}")
+        near = "" if name.startswith("_") else late("shortlist._text", "other_word")(name, __all__)
+        raise AttributeError(f"module 'shortlist' has no attribute {name!r}{near}")
     with IMPORTS:
         for module in _LATER.get(name, ()):
             import_module(module)

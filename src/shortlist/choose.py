@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from shortlist._imports import late
 from shortlist._reading import checked_flag
-from shortlist._text import meant
+from shortlist._text import other_word
 from shortlist.grouped_release import GroupedRelease
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import grouped
@@ -303,7 +303,7 @@ def check_words(question: GroupWords) -> None:
     """Refuse a word that nobody knows, with the one that may be meant."""
     if not question.keys() <= KNOWN:
         word = min(question.keys() - KNOWN)
-        near = meant(word, [*ListWords.__annotations__, "k", "parallel"])
+        near = other_word(word, [*ListWords.__annotations__, "k", "parallel"])
         raise TypeError(f"{word} is no word that top_k or select know{near or '; see help(shortlist.top_k)'}")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shortlist._reading import checked_flag
+from shortlist._text import kind_of_words
 from shortlist.list_request import check_least, left_out, left_out_in_words
 from shortlist.mechanisms import KeySet
 from shortlist.mechanisms.checks import checked_source
@@ -24,6 +25,12 @@ from shortlist.tables.count import Progress, counted, uncounted
 from shortlist.tables.question import Question
 
 
+@kind_of_words(
+    "keys",
+    by="; names for each group: top_k(rows, k, by=..., epsilon=..., delta=..., user=..., item=...)",
+    k="; for so many of them: top_k(rows, k, epsilon=..., delta=..., user=..., item=...)",
+    candidates="; of a public list: top_k(rows, k, candidates=..., epsilon=..., user=..., item=...)",
+)
 def keys(
     rows: object,
     *,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, TypedDict, Unpack, overload
 
+from shortlist._text import kind_of_words
 from shortlist.grouped_release import GroupedRelease
 from shortlist.mechanisms.checks import checked_source
 from shortlist.method_choice import budget_within, warn_if_absurd
@@ -49,6 +50,7 @@ class QuantileWords(TypedDict, total=False):
 def quantile(rows: object, **words: Unpack[QuantileWords]) -> Release: ...
 @overload
 def quantile(rows: object, *, by: str | Iterable[str], **words: Unpack[QuantileWords]) -> GroupedRelease: ...
+@kind_of_words("quantile", item='; the column of numbers is value="age"')
 def quantile(
     rows: object,
     *,

@@ -22,6 +22,7 @@ from shortlist.privacy import Ledger
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import PlainWords, Scores
+from shortlist.table_words import TABLE_WORDS
 from shortlist.tables.candidates import listed_in_words
 from shortlist.tables.count import Progress, check_asked, counted, counted_groups, uncounted, uncounted_groups
 from shortlist.tables.file_sources import rows_of_file
@@ -52,7 +53,9 @@ class Table:
             naming the word.
         """
         if isinstance(rows, Scores | GroupedScores):
-            raise TypeError("user, item and the like are for a table; these are Scores, so leave such words out")
+            written = ", ".join(sorted(TABLE_WORDS & words.keys()))
+            near = "; did you mean values=True?" if words.get("value") is True else ""
+            raise TypeError(f"{written}: for a table; these are Scores, which are counted already: leave it out{near}")
         unfit = [word for word in words if word in PlainWords.__annotations__ and word not in READING]
         if unfit:
             raise TypeError(f"{', '.join(unfit)}: of a table this follows from the count; leave it out")

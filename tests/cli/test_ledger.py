@@ -138,3 +138,35 @@ def test_a_ledger_without_room_is_asked_before_the_table_is_opened(path, tmp_pat
     ended = in_this_process("top", table, *question, "--epsilon", "1", "--ledger", path)
     assert (ended.returncode, ended.stdout) == (3, "")
     assert "column" not in ended.stderr
+
+
+def test_a_budget_without_a_delta_says_what_it_cannot_pay_for(path, tmp_path):
+    made = in_this_process("ledger", "init", path, "--epsilon", "2")
+    assert "Names from the data need a delta, and this budget has none: for them add --delta 1e-6." in made.stdout
+    (tmp_path / "rows.csv").write_text("who,what\n1,a\n")
+    asked = ("keys", tmp_path / "rows.csv", "--user", "who", "--item", "what", "--epsilon", "0.5", "--delta", "1e-6")
+    refused = in_this_process(*asked, "--ledger", path)
+    assert refused.returncode == 1
+    assert "this budget was made without. Make another ledger with a delta: `shortlist ledger init`" in refused.stderr
+    other = in_this_process("ledger", "init", tmp_path / "other.db", "--epsilon", "2", "--delta", "1e-6")
+    assert "Names from the data" not in other.stdout
+
+
+def test_a_closed_ledger_is_shown_as_closed(path):
+    Ledger(path, budget=PureDP(2.0)).close("over")
+    shown = in_this_process("ledger", "show", path).stdout
+    assert "closed for good on" in shown
+    assert "admitted" not in shown
+
+
+def test_entries_fit_a_narrow_terminal_with_what_each_cost(path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    ledger = Ledger(path, budget=ApproxDP(2.0, 1e-6))
+    ledger.charge(PureDP(0.5), purpose="top 5 of films.parquet", mechanism="guarded top-5")
+    shown = in_this_process("ledger", "show", path).stdout
+    assert "cost" in shown
+    assert "epsilon 0.5" in shown.split("purpose")[1]
+    assert {"films.parquet", "charge"} <= set(shown.split())
+    assert "guarded" not in shown
+    monkeypatch.setenv("COLUMNS", "140")
+    assert "guarded top-5" in in_this_process("ledger", "show", path).stdout

@@ -40,7 +40,7 @@ def test_the_page_has_every_release_and_the_odds_of_the_whole_budget(ledger, tmp
     page, _ = written(ledger, tmp_path)
     text = re.sub(r"<[^>]+>", " ", page)
     for words in ("weekly chart", "a polars table: user user_id, item film", "95.3%", "of entry 2", "GuardedTopK",
-                  "epsilon 0.75 of 3 at delta 1e-6: progress, not a promise; the promise is the budget",
+                  "epsilon 0.75 of 3 at delta 1e-6",
                   "a charge of up to epsilon 2.25 would still be admitted", "all 3 entries follow from one another",
                   ledger.head, "Progress, and no promise"):  # fmt: skip
         assert words in text, words

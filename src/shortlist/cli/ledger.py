@@ -19,7 +19,7 @@ from shortlist.ledger.opening import of_server, on_server, shown_path
 from shortlist.ledger.turn import WAIT
 from shortlist.ledger.words import user_name
 from shortlist.pages.guarantee_in_words import odds, percent
-from shortlist.pages.ledger_page import ledger_columns
+from shortlist.pages.ledger_page import cost_in_words, ledger_columns
 from shortlist.pages.rounding import number_text
 from shortlist.privacy import ZCDP, ApproxDP, Ledger, LedgerError, PureDP
 
@@ -31,6 +31,9 @@ CANDIDATES, SURE = 1000, 0.99
 Path = Annotated[
     str, typer.Argument(help="The ledger's file, or postgresql://user@host/base?name=q4.", show_default=False)
 ]
+HEADS = ("entry", "time (UTC)", "who", "what", "cost", "purpose", "mechanism")
+WIDE = 110
+"""Columns of a terminal that has room for the mechanisms; they are in `shortlist ledger export` too."""
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 
 
@@ -63,6 +66,8 @@ def init(
     else:
         budget = PureDP(epsilon)  # type: ignore[arg-type]
     _show(Ledger(path, budget=budget, split=split, order=order, approval=approval), 0, as_json)
+    if not (as_json or delta):
+        typer.echo("Names from the data need a delta, and this budget has none: for them add --delta 1e-6.")
 
 
 @app.command()
@@ -196,7 +201,7 @@ def close(
         str, typer.Option(help="What is noted, and told to whoever tries to charge.", show_default=False)
     ],
 ) -> None:
-    """Book nothing from now on, for good."""
+    """End the budget for good: nothing is booked from now on. To stop using it nothing needs closing."""
     ledger = Ledger(path)
     ledger.close(reason)
     typer.echo(f"{terminal_safe(ledger.path)} is closed for good; head {ledger.head}")
@@ -276,7 +281,7 @@ def _show(ledger: Ledger, rows: int, as_json: bool) -> None:
         ("ledger", ledger.path),
         ("budget", str(ledger.terms)),
         ("booked", f"{standing.so_far}, {standing.times}"),
-        ("left", standing.admits),
+        ("left", ledger.closed or standing.admits),
         *_kept_delta(ledger, standing.releases),
         ("head", ledger.head),
     ):
@@ -284,14 +289,16 @@ def _show(ledger: Ledger, rows: int, as_json: bool) -> None:
     console.print(facts)
     if entries:
         table = Table(show_edge=False, pad_edge=False)
-        for column in ("entry", "time (UTC)", "who", "what", "guarantee", "mechanism", "purpose"):
+        narrow = console.width < WIDE
+        for column in HEADS[: -1 if narrow else None]:
             table.add_column(column, justify="right" if column == "entry" else "left", overflow="fold")
         for entry in entries:
             what = entry.kind if entry.refund_of is None else f"refund of {entry.refund_of}"
             what += "" if entry.request is None else f" of request {entry.request}"
             minute, mechanism = entry.time[:16].replace("T", " "), without_arguments(entry.mechanism)
-            cells = (str(entry.number), minute, entry.who or "", what, entry.guarantee, mechanism, entry.purpose)
-            table.add_row(*(Text(terminal_safe(cell)) for cell in cells))
+            cost = cost_in_words(entry, rho=ledger.terms.order is None) if entry.kind in ("charge", "refund") else ""
+            cells = [str(entry.number), minute, entry.who or "", what, cost, entry.purpose, mechanism]
+            table.add_row(*(Text(terminal_safe(cell)) for cell in cells[: -1 if narrow else None]))
         console.print()
         console.print(table)
 

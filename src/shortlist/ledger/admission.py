@@ -23,7 +23,12 @@ def priced(terms: Terms, guarantee: Guarantee) -> Amounts:
     cost = cost_of(guarantee, terms.order)
     if has_form(terms.limits, cost):
         return cost
-    if cost.delta and not terms.limits.delta:
+    if cost.delta and not getattr(terms.budget, "delta", 0.0):
+        reason = (
+            "it has a delta, as names from the data need one, and this budget was made without. Make another ledger "
+            "with a delta: `shortlist ledger init` with --delta 1e-5, or budget=ApproxDP(epsilon, 1e-5) in Python"
+        )
+    elif cost.delta and not terms.limits.delta:
         reason = "it has a delta, and this ledger keeps none for the charges' own"
     else:
         reason = guarantee.why_not() or "there is no such form"

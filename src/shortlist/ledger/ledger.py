@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Self
 
+from shortlist._text import kind_of_words
 from shortlist.accounting.checked_numbers import count, number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.ledger.admission import admitted, first_with_room, left_of_terms, priced, spent_of, within
 from shortlist.ledger.chain import MOST_ENTRIES, LedgerEntry
+from shortlist.ledger.closing import closed_words, nothing_of, open_state
 from shortlist.ledger.filter import Balance, Currency, kept_of
 from shortlist.ledger.opening import opened
 from shortlist.ledger.replay import verified
@@ -71,6 +73,12 @@ class Ledger:
 
     __slots__ = ("_book",)
 
+    @kind_of_words(
+        "Ledger",
+        epsilon="; write budget=PureDP(3.0), or budget=ApproxDP(3.0, 1e-6)",
+        delta="; write budget=ApproxDP(3.0, 1e-6)",
+        rho="; write budget=ZCDP(0.5)",
+    )
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -122,8 +130,8 @@ class Ledger:
         return f"Ledger({self.path!r}, budget={self.budget})"
 
     def __str__(self) -> str:
-        """How it stands, in one number."""
-        return str(self.standing)
+        """How it stands, in one number; of a closed one first that it is."""
+        return "; ".join(filter(None, [self.closed, str(self.standing)]))
 
     @property
     def path(self) -> str:
@@ -146,9 +154,16 @@ class Ledger:
         return self.terms.budget
 
     @property
+    def closed(self) -> str:
+        """That it was closed for good, on which day and why, or where it goes on; empty for one that still books."""
+        return closed_words(self._book)
+
+    @property
     def standing(self) -> Standing:
         """What is booked of the budget, in one number, and the largest pure charge that would be admitted now."""
-        return Standing.of_state(self.terms, self._book.state())
+        here = self._book.state()
+        stands = Standing.of_state(self.terms, here)
+        return replace(stands, left=0.0) if here.closed else stands
 
     @property
     def spent(self) -> Balance:
@@ -157,8 +172,10 @@ class Ledger:
 
     @property
     def remaining(self) -> Balance:
-        """What each rule still admits, rounded down."""
-        return left_of_terms(self.terms, self._book.state().total)
+        """What each rule still admits, rounded down; nothing once it is closed."""
+        here = self._book.state()
+        left = left_of_terms(self.terms, here.total)
+        return nothing_of(left) if here.closed else left
 
     @property
     def head(self) -> str:
@@ -184,7 +201,7 @@ class Ledger:
             if nothing is left, or less delta than that.
         """
         n, own = count("releases", releases), number("delta", delta, below=1.0)
-        return share_of(self.terms, self._book.state(), n, own)
+        return share_of(self.terms, open_state(self._book), n, own)
 
     def charge(
         self, guarantee: Guarantee, *, purpose: str = "", mechanism: str = "", unit: str = "", source: str = ""
@@ -264,8 +281,16 @@ class Ledger:
             return entry if same and self._book.find(checked_token(receipt.head)) is not None else None
         return self._book.find(checked_token(receipt))
 
-    def close(self, reason: str) -> None:
-        """Book nothing from now on, for good, and note the `reason`. On a server only its owner may."""
+    def close(self, reason: str | None = None) -> None:
+        """End the budget for good: nothing is booked from now on, and the `reason` is noted. Only an owner may.
+
+        Nothing needs closing: between two calls a ledger holds nothing open, and the charges are on the disk.
+        """
+        if reason is None:
+            raise TypeError(
+                "close ends this budget for good; to stop using it nothing needs closing. If nobody shall charge it "
+                'any more, say why: close("the quarter is over")'
+            )
         check_text("purpose", reason)
         self._book.close("close", reason, "")
 
@@ -285,12 +310,12 @@ class Ledger:
         BudgetExceeded, ValueError, LedgerError
             as `charge` would.
         """
-        total = admitted(self.terms, self._book.state(), priced(self.terms, guarantee))[1]
+        total = admitted(self.terms, open_state(self._book), priced(self.terms, guarantee))[1]
         return spent_of(self.terms, total), left_of_terms(self.terms, total)
 
     def standing_if(self, guarantee: Guarantee) -> Standing:
         """The `standing` as it would be after this charge; raises as `if_charged` does."""
-        here, cost = self._book.state(), priced(self.terms, guarantee)
+        here, cost = open_state(self._book), priced(self.terms, guarantee)
         after = replace(here, total=admitted(self.terms, here, cost)[1], charges=here.charges + 1)
         return Standing.of_state(self.terms, after)
 

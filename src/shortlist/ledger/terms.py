@@ -50,7 +50,10 @@ class Terms:
             limits = Amounts(Fraction(budget.epsilon), curve, Fraction(budget.delta) - converted)
             return cls(budget, share, place, limits, approval)
         if not isinstance(budget, PureDP | ZCDP):
-            raise TypeError("budget must be PureDP, ZCDP or ApproxDP: write budget=ApproxDP(3.0, 1e-6), for example")
+            raise TypeError(
+                "budget must be PureDP, ZCDP or ApproxDP: write budget=PureDP(3.0), or budget=ApproxDP(3.0, 1e-6) if "
+                "names are to come from the data"
+            )
         if split is not None or order is not None:
             raise ValueError("split and order belong to an ApproxDP budget: leave them out, or give that budget")
         if isinstance(budget, PureDP):

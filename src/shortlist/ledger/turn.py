@@ -160,7 +160,9 @@ def _tried(path: str, work: Callable[[sqlite3.Connection], Found], write: bool) 
 def unusable(path: str, error: OSError) -> LedgerError:
     """What the operating system's error means for the one who reads it."""
     if isinstance(error, FileNotFoundError):
-        return LedgerError(f"{path} is not there; make it with budget=, or with `shortlist ledger init`")
+        return LedgerError(
+            f"{path} is not there; `shortlist ledger init` makes it, or Ledger(path, budget=...) in Python"
+        )
     return LedgerError(f"{path} cannot be used: {error.strerror}")
 
 

@@ -140,9 +140,8 @@ def check_known_candidates(scores: Scores, k: int) -> None:
     """The candidates must be public, and at least k of them choosable."""
     if not scores.public:
         raise ValueError(
-            "the list of candidates comes from the data, and no pure-DP release of names exists then: if the list is "
-            "public knowledge, say public=True (or count with candidates=[...]); otherwise give delta=1e-6, which "
-            "selects an unknown-domain mechanism"
+            "the names come from the data, and that needs a delta: write delta=1e-6 too; or, if the list of names is "
+            "public knowledge, candidates=[...] where the rows are counted, public=True for scores of your own"
         )
     if k > scores._size:
         raise ValueError(f"k={k} is more than the {scores._size} candidates; choose a smaller k")

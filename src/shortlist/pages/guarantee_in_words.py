@@ -100,7 +100,7 @@ def caution(guarantee: Guarantee) -> str:
         return ""
     return (
         f"An epsilon above {LARGE:g} promises little: whoever knows everything else can be right about one person "
-        "nearly always; 0.1 to 3 are common (see sl.odds)."
+        "nearly always; 0.1 to 3 are common."
     )
 
 

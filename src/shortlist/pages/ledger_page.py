@@ -102,9 +102,9 @@ def _stands(ledger: Ledger, standing: Standing, verified: int) -> str:
     head = page_safe(ledger.head)
     rows = [
         ("Budget", f"{page_safe(str(ledger.terms))}"),
-        ("Booked so far", f"{page_safe(standing.so_far)}: progress, not a promise; the promise is the budget"),
+        ("Booked so far", page_safe(standing.so_far)),
         ("Releases", f"{standing.releases:,}"),
-        ("Left", f"{page_safe(standing.admits)} (this and what is booked need not add up to the budget)"),
+        ("Left", page_safe(ledger.closed or standing.admits)),
         ("Chain", f"verified: all {verified:,} entries follow from one another. Head <code>{head}</code>"),
     ]
     return f"<h2>Where it stands</h2>{meter(standing.share)}{facts(rows)}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypedDict, Unpack, overload
 
 from shortlist._imports import late
+from shortlist._text import kind_of_words
 from shortlist.grouped_scores import GroupedScores
 from shortlist.scores import Scores
 from shortlist.tables.dialect import TextForm
@@ -68,6 +69,7 @@ def count(
 ) -> GroupedScores: ...
 
 
+@kind_of_words("count", epsilon="; a count costs nothing yet: give epsilon to top_k, select or keys")
 def count(
     source: object,
     *,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -25,6 +25,8 @@ LONGEST = 2_000_000
 """Bytes of a line: DuckDB's own limit."""
 MARK = b"\xef\xbb\xbf"
 """UTF-8's byte order mark, which may stand at the start of a file."""
+WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+"""So UTF-16 begins, as spreadsheets write it; UTF-8 never does."""
 NEWLINE, RETURN, QUOTE = b'\n\r"'
 ENDLESS = f"a line is longer than {LONGEST:,} bytes"
 OPEN = (
@@ -39,6 +41,21 @@ NUL = "it holds NUL bytes, so it is no UTF-8 text; convert the file first"
 
 SEPARATORS = ",;|:\t"
 """What may stand between the fields of a CSV file."""
+
+
+def separator_hint(header: list[str], wanted: Iterable[str]) -> str:
+    """What to write where the header is one field, and another separator makes a `wanted` name of it; else nothing.
+
+    Of the header, which may be a row of data, it tells nothing but that a name is there that was asked for.
+
+    >>> separator_hint(["who;what"], ["what"])
+    "; its first line is one single field: if ';' separates the fields, write separator=';'"
+    """
+    for one in SEPARATORS:
+        names = [name.strip().strip('"') for name in header[0].split(one)] if len(header) == 1 else []
+        if len(names) > 1 and not {*wanted}.isdisjoint(names):
+            return f"; its first line is one single field: if {one!r} separates the fields, write separator={one!r}"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +122,15 @@ class Dialect:
         first = read(path, lambda file: file.readline(LONGEST + 1)).removeprefix(MARK)
         line = first.removesuffix(b"\n").removesuffix(b"\r") if first.endswith(b"\n") else first
         names = None if b"\r" in line or b"\0" in line or len(line) > LONGEST else self._fields(line)
+        if line.startswith(WIDE_MARKS):
+            raise TableError(
+                f"{path} cannot be counted: its header is no line of UTF-8 text but of UTF-16; save it as UTF-8"
+            )
         if names is None:
-            raise TableError(f"{path} cannot be counted: its header is no line of UTF-8 text in this dialect")
+            raise TableError(
+                f"{path} cannot be counted: its header is no line of UTF-8 text that names the columns with "
+                f"{self.separator!r} between them; save the file as UTF-8, or say its separator"
+            )
         if names == [""]:
             raise TableError(f"{path} cannot be counted: it has no header with the names of its columns")
         return names

@@ -10,6 +10,7 @@ from typing import Self
 
 from shortlist._text import meant
 from shortlist.tables.caps import Cap, checked_most
+from shortlist.tables.dialect import separator_hint
 from shortlist.tables.groups.grouping import Grouping
 from shortlist.tables.where.parse import Where
 
@@ -180,6 +181,8 @@ class Question:
                     names if declared else [one for one in names if one.strip().casefold() == name.strip().casefold()]
                 )
                 hint = meant(name, near) if name not in names else ""
+                hint = hint or ("" if declared else separator_hint(names, self.columns))
+                hint = hint or (f"; a text goes in quotes, as in = '{name}'" if role == "where" else "")
                 raise ValueError(f"{said}: the table has {how} of that name{hint or '; write it as the table does'}")
 
 

@@ -38,7 +38,7 @@ PACKED = 1 << BITS
 
 def look_at(source: sql.TableSource, question: ValueQuestion) -> Looked:
     """Whether values are dates, and refusals, from names and types alone. Text files have what the bounds are."""
-    question.check_columns(source.columns)
+    question.check_columns(source.columns, declared=not source.as_text)
     if question.user is not None:
         check_user(question.user, sql.declared(source.types[question.user]))
     dated = question.grid.kind == "date"
