@@ -1,11 +1,14 @@
 """Who writes a word that is not known, or a file that is not read as meant, is told what to write instead."""
 
 import pickle
+from typing import Any
 
 import polars as pl
 import pytest
 
-import shortlist as sl
+import shortlist
+
+sl: Any = shortlist  # what is written here is wrong, and shall be
 
 ROWS = pl.DataFrame({"person": [1, 2, 3], "city": ["Bern", "Bern", "Genf"], "country": ["CH"] * 3, "age": [3, 4, 5]})
 SCORES = sl.Scores([3, 1, 2], monotone=True)
@@ -80,7 +83,7 @@ def test_a_first_line_of_other_names_is_not_told(tmp_path):
 
 
 def test_text_without_quotes_in_a_condition_is_told():
-    with pytest.raises(ValueError, match="'CH': the table has no column of that name; a text goes in quotes.* = 'CH'"):
+    with pytest.raises(ValueError, match=r"'CH': the table has no column of that name; a text goes in quotes.* = 'CH'"):
         sl.count(ROWS, **COLUMNS, where="country = CH")
 
 

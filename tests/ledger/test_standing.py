@@ -128,6 +128,10 @@ def test_a_closed_ledger_says_so_and_has_nothing_left(tmp_path):
     words = f"closed for good on {day}: the quarter is over; booked: epsilon 0.5 of 2, 1 release; no further charge"
     assert str(ledger).startswith(words)
     assert (ledger.standing.left, ledger.remaining.epsilon, ledger.spent.epsilon) == (0.0, 0.0, 0.5)
-    for ask in (lambda: ledger.check(sl.PureDP(0.1)), lambda: ledger.standing_if(sl.PureDP(0.1)), lambda: ledger.plan(2)):
+    for ask in (
+        lambda: ledger.check(sl.PureDP(0.1)),
+        lambda: ledger.standing_if(sl.PureDP(0.1)),
+        lambda: ledger.plan(2),
+    ):
         with pytest.raises(LedgerError, match="closed for good and books nothing more: the quarter is over"):
             ask()
