@@ -58,6 +58,20 @@ def test_the_output_in_the_readme_is_the_real_one(capsys, tmp_path, monkeypatch)
     assert without_noise(capsys.readouterr().out) == without_noise(shown)
 
 
+def test_the_rows_of_the_readme_run_after_its_first_snippet(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sl, "plan", plan_of_fewer(sl.plan))
+    page = ROOT / "README.md"
+    namespace: dict[str, Any] = {}
+    exec(compile(blocks(page, "python")[0], "README.md", "exec"), namespace)
+    rows = page.read_text().split("| you want | write |")[1].split("\n\n")[0].splitlines()[2:]
+    codes = [code for row in rows for code in re.findall(r"`([^`]+)`", row.rpartition(" | ")[2])]
+    run = [code for code in codes if re.match(r"sl\.|from |rows, |scores = |ledger|print|release\.|list\(|NoisyMax", code)]
+    assert len(run) >= len(rows) - 4, "others are for a shell, or ends of lines"
+    for code in run:
+        exec(compile(code, code, "exec"), namespace)
+
+
 @pytest.mark.parametrize("page", [*PAGES, *HABITS], ids=lambda page: page.name)
 def test_links_between_pages_resolve(page):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
