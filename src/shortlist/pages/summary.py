@@ -44,6 +44,20 @@ def groups_in_words(release: GroupedRelease) -> str:
     return terminal_safe(" ".join([came, _gives_away(release), *_left(release)]))
 
 
+PARTS = {0.25: "a quarter", 0.75: "three quarters", 0.1: "a tenth", 0.9: "nine tenths"}
+
+
+def quantile_in_words(q: float) -> str:
+    """What stands before a quantile, so that it reads as a sentence.
+
+    >>> quantile_in_words(0.5), quantile_in_words(0.25), quantile_in_words(0.99)
+    ('median', 'a quarter are below', '99% are below')
+    """
+    if q in (0.0, 0.5, 1.0):
+        return {0.0: "smallest", 0.5: "median", 1.0: "largest"}[q]
+    return f"{PARTS.get(q) or f'{100 * q:.6g}%'} are below"
+
+
 LEAD, OVER = "lead over next", "over the threshold"
 
 
