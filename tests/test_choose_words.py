@@ -71,8 +71,8 @@ def test_words_that_cannot_be_remembered_are_refused_in_words_of_ours():
         ({"limit": {}}, "limit"),
         ({"k": [1]}, "k"),
     ):
+        call: dict[str, Any] = {"k": 1, "epsilon": 1.0, "monotone": True, **words}
         with pytest.raises((TypeError, ValueError), match=said):
-            call: dict[str, Any] = {"k": 1, "epsilon": 1.0, "monotone": True, **words}
             sl.top_k([3, 1], **call)
 
 
