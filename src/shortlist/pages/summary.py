@@ -80,7 +80,8 @@ def groups_remarks(release: GroupedRelease) -> list[str]:
 
 def _remarks(lists: list[Release]) -> list[str]:
     lists = [one for one in lists if one.q is None and len(one)]
-    said = [_unordered(lists)]
+    chosen = any(one.k is not None and one.asked is None for one in lists)
+    said = ["The data chose how many: behind them the scores fall off." if chosen else "", _unordered(lists)]
     if any(_disagree(one) for one in lists):
         said.append("Ranks and values have noise of their own and disagree here: such items are too close to tell.")
     if any(value < 0 for one in lists for value in one.values or ()):
