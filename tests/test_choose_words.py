@@ -1,5 +1,7 @@
 """A word that is misspelt is answered with the one that was meant."""
 
+from typing import Any
+
 import polars as pl
 import pytest
 
@@ -60,6 +62,19 @@ def test_what_is_remembered_of_a_question_tells_equal_words_of_other_kinds_apart
             release = sl.top_k([3, 1], 1, budget=kind(epsilon), monotone=True)
             assert type(release.guarantee) is sl.PureDP
             assert release.guarantee.epsilon == epsilon
+
+
+def test_a_number_that_changes_is_read_anew():
+    class Number:
+        value = 1
+
+        def __index__(self):
+            return self.value
+
+    k: Any = Number()
+    assert len(sl.top_k([3, 1, 2], k, epsilon=1.0, monotone=True)) == 1
+    k.value = 2
+    assert len(sl.top_k([3, 1, 2], k, epsilon=1.0, monotone=True)) == 2
 
 
 def test_words_that_cannot_be_remembered_are_refused_in_words_of_ours():
