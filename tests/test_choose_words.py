@@ -54,10 +54,10 @@ def test_what_is_remembered_of_a_question_tells_equal_words_of_other_kinds_apart
             return hash(sl.PureDP(1.0))
 
     assert len(sl.top_k([3, 1], 1, epsilon=1, monotone=True)) == 1
-    wrong: list[tuple[Any, Any, str]] = [(True, 1, "k must be"), (1.0, 1, "k must be"), (1, True, "epsilon must be")]
-    for k, number, said in wrong:
+    refused: list[tuple[Any, Any, str]] = [(True, 1, "k must"), (1.0, 1, "k must"), (1, True, "epsilon must")]
+    for k, price, said in refused:
         with pytest.raises((TypeError, ValueError), match=said):
-            sl.top_k([3, 1], k, epsilon=number, monotone=True)
+            sl.top_k([3, 1], k, epsilon=price, monotone=True)
     for epsilon in (1.0, 2.0, 1.0):
         for kind in (sl.PureDP, Cheaper):
             release = sl.top_k([3, 1], 1, budget=kind(epsilon), monotone=True)
@@ -65,15 +65,28 @@ def test_what_is_remembered_of_a_question_tells_equal_words_of_other_kinds_apart
             assert release.guarantee.epsilon == epsilon
 
 
+def test_a_number_that_changes_is_read_anew():
+    class Number:
+        value = 1
+
+        def __index__(self):
+            return self.value
+
+    k: Any = Number()
+    assert len(sl.top_k([3, 1, 2], k, epsilon=1.0, monotone=True)) == 1
+    k.value = 2
+    assert len(sl.top_k([3, 1, 2], k, epsilon=1.0, monotone=True)) == 2
+
+
 def test_words_that_cannot_be_remembered_are_refused_in_words_of_ours():
-    for words, said in (
+    refused: list[tuple[dict[str, Any], str]] = [
         ({"ordered": []}, "ordered must be True or False"),
         ({"limit": {}}, "limit"),
         ({"k": [1]}, "k"),
-    ):
-        call: dict[str, Any] = {"k": 1, "epsilon": 1.0, "monotone": True, **words}
+    ]
+    for words, said in refused:
         with pytest.raises((TypeError, ValueError), match=said):
-            sl.top_k([3, 1], **call)
+            sl.top_k([3, 1], **{"k": 1, "epsilon": 1.0, "monotone": True, **words})
 
 
 def test_a_large_delta_is_told_of_every_time():

@@ -2,8 +2,8 @@
 
 Optional. Every function here returns None where the compiled one is not there or does not fit (a type or an order of
 bytes it does not know, scores that are not aligned, numbers that leave 64 bits), and its caller then does the same in
-NumPy; both give the same numbers, bit for bit. Nothing here draws. `SHORTLIST_COMPILED=0` in the environment turns all
-of it off when the package is first imported.
+NumPy; both give the same numbers, bit for bit but for the sign of a zero, on which nothing depends. Nothing here draws.
+`SHORTLIST_COMPILED=0` in the environment turns all of it off when the package is first imported.
 """
 
 from __future__ import annotations

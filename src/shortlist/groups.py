@@ -124,7 +124,8 @@ class GroupRequest:
         counted, scores = scores, turned(scores, self.largest)
         if counted is not self.scores and _charges(scores, self.sizes, self.k, self.built) != self.charges:
             raise ValueError("the candidates changed between the charge and the count; nothing was drawn")
-        drawn = [self._draw(scores, group, source) for group in range(scores._number)]
+        with np.errstate(all="ignore"):  # whatever a caller makes of floats that run out would tell of the scores
+            drawn = [self._draw(scores, group, source) for group in range(scores._number)]
         named = _named(scores, drawn)
         listed = [n for n, names in enumerate(named) if scores.public_groups or names]
         frame = _of_items(scores)

@@ -10,6 +10,8 @@ import warnings
 from functools import lru_cache
 from typing import TypedDict
 
+import numpy as np
+
 from shortlist._reading import checked_flag, checked_flags
 from shortlist._text import meant
 from shortlist.mechanisms import Mechanism
@@ -22,8 +24,8 @@ from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.smallest import check_smallest
 
 LARGE_DELTA = 1e-3
-REMEMBERED = {type(None), PureDP, ZCDP, ApproxDP}
-"""Budgets that are equal where they cost the same; a class made of one of them need not be."""
+REMEMBERED = frozenset({type(None), bool, int, float, str, np.int64, np.float64, PureDP, ZCDP, ApproxDP})
+"""Kinds of words that never change and are equal where they mean the same; of a class made of one nobody knows that."""
 
 
 class BudgetWords(TypedDict):
@@ -75,11 +77,8 @@ def mechanism_for(
     such a list, which makes capped weights too. For the smallest (`largest=False`) the mechanism gets negated scores.
     """
     words = (k, public, epsilon, delta, budget, method, ordered, values, gaps, limit, most, weighed, largest)
-    choose = _chosen if type(budget) in REMEMBERED else _chosen.__wrapped__
-    try:
-        mechanism, why, keeps_order, own_name = choose(*words)
-    except TypeError:  # what cannot be remembered is refused, in words of ours
-        mechanism, why, keeps_order, own_name = _chosen.__wrapped__(*words)
+    choose = _chosen if REMEMBERED.issuperset(map(type, words)) else _chosen.__wrapped__
+    mechanism, why, keeps_order, own_name = choose(*words)
     if own_name > LARGE_DELTA:
         warnings.warn(
             f"delta={own_name:g} lets one person's own item out with that chance; "

@@ -6,6 +6,7 @@ import pickle
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import shortlist as sl
@@ -225,3 +226,18 @@ def test_a_dataclass_made_of_a_mechanism_is_paid_with_a_budget(made, slots):
     assert dataclasses.replace(tagged, tag="yours", budget=made.budget).tag == "yours"
     with pytest.raises(TypeError, match="epsilon"):
         kind(**{**words, "epsilon": 1.0})
+
+
+@pytest.mark.parametrize("method", ["auto", "canonical", "guarded", "joint", "oneshot-gumbel", "ordered-canonical"])
+def test_whether_floats_run_out_in_a_draw_is_nobodys_to_know(method):
+    """It depends on the scores, so that an error of it, which a caller may have asked NumPy for, would tell of them."""
+    for values in ([2**62, -(2**62), -(2**63), 2**63 - 1, 0, 3], [1e300, -1e300, 5.0, 0.0, 1e-310, -np.inf, 7.0]):
+        for k in (2, 3):
+            plain = sl.top_k(values, k, epsilon=1.0, method=method, rng=sl.testing.seeded(3))
+            with np.errstate(all="raise"):
+                assert sl.top_k(values, k, epsilon=1.0, method=method, rng=sl.testing.seeded(3)).items == plain.items
+
+
+@pytest.mark.parametrize("method", ["joint", "ordered-canonical", "guarded-list"])
+def test_scores_whose_differences_are_beyond_all_floats_are_drawn_from(method):
+    assert 0 in sl.top_k([1.7e308, 0.5, -1.7e308, 0.25], 2, epsilon=1.0, method=method)

@@ -158,6 +158,21 @@ def test_a_late_arrival_is_enclosed():
     assert np.isinf(Deadlines.late(np.array([5], np.uint64), 1.0, 1.0, a).room).all()
 
 
+@pytest.mark.parametrize("width", [0.0, 0.5, 4.0, 30.0, 90.0])
+def test_a_late_arrival_is_enclosed_where_its_weight_is_known_by_nats_alone(width):
+    """A guard of faint junk, whose clock rings early: it may be before the top k, or long after."""
+    words, a, high = np.linspace(2.0**44, 2.0**46, 200).astype(np.uint64), 0.09, -101.0
+    found = Deadlines.late(words, high - width, high, a)
+    for v in (high - width, high - width / 2, high):
+        time = np.exp(np.minimum(np.log(words * 2.0**-64) / a - v, 9.0))
+        assert (np.abs(time - found.due) <= found.room).all()
+    top = Deadlines.uniform(np.full(200, 1 << 63, np.uint64))
+    known, guarded = top.or_earlier(found)
+    always, never = (np.exp(np.log(words * 2.0**-64) / a - v) for v in (high - width, high))
+    assert (always[guarded & (known.room < np.inf)] < 0.5).all()
+    assert (never[~guarded & (known.room < np.inf)] > 0.5).all()
+
+
 def test_a_race_of_one_by_one_rows_uses_fresh_words_alone(monkeypatch):
     """No row can start: all are plain, and two seeds differ."""
     monkeypatch.setattr(subset_rows, "LEAST", np.uint64(2**64 - 1))

@@ -120,10 +120,18 @@ def _floats_above(wholes: Values, unit: Fraction) -> Floats:
     floats = np.empty(wholes.size)
     for place, whole in enumerate(wholes.ravel().tolist()):
         exact, below = whole * unit.numerator, unit.denominator
-        near = rounded(Fraction(exact)) if below == 1 else exact / below
+        near = _quotient(exact, below)
         top, bottom = near.as_integer_ratio() if math.isfinite(near) else (exact, below)
         floats[place] = near if top * below >= exact * bottom else math.nextafter(near, math.inf)
     return floats.reshape(wholes.shape)
+
+
+def _quotient(exact: int, below: int) -> float:
+    """The nearest float, which beyond the largest one is an infinity: that of two scores may be."""
+    try:
+        return exact / below
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 def times(whole: Values, rate: Fraction) -> Floats:

@@ -239,7 +239,8 @@ class Mechanism(ABC):
     @final
     def _drawn(self, scores: Scores, source: Source, reservation: Reservation | None) -> Release:
         """One exact draw from a question that was accepted, and paid for where there is a ledger."""
-        outcome = self._draw(scores, source)
+        with np.errstate(all="ignore"):  # whatever a caller makes of floats that run out would tell of the scores
+            outcome = self._draw(scores, source)
         finer = reservation is not None and reservation.guarantee == self._terms(scores)[1]
         if reservation is not None and self.refundable and finer:  # what is kept is told of the finer statement alone
             give_back(reservation, self._kept(outcome))

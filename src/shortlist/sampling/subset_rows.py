@@ -104,11 +104,11 @@ class Deadlines:
 
     @classmethod
     def late(cls, words: Words, low: float, high: float, a: float) -> Deadlines:
-        """e^-v U^(1/a) with low <= v <= high, U uniform; what is far beyond 1 need not be known."""
+        """e^-v U^(1/a) with low <= v <= high, which may be nats apart, U uniform; beyond e^9 all times are alike."""
         log: Floats = np.log(np.maximum(words, LEAST) * 2.0**-64) / a
-        due: Floats = np.exp(np.minimum(log - (low + high) / 2, 9.0))
-        off = (high - low) / 2 + ROUNDING * (1.0 + abs(low) + abs(high) - log)
-        return cls(due, np.where(words < LEAST, np.inf, due * np.expm1(np.minimum(2.0 * off, 9.0))))
+        off = ROUNDING * (1.0 + abs(low) + abs(high) - log)
+        first, last = np.exp(np.minimum(log - high - off, 9.0)), np.exp(np.minimum(log - low + off, 9.0))
+        return cls((first + last) / 2, np.where(words < LEAST, np.inf, (last - first) / 2 + ROUNDING * last))
 
     def or_earlier(self, other: Deadlines) -> tuple[Deadlines, Mask]:
         """(the earlier of the two, where that is the other); where they are too close nothing is known."""

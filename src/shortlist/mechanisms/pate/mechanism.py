@@ -147,6 +147,7 @@ class MultiLabelPATE(Paid):
             raise ValueError("regularizer must leave at least one number of labels that may be chosen")
         return shifts
 
+    @np.errstate(all="ignore")
     def _drawn(self, ballots: Indices, shifts: list[Fraction | None], source: Source, draws: int) -> Draws:
         counts = ballots.sum(axis=0, dtype=np.int64)
         largest = sorted_counts(counts, len(counts) + 1)
@@ -222,7 +223,8 @@ class PATE(Paid):
         ballots = self._checked_votes(votes)
         source = checked_source(rng)
         self._book.charge(len(ballots), ledger, repr(self), purpose)
-        winners = self._mechanism._draw(self._counted(ballots), source).indices
+        with np.errstate(all="ignore"):
+            winners = self._mechanism._draw(self._counted(ballots), source).indices
         assert winners is not None
         return winners[0]
 
