@@ -1,5 +1,7 @@
 """A word that is misspelt is answered with the one that was meant."""
 
+from typing import Any
+
 import polars as pl
 import pytest
 
@@ -52,9 +54,10 @@ def test_what_is_remembered_of_a_question_tells_equal_words_of_other_kinds_apart
             return hash(sl.PureDP(1.0))
 
     assert len(sl.top_k([3, 1], 1, epsilon=1, monotone=True)) == 1
-    for k, epsilon, said in ((True, 1, "k must be"), (1.0, 1, "k must be"), (1, True, "epsilon must be")):
+    wrong: list[tuple[Any, Any, str]] = [(True, 1, "k must be"), (1.0, 1, "k must be"), (1, True, "epsilon must be")]
+    for k, number, said in wrong:
         with pytest.raises((TypeError, ValueError), match=said):
-            sl.top_k([3, 1], k, epsilon=epsilon, monotone=True)
+            sl.top_k([3, 1], k, epsilon=number, monotone=True)
     for epsilon in (1.0, 2.0, 1.0):
         for kind in (sl.PureDP, Cheaper):
             release = sl.top_k([3, 1], 1, budget=kind(epsilon), monotone=True)
@@ -68,8 +71,9 @@ def test_words_that_cannot_be_remembered_are_refused_in_words_of_ours():
         ({"limit": {}}, "limit"),
         ({"k": [1]}, "k"),
     ):
+        call: dict[str, Any] = {"k": 1, "epsilon": 1.0, "monotone": True, **words}
         with pytest.raises((TypeError, ValueError), match=said):
-            sl.top_k([3, 1], **{"k": 1, "epsilon": 1.0, "monotone": True, **words})
+            sl.top_k([3, 1], **call)
 
 
 def test_a_large_delta_is_told_of_every_time():

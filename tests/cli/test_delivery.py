@@ -122,3 +122,39 @@ def test_parquet_is_not_sent_to_a_terminal(monkeypatch):
     monkeypatch.setattr("sys.stdout", Screen())
     with pytest.raises(Exception, match="parquet is no text"):
         Delivery.of(Format.parquet, False, False, None, None, "", [])
+
+
+def test_what_was_written_is_said_and_who_may_read_it(tmp_path):
+    (tmp_path / "rows.csv").write_text("who,what\n1,a\n2,a\n2,b\n")
+    (tmp_path / "known.txt").write_text("a\nb\nc\n")
+    asked = ["top", "rows.csv", "-k", "2", "--user", "who", "--item", "what", "--candidates", "known.txt"]
+    asked += ["--epsilon", "1", "--out", "l.csv"]
+    assert called(*asked, cwd=tmp_path).stdout.endswith("\nwritten to l.csv, readable by you alone\n")
+    again = called(*asked, "--json", cwd=tmp_path)
+    assert again.stderr == "written to l.csv, in place of what was there, readable by you alone\n"
+    assert again.stdout.count("\n") == 1
+    assert called(*asked, "--quiet", cwd=tmp_path).stdout.count("\n") == 2
+
+
+def test_words_for_python_become_those_of_the_command_line():
+    said = in_options("give groups=[...] or candidates=[...]; write separator=';' or separator='\\t'", ["top"])
+    assert said == "give --groups CH,DE,FR or --candidates FILE; write --separator ';' or --separator tab"
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [(("median",), "shortlist quantile"), (("ledger", "balance", "b.db"), "shortlist ledger show"), (("tpo",), "top")],
+)
+def test_a_command_that_is_not_there_leads_to_one_that_is(written, meant):
+    done = called(*written)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{meant}`" in done.stderr
+    assert "write `" not in called("zzz").stderr
+
+
+def test_help_shows_commands_that_can_be_copied():
+    shown = called("-h").stdout.splitlines()
+    assert "    shortlist example films" in shown
+    assert shown[shown.index("    shortlist example films") + 1].endswith("\\")
+    for name in ("top", "keys", "quantile"):
+        assert "list[" not in called(name, "-h").stdout

@@ -44,7 +44,8 @@ def test_the_line_of_the_product_page_works_as_written(folder, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     table, _, told = done.stdout.partition("\n\n")
     assert table == "item\n----\nant\nbee"
-    summary, order, line = told.splitlines()
+    summary, order, line, written = told.splitlines()
+    assert written == f"drawn to {tmp_path / 'top.png'}, readable by you alone"
     assert order == "A set, sorted by label: the order says nothing; for the order write --ordered."
     assert summary.startswith(
         "2 of 2 asked for. One user: the odds of guessing whether they are in the data go from 50% to"

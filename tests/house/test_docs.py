@@ -1,6 +1,7 @@
 """Every snippet of the README and the guide runs as written, and the README's output is the real one."""
 
 import doctest
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from tests.helpers.support import full_size, sized
 mpl.use("Agg")
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PLAN, COMPARE = sl.plan, sl.compare
 HABITS = [ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
 
 
@@ -56,6 +58,26 @@ def test_the_output_in_the_readme_is_the_real_one(capsys, tmp_path, monkeypatch)
     exec(compile(blocks(ROOT / "README.md", "python")[0], "README.md", "exec"), namespace)
     shown = blocks(ROOT / "README.md", "text")[0]
     assert without_noise(capsys.readouterr().out) == without_noise(shown)
+
+
+@full_size
+def test_the_rows_of_the_readme_run_after_its_first_snippet(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sl, "plan", sized(lambda **words: inspect.signature(PLAN).bind(**words), full=PLAN))
+    monkeypatch.setattr(
+        sl, "compare", sized(lambda scores, k, epsilon: COMPARE(scores, k=1, epsilon=1.0), full=COMPARE)
+    )
+    page = ROOT / "README.md"
+    namespace: dict[str, Any] = {}
+    exec(compile(blocks(page, "python")[0], "README.md", "exec"), namespace)
+    rows = page.read_text().split("| you want | write |")[1].split("\n\n")[0].splitlines()[2:]
+    codes = [code for row in rows for code in re.findall(r"`([^`]+)`", row.rpartition(" | ")[2])]
+    run = [
+        code for code in codes if re.match(r"sl\.|from |rows, |scores = |ledger|print|release\.|list\(|NoisyMax", code)
+    ]
+    assert len(run) >= len(rows) - 4, "others are for a shell, or ends of lines"
+    for code in run:
+        exec(compile(code, code, "exec"), namespace)
 
 
 @pytest.mark.parametrize("page", [*PAGES, *HABITS], ids=lambda page: page.name)

@@ -1,11 +1,14 @@
 """Who writes a word that is not known, or a file that is not read as meant, is told what to write instead."""
 
 import pickle
+from typing import Any
 
 import polars as pl
 import pytest
 
-import shortlist as sl
+import shortlist
+
+sl: Any = shortlist  # what is written here is wrong, and shall be
 
 ROWS = pl.DataFrame({"person": [1, 2, 3], "city": ["Bern", "Bern", "Genf"], "country": ["CH"] * 3, "age": [3, 4, 5]})
 SCORES = sl.Scores([3, 1, 2], monotone=True)

@@ -146,7 +146,6 @@ COVERED = {
     "sampling/threshold_runner.py": "sampling/test_race_batch.py",
     "tuning/question.py": "tuning/test_tune.py",
     "studio/expected.py": "studio/test_server.py",
-    "studio/fields.py": "studio/test_form.py",
     "studio/folder.py": "studio/test_server.py",
     "studio/planner.py": "studio/test_limits.py",
     "tables/candidates.py": "tables/test_count.py",

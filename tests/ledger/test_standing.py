@@ -9,7 +9,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ApproxDP, BudgetExceeded, Ledger, PureDP
-from shortlist.privacy import ZCDP, BoundedRange, LedgerError, Standing
+from shortlist.privacy import ZCDP, BoundedRange, Standing
 from tests.helpers.typed import present
 
 
@@ -117,24 +117,3 @@ def test_json_has_the_numbers_and_the_words():
         "currency": "epsilon", "booked": 1.0, "of": 3.0, "delta": 1e-6, "releases": 2, "left": 2.0,
         "words": str(standing),
     }  # fmt: skip
-
-
-def test_a_closed_ledger_says_so_and_has_nothing_left(tmp_path):
-    ledger = sl.Ledger(tmp_path / "q4.db", budget=sl.PureDP(2.0))
-    ledger.charge(sl.PureDP(0.5))
-    assert (ledger.closed, ledger.remaining.epsilon) == ("", 1.5)
-    with pytest.raises(TypeError, match="ends this budget for good; to stop using it nothing needs closing"):
-        ledger.close()
-    assert not ledger.closed
-    ledger.close("the quarter is over")
-    day = ledger.entries(last=1)[0].time[:10]
-    words = f"closed for good on {day}: the quarter is over; booked: epsilon 0.5 of 2, 1 release; no further charge"
-    assert str(ledger).startswith(words)
-    assert (ledger.standing.left, ledger.remaining.epsilon, ledger.spent.epsilon) == (0.0, 0.0, 0.5)
-    for ask in (
-        lambda: ledger.check(sl.PureDP(0.1)),
-        lambda: ledger.standing_if(sl.PureDP(0.1)),
-        lambda: ledger.plan(2),
-    ):
-        with pytest.raises(LedgerError, match="closed for good and books nothing more: the quarter is over"):
-            ask()

@@ -1,9 +1,16 @@
 """The page of names that came from the data: how many of those asked for, counts with margins, and the way it went."""
 
+from typing import Any
+
+import matplotlib.pyplot as plt
 import pandas as pd
+import pytest
+from matplotlib import font_manager
 
 import shortlist as sl
 from shortlist._text import with_margin
+from shortlist.pages import plots
+from shortlist.pages.grouped_page import groups_page
 from shortlist.pages.release_page import release_page
 from tests.helpers.typed import present
 
@@ -31,3 +38,42 @@ def test_counts_have_their_margins_beside_them():
         assert f"value <b>{with_margin(value, margin.half_width)}</b>" in page
     assert page.count("covers 95%") == 1
     assert "covers 95%" not in release_page(sl.top_k([9, 8, 1], 2, epsilon=1.0, monotone=True, gaps=True))
+
+
+def test_quantiles_are_sentences_and_no_ranks():
+    rows = pd.DataFrame({"who": range(700), "age": [1, 2, 5, 5, 5, 7, 9] * 100})
+    asked: dict[str, Any] = {
+        "user": "who",
+        "value": "age",
+        "q": [0.25, 0.5, 0.99],
+        "lower": 0,
+        "upper": 10,
+        "epsilon": 9.0,
+    }
+    made = sl.quantile(rows, **asked, rng=sl.testing.seeded(1))
+    page = release_page(made)
+    for words in ("a quarter are below <bdi><b>", "median <bdi><b>", "99% are below <bdi><b>"):
+        assert words in page
+    assert 'class="rank"' not in page
+    axes = made.plot()
+    drawn = [text.get_text() for text in axes.texts]
+    assert [words.rpartition(" ")[0] for words in drawn] == ["a quarter are below", "median", "99% are below"]
+    assert axes.get_title(loc="left") == "3 quantiles"
+    plt.close(axes.figure)
+
+
+def test_margins_are_explained_once_on_a_page_of_groups_and_ways_in_words():
+    lists = sl.top_k([[90, 4, 1], [70, 2, 1]], 2, epsilon=1.0, values=True, monotone=True, rng=sl.testing.seeded(1))
+    assert groups_page(lists, "").count("± is half of an interval that covers 95%") == 1
+    guarded = sl.top_k([900, 500, 90, 70, 20, 3, 2], 3, epsilon=1.0, monotone=True, rng=sl.testing.seeded(1))
+    assert guarded.used == "canonical"
+    assert "the way for clear winners (canonical)" in release_page(guarded)
+
+
+def test_letters_that_no_font_has_are_told(monkeypatch):
+    few = [font for font in font_manager.fontManager.ttflist if font.name.startswith(("DejaVu Sans", plots.BOXES))]
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", few)
+    plots.families.cache_clear()
+    with pytest.warns(UserWarning, match="some are drawn as boxes"):
+        plots.families("東京")
+    plots.families.cache_clear()

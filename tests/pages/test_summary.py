@@ -119,3 +119,9 @@ def test_leads_are_named_and_have_the_digits_of_the_values():
     assert "gap" in alone.columns(), "frames and files keep their name"
     over = sl.mechanisms.HybridSparseVector(threshold=100, k=2, epsilon=5.0).release([900, 500, 1], rng=seeded(1))
     assert "over the threshold" in str(over)
+
+
+def test_a_number_that_the_data_chose_is_said_to_be_theirs():
+    counts = {"ada": 9000, "bob": 8900, "cy": 20, "di": 3}
+    made = sl.top_k(counts, None, epsilon=1.0, delta=1e-6, monotone=True, rng=seeded(1))
+    assert made.remarks[0] == "The data chose how many: behind them the scores fall off."

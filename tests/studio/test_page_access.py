@@ -184,11 +184,14 @@ def test_the_checker_finds_what_is_wrong(look, studio, checker):
 
 def test_an_empty_form_says_all_that_is_missing(look, studio):
     page = arrive(look, studio)
+    assert "shortlist studio path/to/folder" in page.inner_text("#no-table")
+    assert page.inner_text("#folder") == f"folder “{studio.folder.name}”"
     page.click("#show-plan")
     page.wait_for_selector("#problem", state="visible")
     assert "there is none in this folder: try the made-up films" in page.inner_text("#problem")
     assert page.locator("#problem li").count() == 4
     try_films(page)
+    assert not page.is_visible("#no-table")
     page.fill("#user", "")
     page.check("input[value=none]")
     page.click("#show-plan")

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
 
 from shortlist._files import sweep
 from shortlist._signals import COMMAND
 from shortlist._text import terminal_safe
 from shortlist._version import version
 from shortlist.cli.defaults import defaults
+from shortlist.cli.output import Hinting
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError, OutcomeUnknown
 
 
@@ -84,7 +85,7 @@ def _command(name: str, place: Place) -> Any:
     return built.commands[name]
 
 
-class Commands(TyperGroup):
+class Commands(Hinting):
     """All commands; to list them loads none."""
 
     def __init__(self, **settings: Any) -> None:
@@ -113,8 +114,12 @@ def main_options(
 ) -> None:
     """Pick winners from private data, so that no single person's data shows.
 
-    Try: shortlist example films, then shortlist top films.parquet --user user_id --item film -k 5 --candidates
-    films.txt --epsilon 1.
+    Try these two:
+
+    \b
+      shortlist example films
+      shortlist top films.parquet -k 5 --user user_id --item film \\
+        --candidates films.txt --epsilon 1 --values
 
     It ends with 0, 1 for bad input, 2 for bad usage, 3 if a budget has no room, 4 while a release waits for somebody's
     approval, 5 if it is not known whether a charge was booked, 130 after Ctrl-C.
@@ -186,7 +191,8 @@ def in_options(words: str, arguments: list[str]) -> str:
         value = {"[...]": LISTS.get(word, "...")}.get(match[2] or "", match[2] or "").strip("'\"")
         if match[1] is None or word not in known:  # what stands in a guarantee stays as it is
             return match[0]
-        return {"True": word, "": word, "None": f"no {word}"}.get(value, f"{word} {value}")
+        plain = "tab" if value == "\\t" else shlex.quote(value)
+        return {"True": word, "": word, "None": f"no {word}"}.get(value, f"{word} {plain}")
 
     return re.sub(GUARANTEE + r"|\b([a-z_]+)=('[^']*'|\"[^\"]*\"|\[\.\.\.\]|[\w.+-]*[\w]|)", option, words)
 

@@ -129,15 +129,21 @@ class Delivery:
             steps[f"drawn to {plot}"] = lambda: _draw(release, plot)
         if (report := self.report) is not None:
             steps[f"reported in {report}"] = lambda: release.report(report, title=self.title)
-        failed = []
+        failed, written = [], []
+        paths = dict(zip(list(steps)[1:], filter(None, (self.out, self.plot, self.report)), strict=True))
         for step, take in steps.items():
+            there = step in paths and os.path.exists(paths[step])
             COMMAND.check()
             try:
                 take()
             except Exception as error:
                 failed.append(f"the list could not be {step} ({type(error).__name__})")
+            else:
+                written += [f"{step}{_access(paths[step], there)}"] if step in paths else []
         if failed:
             raise OSError(f"{'; '.join(failed)}; what was released is released, and charged where there is a ledger")
+        if written and not self.quiet:  # what programs read stays alone on its stream
+            typer.echo(terminal_safe("; ".join(written)), err=self.shown is not Format.table)
 
     def _print(self, release: Release | GroupedRelease) -> None:
         if self.shown is Format.json:
@@ -150,6 +156,12 @@ class Delivery:
             typer.echo("\n".join("\t".join(row) for row in zip(*release.texts().values(), strict=True)))
         else:
             show(release)
+
+
+def _access(path: str, replaced: bool) -> str:
+    """What became of a file that was there, and whether others on this machine may read it."""
+    own = os.name == "posix" and not os.stat(path).st_mode & 0o077
+    return (", in place of what was there" if replaced else "") + (", readable by you alone" if own else "")
 
 
 def _send_parquet(release: Release | GroupedRelease) -> None:

@@ -16,7 +16,7 @@ def keys(
     context: typer.Context,
     source: options.Source,
     user: options.User,
-    item: Annotated[list[str], typer.Option(help="The column of names; several make one name.")],
+    item: Annotated[list[str], typer.Option(help="The column of names; several make one name.", metavar="COLUMN")],
     most: Annotated[
         int | None, typer.Option(help="For how many names each person counts; without it one vote is shared.")
     ] = None,
@@ -46,7 +46,11 @@ def keys(
 ) -> None:
     """Every name that enough people hold, with noisy counts, and nothing else about anybody.
 
-    For example: shortlist keys films.parquet --user user_id --item film --epsilon 1 --delta 1e-6
+    \b
+    For example: shortlist keys films.parquet --user user_id --item film \\
+                   --epsilon 1 --delta 1e-6
+
+    Only so many of them, the best: shortlist top -k 5 with --delta 1e-6 and without --candidates.
     """
     cost = cost_of(epsilon, delta, rho)
     if delta is None:

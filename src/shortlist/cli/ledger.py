@@ -13,7 +13,7 @@ import typer
 
 from shortlist._text import csv_table, terminal_safe, without_arguments
 from shortlist.accounting.tight_zcdp import largest_range
-from shortlist.cli.output import check_writable
+from shortlist.cli.output import Hinting, check_writable
 from shortlist.ledger.chain import LedgerEntry
 from shortlist.ledger.opening import of_server, on_server, shown_path
 from shortlist.ledger.turn import WAIT
@@ -23,7 +23,7 @@ from shortlist.pages.ledger_page import cost_in_words, ledger_columns
 from shortlist.pages.rounding import number_text
 from shortlist.privacy import ZCDP, ApproxDP, Ledger, LedgerError, PureDP
 
-app = typer.Typer(no_args_is_help=True, help="A privacy budget in a file that nobody can overdraw.")
+app = typer.Typer(cls=Hinting, no_args_is_help=True, help="A privacy budget in a file that nobody can overdraw.")
 
 CANDIDATES, SURE = 1000, 0.99
 """For the sentence that says what a share buys."""

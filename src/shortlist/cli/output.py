@@ -5,14 +5,34 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
+from typer.core import TyperGroup
 
 from shortlist._files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+class Hinting(TyperGroup):
+    """Commands of which a name that is not known leads to one that is."""
+
+    instead: ClassVar[dict[str, str]] = {
+        "median": "quantile", "quantiles": "quantile", "topk": "top", "top-k": "top", "names": "keys",
+        "balance": "show", "status": "show", "spent": "show", "create": "init", "new": "init", "list": "show",
+    }  # fmt: skip
+    """What others call them."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known:
+            near = [one for one in [self.instead.get(name), *get_close_matches(name, known, n=1)] if one in known]
+            if near:
+                ctx.fail(f"No such command {name!r}: write `{ctx.command_path} {near[0]}`.")
+        return super().resolve_command(ctx, args)
 
 
 def check_writable(option: str, path: str, endings: tuple[str, ...], inputs: Iterable[str] = ()) -> None:

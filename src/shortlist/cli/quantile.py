@@ -26,7 +26,10 @@ def quantile(
         bool, typer.Option("--one-row-each", help="In place of --user: each row is a person of its own. Your word.")
     ] = False,
     q: Annotated[
-        list[float] | None, typer.Option("-q", help="Which quantiles, from 0 to 1.", show_default="0.5")
+        list[float] | None,
+        typer.Option(
+            "-q", help="Which quantiles, from 0 to 1; give it several times.", show_default="0.5", metavar="Q"
+        ),
     ] = None,
     step: Annotated[str | None, typer.Option(help="How fine an answer is.", show_default=False)] = None,
     per_user: Annotated[
@@ -38,7 +41,8 @@ def quantile(
     yes_really: options.Large = False,
     method: Annotated[str, typer.Option(help="permute-and-flip or exponential.")] = "auto",
     by: Annotated[
-        list[str] | None, typer.Option(help="Quantiles for each value of this column; several make one key.")
+        list[str] | None,
+        typer.Option(help="Quantiles for each value of this column; several make one key.", metavar="COLUMN"),
     ] = None,
     groups: Annotated[
         str | None, typer.Option(help="The public groups, as CH,DE,FR; needed with --by.", show_default=False)
@@ -58,7 +62,9 @@ def quantile(
 ) -> None:
     """A median, or other quantiles, of one number per person, and nothing else about anybody.
 
-    For example: shortlist quantile films.parquet --user user_id --value age -q 0.5 --lower 0 --upper 120 --epsilon 1
+    \b
+    For example: shortlist quantile films.parquet --user user_id --value age \\
+                   -q 0.5 --lower 0 --upper 120 --epsilon 1
     """
     if one_row_each and "COMMANDLINE" in getattr(context.get_parameter_source("user"), "name", ""):
         raise typer.BadParameter("give --user, the column of people; or --one-row-each if each row is a person")

@@ -17,7 +17,7 @@ def top(
     context: typer.Context,
     source: options.Source,
     user: options.User,
-    item: Annotated[list[str], typer.Option(help="The column of items; several make one candidate.")],
+    item: Annotated[list[str], typer.Option(help="The column of items; several make one candidate.", metavar="COLUMN")],
     k: Annotated[
         int | None, typer.Option("-k", help="How many items; left out, the data choose, which needs a delta.")
     ] = None,
@@ -48,7 +48,8 @@ def top(
     ] = None,
     where: options.Where = None,
     by: Annotated[
-        list[str] | None, typer.Option(help="A list for each value of this column; several make one key.")
+        list[str] | None,
+        typer.Option(help="A list for each value of this column; several make one key.", metavar="COLUMN"),
     ] = None,
     groups: Annotated[
         str | None,
@@ -77,7 +78,9 @@ def top(
 ) -> None:
     """The k items with the most users, and nothing else about anybody.
 
-    For example: shortlist top films.parquet -k 5 --user user_id --item film --candidates films.txt --epsilon 1 --values
+    \b
+    For example: shortlist top films.parquet -k 5 --user user_id --item film \\
+                   --candidates films.txt --epsilon 1 --values
     """
     cost = cost_of(epsilon, delta, rho)
     if candidates is None and delta is None:

@@ -9,7 +9,7 @@ from shortlist._files import checked_path, write_text
 from shortlist._text import page_safe, terminal_safe
 from shortlist._version import version
 from shortlist.pages.guarantee_in_words import in_short
-from shortlist.pages.release_page import about, list_of, seeded_warning
+from shortlist.pages.release_page import MARGIN, about, list_of, seeded_warning
 from shortlist.pages.theme import page
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def groups_page(release: GroupedRelease, title: str) -> str:
     price, unit = page_safe(in_short(release.guarantee)), page_safe(release.unit)
     most = f"{release.groups_per_user} group{'s' * (release.groups_per_user != 1)}"
     each = [set(one.notes) for one in release.values()]
-    common = set.intersection(*each) if each else set()
+    common = {MARGIN, *(set.intersection(*each) if each else ())}
     lists = "".join(
         f"<section><h2><bdi>{page_safe(terminal_safe(_name(key)))}</bdi></h2>{list_of(one, common)}</section>"
         for key, one in release.items()
@@ -36,7 +36,8 @@ def groups_page(release: GroupedRelease, title: str) -> str:
         "" if len(release) else "<p>It looked, and found no group that it may name: an answer too, and paid for.</p>"
     )
     said = [note for one in list(release.values())[:1] for note in one.notes if note in common]
-    notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in (*said, *release.notes))
+    margins = [MARGIN] if any(one.margins for one in release.values()) else []
+    notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in (*margins, *said, *release.notes))
     body = "\n".join(
         [
             "<main>",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Mapping
 from functools import lru_cache
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from shortlist._text import terminal_safe
-from shortlist.pages.summary import first_of
+from shortlist.pages.summary import first_of, quantile_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +28,10 @@ PANELS = 12
 """Groups that are drawn."""
 BOXES = "Last Resort"
 """A font of matplotlib's that has a box for every letter: better than nothing, and than a warning."""
+NO_FONT = (
+    "no installed font has all letters of these names: some are drawn as boxes. Install one that has them, for example "
+    "Noto Sans CJK; the names themselves are whole in release.items"
+)
 AS_TEXT: dict[str, Any] = {"parse_math": False, "usetex": False}
 """For words that somebody else chose: neither formulas nor, whatever the caller's settings, a program for TeX."""
 
@@ -73,8 +78,9 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
     else:
         _draw_list(ax, release, names, ink, fonts)
     kind = f"in order, {first_of(release)} first" if release.ordered else "a set: the order says nothing"
-    kind = kind if release.q is None else "one for each q"
-    ax.set_title(f"{len(names)} selected, {kind}", loc="left", color=ink, fontsize=12)
+    many = "1 quantile" if len(names) == 1 else f"{len(names)} quantiles"
+    title = f"{len(names)} selected, {kind}" if release.q is None else many
+    ax.set_title(title, loc="left", color=ink, fontsize=12)
     promise = terminal_safe(f"{release.guarantee} for one {release.unit}, {release.mechanism}")
     promise = ("lines at the ends: 95%; " if release.margins else "") + promise
     ax.set_xlabel(fill(_short(promise, 160), 68), loc="left", color=soft, fontsize=9, **AS_TEXT)
@@ -84,12 +90,13 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
 def _draw_list(ax: Axes, release: Release, names: list[str], ink: str, fonts: dict[str, Any]) -> None:
     """Numbered where the order was released, and with equal marks where it was not."""
     rows = range(len(names))
-    ax.scatter([0] * len(rows), rows, s=190 if release.ordered else 60, color=ACCENT, zorder=2)
+    ranked = release.ordered and release.q is None
+    ax.scatter([0] * len(rows), rows, s=190 if ranked else 60, color=ACCENT, zorder=2)
     for row, name in enumerate(names):
-        if release.ordered:
+        if ranked:
             ax.text(0, row, str(row + 1), color="white", fontsize=8, ha="center", va="center_baseline", zorder=3)
-        beside = "" if release.q is None else f"  (q = {release.q[row]:g})"
-        beside += f"  (leads by {release.gaps[row]:,.4g})" if release.gaps and row < len(release.gaps) else ""
+        name = name if release.q is None else f"{quantile_in_words(release.q[row])} {name}"
+        beside = f"  (leads by {release.gaps[row]:,.4g})" if release.gaps and row < len(release.gaps) else ""
         ax.text(0.05, row, name + beside, color=ink, fontsize=11, va="center_baseline", **fonts)
     ax.set(xlim=(-0.05, 1), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
@@ -137,6 +144,8 @@ def families(text: str) -> list[str]:
         if has:
             more[font.name] = None
             missing -= has
+            if font.name.startswith(BOXES):
+                warnings.warn(NO_FONT, UserWarning, stacklevel=4)
     return [*own, *more]
 
 

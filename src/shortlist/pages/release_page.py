@@ -16,7 +16,7 @@ from shortlist._version import version
 from shortlist.accounting.guarantees import ApproxDP
 from shortlist.pages.guarantee_in_words import in_full, in_short, odds
 from shortlist.pages.odds_box import facts, meter, odds_box
-from shortlist.pages.summary import LEAD, OVER, first_of
+from shortlist.pages.summary import LEAD, OVER, first_of, quantile_in_words
 from shortlist.pages.theme import page
 
 if TYPE_CHECKING:
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from shortlist.release import Release
 
 
+MARGIN = "± is half of an interval that covers 95%."
+WAYS = {
+    "canonical": "the way for clear winners (canonical): the whole set was drawn at once",
+    "one-shot": "the careful way (one-shot): noise was added to every score, for the winners may be close",
+}
+"""What `used` means; others speak for themselves."""
 BEFORE, AFTER = "Before they read the list, they guess right", "After, with the best possible attack, at most"
 
 
@@ -97,9 +103,11 @@ def list_of(release: Release, elsewhere: Collection[str] = ()) -> str:
     columns = release.texts()
     rows = []
     for place, item in enumerate(release.items or ()):
-        mark = f'<span class="rank">{place + 1}</span>' if release.ordered else '<span class="dot"></span>'
+        ranked = release.ordered and release.q is None
+        mark = f'<span class="rank">{place + 1}</span>' if ranked else '<span class="dot"></span>'
         if release.q is not None:
-            rows.append(f'<li>{mark}<bdi class="name">{page_safe(_name(item))}</bdi>{_which(release.q[place])}</li>')
+            words = f"{quantile_in_words(release.q[place])} <bdi><b>{page_safe(_name(item))}</b></bdi>"
+            rows.append(f'<li>{mark}<span class="name">{words}</span></li>')
             continue
         numbers = "".join(
             f'<span class="value">{word} <b>{page_safe(columns[word][place])}</b></span>'
@@ -107,15 +115,11 @@ def list_of(release: Release, elsewhere: Collection[str] = ()) -> str:
             if word in columns and word not in release.item_columns
         )
         rows.append(f'<li>{mark}<bdi class="name">{page_safe(_name(item))}</bdi>{numbers}</li>')
-    kind = "ol" if release.ordered else "ul"
+    kind = "ol" if release.ordered and release.q is None else "ul"
     notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in release.notes if note not in elsewhere)
     empty = "" if rows else "<p>It looked, and found nothing that it may name: an answer too, and paid for.</p>"
-    margins = '<p class="note">± is half of an interval that covers 95%.</p>' if rows and release.margins else ""
+    margins = f'<p class="note">{MARGIN}</p>' if rows and release.margins and MARGIN not in elsewhere else ""
     return f'<{kind} class="list" role="list">{"".join(rows)}</{kind}>{empty}{margins}{notes}'
-
-
-def _which(q: float) -> str:
-    return f'<span class="value">q <b>{q:g}</b></span>'
 
 
 def _name(item: object) -> str:
@@ -173,7 +177,7 @@ def _made(release: Release | GroupedRelease) -> str:
     if release.charge != release.guarantee:
         rows.insert(3, ("Booked as", f"<code>{page_safe(str(release.charge))}</code>, which says more"))
     if release.used is not None:
-        rows.insert(2, ("Which way it went", page_safe(release.used)))
+        rows.insert(2, ("Which way it went", page_safe(WAYS.get(release.used, release.used))))
     return f"<h2>How it was made</h2>{facts(rows)}"
 
 

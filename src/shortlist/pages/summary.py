@@ -44,6 +44,20 @@ def groups_in_words(release: GroupedRelease) -> str:
     return terminal_safe(" ".join([came, _gives_away(release), *_left(release)]))
 
 
+PARTS = {0.25: "a quarter", 0.75: "three quarters", 0.1: "a tenth", 0.9: "nine tenths"}
+
+
+def quantile_in_words(q: float) -> str:
+    """What stands before a quantile, so that it reads as a sentence.
+
+    >>> quantile_in_words(0.5), quantile_in_words(0.25), quantile_in_words(0.99)
+    ('median', 'a quarter are below', '99% are below')
+    """
+    if q in (0.0, 0.5, 1.0):
+        return {0.0: "smallest", 0.5: "median", 1.0: "largest"}[q]
+    return f"{PARTS.get(q) or f'{100 * q:.6g}%'} are below"
+
+
 LEAD, OVER = "lead over next", "over the threshold"
 
 
@@ -66,7 +80,8 @@ def groups_remarks(release: GroupedRelease) -> list[str]:
 
 def _remarks(lists: list[Release]) -> list[str]:
     lists = [one for one in lists if one.q is None and len(one)]
-    said = [_unordered(lists)]
+    chosen = any(one.k is not None and one.asked is None for one in lists)
+    said = ["The data chose how many: behind them the scores fall off." if chosen else "", _unordered(lists)]
     if any(_disagree(one) for one in lists):
         said.append("Ranks and values have noise of their own and disagree here: such items are too close to tell.")
     if any(value < 0 for one in lists for value in one.values or ()):
