@@ -121,7 +121,7 @@ def test_a_table_of_groups_is_booked_before_a_row_is_read(tmp_path):
         sl.top_k(rows(), 1, epsilon=2.0, candidates=GOODS, ledger=ledger, **ASK)
     with pytest.raises(TypeError, match="parallel is for a list of score lists"):
         sl.top_k(rows(), 1, epsilon=1.0, candidates=GOODS, parallel=True, **ASK)  # type: ignore[call-overload]
-    with pytest.raises(TypeError, match="leave such words out"):
+    with pytest.raises(TypeError, match="which are counted already: leave it out"):
         sl.top_k(sl.count(rows(), candidates=GOODS, **ASK), 1, epsilon=1.0, where="week >= 40")
 
 

@@ -98,7 +98,7 @@ class GroupRequest:
             return None
         scores = self.scores
         unit = f"{scores.unit} ({scores.neighbours})"
-        rows = noted(source_of(scores._template), largest=self.largest, secure=source.secure, said=said)
+        rows = noted(_sources(scores), largest=self.largest, secure=source.secure, said=said)
         paid = ledger.with_room(self.charge, self.guarantee)
         return ledger.reserve(paid, purpose=purpose, mechanism=self.in_words, unit=unit, source=rows)
 
@@ -243,6 +243,19 @@ def _charges(
             seen.add((number, part._size))
             charges[_accepted(built[number][0], part)] = None
     return list(charges)
+
+
+def _sources(scores: GroupedScores) -> str:
+    """Where the groups come from, for a ledger; of lists that are not alike in it, each one's own."""
+    every = [scores._template] if scores.by else map(scores._make, range(scores._number))
+    parts = list(map(source_of, every))
+    if len(set(parts)) == 1:
+        return parts[0]
+    text = "; ".join(f"list {place}: {words}" for place, words in enumerate(parts))
+    if len(text) <= LONGEST_WORDS // 2:
+        return text
+    digest = hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
+    return f"{len(parts)} lists, in full words of sha256 {digest}"
 
 
 def _accepted(mechanism: Mechanism, part: Scores) -> Guarantee:

@@ -1,8 +1,9 @@
 """What adds up on paper fits: the last part of a budget is what is left of it, and no limit moves."""
 
 from fractions import Fraction
-from typing import cast
+from typing import Any, cast
 
+import polars as pl
 import pytest
 
 import shortlist as sl
@@ -80,3 +81,56 @@ def test_a_charge_of_somebody_elses_mechanism_is_told_the_last_digit(tmp_path):
     with pytest.raises(sl.BudgetExceeded, match=r"to the last digit: 0\.1999999999999999") as refused:
         ledger.charge(sl.PureDP(0.2))
     ledger.charge(sl.PureDP(present(refused.value.remaining.epsilon)))
+
+
+@pytest.mark.parametrize(("kind", "size"), [(sl.ApproxDP, 3.0), (sl.ZCDP, 1.0)])
+def test_deltas_that_add_up_to_the_budgets_fit_too(tmp_path, kind, size):
+    split = 0.0 if kind is sl.ApproxDP else None
+    ledger = sl.Ledger(tmp_path / "year.db", budget=kind(size, 1e-7), split=split)
+    spend(ledger, kind(0.01, 1e-8), 9)
+    last = cast(sl.ApproxDP | sl.ZCDP, ledger.within(kind(0.01, 1e-8)))
+    assert last != kind(0.01, 1e-8), "ten times the float 1e-8 is more than 1e-7"
+    assert (1 - HAIR) * Fraction(1e-8) <= Fraction(last.delta) < Fraction(1e-8)
+    ledger.charge(last)
+    assert sum(entry.amounts.delta for entry in ledger._book.newest(20)) <= Fraction(1e-7)
+    assert ledger.within(kind(0.01, 1e-8)) == kind(0.01, 1e-8), "nothing is left"
+
+
+def test_a_key_set_is_drawn_for_the_delta_that_is_left(tmp_path):
+    rows = pl.DataFrame({"who": range(600), "what": ["tea"] * 400 + ["milk"] * 200})
+    ledger = sl.Ledger(tmp_path / "year.db", budget=sl.ApproxDP(3.0, 1e-7))
+    words: dict[str, Any] = {"user": "who", "item": "what", "most": 1, "epsilon": 0.5, "delta": 1e-8, "ledger": ledger}
+    last = [sl.keys(rows, **words) for _ in range(5)][-1]
+    delta = cast(sl.ApproxDP, last.guarantee).delta
+    assert last.guarantee == last.charge == sl.ApproxDP(0.5, delta)
+    assert 0 < delta < 1e-8
+
+
+def test_never_more_is_drawn_than_was_asked_for(tmp_path):
+    """A divergence of some order, rounded up, may fall by its last bit as epsilon rises."""
+    asked, next_one = 0.44350871771406636, 0.4435087177140664
+    most, fits = (Fraction(sl.PureDP(one).rdp(2.0)) for one in (asked, next_one))
+    assert fits < most
+    ledger = sl.Ledger(tmp_path / "year.db", budget=sl.ApproxDP(16.0, 1e-6), order=2.0)
+    for share in (1 - 1e-9, 1 - 1e-9, 1.0):
+        left = present(ledger.terms.limits.curve) - present(ledger._book.state().total.curve)
+        ledger.charge(sl.ZCDP(float((left - (most + fits) / 2) / 2) * share))
+    ledger.check(sl.PureDP(next_one))
+    part = cast(sl.PureDP, ledger.within(sl.PureDP(asked)))
+    assert (1 - HAIR) * Fraction(asked) <= Fraction(part.epsilon) < Fraction(asked)
+    ledger.check(part)
+
+
+def test_rhos_that_add_up_fit_where_divergences_of_one_order_are_counted(tmp_path):
+    ledger = sl.Ledger(tmp_path / "year.db", budget=sl.ApproxDP(3.0, 1e-6), order=8.0)
+    left = float(present(ledger.terms.limits.curve) / 8)
+    part = cast(sl.ZCDP, ledger.within(sl.ZCDP(left * (1 + 1e-13))))
+    assert left * (1 - 1e-12) < part.rho <= left
+    ledger.charge(part)
+
+
+@pytest.mark.parametrize("more", [0.0, 1e-13, 4.9e-12, 1e-11])
+def test_the_decimal_that_is_told_may_be_asked_for(tmp_path, more):
+    ledger = sl.Ledger(tmp_path / "year.db", budget=sl.PureDP(3.0))
+    ledger.charge(sl.PureDP(1.0 + more))
+    spend(ledger, sl.PureDP(float(ledger.standing.left_text)))

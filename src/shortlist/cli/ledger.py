@@ -301,6 +301,19 @@ def _show(ledger: Ledger, rows: int, as_json: bool) -> None:
             table.add_row(*(Text(terminal_safe(cell)) for cell in cells[: -1 if narrow else None]))
         console.print()
         console.print(table)
+        for words in _waiting(entries, rho=ledger.terms.order is None):
+            console.print()
+            console.print(Text(terminal_safe(words)), overflow="fold")
+
+
+def _waiting(entries: list[LedgerEntry], *, rho: bool) -> list[str]:
+    """What nobody has approved yet, in all its words, however narrow the terminal: whoever approves approves these."""
+    done = {entry.request for entry in entries}
+    return [
+        f"entry {one.number} {cost_in_words(one, rho=rho)} yet; {one.unit}; {one.mechanism}; {one.source}"
+        for one in entries
+        if one.kind == "request" and one.number not in done
+    ]
 
 
 def _kept_delta(ledger: Ledger, releases: int) -> list[tuple[str, str]]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
+from shortlist.accounting.checked_numbers import up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from shortlist.exact.crossing import narrowed, neighbours
 from shortlist.ledger.chain import State
 from shortlist.ledger.filter import ZERO, Amounts, Balance, BudgetExceeded, balance, cost_of, fits, has_form, left_of
-from shortlist.ledger.standing import HAIR, Standing, down, largest_charge
+from shortlist.ledger.standing import HAIR, Standing, down
 from shortlist.ledger.terms import Terms
 from shortlist.pages.rounding import number_text
 
@@ -69,24 +73,37 @@ def within(terms: Terms, before: State, budget: PureDP | ApproxDP | ZCDP) -> Pur
     """
     if _has_room(terms, before, budget):
         return budget
-    cost = cost_of(budget, terms.order)
-    limits = terms.limits_for(before.total, cost, first=not before.charges)
-    total = before.total.where(limits)
+    less = _with_delta_left(terms, before, budget)
+    if not _has_room(terms, before, less):
+        less = _with_size_left(terms, before, less)
+    return less if _has_room(terms, before, less) else budget
+
+
+def _with_delta_left(terms: Terms, before: State, budget: PureDP | ApproxDP | ZCDP) -> PureDP | ApproxDP | ZCDP:
+    """The same with the delta that is left, where that is a hair less."""
+    if isinstance(budget, PureDP):
+        return budget
+    limits = terms.limits_for(before.total, cost_of(budget, terms.order), first=not before.charges)
+    left = down(limits.delta - before.total.delta)
+    if not (1 - HAIR) * Fraction(budget.delta) <= Fraction(left) < Fraction(budget.delta):
+        return budget
+    return replace(budget, delta=left)
+
+
+def _with_size_left(terms: Terms, before: State, budget: PureDP | ApproxDP | ZCDP) -> PureDP | ApproxDP | ZCDP:
+    """The same with the epsilon, or the rho, that is left, where that is a hair less."""
+    name = "rho" if isinstance(budget, ZCDP) else "epsilon"
+    whole: float = getattr(budget, name)
+    least = up((1 - HAIR) * Fraction(whole))
 
     def with_size(size: float) -> PureDP | ApproxDP | ZCDP:
-        kind, more = type(budget), () if isinstance(budget, PureDP) else (budget.delta,)
-        return kind(size, *more)
+        changed: dict[str, Any] = {name: size}
+        return replace(budget, **changed)
 
-    if isinstance(budget, ZCDP):
-        whole, left = budget.rho, left_of(limits, total).curve if terms.order is None else None
-        size = down(left) if left else 0.0
-    else:
-        whole = budget.epsilon
-        size = largest_charge(limits, total, 1, lambda one: cost_of(with_size(one), terms.order))
-    if Fraction(size) < (1 - HAIR) * Fraction(whole):
-        return budget
-    less = with_size(size)
-    return less if _has_room(terms, before, less) else budget
+    def too_much(size: float) -> bool:
+        return not _has_room(terms, before, with_size(size))
+
+    return budget if too_much(least) else with_size(narrowed(too_much, least, whole, neighbours)[0])
 
 
 def _has_room(terms: Terms, before: State, guarantee: Guarantee) -> bool:

@@ -329,7 +329,7 @@ class Ledger:
 
     def check(self, guarantee: Guarantee, *others: Guarantee) -> None:
         """Raise as `charge` would of `with_room` of `guarantee` and `others`; it books nothing and promises no room."""
-        here = self._book.state()
+        here = open_state(self._book)
         admitted(self.terms, here, priced(self.terms, first_with_room(self.terms, here, (guarantee, *others))))
 
     def verify(self, head: str | None = None) -> int:

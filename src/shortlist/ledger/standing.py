@@ -103,7 +103,11 @@ class Standing:
     @property
     def left_text(self) -> str:
         """The epsilon that is left, in four digits: one that a release may ask for (`Ledger.within`)."""
-        return "nothing" if self.used_up else number_text(self.left, up=False, same=True)
+        if self.used_up:
+            return "nothing"
+        text = number_text(self.left, up=False, same=True)
+        meant = (1 - HAIR) * Fraction(float(text)) <= Fraction(self.left)
+        return text if meant else number_text(self.left, up=False)
 
     def to_the_last_digit(self, epsilon: float | None) -> str:
         """All digits of what is left, where only they tell it from the `epsilon` of a charge."""
