@@ -19,6 +19,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TRACED = [
     *(HERE / "mechanisms" / name / "test_mechanism.py" for name in ("guarded", "joint", "guarded_list", "keys")),
     HERE / "mechanisms" / "ordered_canonical" / "test_mechanism.py",
+    HERE / "mechanisms" / "guarded" / "test_rows.py",
     HERE / "mechanisms" / "canonical" / "test_offsets.py",
 ]
 

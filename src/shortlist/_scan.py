@@ -65,20 +65,20 @@ _ARGUMENTS: dict[str, list[Any]] = {
 def library(place: Path) -> ctypes.CDLL | None:
     """The library at that place, if it is one and of this version."""
     try:
-        found = ctypes.CDLL(str(place))
-        number = found.scan_number
+        loaded = ctypes.CDLL(str(place))
+        number = loaded.scan_number
     except (OSError, AttributeError):
         return None
     number.restype = _COUNT
-    return found if number() == NUMBER else None
+    return loaded if number() == NUMBER else None
 
 
 LIBRARY = None if os.environ.get("SHORTLIST_COMPILED") == "0" else library(Path(__file__).with_name("_scan.native"))
 
 
 @cache
-def _function(found: ctypes.CDLL, name: str, kind: str) -> Any:
-    function = getattr(found, f"{name}_{kind}" if kind else name)
+def _function(loaded: ctypes.CDLL, name: str, kind: str) -> Any:
+    function = getattr(loaded, f"{name}_{kind}" if kind else name)
     function.argtypes = _ARGUMENTS[name]
     return function
 

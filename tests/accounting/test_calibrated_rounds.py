@@ -41,7 +41,7 @@ def test_what_fits_another_share_of_delta_never_seems_too_much(k, budget):
     assert not seems_too_much(1.02 * fits, k, less, (known, PureDP(1.0)))
 
 
-@pytest.mark.parametrize("k", [6, 30, 100])
+@pytest.mark.parametrize("k", [6, pytest.param(30, marks=pytest.mark.long), pytest.param(100, marks=pytest.mark.long)])
 @pytest.mark.parametrize("budget", [ApproxDP(1e-3, 1e-2), ApproxDP(2e-3, 3e-3), ApproxDP(0.0101, 0.005)])
 def test_where_delta_pays_for_nearly_all_the_plain_search_takes_over(k, budget):
     compare(k, budget)
@@ -116,7 +116,11 @@ def test_tiny_rounds_cost_in_proportion(rounds):
 
 
 @pytest.mark.parametrize(
-    ("rounds", "budget"), [(2453, ApproxDP(2.1685699606604284e-09, 1.8e-07)), (4625, ApproxDP(5e-12, 2.88e-4))]
+    ("rounds", "budget"),
+    [
+        (2453, ApproxDP(2.1685699606604284e-09, 1.8e-07)),
+        pytest.param(4625, ApproxDP(5e-12, 2.88e-4), marks=pytest.mark.long),
+    ],
 )
 def test_a_tiny_epsilon_beside_a_large_delta_is_calibrated(rounds, budget):
     """The cost falls to nothing there within a part in a hundred of e, and no slope is a guide."""

@@ -69,7 +69,7 @@ _NOISE = [
     _planted("sampling/uniforms.py", "            if value < bound:\n", "            if value < 0:\n",
              "mechanisms/canonical/test_sampler.py::test_integers_below_a_bound_are_uniform",
              "a loop without an end: a test that hangs must fail"),
-    _planted("sampling/subset_draw_exponential.py", "proposal, arrival, 2 << slices", "proposal, arrival, 1 << slices",
+    _planted("sampling/subset_draw_exponential.py", "thinning = _Thinning(proposal, arrival, speed)", "thinning = _Thinning(proposal, arrival, speed // 2 or 1)",
              "mechanisms/canonical/test_sampler.py", "the hazard's bound is off by 2: subsets far from the best come too often"),
     _planted("sampling/uniforms.py", "fair = (product & np.uint64(HALF - 1)) >= HALF % size", "fair = product >= 0",
              "mechanisms/canonical/test_sampler.py", "values that are not uniform: what is left over is not thrown away"),

@@ -27,7 +27,7 @@ class Effort:
 
     only: str | None = None
     rough: bool = False
-    kept: dict[tuple[Any, ...], tuple[object, Any]] | None = None
+    made: dict[tuple[Any, ...], tuple[object, Any]] | None = None
 
 
 NONE = Effort()
@@ -37,7 +37,7 @@ _EFFORT: ContextVar[Effort] = ContextVar("effort", default=NONE)
 @contextmanager
 def searching(only: str) -> Iterator[None]:
     """Of `quality` only this number is computed, and laws of the same scores share what they can."""
-    token = _EFFORT.set(Effort(only, kept={}))
+    token = _EFFORT.set(Effort(only, made={}))
     try:
         yield
     finally:
@@ -67,11 +67,11 @@ def is_rough() -> bool:
 
 def shared(source: object, name: str, facts: tuple[Any, ...], make: Callable[[], Made]) -> Made:
     """What `make` makes of this very object and these facts; while a search is on, only once."""
-    kept = _EFFORT.get().kept
-    if kept is None:
+    store = _EFFORT.get().made
+    if store is None:
         return make()
     place = (id(source), name, *facts)
-    if place not in kept:
-        kept[place] = source, make()  # the source is kept, so that nothing else can have its id
-    made: Made = kept[place][1]
-    return made
+    if place not in store:
+        store[place] = source, make()  # the source stays, so that nothing else can have its id
+    value: Made = store[place][1]
+    return value

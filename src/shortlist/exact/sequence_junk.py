@@ -132,11 +132,11 @@ def _cuts(steps: Ladder, start: Values, end: Values, low: Indices, high: Indices
 def _known_logs(steps: Ladder, losses: Values, reach: Indices, limit: int) -> Floats:
     """`_logs` at these losses, which no rate changes: a search over rates counts the junk of a loss once."""
     known: dict[int, float] = shared(steps.scores, "junk", (steps.k, limit), dict)
-    asked = losses.tolist()
-    new = [row for row, loss in enumerate(asked) if loss not in known]
+    places = losses.tolist()
+    new = [row for row, loss in enumerate(places) if loss not in known]
     if new:
-        known |= zip([asked[row] for row in new], _logs(steps, reach[new], limit).tolist(), strict=True)
-    return np.array([known[loss] for loss in asked])
+        known |= zip([places[row] for row in new], _logs(steps, reach[new], limit).tolist(), strict=True)
+    return np.array([known[loss] for loss in places])
 
 
 def _logs(steps: Ladder, reach: Indices, limit: int) -> Floats:

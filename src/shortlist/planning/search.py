@@ -57,10 +57,10 @@ def _roughly(
     None where they do not say.
     """
     with rough():
-        found = math.log(_searched(lack, here, 0.5 * width, step) or math.inf)
-        if not LEAST < found < MOST:
+        place = math.log(_searched(lack, here, 0.5 * width, step) or math.inf)
+        if not LEAST < place < MOST:
             return None
-        end = found + 0.1 * width
+        end = place + 0.1 * width
         at_end, below = lack(end), lack(end - 0.95 * width)
     return (at_end, below, end) if at_end <= 0 < below else None
 

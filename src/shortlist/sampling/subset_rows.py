@@ -51,12 +51,12 @@ class Record:
         self.parts.append((rows, words))
 
     def of(self, row: int) -> list[int]:
-        found: list[int] = []
+        past: list[int] = []
         for rows, words in self.parts:
             at = int(np.searchsorted(rows, row))
             if at < len(rows) and rows[at] == row:
-                found += [int(column[at]) for column in words]
-        return found
+                past += [int(column[at]) for column in words]
+        return past
 
 
 def in_proportion(weights: Weights, draws: int, source: Source) -> Classes:
@@ -69,10 +69,10 @@ def in_proportion(weights: Weights, draws: int, source: Source) -> Classes:
         at = np.maximum(places, NONE)
         yes, no = coin < weights.low[at] - ROUNDING, coin > weights.high[at] + ROUNDING
         classes.i[rows], classes.j[rows] = weights.i[at], weights.j[at]
-        kept = yes & (places != OPEN)
+        done = yes & (places != OPEN)
         for n in np.flatnonzero((places == OPEN) | ~(yes | no)).tolist():
-            kept[n] = _alone(weights, int(words[n]), int(coins[n]), source, classes, int(rows[n]))
-        rows = rows[~kept]
+            done[n] = _alone(weights, int(words[n]), int(coins[n]), source, classes, int(rows[n]))
+        rows = rows[~done]
     return classes
 
 
@@ -170,13 +170,13 @@ def _through(
         race = race.where((ahead > doubt) & known)
         words, coins = source.words(2 * len(race.rows)).reshape(2, -1)
         record.add(race.rows, words, coins)
-        found = weights.find(words)
-        at = np.maximum(found, NONE)
+        place = weights.find(words)
+        at = np.maximum(place, NONE)
         # the coin times what the hazard stays below its bound, and how far that may be off
         coin = coins * 2.0**-64 * (1.0 - weights.weight[at] * (start + race.wait / rate)) * speed
         off = ROUNDING * speed * (2.0 + 1.0 / rate)
-        yes, no, told = coin < weights.low[at] - off, coin > weights.high[at] + off, found != OPEN
-        places[race.rows[yes & told]] = found[yes & told]
+        yes, no, told = coin < weights.low[at] - off, coin > weights.high[at] + off, place != OPEN
+        places[race.rows[yes & told]] = place[yes & told]
         race = race.where(no & told)
         if not len(race.rows):
             break

@@ -41,17 +41,17 @@ def columns_of(folder: Folder, request: dict[str, Any]) -> dict[str, Any]:
             "write the names yourself"
         )
     separator = separator_in(request) if kind == "csv" else None
-    found = column_names(str(path), TextForm.of(False, separator))
-    names = [name for name in found if name and name.isprintable()]
+    header = column_names(str(path), TextForm.of(False, separator))
+    names = [name for name in header if name and name.isprintable()]
     return {
         "columns": names[:MOST],
         "all": kind != "json" and len(names) <= MOST,  # a line of JSON need not have all fields
         "read": READ.get(kind, HEADER),
-        "between": next((one for one in SEPARATORS if kind == "csv" and len(found) == 1 and one in found[0]), None),
+        "between": next((one for one in SEPARATORS if kind == "csv" and len(header) == 1 and one in header[0]), None),
     }
 
 
-def check_columns(request: dict[str, Any], asked: Iterable[tuple[str, str]]) -> None:
+def check_columns(request: dict[str, Any], columns: Iterable[tuple[str, str]]) -> None:
     """Compare (field, column) with the names that the page has read, if its user asked for them. No file is opened.
 
     Raises
@@ -64,7 +64,7 @@ def check_columns(request: dict[str, Any], asked: Iterable[tuple[str, str]]) -> 
         return
     if not isinstance(known, list) or not known or not all(isinstance(name, str) for name in known):
         raise ValueError("table: read the names of the columns again")
-    for field, column in asked:
+    for field, column in columns:
         if column and column not in known:
             near = meant(column, known) or f"; it has {', '.join(known[:SHOWN])}{', …' if len(known) > SHOWN else ''}"
             raise ValueError(f"{field}: the table has no column {column}{near}")

@@ -37,10 +37,10 @@ def winner_and_lead(x: Point, *, given: bool) -> Law:
 def refunded(x: Point, *, threshold: bool) -> Law:
     """Hybrid top-k, with what each outcome is said to cost: its items, and the threshold that ended it or not."""
     mechanism = HybridTopK(threshold=0, k=2, epsilon=1.0)
-    found = hybrid(mechanism, Scores([float(value) for value in x]))
-    assert found.costs is not None
-    paid = {outcome: cost if threshold else len(outcome[0]) / 2 for outcome, cost in found.costs.items()}
-    return Law(found.chances, density=True, costs=paid)
+    law = hybrid(mechanism, Scores([float(value) for value in x]))
+    assert law.costs is not None
+    paid = {outcome: cost if threshold else len(outcome[0]) / 2 for outcome, cost in law.costs.items()}
+    return Law(law.chances, density=True, costs=paid)
 
 
 def rarest(x: Point, *, public: bool) -> Law:

@@ -30,9 +30,9 @@ def drawn(
     if weights is None:
         stream = WordStream(source, ahead=1024)
         for n in range(draws):
-            found = one(stream)
-            none[n] = found is None
-            sets[n] = 0 if found is None else np.sort(found)
+            winner = one(stream)
+            none[n] = winner is None
+            sets[n] = 0 if winner is None else np.sort(winner)
         return sets, none
     for some in blocks(draws):
         classes, none[some] = rows(weights, some.stop - some.start, source)

@@ -69,8 +69,8 @@ class Switch:
             one_shot[row] = not is_below(coin_of_it, self.low, self.high, self.exact)
         classes = Classes(np.full(draws, -1), np.zeros(draws, np.int64))
         there = np.flatnonzero(~one_shot)
-        found = in_proportion(weights, len(there), source)
-        classes.i[there], classes.j[there] = found.i, found.j
+        drawn_there = in_proportion(weights, len(there), source)
+        classes.i[there], classes.j[there] = drawn_there.i, drawn_there.j
         return classes, one_shot
 
     def _winner(self, stream: WordStream) -> Indices | None:

@@ -36,7 +36,8 @@ from shortlist.sampling.entropy import Source
 from shortlist.sampling.uniforms import WordStream, shuffled
 from shortlist.scores import Scores, ScoreWords
 
-Selection = CanonicalTopK | NamesChoice | LimitedDomainTopK
+NamesFromData = NamesChoice | LimitedDomainTopK
+Selection = CanonicalTopK | NamesFromData
 FEW = 8
 """Up to so many items, noise whose size grows with their number is less than noise that grows with its root."""
 QUARTER = Fraction(1, 4)
