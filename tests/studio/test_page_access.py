@@ -93,9 +93,7 @@ def screens(page):
     yield "approvals that wait"
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme"), [SCREENS[0], *(pytest.param(*one, marks=pytest.mark.long) for one in SCREENS[1:])]
-)
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
 def test_axe_finds_nothing_on_any_screen(look, studio, checker, width, scheme):
     page = arrive(look, studio, width=width, scheme=scheme)
     for name in screens(page):
