@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 import unicodedata
@@ -33,6 +34,10 @@ FORMULA = re.compile(rf"[\s\"{JOINERS}]*[=+\-@＝＋－＠]")
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
+class Advice(UserWarning):
+    """What we warn of ourselves: the command line says it in its own words, and nothing that libraries warn of."""
+
+
 def terminal_safe(text: str) -> str:
     """On one line, with a space for every character that steers instead of showing.
 
@@ -49,6 +54,28 @@ def terminal_safe(text: str) -> str:
 
 def _shows(letter: str) -> bool:
     return letter in JOINERS or unicodedata.category(letter) not in STEERING
+
+
+def json_line(content: object, *, strict: bool = False) -> str:
+    """JSON on one line: letters of every script as they are, escapes for what steers a terminal instead of showing.
+
+    >>> json_line({"item": "映画 \u202e\x1b"})
+    '{"item": "映画 \\\\u202e\\\\u001b"}'
+    """
+    text = json.dumps(content, allow_nan=not strict, ensure_ascii=False)
+    if text.isprintable():
+        return text
+    return "".join(letter if _shows(letter) else json.dumps(letter)[1:-1] for letter in text)
+
+
+def as_sentence(text: str) -> str:
+    """With a capital letter and a full stop.
+
+    >>> as_sentence("values are noisy"), as_sentence("Really?")
+    ('Values are noisy.', 'Really?')
+    """
+    whole = text[:1].upper() + text[1:]
+    return whole if whole.endswith((".", "?", "!")) else f"{whole}."
 
 
 def page_safe(text: str) -> str:
