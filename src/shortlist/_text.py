@@ -78,6 +78,25 @@ def as_sentence(text: str) -> str:
     return whole if whole.endswith((".", "?", "!")) else f"{whole}."
 
 
+def about(number: float) -> str:
+    """A number to three digits, written out.
+
+    >>> about(6312.4), about(14.93), about(0.5)
+    ('6,310', '14.9', '0.5')
+    """
+    return f"{float(f'{number:.3g}'):,.10g}"
+
+
+def ordinal(n: int) -> str:
+    """1st, 2nd, 3rd, 11th.
+
+    >>> ordinal(1), ordinal(11), ordinal(1022)
+    ('1st', '11th', '1,022nd')
+    """
+    last = {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n:,}{'th' if n % 100 in (11, 12, 13) else last}"
+
+
 def page_safe(text: str) -> str:
     """The same as part of an HTML page."""
     return escape(terminal_safe(text))

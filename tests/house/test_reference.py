@@ -53,6 +53,7 @@ def test_every_command_has_an_example_that_begins_like_it_and_options_without_ty
     assert f"For example: {name}" in command.help
     for one in command.params:
         assert one.metavar or one.is_flag or one.name == "help", one.name
+        assert one.opts[0].islower(), "some versions of typer take a metavar for the name, where it is the same word"
 
 
 def section(text, title):

@@ -158,7 +158,7 @@ def _worked() -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a letter that it has not is no error
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="shortlist", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)

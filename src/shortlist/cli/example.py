@@ -12,7 +12,7 @@ from shortlist.example import FILMS, ROWS, TYPES, check_example, write_example
 
 def example(
     name: Annotated[str, typer.Argument(help="Which example: films.", show_default=False, metavar="NAME")],
-    folder: Annotated[str, typer.Option(help="Where to write the files; it must be there.", metavar="FOLDER")] = ".",
+    folder: Annotated[str, typer.Option(help="Where to write the files; it must be there.", metavar="PATH")] = ".",
 ) -> None:
     """Write made-up rows and the public list that belongs to them: films.parquet and films.txt.
 

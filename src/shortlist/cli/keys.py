@@ -64,7 +64,8 @@ def keys(
     words |= {"values": values, "at_least": at_least, "unit": unit, "memory": memory, "multiline": multiline}
     words |= {"separator": options.letter(separator), "allow_large": True}
     check_large(cost, yes_really)
-    delivery = Delivery.of(shown, as_json, quiet, out, report, purpose, kept_files(source, None, ledger), plot)
+    name = named(purpose, "keys", source)
+    delivery = Delivery.of(shown, as_json, quiet, out, report, name, kept_files(source, None, ledger), plot)
     book = opened(ledger, context)
-    words |= {"ledger": book, "purpose": named(purpose, "keys", source)}
+    words |= {"ledger": book, "purpose": name}
     delivery.deliver(drawn(book, lambda progress: released_keys(source, progress=progress, **words)))

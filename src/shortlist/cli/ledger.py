@@ -278,7 +278,7 @@ def close(
 def verify(
     path: Path,
     head: Annotated[
-        str | None, typer.Option(help="A head kept from earlier: it must still be in the chain.", metavar="HEAD")
+        str | None, typer.Option(help="A head kept from earlier: it must still be in the chain.", metavar="HASH")
     ] = None,
     as_json: Json = False,
 ) -> None:

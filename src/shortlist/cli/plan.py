@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def plan(
     k: Annotated[int, typer.Option("-k", help="How many items.", metavar="N", show_default=False)],
     shape: Annotated[
-        str | None, typer.Option(help="The data in a word: zipf:1.1, geometric:0.9 or flat:200.", metavar="SHAPE")
+        str | None, typer.Option(help="The data in a word: zipf:1.1, geometric:0.9 or flat:200.", metavar="WORD")
     ] = None,
     items: Annotated[int | None, typer.Option(help="How many candidates, with --shape.", metavar="N")] = None,
     users: Annotated[int | None, typer.Option(help="How many users, with --shape.", metavar="N")] = None,

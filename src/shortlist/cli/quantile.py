@@ -38,7 +38,7 @@ def quantile(
         typer.Option(
             help="How fine an answer is; 1 between whole numbers, a day between dates.",
             show_default=False,
-            metavar="STEP",
+            metavar="SIZE",
         ),
     ] = None,
     per_user: Annotated[
@@ -89,9 +89,10 @@ def quantile(
     words |= {"memory": memory, "multiline": multiline, "separator": options.letter(separator), "by": by or None}
     words |= {"groups": keys_of(groups, len(by or [""])), "groups_per_user": groups_per_user, "allow_large": True}
     check_large(cost, yes_really)
-    delivery = Delivery.of(shown, as_json, quiet, out, report, purpose, kept_files(source, None, ledger), plot)
+    name = named(purpose, "quantile", source)
+    delivery = Delivery.of(shown, as_json, quiet, out, report, name, kept_files(source, None, ledger), plot)
     book = opened(ledger, context)
-    words |= {"ledger": book, "purpose": named(purpose, "quantile", source)}
+    words |= {"ledger": book, "purpose": name}
     delivery.deliver(drawn(book, lambda progress: released_quantile(source, progress=progress, **words)))
 
 

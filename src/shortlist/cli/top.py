@@ -107,7 +107,8 @@ def top(
             "without a public list of candidates their names come from the data, and no release without a delta "
             "exists: give --candidates FILE, or --delta 1e-6"
         )
-    delivery = Delivery.of(shown, as_json, quiet, out, report, purpose, kept_files(source, candidates, ledger), plot)
+    name = named(purpose, "top" if k is None else f"top {k}", source)
+    delivery = Delivery.of(shown, as_json, quiet, out, report, name, kept_files(source, candidates, ledger), plot)
     words: dict[str, Any] = {"user": user, "item": item, "candidates": candidates, "value": value}
     words |= {"clip": ends_of(clip), "most": most, "where": where, "unit": unit, "memory": memory}
     words |= {"by": by or None, "groups": keys_of(groups, len(by or [""])), "groups_per_user": groups_per_user}
@@ -116,7 +117,7 @@ def top(
     words |= {"at_least": at_least, "largest": not smallest, "allow_large": True}
     check_large(cost, yes_really)
     book = opened(ledger, context)
-    words |= {"ledger": book, "purpose": named(purpose, "top" if k is None else f"top {k}", source)}
+    words |= {"ledger": book, "purpose": name}
     delivery.deliver(drawn(book, lambda progress: top_k(source, k, progress=progress, **words)))
 
 

@@ -19,6 +19,7 @@ UsageError: type[Any] = typer.BadParameter.__bases__[0]
 
 TAKES = {
     "NUMBER": "a number, for example 0.5",
+    "EPSILON": "a number, for example 0.5",
     "N": "a whole number, for example 10",
     "ENTRY": "a whole number, for example 3",
 }
@@ -29,7 +30,7 @@ INSTEAD = {
     "sort": "ordered", "filter": "where", "quantile": "q",
 }  # fmt: skip
 """What others call an option."""
-LEAST = re.compile(r"(?:equal to|>=)\s*(-?[\d.]+)")
+LEAST = re.compile(r"(?:equal to|>=)\s*(-?\d+(?:\.\d+)?)")
 
 
 def in_own_words(error: Any) -> str:
@@ -58,8 +59,7 @@ def _unfit(param: Any, said: str) -> str:
     least = LEAST.search(said)
     if least:
         return f"{name} must be {TAKES.get(metavar, 'a number').partition(',')[0]}, {least[1]} or more"
-    takes = TAKES.get(metavar) or (TAKES["NUMBER"] if "number" in said else None)
-    return said if takes is None else f"{name} must be {takes}"
+    return f"{name} must be {TAKES[metavar]}" if metavar in TAKES else said
 
 
 def _missing(error: Any) -> list[Any]:

@@ -14,8 +14,8 @@ from shortlist._text import csv_table, page_safe, terminal_safe, without_argumen
 from shortlist._version import version
 from shortlist.accounting.checked_numbers import up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.pages.guarantee_in_words import in_short, odds, percent
-from shortlist.pages.odds_box import facts, meter, odds_box
+from shortlist.pages.guarantee_in_words import odds, percent
+from shortlist.pages.odds_box import caution_in, facts, meter, odds_box, price_in
 from shortlist.pages.rounding import number_text
 from shortlist.pages.theme import page, table
 
@@ -74,9 +74,10 @@ def ledger_page(ledger: Ledger, entries: list[LedgerEntry], verified: int, title
         [
             "<main>",
             f'<header class="top"><p class="mark">shortlist · a privacy budget</p><h1>{page_safe(heading)}</h1>',
-            f'<p class="lead">All releases booked here, together, keep {page_safe(in_short(budget))} for every single '
+            f'<p class="lead">All releases booked here, together, keep {price_in(budget)} for every single '
             f"{unit}, however each was chosen after the ones before it.</p></header>",
             _units(units),
+            caution_in(budget),
             _stands(ledger, standing, verified),
             _promise(budget, standing, unit),
             _waiting(entries),
@@ -86,7 +87,7 @@ def ledger_page(ledger: Ledger, entries: list[LedgerEntry], verified: int, title
             "It holds what was asked and what it cost, and nothing of the data.</p></footer>",
         ]
     )
-    return page(title=heading, body=body, styles=("pages/base.css", "pages/release.css"))
+    return page(title=heading, body=body, styles=("pages/base.css", "pages/release.css", "pages/ledger.css"))
 
 
 def _units(units: list[str]) -> str:
@@ -105,9 +106,15 @@ def _stands(ledger: Ledger, standing: Standing, verified: int) -> str:
         ("Booked so far", page_safe(standing.so_far)),
         ("Releases", f"{standing.releases:,}"),
         ("Left", page_safe(ledger.closed or standing.admits)),
-        ("Chain", f"verified: all {verified:,} entries follow from one another. Head <code>{head}</code>"),
+        ("Chain", f"{_verified(verified)} Head <code>{head}</code>"),
     ]
     return f"<h2>Where it stands</h2>{meter(standing.share)}{facts(rows)}"
+
+
+def _verified(entries: int) -> str:
+    if entries < 2:
+        return "verified: it has one entry." if entries else "verified: it has no entries yet."
+    return f"verified: all {entries:,} entries follow from one another."
 
 
 def _promise(budget: Guarantee, standing: Standing, unit: str) -> str:
@@ -137,7 +144,7 @@ def _so_far(standing: Standing) -> str:
 def booked_guarantee(standing: Standing) -> Guarantee | None:
     """What is booked so far, as a guarantee; None if that is nothing."""
     booked, delta = standing.booked, standing.delta
-    if not booked and not delta:
+    if not standing.releases or not (booked or delta):
         return None
     if standing.currency == "rho":
         return ZCDP(booked, delta)
@@ -174,7 +181,7 @@ def _releases(ledger: Ledger, entries: list[LedgerEntry]) -> str:
         '<p class="note">All columns are in the table beside this page (.csv); exact fractions by '
         "<code>shortlist ledger export --exact</code>.</p>"
     )
-    return f'<h2>Every release</h2>{more}<div class="scroll">{table(HEAD, rows, "stack")}</div>{note}'
+    return f'<h2>Every release</h2>{more}<div class="entries">{table(HEAD, rows, "stack")}</div>{note}'
 
 
 def entry_cells(shown: list[LedgerEntry], entries: list[LedgerEntry], *, rho: bool) -> list[tuple[str, ...]]:

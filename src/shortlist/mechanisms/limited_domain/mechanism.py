@@ -35,6 +35,7 @@ from shortlist.mechanisms.oneshot.mechanism import (
 from shortlist.mechanisms.unknown_domain import (
     DeltaBudget,
     Listing,
+    bar_in_words,
     check_counts,
     checked_delta_budget,
     checked_limit,
@@ -48,7 +49,6 @@ from shortlist.sampling.race_batch import LINE, Field, padded
 from shortlist.sampling.threshold_runner import Runner, best_of, how_many_above
 from shortlist.scores import Scores, ScoreWords
 
-STOPPED = "the list ended at the bar: no further name could be released"
 SHARES = (Fraction(0), Fraction(1, 64), *(Fraction(n, 20) for n in (1, 2, 3, 5, 7, 9, 10, 12)))
 """Shares of delta for the conversion, among which the best is taken: by public numbers alone. None: rounds add up."""
 
@@ -195,7 +195,8 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         candidates = listing(scores._sequence, self._limit)
         places = [int(candidates.positions[rank]) for rank in self._ranks(candidates, source)]
         stopped = len(places) < self.k
-        return Outcome(places, Extras(stopped=stopped), (STOPPED,) * stopped)
+        ended = f"the list ended at its bar: a name must stand about {bar_in_words(1 + self.offset, self._limit + 1)}"
+        return Outcome(places, Extras(stopped=stopped), (ended,) * stopped)
 
     def _ranks(self, candidates: Listing, source: Source) -> list[int]:
         """The ranks (from 0) of the winners in the working list, best first."""
