@@ -6,6 +6,7 @@ Nothing on it comes from the data: a ledger holds what was asked, and what it co
 from __future__ import annotations
 
 import os
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ def write_ledger(ledger: Ledger, path: str | os.PathLike[str], title: str = "") 
         if os.path.realpath(one) == os.path.realpath(ledger.path):
             raise ValueError("path must not lead to the ledger itself: choose another name")
     many, entries = ledger.verify(), ledger.entries()
-    write_text(beside, csv_table(ledger_columns(entries, rho=ledger.terms.order is None)))
+    write_text(beside, csv_table(report_columns(ledger, entries)))
     write_text(name, ledger_page(ledger, entries, many, title))
 
 
@@ -58,6 +59,30 @@ def ledger_columns(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[o
     for name in ("refundable", "refund_of", "request", "version", "hash"):
         columns[name] = [getattr(entry, name) for entry in entries]
     return columns
+
+
+def report_columns(ledger: Ledger, entries: list[LedgerEntry]) -> dict[str, list[object]]:
+    """The same for the table beside a page, which leaves this machine: without the folders of files."""
+    columns = ledger_columns(entries, rho=ledger.terms.order is None)
+    columns["source"] = [None if entry.source is None else without_folder(entry.source) for entry in entries]
+    return columns
+
+
+FOLDER = re.compile(
+    r" in (?:/|[A-Za-z]:[\\/]|\\\\).*?(?P<written>(?:, separator '[^']*')?(?:, quoted fields over several lines)?"
+    r": (?:user|each row) )(?!.*: (?:user|each row) )"
+)
+"""Where a file is, up to how it is written and the last words that begin its columns."""
+DIGEST = re.compile(r"( of sha256 [0-9a-f]{8})[0-9a-f]{56}")
+
+
+def without_folder(source: str) -> str:
+    """Which table and columns, without where the file is on a machine. Entries have it: an approval is for that file.
+
+    >>> without_folder("films.parquet in /home/ada/data: user user_id, item film")
+    'films.parquet: user user_id, item film'
+    """
+    return FOLDER.sub(r"\g<written>", source, count=1)
 
 
 def _rounded(exact: Fraction | None) -> float | None:
@@ -106,12 +131,13 @@ def _stands(ledger: Ledger, standing: Standing, verified: int) -> str:
         ("Booked so far", page_safe(standing.so_far)),
         ("Releases", f"{standing.releases:,}"),
         ("Left", page_safe(ledger.closed or standing.admits)),
-        ("Chain", f"{_verified(verified)} Head <code>{head}</code>"),
+        ("Chain", f"{verified_in_words(verified)} Head <code>{head}</code>"),
     ]
     return f"<h2>Where it stands</h2>{meter(standing.share)}{facts(rows)}"
 
 
-def _verified(entries: int) -> str:
+def verified_in_words(entries: int) -> str:
+    """That so many entries were verified."""
     if entries < 2:
         return "verified: it has one entry." if entries else "verified: it has no entries yet."
     return f"verified: all {entries:,} entries follow from one another."
@@ -209,7 +235,7 @@ def _row(entry: LedgerEntry, approvals: dict[int | None, str | None], rho: bool)
         entry.time[:16].replace("T", " "),
         who,
         entry.purpose or "not said",
-        entry.source or "not noted",
+        DIGEST.sub(r"\1…", without_folder(entry.source or "not noted")),
         without_arguments(entry.mechanism) or "not noted",
         cost_in_words(entry, rho=rho),
     )
