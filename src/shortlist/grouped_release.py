@@ -14,7 +14,7 @@ from shortlist.grouped_format import read_groups, written_groups
 from shortlist.pages.card import card
 from shortlist.pages.grouped_page import write_groups
 from shortlist.pages.plots import plot_groups
-from shortlist.pages.summary import groups_in_words, groups_remarks, leads_named
+from shortlist.pages.summary import groups_in_words, groups_remarks, leads_named, notes_in_words
 from shortlist.release import Release
 from shortlist.released_frames import NUMBERS, released_frame
 
@@ -200,7 +200,7 @@ class GroupedRelease(Mapping[Hashable, Release]):
         return self._under(text_table(columns), self.remarks if remarks is None else remarks)
 
     def _under(self, table: str, remarks: Iterable[str]) -> str:
-        said = [self.summary, *remarks, self.line(), *map(terminal_safe, self.notes)]
+        said = [self.summary, *remarks, self.line(), *notes_in_words(self)]
         return "\n".join([table, "", *said])
 
     def __str__(self) -> str:
@@ -212,7 +212,7 @@ class GroupedRelease(Mapping[Hashable, Release]):
 
     def _repr_html_(self) -> str:
         more = [f".. and {len(self) - SHOWN} more groups"] if len(self) > SHOWN else []
-        return card(self.texts(SHOWN), None, self.summary, [*more, self.line(), *self.notes], self.remarks)
+        return card(self.texts(SHOWN), None, self.summary, [*more, self.line(), *notes_in_words(self)], self.remarks)
 
     def __eq__(self, other: object) -> bool:
         """By content, and by the order of the groups."""

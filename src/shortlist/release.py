@@ -20,7 +20,7 @@ from shortlist.labels import PLAIN, by_label, plain_label, typed
 from shortlist.pages.card import card
 from shortlist.pages.plots import plot_release
 from shortlist.pages.release_page import write_release
-from shortlist.pages.summary import in_words, leads_named, remarks
+from shortlist.pages.summary import in_words, leads_named, notes_in_words, remarks
 from shortlist.release_format import read, written
 from shortlist.released_frames import item_columns, released_frame
 from shortlist.sampling.entropy import SECURE
@@ -313,7 +313,7 @@ class Release:
     def lines(self, columns: dict[str, list[str]], remarks: Iterable[str] | None = None) -> str:
         """A table of these texts (`columns`), a summary, `remarks`, and one line: guarantee, mechanism, unit."""
         how = self.remarks if remarks is None else remarks
-        below = [*how, self.line(), *map(terminal_safe, self.notes)]
+        below = [*how, self.line(), *notes_in_words(self)]
         return "\n".join([text_table(columns), "", self.summary, *below])
 
     def __repr__(self) -> str:
@@ -344,7 +344,7 @@ class Release:
 
     def _repr_html_(self) -> str:
         values = self.values if self.q is None else None
-        return card(self.texts(), values, self.summary, [self.line(), *self.notes], self.remarks)
+        return card(self.texts(), values, self.summary, [self.line(), *notes_in_words(self)], self.remarks)
 
 
 def _refuse_change(release: Release, name: str, value: object = None) -> None:

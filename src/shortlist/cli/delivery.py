@@ -22,7 +22,7 @@ from shortlist.cli.output import check_writable, echo_json, write_picture
 from shortlist.grouped_release import GroupedRelease
 from shortlist.ledger.opening import on_server
 from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of
-from shortlist.pages.summary import LEAD, OVER
+from shortlist.pages.summary import LEAD, OVER, notes_in_words, why_in_words
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.release import Release
 from shortlist.released_frames import NUMBERS
@@ -206,9 +206,8 @@ def show(release: Release | GroupedRelease) -> None:
     console.print()
     for said in (release.summary, *remarks):
         console.print(Text(said))
-    console.print(Text(release.line(), style="bold"))
-    for note in (*release.notes, release.why):
-        console.print(Text(terminal_safe(note), style="dim"))
+    for said in (release.line(), *notes_in_words(release), terminal_safe(why_in_words(release))):
+        console.print(Text(said, style="dim"))
 
 
 def named(purpose: str, what: str, source: str) -> str:

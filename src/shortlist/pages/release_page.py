@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from shortlist._version import version
 from shortlist.accounting.guarantees import ApproxDP
 from shortlist.pages.guarantee_in_words import in_full, odds
 from shortlist.pages.odds_box import caution_in, facts, meter, odds_box, price_in
-from shortlist.pages.summary import LEAD, OVER, UNORDERED, came, first_of, page_remarks, quantile_in_words
+from shortlist.pages.summary import LEAD, OVER, UNORDERED, came, first_of, page_remarks, quantile_in_words, why_in_words
 from shortlist.pages.theme import page
 
 if TYPE_CHECKING:
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 MARGIN = "± is half of an interval that covers 95%: the pale part of a bar."
 ONE_COLUMN = 12
 """So many items with numbers beside them stand below one another; more of them in columns."""
-PLACES = re.compile(r" \(docs/[\w/.-]+\.md(?:#[\w-]+)?\)")
-"""Of the repository: a reader of the page does not have it."""
 WAYS = {
     "canonical": "the way for clear winners (canonical): the whole set was drawn at once",
     "one-shot": "the careful way (one-shot): noise was added to every score, for the winners may be close",
@@ -207,11 +204,9 @@ def _limits(release: Release | GroupedRelease) -> str:
 
 def _made(release: Release | GroupedRelease) -> str:
     changes = {"add-remove": "one is added or removed, with all their rows", "replace": "one is exchanged for another"}
-    why = PLACES.sub("", release.why.removeprefix("auto: "))
-    why = f"Chosen by public facts alone: {why}" if release.why.startswith("auto: ") else why
     rows = [
         ("Mechanism", page_safe(release.mechanism)),
-        ("Why this one", page_safe(why[:1].upper() + why[1:] + ".")),
+        ("Why this one", page_safe(why_in_words(release))),
         ("Guarantee", f"<code>{page_safe(str(release.guarantee))}</code>"),
         (
             "Protects",

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from shortlist._text import terminal_safe
+from shortlist._text import as_sentence, terminal_safe
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, PureDP
 from shortlist.pages.guarantee_in_words import caution, chance_to_be_right, in_full, percent
 
@@ -62,8 +62,21 @@ def quantile_in_words(q: float) -> str:
     return f"{PARTS.get(q) or f'{100 * q:.6g}%'} are below"
 
 
+PLACES = re.compile(r" \(docs/[\w/.-]+\.md(?:#[\w-]+)?\)")
+"""Of the repository."""
 UNORDERED = "A set, sorted by label: the order says nothing."
 LEAD, OVER = "lead over next", "over the threshold"
+
+
+def notes_in_words(release: Release | GroupedRelease) -> list[str]:
+    """The notes of a release as sentences."""
+    return [as_sentence(terminal_safe(note)) for note in release.notes]
+
+
+def why_in_words(release: Release | GroupedRelease) -> str:
+    """Why this mechanism, for a reader who has no files of the repository."""
+    why, chosen = PLACES.sub("", release.why.removeprefix("auto: ")), release.why.startswith("auto: ")
+    return as_sentence(f"Chosen by public facts alone: {why}" if chosen else why)
 
 
 def remarks(release: Release) -> list[str]:
@@ -85,7 +98,7 @@ def groups_remarks(release: GroupedRelease) -> list[str]:
     """The same of many lists, each sentence once, and notes that all of them have."""
     lists = [one for one in release.values() if len(one)]
     notes = [note for one in lists[:1] for note in one.notes if all(note in other.notes for other in lists)]
-    return [*_remarks(lists), *map(terminal_safe, notes)]
+    return [*_remarks(lists), *(as_sentence(terminal_safe(note)) for note in notes)]
 
 
 def _remarks(lists: list[Release], *, hints: bool = True) -> list[str]:
