@@ -178,8 +178,8 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
         counts = numbers.astype(np.int64)
         if gaussian:
             return [float(n) for n in add_whole_noise(counts, scale=scale, noise=GAUSSIAN, source=source)]
-        level = np.zeros(len(counts), np.int64)
-        return [float(n) for n in counts + Geometric(1 / scale).draws(source.words(len(counts)), level, source)]
+        words, level = source.words(len(counts)), np.zeros(len(counts), np.int64)
+        return [float(n) for n in Geometric(1 / scale).sums(counts, words, level, source)]
 
     def _margin(self, parts: Parts, scale: Fraction, whole: bool) -> Margin:
         if parts.epsilon is None:
