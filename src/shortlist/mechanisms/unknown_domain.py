@@ -114,7 +114,8 @@ def largest_counts(counts: Values | Runs, size: int) -> tuple[Indices, Indices]:
     positions = np.arange(len(counts))
     if size < len(counts):
         positions = np.argpartition(counts, len(counts) - size)[len(counts) - size :]
-    positions = positions[np.argsort(-counts[positions].astype(np.int64), kind="stable")]
+    # ~ and not -, for the least of all 64-bit integers has no negative
+    positions = positions[np.argsort(~counts[positions].astype(np.int64), kind="stable")]
     return positions, counts[positions].astype(np.int64)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
+from shortlist.accounting.checked_numbers import up
 from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import exactly
@@ -130,4 +131,6 @@ def renyi_rate(budget: RenyiDP, m: int) -> float:
 @lru_cache
 def winner_rate(budget: ApproxDP, m: int) -> float:
     """r = R / sigma, rounded down: D_a <= a r^2/2 + ln(m) / (a-1) (Cor 9 of the paper) is what is converted here."""
-    return calibrate(lambda r: ZCDP(r * r / 2), ApproxDP(budget.epsilon, part_of(budget.delta, Fraction(1, m))))
+    return calibrate(
+        lambda r: ZCDP(up(Fraction(r) ** 2 / 2)), ApproxDP(budget.epsilon, part_of(budget.delta, Fraction(1, m)))
+    )
