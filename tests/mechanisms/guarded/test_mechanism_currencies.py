@@ -370,9 +370,7 @@ def test_a_coin_of_which_nothing_is_known_is_refined():
 # What it says and what it books
 
 
-@pytest.mark.parametrize(
-    ("k", "budget"), in_suite(product((3, 4, 6), (ApproxDP(0.8, 0.05), ZCDP(1.0))), 0, 5), ids=str
-)
+@pytest.mark.parametrize(("k", "budget"), in_suite(product((3, 4, 6), (ApproxDP(0.8, 0.05), ZCDP(1.0))), 0, 5), ids=str)
 def test_every_measure_of_utility_tells_the_same_story(k, budget):
     x = [9, 7, 6, 4, 4, 4, 4, 1, 0]
     m, scores = GuardedTopK(k=k, budget=budget), Scores(x, monotone=True)

@@ -133,9 +133,10 @@ def test_a_set_costs_epsilon_and_the_guard_its_share_at_three_fifths():
 @pytest.mark.parametrize(
     ("gamma", "budget"),
     in_suite(
-        product(
-            (Fraction(3, 5), Fraction(1, 10), Fraction(9, 10)), (PureDP(1.0), ApproxDP(0.5, 0.02), ZCDP(0.3))
-        ), 2, 3, 7
+        product((Fraction(3, 5), Fraction(1, 10), Fraction(9, 10)), (PureDP(1.0), ApproxDP(0.5, 0.02), ZCDP(0.3))),
+        2,
+        3,
+        7,
     ),
     ids=str,
 )
