@@ -86,6 +86,7 @@ def test_masses_add_up(d, k, spread, ties, noise):
     assert law @ np.arange(k + 1) == pytest.approx(included[correct].sum(), abs=k * 1e-11)
 
 
+@pytest.mark.some
 @full_size
 @every_shape
 @pytest.mark.parametrize("spread", [0.1, 3.0])
