@@ -146,7 +146,6 @@ def test_words_near_zero_and_one_are_exact_as_well():
         assert set((steps / 2.0**field.grid.exponent).ravel().tolist()) <= {0.0, 1.0}
 
 
-@pytest.mark.some
 @pytest.mark.parametrize("source", [Seeded(1), Extreme(1)], ids=["plain", "extreme"])
 @pytest.mark.parametrize("values", SCORES.values(), ids=list(SCORES))
 def test_intervals_surely_hold_the_numbers(values, source):

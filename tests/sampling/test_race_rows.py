@@ -30,7 +30,6 @@ def drawn(noise, draws, seed=51, scale=Fraction(3)):
     return winners_in_rows(VALUES, k=2, scale=scale, noise=noise, source=Seeded(seed), draws=draws)
 
 
-@pytest.mark.some
 @kinds
 @pytest.mark.parametrize("threshold", [None, -3.0, 0.5, 2.0, 5.0])
 def test_winners_in_rows_have_the_law_wherever_the_threshold_is(noise, threshold, monkeypatch):

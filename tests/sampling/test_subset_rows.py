@@ -39,7 +39,6 @@ def test_draws_in_rows_have_the_law(case, noise):
     assert_rows(case, noise, draws=20_000)
 
 
-@pytest.mark.some
 @cases
 @pytest.mark.parametrize("halvings", [1, 3])
 def test_a_race_in_floats_is_the_plain_race_on_the_same_words(case, halvings, monkeypatch):

@@ -322,7 +322,6 @@ def test_a_hundred_of_ten_thousand_are_drawn_at_once():
         assert len(set(present(found)) & set(range(100))) >= 95
 
 
-@pytest.mark.some(2)
 @pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
 @pytest.mark.parametrize("noise", ["gumbel", "exponential"])
 @pytest.mark.parametrize("profile", [[3, 1], [90, 1], [1, 0]], ids=str)
