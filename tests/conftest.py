@@ -8,6 +8,7 @@ from collections import defaultdict
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -67,7 +68,7 @@ def pytest_collection_modifyitems(items):
     What takes longest goes first, so that no process waits for it in the end; then what needs a browser, so that one
     process starts one for all; then what is traced, together.
     """
-    of_a_test = defaultdict(list)
+    of_a_test: defaultdict[Any, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("some") and not item.get_closest_marker("long"):
             of_a_test[item.parent, item.originalname].append(item)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TypeVar
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def sized(suite: T, *, full: T) -> T:
     return full if FULL else suite
 
 
-def in_suite(cases, *kept: int) -> list:
+def in_suite(cases: Iterable[Any], *kept: int) -> list[Any]:
     """The cases of a parametrised test: those at these places run in the suite, the others in `make audit` alone."""
     return [
         pytest.param(*(case if type(case) is tuple else (case,)), marks=() if place in kept else pytest.mark.long)
@@ -34,7 +35,7 @@ def in_suite(cases, *kept: int) -> list:
 
 def once_at_each_precision(exact):
     """A sum that is the same at every draw, made once for each precision: the tests draw it thousands of times."""
-    made = {}
+    made: dict[tuple[int, int], Any] = {}
 
     def kept(of):
         key = id(of), ctx.prec

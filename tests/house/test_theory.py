@@ -208,8 +208,9 @@ def test_code_tells_our_numbers_from_those_of_the_papers():
 
 def shown(source):
     """The texts of a module that somebody may see: all but docstrings, and strings that stand alone like them."""
-    silent, nodes = set(), list(ast.walk(ast.parse(source)))
-    for node in nodes:  # from above: what an expression holds comes after it
+    silent: set[int] = set()
+    tree = ast.parse(source)
+    for node in ast.walk(tree):  # from above: what an expression holds comes after it
         if isinstance(node, ast.Expr):
             silent.add(id(node.value))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:

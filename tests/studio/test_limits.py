@@ -187,10 +187,16 @@ def test_a_plan_that_is_asked_for_after_the_end_is_ended_too():
 
 
 def test_who_asks_again_is_answered_without_another_process(monkeypatch):
-    asked, answered = Planner(600.0), []
+    asked = Planner(600.0)
+    answered: list[bytes] = []
+
+    def answer(self, question):
+        answered.append(question)
+        return b'{"answer": {"a": 1}}'
+
     monkeypatch.setattr(planner, "_KEPT", {})
     monkeypatch.setattr(planner, "MOST_KEPT", 2)
-    monkeypatch.setattr(Planner, "_answer", lambda self, question: answered.append(question) or b'{"answer": {"a": 1}}')
+    monkeypatch.setattr(Planner, "_answer", answer)
     for epsilon in (1.0, 1.0, 2.0, 1.0, 3.0, 1.0):
         assert asked.ask(SLOW, epsilon) == {"a": 1}
     assert [json.loads(one)["epsilon"] for one in answered] == [1.0, 2.0, 3.0, 1.0]  # so many are kept, and no more
