@@ -27,6 +27,7 @@ def contest(values, k=1, scale=Fraction(2), noise=EXPONENTIAL):
     return Contest(values, k, scale, noise, kth_largest(values, k))
 
 
+@pytest.mark.some(2)
 @every
 @pytest.mark.parametrize("values", VALUES)
 @pytest.mark.parametrize("k", [1, 2, 4])
