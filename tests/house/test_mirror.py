@@ -120,6 +120,7 @@ COVERED = {
     "mechanisms/names_choice/*.py": "mechanisms/names_choice/test_mechanism.py",
     "mechanisms/noisy_max/mechanism.py": "mechanisms/oneshot/test_mechanism.py",
     "mechanisms/plan_rows.py": "planning/test_plans.py",
+    "mechanisms/utility.py": "mechanisms/test_entries.py",
     "mechanisms/sparse_vector/stream.py": "mechanisms/sparse_vector/test_mechanism.py",
     "mechanisms/quantile/*.py": "mechanisms/quantile/test_mechanism.py",
     "mechanisms/stable/ranking.py": "mechanisms/stable/test_mechanism_general.py",

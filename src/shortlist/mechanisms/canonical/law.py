@@ -11,6 +11,7 @@ The parameters are the same throughout: the ranked scores with their losses, and
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -24,6 +25,53 @@ from shortlist.exact.subset_chances import CHUNK, Chances, chances, top_bounds
 
 RARE_CELLS = 1e-15
 """Cells whose chances add up to less than this are not looked into."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubsetLaw:
+    """The law of the set as one value: what is asked of it are the functions below."""
+
+    ranking: Ranking
+    noise: Noise
+    size: int
+    """How many candidates there are, with those that are never chosen."""
+
+    def success_bounds(self) -> tuple[float, float]:
+        return success_bounds(self.ranking, self.noise)
+
+    def success(self) -> float:
+        return sum(self.success_bounds()) / 2
+
+    def quality(self) -> Quality:
+        return quality(self.ranking, self.noise)
+
+    def number_correct(self) -> Floats:
+        return number_correct(self.ranking, self.noise)
+
+    def inclusion(self) -> Floats:
+        return inclusion_probabilities(self.ranking, self.noise, self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class EveryoneLaw:
+    """The law where all that may be chosen are released: nothing is left to chance."""
+
+    chosen: Mask
+
+    def success_bounds(self) -> tuple[float, float]:
+        return (1.0, 1.0)
+
+    def success(self) -> float:
+        return 1.0
+
+    def quality(self) -> Quality:
+        return Quality(1.0, 1.0, 1.0, 1.0)
+
+    def number_correct(self) -> Floats:
+        return np.append(np.zeros(np.count_nonzero(self.chosen)), 1.0)
+
+    def inclusion(self) -> Floats:
+        return self.chosen.astype(np.float64)
 
 
 def success_bounds(ranking: Ranking, noise: Noise) -> tuple[float, float]:

@@ -13,15 +13,15 @@ from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values
+from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.offset_ranking import OffsetRanking, Stairs, offset_ranking
 from shortlist.exact.partial_reals import rounded
-from shortlist.exact.quality import Quality
 from shortlist.exact.ranked_subsets import Ranking, ranked
-from shortlist.mechanisms.canonical import offset_law
-from shortlist.mechanisms.canonical.law import inclusion_probabilities, number_correct, quality, success_bounds
+from shortlist.mechanisms import utility
+from shortlist.mechanisms.canonical.law import EveryoneLaw, SubsetLaw
+from shortlist.mechanisms.canonical.offset_law import OffsetSubsetLaw
 from shortlist.mechanisms.canonical.offset_sampler import OffsetRace, prepare_offsets
 from shortlist.mechanisms.canonical.offsets import (
     Profile,
@@ -49,12 +49,11 @@ from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords
 
 Loss = Literal["gap-aware", "paper", "offset"]
+CanonicalLaw = EveryoneLaw | OffsetSubsetLaw | SubsetLaw
 
 MOST_SETS = 100_000
 MOST_CLASSES = 1 << 26
 """k (d - k) at most, for noise under which every class is drawn."""
-
-PERFECT = Quality(1.0, 1.0, 1.0, 1.0)
 
 NOTHING = ApproxDP(0.0, 0.0)
 """What it costs to release all candidates, who are public: the output does not depend on anybody."""
@@ -228,47 +227,20 @@ class CanonicalTopK(Budgeted[Budget]):
 
     def success_bounds(self, scores: object, **question: Unpack[ScoreWords]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
-        scores = self._studied(scores, question)
+        return self._law(self._studied(scores, question)).success_bounds()
+
+    success_probability = utility.success_probability  # the middle of the bounds
+    quality = utility.quality
+    number_correct = utility.number_correct
+    inclusion_probabilities = utility.inclusion_probabilities
+
+    def _law(self, scores: Scores) -> CanonicalLaw:
         if self.k == scores._choosable:
-            return (1.0, 1.0)
+            return EveryoneLaw(scores.values > -np.inf)
         offsets = self._offset_ranking(scores)
         if offsets is not None:
-            return offset_law.success_bounds(offsets, self._kind)
-        return success_bounds(self._ranking(scores), self._summed)
-
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the released set is a true top k], ties counting as equal: the middle of `success_bounds`."""
-        return sum(self.success_bounds(scores, **question)) / 2
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
-        scores = self._studied(scores, question)
-        if self.k == scores._choosable:
-            return PERFECT
-        offsets = self._offset_ranking(scores)
-        if offsets is not None:
-            return offset_law.quality(offsets, self._kind)
-        return quality(self._ranking(scores), self._summed)
-
-    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[c of the released items score at least as the k-th best], c = 0..k: exact, to 1e-8."""
-        scores = self._studied(scores, question)
-        if self.k == scores._choosable:
-            return np.append(np.zeros(self.k), 1.0)
-        offsets = self._offset_ranking(scores)
-        if offsets is not None:
-            return offset_law.offset_law(offsets, self._kind).number_correct()
-        return number_correct(self._ranking(scores), self._summed)
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-8."""
-        scores = self._studied(scores, question)
-        if self.k == scores._choosable:
-            return (scores.values > -np.inf).astype(np.float64)
-        offsets = self._offset_ranking(scores)
-        if offsets is not None:
-            return offset_law.offset_law(offsets, self._kind).inclusion(len(scores))
-        return inclusion_probabilities(self._ranking(scores), self._summed, len(scores))
+            return OffsetSubsetLaw(offsets, self._kind, len(scores))
+        return SubsetLaw(self._ranking(scores), self._summed, len(scores))
 
     @property
     def _summed(self) -> Noise:

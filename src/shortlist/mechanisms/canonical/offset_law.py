@@ -32,6 +32,31 @@ WIDTH = 0.7
 
 
 @dataclass(frozen=True, slots=True)
+class OffsetSubsetLaw:
+    """The law of the set as one value: what is asked of it are the functions below."""
+
+    of: OffsetRanking
+    noise: Noise
+    size: int
+    """How many candidates there are, with those that are never chosen."""
+
+    def success_bounds(self) -> tuple[float, float]:
+        return success_bounds(self.of, self.noise)
+
+    def success(self) -> float:
+        return sum(self.success_bounds()) / 2
+
+    def quality(self) -> Quality:
+        return quality(self.of, self.noise)
+
+    def number_correct(self) -> Floats:
+        return offset_law(self.of, self.noise).number_correct()
+
+    def inclusion(self) -> Floats:
+        return offset_law(self.of, self.noise).inclusion(self.size)
+
+
+@dataclass(frozen=True, slots=True)
 class OffsetLaw:
     """The chance of the top k as one set, and of the sets of each bracket and head, in logarithms."""
 

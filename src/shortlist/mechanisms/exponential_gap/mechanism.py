@@ -29,7 +29,7 @@ from shortlist.mechanisms.checks import (
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.exponential_gap.sampler import lead_of
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
-from shortlist.mechanisms.oneshot.law import standing
+from shortlist.mechanisms.oneshot.law import OneshotLaw
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
@@ -161,8 +161,8 @@ class ExponentialWithGap(Budgeted[PureDP]):
             chances: Floats = np.zeros(len(scores))
             chances[self._place(scores)] = 1.0
             return chances
-        positions, _, noise = standing(scores.values, 1, self._scale(scores), GUMBEL)
-        return winner_probabilities(positions, noise)
+        law = OneshotLaw.of(scores.values, 1, self._scale(scores), GUMBEL)
+        return winner_probabilities(law.s, law.noise)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the winner has the largest score]: exact, to 1e-9."""

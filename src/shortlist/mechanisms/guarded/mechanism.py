@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values
+from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.ranked_subsets import ranked
 from shortlist.extras import Extras
-from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
+from shortlist.mechanisms import utility
+from shortlist.mechanisms.canonical.mechanism import CanonicalLaw, CanonicalTopK
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
@@ -42,7 +43,7 @@ from shortlist.sampling.race_rows import winners_in_rows
 from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
-    from shortlist.exact.quality import Quality
+    pass
 
 TAU = Fraction(2)
 SWITCH_TAU = Fraction(16)
@@ -151,38 +152,20 @@ class GuardedTopK(Budgeted[Budget]):
             return Draws(rows, None, np.zeros((len(rows), 1), np.int64))
         return run.draw_many(source, checked_draws(draws))
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the released set is a true top k], ties counting as equal: exact, to 1e-8."""
-        scores = self._studied(scores, question)
-        run = self._prepared(scores)
-        return self._canonical.success_probability(scores) if run is None else Utility(run).success()
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
-        scores = self._studied(scores, question)
-        run = self._prepared(scores)
-        return self._canonical.quality(scores) if run is None else Utility(run).quality()
-
-    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-8."""
-        scores = self._studied(scores, question)
-        run = self._prepared(scores)
-        return self._canonical.number_correct(scores) if run is None else Utility(run).number_correct()
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-8."""
-        scores = self._studied(scores, question)
-        run = self._prepared(scores)
-        return (
-            self._canonical.inclusion_probabilities(scores)
-            if run is None
-            else Utility(run).inclusion_probabilities(len(scores))
-        )
+    success_probability = utility.success_probability
+    quality = utility.quality
+    number_correct = utility.number_correct
+    inclusion_probabilities = utility.inclusion_probabilities
 
     def guard_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
-        run = self._prepared(self._studied(scores, question))
-        return 0.0 if run is None else Utility(run).chances(run.guard.ranking)[1]
+        scores = self._studied(scores, question)
+        run = self._prepared(scores)
+        return 0.0 if run is None else Utility(run, len(scores)).guard
+
+    def _law(self, scores: Scores) -> Utility | CanonicalLaw:
+        run = self._prepared(scores)
+        return self._canonical._law(scores) if run is None else Utility(run, len(scores))
 
     def _guarding(self, scores: Scores) -> Guarding | None:
         """What is public of the guard; None if there is none."""

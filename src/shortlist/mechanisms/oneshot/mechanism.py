@@ -9,18 +9,18 @@ import math
 from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices
+from shortlist._arrays import Indices
 from shortlist.accounting.bounded_range import range_renyi
 from shortlist.accounting.calibrated_rounds import FEW, largest_round
 from shortlist.accounting.renyi import renyi_epsilon
 from shortlist.accounting.tight_zcdp import largest_range
 from shortlist.exact.crossing import crossing
 from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.set_chances import set_probabilities
+from shortlist.mechanisms import utility
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
@@ -32,21 +32,12 @@ from shortlist.mechanisms.checks import (
     checked_work,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
-from shortlist.mechanisms.oneshot.law import (
-    inclusion_probabilities,
-    number_correct,
-    quality,
-    right_probability,
-    standing,
-)
+from shortlist.mechanisms.oneshot.law import OneshotLaw
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import race_many
 from shortlist.scores import Scores, ScoreWords
-
-if TYPE_CHECKING:
-    from shortlist.exact.quality import Quality
 
 TINY = 1e-300
 """Below every epsilon that is told apart."""
@@ -150,30 +141,14 @@ class OneshotTopK(Budgeted[Budget]):
         )
         return rows if self.ordered else np.sort(rows, axis=1)
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-        """P[each set of k candidates], whatever its order: exact, to 1e-9, where there are at most 100,000 sets."""
-        return set_probabilities(*self._race(scores, question))
+    probabilities = utility.probabilities
+    success_probability = utility.success_probability
+    quality = utility.quality
+    number_correct = utility.number_correct
+    inclusion_probabilities = utility.inclusion_probabilities
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the released set is a true top k], ties counting as equal: exact, to 1e-9."""
-        return right_probability(*self._race(scores, question))
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-9."""
-        return quality(*self._race(scores, question))
-
-    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-9."""
-        return number_correct(*self._race(scores, question))
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-9."""
-        return inclusion_probabilities(*self._race(scores, question))
-
-    def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
-        """(scores in noise units above the k-th largest, k, noise): what the exact laws are functions of."""
-        scores = self._studied(scores, question)
-        return standing(scores.values, self.k, self._scale(scores), checked_noise(self.noise))
+    def _law(self, scores: Scores) -> OneshotLaw:
+        return OneshotLaw.of(scores.values, self.k, self._scale(scores), checked_noise(self.noise))
 
 
 @lru_cache
