@@ -117,6 +117,7 @@ COVERED = {
     "mechanisms/keys/*.py": "mechanisms/keys/test_mechanism.py",
     "mechanisms/large_gap/mechanism.py": "mechanisms/stable/test_mechanism.py",
     "mechanisms/large_gap/sampler.py": "mechanisms/canonical_limited/test_sampler.py",
+    "mechanisms/limited_domain/rates.py": "mechanisms/limited_domain/test_mechanism.py",
     "mechanisms/names_choice/*.py": "mechanisms/names_choice/test_mechanism.py",
     "mechanisms/noisy_max/mechanism.py": "mechanisms/oneshot/test_mechanism.py",
     "mechanisms/plan_rows.py": "planning/test_plans.py",

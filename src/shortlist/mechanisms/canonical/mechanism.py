@@ -35,16 +35,17 @@ from shortlist.mechanisms.canonical.sampler import SubsetRace, prepare_subsets
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
+    check_noise_keeps,
     checked_budget,
     checked_draws,
     checked_k,
-    checked_noise,
     checked_source,
+    noise_for,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
-from shortlist.privacy import ApproxDP, BoundedRange, Guarantee, PureDP
+from shortlist.mechanisms.oneshot.mechanism import charge_of_rounds, epsilon_of_a_round
+from shortlist.privacy import ApproxDP, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords
 
@@ -117,19 +118,16 @@ class CanonicalTopK(Budgeted[Budget]):
         if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper", "offset"):
             raise ValueError('loss must be "gap-aware", "offset" (better on most data) or "paper" (never better)')
         object.__setattr__(self, "profile", checked_profile(self.profile, self.k))
-        kind, budget = self._kind, self.guarantee
+        kind = self._kind
         if self.profile is not None and self.loss != "gap-aware":
             raise ValueError(f'profile= brings offsets of its own; leave loss="{self.loss}" out')
         if (self.profile is not None or self.loss == "offset") and kind not in (GUMBEL, EXPONENTIAL):
             raise ValueError(f"offsets are drawn under gumbel and exponential noise, not under {kind.name} noise")
-        if not isinstance(budget, PureDP) and not kind.bounded_range:
-            raise ValueError(f'{kind.name} noise keeps pure budgets only; for {budget} write noise="gumbel"')
+        check_noise_keeps(kind, self.guarantee)
 
     @property
     def _kind(self) -> Noise:
-        if self.noise is not None:
-            return checked_noise(self.noise)
-        return EXPONENTIAL if isinstance(self.guarantee, PureDP) else GUMBEL
+        return noise_for(self.noise, self.guarantee)
 
     @property
     def name(self) -> str:
@@ -140,7 +138,7 @@ class CanonicalTopK(Budgeted[Budget]):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
-        return BoundedRange(epsilon_of_a_round(1, self.guarantee)) if self._kind.bounded_range else self.guarantee
+        return charge_of_rounds(1, self._kind, self.guarantee)
 
     @property
     def ordered(self) -> bool:

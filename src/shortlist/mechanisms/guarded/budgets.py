@@ -28,6 +28,11 @@ def worth_delta(k: int) -> Fraction:
     return Fraction(7, 5) if k < 8 else Fraction(6, 5)
 
 
+def whole_of(budget: Budget) -> Budget:
+    """What is charged, whichever way it goes: never bounded range, which neither the guard nor the switch leaves."""
+    return ZCDP(budget.rho) if isinstance(budget, ZCDP) else budget
+
+
 def rate_of(budget: Budget) -> Fraction:
     """The epsilon that the sets are drawn with."""
     return Fraction(range_beside_switch(budget, SLOPE) if isinstance(budget, ZCDP) else budget.epsilon)

@@ -32,7 +32,7 @@ from shortlist.mechanisms.checks import (
     checked_source,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.guarded.budgets import SLOPE, one_shot_of, rate_of
+from shortlist.mechanisms.guarded.budgets import SLOPE, one_shot_of, rate_of, whole_of
 from shortlist.mechanisms.guarded.law import Utility, negated
 from shortlist.mechanisms.guarded.sampler import Guard, guarded
 from shortlist.mechanisms.guarded.switch import Switch, switched
@@ -111,9 +111,8 @@ class GuardedTopK(Budgeted[Budget]):
 
     @property
     def charge(self) -> Guarantee:
-        """The budget, whichever way it goes: never bounded range, which neither the guard nor the switch leaves."""
-        budget = self.guarantee
-        return ZCDP(budget.rho) if isinstance(budget, ZCDP) else budget
+        """The budget, whichever way it goes."""
+        return whole_of(self.guarantee)
 
     @property
     def _canonical(self) -> CanonicalTopK:

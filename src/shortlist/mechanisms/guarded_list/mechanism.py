@@ -23,7 +23,6 @@ from shortlist.exact.sequence_classes import Ladder, ladder
 from shortlist.exact.sequence_junk import Junk, junk_of
 from shortlist.exact.sequence_laws import Levels, SequenceLaw, levels
 from shortlist.exact.sequence_races import race_chances
-from shortlist.extras import Extras
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.checks import (
     Budget,
@@ -34,7 +33,8 @@ from shortlist.mechanisms.checks import (
     checked_source,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.guarded.budgets import one_shot_of, range_beside_switch, round_beside_switch
+from shortlist.mechanisms.guarded.budgets import one_shot_of, range_beside_switch, round_beside_switch, whole_of
+from shortlist.mechanisms.guarded.mechanism import CANONICAL, ONE_SHOT
 from shortlist.mechanisms.guarded_list.law import Utility
 from shortlist.mechanisms.guarded_list.switch import SLOPE, ListSwitch, list_switch
 from shortlist.mechanisms.oneshot.law import OneshotLaw
@@ -50,9 +50,6 @@ from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
     from flint import arb
-
-CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
-"""Which way it went."""
 
 
 @described
@@ -104,9 +101,8 @@ class GuardedListTopK(Budgeted[Budget]):
 
     @property
     def charge(self) -> Guarantee:
-        """The budget, whichever way it goes: never bounded range, which neither the guard nor the switch leaves."""
-        budget = self.guarantee
-        return ZCDP(budget.rho) if isinstance(budget, ZCDP) else budget
+        """The budget, whichever way it goes."""
+        return whole_of(self.guarantee)
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)

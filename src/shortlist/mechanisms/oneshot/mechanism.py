@@ -24,6 +24,7 @@ from shortlist.mechanisms import utility
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
+    check_noise_keeps,
     checked_budget,
     checked_draws,
     checked_k,
@@ -85,12 +86,9 @@ class OneshotTopK(Budgeted[Budget]):
         object.__setattr__(self, "k", checked_k(self.k))
         self._pay(checked_budget(epsilon, self.budget, scale, self.k))
         checked_work(self.work)
-        noise, budget = checked_noise(self.noise), self.guarantee
-        if isinstance(budget, PureDP):
-            if budget.epsilon / self.k == 0:
-                raise ValueError("epsilon is too small to be shared by k rounds; choose a larger epsilon")
-        elif not noise.bounded_range:
-            raise ValueError(f'{noise.name} noise keeps pure budgets only; for {budget} write noise="gumbel"')
+        check_noise_keeps(checked_noise(self.noise), self.guarantee)
+        if isinstance(self.guarantee, PureDP) and self.guarantee.epsilon / self.k == 0:
+            raise ValueError("epsilon is too small to be shared by k rounds; choose a larger epsilon")
 
     @property
     def name(self) -> str:
@@ -99,9 +97,7 @@ class OneshotTopK(Budgeted[Budget]):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise k rounds of bounded range, which says more than the budget; otherwise the budget."""
-        if not checked_noise(self.noise).bounded_range:
-            return self.guarantee
-        return _rounds(self.k, self.guarantee)
+        return charge_of_rounds(self.k, checked_noise(self.noise), self.guarantee)
 
     @property
     def ordered(self) -> bool:
@@ -149,6 +145,11 @@ class OneshotTopK(Budgeted[Budget]):
 
     def _law(self, scores: Scores) -> OneshotLaw:
         return OneshotLaw.of(scores.values, self.k, self._scale(scores), checked_noise(self.noise))
+
+
+def charge_of_rounds(k: int, noise: Noise, budget: Budget) -> Guarantee:
+    """k rounds of bounded range, where the noise has one, which says more than the budget; otherwise the budget."""
+    return _rounds(k, budget) if noise.bounded_range else budget
 
 
 @lru_cache

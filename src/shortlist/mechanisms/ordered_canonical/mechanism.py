@@ -21,15 +21,16 @@ from shortlist.mechanisms import utility
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
+    check_noise_keeps,
     checked_budget,
     checked_draws,
     checked_k,
-    checked_noise,
     checked_source,
+    noise_for,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
-from shortlist.privacy import BoundedRange, Guarantee, PureDP
+from shortlist.mechanisms.oneshot.mechanism import charge_of_rounds, epsilon_of_a_round
+from shortlist.privacy import Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.sequence_draw import Sequences
 from shortlist.sampling.sequence_race import SequenceRace, envelope_of
@@ -74,17 +75,14 @@ class OrderedCanonicalTopK(Budgeted[Budget]):
     def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
         self._pay(checked_budget(epsilon, self.budget))
-        kind, budget = self._kind, self.guarantee
+        kind = self._kind
         if kind not in (GUMBEL, EXPONENTIAL):
             raise ValueError(f'{kind.name} noise has no exact draw of lists; write noise="exponential" or "gumbel"')
-        if not isinstance(budget, PureDP) and not kind.bounded_range:
-            raise ValueError(f'{kind.name} noise keeps pure budgets only; for {budget} write noise="gumbel"')
+        check_noise_keeps(kind, self.guarantee)
 
     @property
     def _kind(self) -> Noise:
-        if self.noise is not None:
-            return checked_noise(self.noise)
-        return EXPONENTIAL if isinstance(self.guarantee, PureDP) else GUMBEL
+        return noise_for(self.noise, self.guarantee)
 
     @property
     def name(self) -> str:
@@ -93,7 +91,7 @@ class OrderedCanonicalTopK(Budgeted[Budget]):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
-        return BoundedRange(epsilon_of_a_round(1, self.guarantee)) if self._kind.bounded_range else self.guarantee
+        return charge_of_rounds(1, self._kind, self.guarantee)
 
     @property
     def ordered(self) -> bool:
