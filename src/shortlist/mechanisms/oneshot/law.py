@@ -135,16 +135,6 @@ def inclusion_probabilities(s: Floats, k: int, noise: Noise) -> Floats:
     return items.per_item(np.clip(refined(evaluate, settled), 0.0, 1.0))
 
 
-def great_good(s: Floats, k: int, noise: Noise) -> tuple[float, float]:
-    """(P[the set is great], P[the set is good]), two words for sets (Definition 118).
-
-    Great: it contains ranks 1 to ceil(k/10) and nothing beyond rank floor(1.1 k); good: ceil(k/100) and floor(1.5 k).
-    Of a tie across one of these ranks none need be in the head and all may be in the rest.
-    """
-    great, good = ranks_within(np.sort(s)[::-1], k)
-    return within_ranks(s, k, *great, noise), within_ranks(s, k, *good, noise)
-
-
 def within_ranks(s: Floats, k: int, head: int, reach: int, noise: Noise) -> float:
     """P[ranks 1 to ``head`` are all returned and no rank beyond ``reach`` is], for 0 <= head <= k <= reach.
 
