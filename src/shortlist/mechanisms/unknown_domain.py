@@ -136,7 +136,7 @@ class Listing:
     counts: Indices
     """In decreasing order."""
     beyond: int
-    """c"""
+    """c, the count of row limit + 1; 0 if there is none."""
 
 
 def listing(counts: Values | Runs, limit: int) -> Listing:

@@ -171,12 +171,12 @@ class Reading(TypedDict, total=False):
 
 
 def counted(source: object, question: Question, candidates: object, **reading: Unpack[Reading]) -> Scores:
-    """The same for a question that was checked, telling how far it is."""
+    """`count` for a question that was checked, telling how far it is."""
     return _of_all(_counted(source, question, candidates, **reading))
 
 
 def counted_groups(source: object, question: Question, candidates: object, **reading: Unpack[Reading]) -> GroupedScores:
-    """The same for a question about groups."""
+    """`counted` for a question about groups."""
     return _of_groups(_counted(source, question, candidates, **reading))
 
 
@@ -207,7 +207,7 @@ def uncounted(source: Any, question: Question, candidates: object, **reading: Un
 
 
 def uncounted_groups(source: Any, question: Question, candidates: object, **reading: Unpack[Reading]) -> GroupedScores:
-    """The same for a question about groups."""
+    """`uncounted` for a question about groups."""
     return _of_groups(_uncounted(source, question, candidates, **reading))
 
 

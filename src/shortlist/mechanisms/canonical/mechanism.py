@@ -181,7 +181,7 @@ class CanonicalTopK(Budgeted[Budget]):
         return ranked(values, self.k, self._rate(scores), gamma, gap_aware=self.loss != "paper")
 
     def _offset_ranking(self, scores: Scores, values: Values | Runs | None = None) -> OffsetRanking | None:
-        """The same under offsets, where there are any."""
+        """`_ranking` under offsets, where there are any."""
         stairs = self._stairs(scores)
         return None if stairs is None else offset_ranking(self._ranking(scores, values), stairs)
 

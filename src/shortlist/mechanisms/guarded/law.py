@@ -173,11 +173,11 @@ class Utility:
 
     @property
     def _one_shot(self) -> OneshotLaw:
-        """That of those whom one-shot picks, if the guard wins."""
+        """The law of those whom one-shot picks, if the guard wins."""
         fallback = self.run.fallback
         return OneshotLaw.of(self.run.finite, self.run.guard.ranking.k, fallback.scale, fallback.noise)
 
     @property
     def _fallback(self) -> OneshotLaw | Leftovers:
-        """That of the items which are kept then: those that it picks, or where it picks the losers, the others."""
+        """The law of the items that are kept then: those that it picks, or the others where it picks the losers."""
         return Leftovers(self._one_shot) if self.run.mirrored else self._one_shot

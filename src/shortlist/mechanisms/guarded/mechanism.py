@@ -53,10 +53,16 @@ JUNK_LEVELS: dict[type, tuple[tuple[int, ...], tuple[Fraction, ...]]] = {
     ApproxDP: ((32,), (Fraction(2, 5), Fraction(3, 5))),
     ZCDP: ((12, 40), (Fraction(9, 20), Fraction(3, 4), Fraction(9, 10))),
 }
-"""(the k from which the next rho holds, rho), by the currency: the better what follows, the more is junk beside it."""
+"""By the kind of budget: (the k from which the next rho holds, rho). Sets with an expected recall below rho are junk.
+
+The better one-shot is under such a budget, the larger is rho: fewer sets are better than what it returns.
+"""
 
 MOST_TILTED = 30
-"""Up to so many items g = 3/5 finds more of them, near the collapse and on average; under zCDP it would lose some."""
+"""The largest k with g = 3/5 (`gamma_of`): it finds more items, on average and where canonical top-k nearly collapses.
+
+Under zCDP it would lose some.
+"""
 
 CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
 """Which way it went."""
@@ -180,14 +186,14 @@ class GuardedTopK(Budgeted[Budget]):
         return None if public is None else self._followed(scores, public, self._one_shot(scores, public.k, public.d))
 
     def _followed(self, scores: Scores, public: Guarding, fallback: OneShot) -> GuardedRace:
-        """The same with this one-shot, if it comes to that."""
+        """`_prepared` where there is a guard, with this one-shot to follow if it wins."""
         values, mirrored = scores._numbers, 2 * self.k > public.d
         chosen = np.flatnonzero(values > -np.inf)
         finite = negated(values[chosen]) if mirrored else values[chosen]
         return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
 
     def _draw_by_runs(self, scores: Scores, runs: Runs, source: Source) -> Outcome:
-        """The same for candidates held in a table, at the cost of their distinct scores."""
+        """`_draw` for candidates held in a table, in a time that grows with their distinct scores alone."""
         public = self._guarding(scores)
         if public is None:
             return replace(self._canonical._draw(scores, source), extras=CANONICAL)
@@ -234,7 +240,7 @@ class Guarding:
     k: int
     """How many are drawn: the losers, where they are fewer."""
     d: int
-    """Of how many."""
+    """How many may be chosen."""
     junk: Indices
     """From which j on class (i, j) is junk, for every i."""
 
@@ -300,7 +306,7 @@ def gamma_of(k: int, budget: Budget) -> Fraction:
 
 @lru_cache
 def junk_of(k: int, d: int, rho: Fraction) -> Indices | None:
-    """The same for every i, or None where a guard would have nothing to weigh: remembered, for it is public."""
+    """`junk_from`, or None where no class is junk and a guard would have nothing to weigh; public, so remembered."""
     first = junk_from(k, d, rho) if k > 2 else None
     return None if first is None or not (first < d - k).any() else first
 

@@ -231,7 +231,7 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
 
 @lru_cache
 def _shared(mechanism: MeasuredSet, public: bool) -> Parts:
-    """The same for the same public facts: to find it may take long."""
+    """`_share`, remembered: the same for the same public facts, and to find it may take long."""
     return mechanism._share(public)
 
 

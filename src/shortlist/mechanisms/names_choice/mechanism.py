@@ -211,7 +211,7 @@ class NamesChoice(Budgeted[DeltaBudget]):
 
 @lru_cache
 def _branches(mechanism: NamesChoice) -> tuple[Branch, ...]:
-    """The same for the same public facts."""
+    """What is chosen from; the same for the same public facts, so it is remembered."""
     return branches(
         mechanism.k,
         Parts.of(mechanism.guarantee),

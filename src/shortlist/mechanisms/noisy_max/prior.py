@@ -58,7 +58,7 @@ class WeightedMax:
 
     @property
     def charge(self) -> Guarantee:
-        """That of equal weights."""
+        """The charge of equal weights: public weights cost nothing."""
         return self.plain.charge
 
     def _check(self, scores: Scores) -> None:

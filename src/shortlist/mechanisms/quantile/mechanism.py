@@ -104,7 +104,7 @@ class Quantile(Budgeted[Budget]):
 
     @property
     def epsilon_of_a_level(self) -> float:
-        """e, rounded down."""
+        """e: the epsilon of one of the L levels, rounded down."""
         return epsilon_of_a_round(self.levels, self.guarantee)
 
     @property

@@ -65,7 +65,7 @@ class Parts:
     """epsilon of `LargeGap`; None if k is fixed."""
     test: StabilityTest
     cost: Guarantee
-    """Of the test."""
+    """What the test costs."""
     fill: float | None
     """epsilon of the round that fills up; None if there is none."""
     fill_delta: float
