@@ -19,6 +19,7 @@ from shortlist.exact.partial_reals import rounded
 from shortlist.exact.quality import Quality
 from shortlist.extras import Extras
 from shortlist.labels import typed
+from shortlist.mechanisms.booking import written
 from shortlist.mechanisms.checks import (
     check_known_candidates,
     checked_draws,
@@ -94,7 +95,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
     def __repr__(self) -> str:
         """As of every mechanism; a winner stands in it where one is given, so that older records read as they did."""
         words = ("budget", "work") if self.winner is None else ("budget", "winner", "work")
-        return f"{type(self).__qualname__}({', '.join(f'{word}={getattr(self, word)!r}' for word in words)})"
+        return written(self, words)
 
     @property
     def name(self) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from shortlist._arrays import Indices
 from shortlist.exact.gaussian_noise import GAUSSIAN
-from shortlist.exact.partial_reals import exactly
+from shortlist.exact.partial_reals import exactly, rounded_down
 from shortlist.mechanisms.checks import (
     check_known_candidates,
     checked_draws,
@@ -95,8 +94,7 @@ def renyi_rate(budget: RenyiDP, m: int) -> float:
                 "higher orders, or larger divergences"
             )
         exact = min(exactly(square.sqrt().lower()) for square in squares)
-    nearest = float(exact)
-    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
+    return rounded_down(exact)
 
 
 @lru_cache

@@ -14,6 +14,7 @@ import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.accounting.checked_numbers import number, up
+from shortlist.exact.partial_reals import rounded_down
 from shortlist.exact.quality import Quality
 from shortlist.exact.stability_test import (
     GaussianTest,
@@ -321,11 +322,11 @@ def _shared(budget: DeltaBudget, test: TestName, chooses: bool, fills: bool, spl
     delta = part_of(budget.delta, Fraction(1, 2)) if fills else budget.delta
     if isinstance(budget, ApproxDP) and test != "gaussian":
         whole = Fraction(budget.epsilon) / (2 if fills else 1)
-        gap = _down(whole / 2) if chooses else None
-        own = _down(whole / 2 if chooses else whole)
+        gap = rounded_down(whole / 2) if chooses else None
+        own = rounded_down(whole / 2 if chooses else whole)
         exact = Fraction(own), Fraction(delta)
         coin = OptimalTest(*exact) if test == "optimal" else LaplaceTest(*exact)
-        return Parts(gap, coin, ApproxDP(own, delta), _down(whole) if fills else None, delta)
+        return Parts(gap, coin, ApproxDP(own, delta), rounded_down(whole) if fills else None, delta)
     rho = budget.rho if isinstance(budget, ZCDP) else None
     if isinstance(budget, ApproxDP):
         share = Fraction(1, 2) if split is None else Fraction(split)
@@ -338,8 +339,3 @@ def _shared(budget: DeltaBudget, test: TestName, chooses: bool, fills: bool, spl
     rate = rate_below(for_test, 1)
     fill = epsilon_of_a_round(1, ZCDP(rho / 2)) if fills else None
     return Parts(gap, GaussianTest(rate, quantile_above(delta)), ZCDP(up(rate**2 / 2), delta), fill, delta)
-
-
-def _down(exact: Fraction) -> float:
-    nearest = float(exact)
-    return nearest if Fraction(nearest) <= exact else float(np.nextafter(nearest, 0.0))
