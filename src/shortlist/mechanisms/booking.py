@@ -17,7 +17,7 @@ def noted(source: str, *, largest: bool = True, secure: bool = True, said: str =
     return "; ".join(filter(None, facts))
 
 
-def written(mechanism: object, words: Iterable[str]) -> str:
+def record_of(mechanism: object, words: Iterable[str]) -> str:
     """A mechanism with these of its parameters, as it stands in records."""
     return f"{type(mechanism).__qualname__}({', '.join(f'{word}={getattr(mechanism, word)!r}' for word in words)})"
 

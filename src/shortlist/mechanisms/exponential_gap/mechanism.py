@@ -19,7 +19,7 @@ from shortlist.exact.partial_reals import rounded
 from shortlist.exact.quality import Quality
 from shortlist.extras import Extras
 from shortlist.labels import typed
-from shortlist.mechanisms.booking import written
+from shortlist.mechanisms.booking import record_of
 from shortlist.mechanisms.checks import (
     check_known_candidates,
     checked_draws,
@@ -95,7 +95,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
     def __repr__(self) -> str:
         """As of every mechanism; a winner stands in it where one is given, so that older records read as they did."""
         words = ("budget", "work") if self.winner is None else ("budget", "winner", "work")
-        return written(self, words)
+        return record_of(self, words)
 
     @property
     def name(self) -> str:

@@ -21,7 +21,7 @@ from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.partial_reals import rounded
 from shortlist.extras import Extras
 from shortlist.mechanisms import utility
-from shortlist.mechanisms.booking import written
+from shortlist.mechanisms.booking import record_of
 from shortlist.mechanisms.checks import (
     check_known_candidates,
     checked_draws,
@@ -174,7 +174,7 @@ class MeasuredTopK(Budgeted[PureDP]):
     def __repr__(self) -> str:
         """As of every mechanism; another share than half stands in it, so that older records read as they did."""
         words = ["k", "budget", "noise", *["theta"] * (self.theta != 0.5), "work"]
-        return written(self, words)
+        return record_of(self, words)
 
     @property
     def name(self) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.noise_distributions import Noise
-from shortlist.mechanisms.booking import written
+from shortlist.mechanisms.booking import record_of
 from shortlist.mechanisms.checks import Budget, checked_budget, checked_noise, checked_weights
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.noisy_max.gaussian import GaussianMax, gaussian_max
@@ -93,7 +93,7 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
     def __repr__(self) -> str:
         """As of every mechanism; a prior stands in it where there is one, so that older records read as they did."""
         words = ("budget", "noise", "work") if self.prior is None else ("budget", "noise", "work", "prior")
-        return written(self, words)
+        return record_of(self, words)
 
     @property
     def name(self) -> str:
