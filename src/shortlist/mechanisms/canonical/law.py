@@ -79,8 +79,7 @@ def success_bounds(ranking: Ranking, noise: Noise) -> tuple[float, float]:
 
     All right sets have the loss of the top k, hence its chance.
     """
-    inside, outside = tied_ranks(ranking)
-    sets = float(log_choose(np.array([inside]), np.array([outside]))[0])
+    sets = log_right_sets(ranking)
     lower, upper = top_bounds(ranking.classes(), noise)
     return math.exp(min(sets + lower, 0.0)), math.exp(min(sets + upper, 0.0))
 
@@ -99,9 +98,7 @@ def cuts_of(ranking: Ranking) -> tuple[int, ...]:
 
 def right_of(ranking: Ranking, law: Chances) -> float:
     """P[the set is a true top k]: all right sets have the loss of the top k, hence its chance."""
-    inside, outside = tied_ranks(ranking)
-    sets = float(log_choose(np.array([inside]), np.array([outside]))[0])
-    return math.exp(min(sets + law.top, 0.0))
+    return math.exp(min(log_right_sets(ranking) + law.top, 0.0))
 
 
 def quality_of(ranking: Ranking, law: Chances) -> Quality:
@@ -205,6 +202,12 @@ def tied_ranks(ranking: Ranking) -> tuple[int, int]:
     kth = ranking.scores[ranking.k - 1]
     inside = int(np.count_nonzero(ranking.scores[: ranking.k] == kth))
     return inside, int(np.count_nonzero(ranking.scores[ranking.k :] == kth))
+
+
+def log_right_sets(ranking: Ranking) -> float:
+    """ln of how many sets are a true top k: ties count as equal."""
+    inside, outside = tied_ranks(ranking)
+    return float(log_choose(np.array([inside]), np.array([outside]))[0])
 
 
 def _log_size(i: Indices, first: Indices, last: Indices) -> Floats:
