@@ -104,7 +104,7 @@ def _chosen(
     weighed: bool,
     largest: bool,
 ) -> tuple[Mechanism, str, bool, float]:
-    """The same, and the chance that one's own item comes out: for the same public facts, so it is remembered."""
+    """`mechanism_for`, and the chance that one's own item comes out: by public facts alone, so it is remembered."""
     wanted = None if k is None else checked_k(k)
     paid = checked_budget_of(epsilon, delta, budget)
     ordered, values, gaps, largest = checked_flags(ordered=ordered, values=values, gaps=gaps, largest=largest)

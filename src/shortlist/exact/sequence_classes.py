@@ -238,7 +238,7 @@ class Cover:
             self.high.insert(i, new_high)
 
     def cells(self, lower: Floats, upper: Floats) -> Cells:
-        """As they are now."""
+        """The cells as they are cut now, with these bounds on their masses."""
         end = np.append(self.start[1:], self.start[-1:] + 1)
         return Cells(self.start, end, np.array(self.low), np.array(self.high), lower, upper)
 

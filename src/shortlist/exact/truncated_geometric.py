@@ -64,13 +64,13 @@ class Geometric:
         return (-e * abs(x)).exp() * -(-e).expm1() / self._total()
 
     def _end(self) -> arb:
-        """a^(K+1)"""
+        """a^(K+1), the first weight that is cut off."""
         from flint import arb
 
         return arb(0) if self.reach is None else (-ball(self.epsilon * (self.reach + 1))).exp()
 
     def _total(self) -> arb:
-        """c"""
+        """c, what the weights a^|x| add up to, times 1 - a."""
         return 1 + (-ball(self.epsilon)).exp() - 2 * self._end()
 
     def survival(self, x: Floats) -> Floats:
@@ -173,7 +173,7 @@ class PublicCoin:
     reach: int
 
     def chance(self) -> arb:
-        """lam"""
+        """lam, the chance of the shorter reach, by which delta is met exactly."""
         low = end_chance(self.epsilon, self.reach)
         return (ball(self.delta) - low) / (end_chance(self.epsilon, self.reach - 1) - low)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import InitVar, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from shortlist.mechanisms.checks import (
     checked_work,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.hybrids.law import race_of
+from shortlist.mechanisms.hybrids import law
 from shortlist.mechanisms.sparse_vector.mechanism import gap_law, least_variance_share
 from shortlist.mechanisms.sparse_vector.stream import ex_post
 from shortlist.privacy import Guarantee, PureDP
@@ -37,9 +37,6 @@ from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import LINE, Field, Rows, padded
 from shortlist.sampling.threshold_runner import Finish, Runner, difference, how_many_above
 from shortlist.scores import Scores, ScoreWords
-
-if TYPE_CHECKING:
-    from shortlist.exact.quality import Quality
 
 ENDED = "the threshold ended the list: the last gap is the lead over the threshold, noise included"
 ESTIMATED = (
@@ -149,35 +146,14 @@ class HybridTopK(Budgeted[PureDP]):
         races = field.races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows(_cut(rows, rows.gaps(), self.k) for rows in races)
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-        """P[each set of at most k candidates], by their positions: exact, to 1e-9, where there are at most 100,000."""
-        return self._law(scores, question).sets()
+    probabilities = law.probabilities
+    success_probability = law.success_probability
+    quality = law.quality
+    inclusion_probabilities = law.inclusion_probabilities
+    number_released = law.number_released
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[released are the k best of those above the threshold, or all of these if they are fewer]: exact, to 1e-9.
-
-        Equal scores count as equal, and whoever is exactly at the threshold may be released or not.
-        """
-        return self._law(scores, question).right()
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall (Definition 118), of as many as are right: exact, to 1e-9.
-
-        `top` is `success_probability`; where nobody is above the threshold all four are.
-        """
-        return self._law(scores, question).quality()
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-9."""
-        return self._law(scores, question).inclusion()
-
-    def number_released(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[n items are released], n = 0..k: exact, to 1e-9. What it costs depends on this number."""
-        return self._law(scores, question).numbers()
-
-    def _law(self, scores: object, question: ScoreWords) -> LineRace:
-        scores = self._studied(scores, question)
-        return race_of(scores, self.threshold, self.k, self._scale(scores), self._line(scores))
+    def _law(self, scores: Scores) -> LineRace:
+        return law.race_of(scores, self.threshold, self.k, self._scale(scores), self._line(scores))
 
 
 @described
@@ -266,12 +242,12 @@ class HybridSparseVector(Budgeted[PureDP]):
         indices, finishes = _best(scores, self.k, scale, source, self.work)
         line = self._line(scores).draw(source)
         count = how_many_above(finishes, line)
-        law = gap_law("exponential", self.threshold, below, scale, Fraction(0))
-        gaps, evidence = [_lead(one, line) for one in finishes[:count]], ThresholdGaps((law,) * count)
+        lead = gap_law("exponential", self.threshold, below, scale, Fraction(0))
+        gaps, evidence = [_lead(one, line) for one in finishes[:count]], ThresholdGaps((lead,) * count)
         extras = Extras(
             gaps=gaps,
             values=evidence.estimates(gaps),
-            margins=[law.margin] * count,
+            margins=[lead.margin] * count,
             stopped=count < self.k,
             kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
             evidence=evidence,
@@ -287,35 +263,14 @@ class HybridSparseVector(Budgeted[PureDP]):
         races = field.races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows(_cut(rows, rows.leads(), self.k) for rows in races)
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-        """P[each set of at most k candidates], by their positions: exact, to 1e-9, where there are at most 100,000."""
-        return self._law(scores, question).sets()
+    probabilities = law.probabilities
+    success_probability = law.success_probability
+    quality = law.quality
+    inclusion_probabilities = law.inclusion_probabilities
+    number_released = law.number_released
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[released are the k best of those above the threshold, or all of these if they are fewer]: exact, to 1e-9.
-
-        Equal scores count as equal, and whoever is exactly at the threshold may be released or not.
-        """
-        return self._law(scores, question).right()
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall (Definition 118), of as many as are right: exact, to 1e-9.
-
-        `top` is `success_probability`; where nobody is above the threshold all four are.
-        """
-        return self._law(scores, question).quality()
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-9."""
-        return self._law(scores, question).inclusion()
-
-    def number_released(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[n items are released], n = 0..k: exact, to 1e-9. What it costs depends on this number."""
-        return self._law(scores, question).numbers()
-
-    def _law(self, scores: object, question: ScoreWords) -> LineRace:
-        scores = self._studied(scores, question)
-        return race_of(scores, self.threshold, self.k, self._scales(scores)[1], self._line(scores))
+    def _law(self, scores: Scores) -> LineRace:
+        return law.race_of(scores, self.threshold, self.k, self._scales(scores)[1], self._line(scores))
 
 
 def _store(mechanism: HybridTopK | HybridSparseVector, what: str, epsilon: float | None) -> None:
