@@ -140,7 +140,8 @@ def draw(columns: Columns) -> Figure:
         for ax, k in zip(line, sizes, strict=True):
             for label, colour in COLOURS.items():
                 rows = rows_of(columns, data=title, k=k, mechanism=label)
-                curve(ax, rows, "epsilon", "recall", color=colour, label=label)
+                style = "--" if label == OURS else "-"
+                curve(ax, rows, "epsilon", "recall", color=colour, linestyle=style, label=label)
                 curve(ax, rows, "epsilon", "printed", color=colour, marker="o", markersize=4, linestyle="none")
             ax.set_ylim(-0.02, 1.04)
             name(ax, f"{title}, k = {k}", "epsilon", "share of the true top k" if k == sizes[0] else "")
@@ -175,7 +176,7 @@ EXPERIMENT = Experiment(
     paper=ADAPTIVE,
     title="The top k of places",
     question="How many of the k most visited places can be named at a small epsilon?",
-    see="Lines: our runs. Dots: the paper's table.",
+    see="Lines: our runs, dashed for a mechanism that the paper has not. Dots: the paper's table.",
     exhibits=(TABLE_1,),
     run=run,
     draw=draw,
