@@ -47,6 +47,15 @@ class LowerBound:
 
 
 @dataclass(frozen=True, slots=True)
+class UpperBound:
+    """score <= `value` with this confidence, in the sense of the `caveat`."""
+
+    value: float
+    confidence: float
+    caveat: str = CAVEAT.replace("above", "below").replace("far below", "far above")
+
+
+@dataclass(frozen=True, slots=True)
 class ChainedGaps:
     """Gaps between consecutive noisy scores, each score with independent noise of one deviation."""
 

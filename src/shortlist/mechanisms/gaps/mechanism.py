@@ -262,7 +262,8 @@ def checked_gap_noise(noise: object) -> Noise:
     if not isinstance(noise, str) or noise not in kinds:
         raise ValueError(
             'noise must be "exponential" or "laplace": for other noise, geometric noise with a fixed order of ties '
-            "among it, the gap to the best loser is not covered by the proof"
+            "among it, the gap to the best loser is not covered by the proof. For whole gaps round gaps of exponential "
+            "noise down"
         )
     return kinds[noise]
 

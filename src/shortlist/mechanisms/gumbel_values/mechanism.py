@@ -49,6 +49,7 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
 
     The values are exact reals, correctly rounded. The largest is centred at the soft maximum
     gamma ln sum_i e^(x_i / gamma), 0.5772 gamma above it, whichever item won; `soft_max` corrects for that.
+    `largest=False` is report noisy min: the k smallest of x_i - N_i, and `soft_min`.
 
     Parameters
     ----------
@@ -72,7 +73,6 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/gumbel-values.md#proof"
-    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, mu: float | None) -> None:
@@ -122,7 +122,8 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         finish = race(scores._numbers, k=self.k, scale=scale, noise=GUMBEL, source=source, work=self.work)
         values = finish.values()
         soft_max = values[0] - rounded(Fraction(EULER) * scale)
-        return Outcome([int(i) for i in finish.indices], Extras(values=values, soft_max=soft_max), (NOTE,))
+        note = NOTE.replace("max", "min") if scores._turned else NOTE
+        return Outcome([int(i) for i in finish.indices], Extras(values=values, soft_max=soft_max), (note,))
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
@@ -131,7 +132,7 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         scores = self._studied(scores, question)
         field = Field(scores.values, self.k, self.scale(scores), GUMBEL)
         races = field.races(checked_draws(draws), checked_source(rng))
-        return Draws.of_rows((rows.indices, rows.values()) for rows in races)
+        return Draws.of_rows((rows.indices, rows.values()) for rows in races).as_they_were(scores)
 
     probabilities = utility.probabilities
     success_probability = utility.success_probability

@@ -55,7 +55,8 @@ class HybridTopK(Budgeted[PureDP]):
     is a statement about one outcome; the mechanism is epsilon-DP and nothing less.
 
     Where the threshold ended the list the gaps give estimates, free: `values` with `margins`, `lower_bound`, and
-    `refine` knows the threshold too (Theorem 253). Of a full list there are no values.
+    `refine` knows the threshold too (Theorem 253). Of a full list there are no values. With `largest=False` it is the
+    smallest below the threshold that are released, with `upper_bound`.
 
     Parameters
     ----------
@@ -82,7 +83,6 @@ class HybridTopK(Budgeted[PureDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
-    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
@@ -108,7 +108,7 @@ class HybridTopK(Budgeted[PureDP]):
         return self.k * scores.range_sensitivity / Fraction(self.guarantee.epsilon)
 
     def _line(self, scores: Scores) -> Runner:
-        return Runner(Fraction(self.threshold), self._scale(scores), EXPONENTIAL)
+        return Runner(Fraction(_threshold(self, scores)), self._scale(scores), EXPONENTIAL)
 
     def _cost(self, scores: Scores, count: int) -> Fraction:
         """What a list of so many items costs: the threshold ended it if they are fewer than k."""
@@ -132,10 +132,10 @@ class HybridTopK(Budgeted[PureDP]):
         )
         if not stopped:
             return Outcome(indices[:count], extras, notes=(FULL,))
-        evidence = EndedGaps(gap_law("exponential", self.threshold, scale, scale, Fraction(0)))
+        evidence = EndedGaps(gap_law("exponential", _threshold(self, scores), scale, scale, Fraction(0)))
         margins = [laplace_margin(scale)] * count
         extras = replace(extras, evidence=evidence, values=evidence.estimates(gaps), margins=margins)
-        return Outcome(indices[:count], extras, notes=(ENDED, ESTIMATED))
+        return Outcome(indices[:count], extras, notes=(ENDED, _estimated(scores)))
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
@@ -153,7 +153,7 @@ class HybridTopK(Budgeted[PureDP]):
     number_released = law.number_released
 
     def _law(self, scores: Scores) -> LineRace:
-        return law.race_of(scores, self.threshold, self.k, self._scale(scores), self._line(scores))
+        return law.race_of(scores, _threshold(self, scores), self.k, self._scale(scores), self._line(scores))
 
 
 @described
@@ -163,7 +163,8 @@ class HybridSparseVector(Budgeted[PureDP]):
     Promise: epsilon-DP. The threshold gets centred exponential noise of scale Delta / e0, every item of scale R / e1;
     e0 = theta epsilon, e1 = (1 - theta) epsilon / k. An outcome of n items has log ratios of at most e0 + n e1: `cost`.
     That is a statement about one outcome; the mechanism is epsilon-DP and nothing less. The gaps give estimates,
-    free: `values` with `margins`, `lower_bound` and `refine`.
+    free: `values` with `margins`, `lower_bound` and `refine`. With `largest=False` it is the items below the threshold,
+    the k smallest at most, with `upper_bound`.
 
     Parameters
     ----------
@@ -193,7 +194,6 @@ class HybridSparseVector(Budgeted[PureDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
-    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
@@ -230,7 +230,7 @@ class HybridSparseVector(Budgeted[PureDP]):
     def _line(self, scores: Scores) -> Runner:
         """The threshold, noise centred on both sides."""
         below, scale = self._scales(scores)
-        return Runner(Fraction(self.threshold) + scale - below, below, EXPONENTIAL)
+        return Runner(Fraction(_threshold(self, scores)) + scale - below, below, EXPONENTIAL)
 
     def _cost(self, scores: Scores, count: int) -> Fraction:
         """What an outcome of so many items costs."""
@@ -242,7 +242,7 @@ class HybridSparseVector(Budgeted[PureDP]):
         indices, finishes = _best(scores, self.k, scale, source, self.work)
         line = self._line(scores).draw(source)
         count = how_many_above(finishes, line)
-        lead = gap_law("exponential", self.threshold, below, scale, Fraction(0))
+        lead = gap_law("exponential", _threshold(self, scores), below, scale, Fraction(0))
         gaps, evidence = [_lead(one, line) for one in finishes[:count]], ThresholdGaps((lead,) * count)
         extras = Extras(
             gaps=gaps,
@@ -252,7 +252,7 @@ class HybridSparseVector(Budgeted[PureDP]):
             kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
             evidence=evidence,
         )
-        return Outcome(indices[:count], extras, notes=(ESTIMATED,))
+        return Outcome(indices[:count], extras, notes=(_estimated(scores),))
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
@@ -270,7 +270,7 @@ class HybridSparseVector(Budgeted[PureDP]):
     number_released = law.number_released
 
     def _law(self, scores: Scores) -> LineRace:
-        return law.race_of(scores, self.threshold, self.k, self._scales(scores)[1], self._line(scores))
+        return law.race_of(scores, _threshold(self, scores), self.k, self._scales(scores)[1], self._line(scores))
 
 
 def _store(mechanism: HybridTopK | HybridSparseVector, what: str, epsilon: float | None) -> None:
@@ -278,6 +278,17 @@ def _store(mechanism: HybridTopK | HybridSparseVector, what: str, epsilon: float
     object.__setattr__(mechanism, "k", checked_k(mechanism.k))
     mechanism._pay(checked_pure(what, epsilon, mechanism.budget))
     checked_work(mechanism.work)
+
+
+def _threshold(mechanism: HybridTopK | HybridSparseVector, scores: Scores) -> int | float:
+    """The public number, negated as the scores were: of the smallest, those below it are wanted."""
+    return -mechanism.threshold if scores._turned else mechanism.threshold
+
+
+def _estimated(scores: Scores) -> str:
+    if not scores._turned:
+        return ESTIMATED
+    return ESTIMATED.replace("and the lead", "less the lead").replace("was large", "was low").replace("high", "low")
 
 
 def _best(scores: Scores, most: int, scale: Fraction, source: Source, work: Work) -> tuple[list[int], list[Finish]]:

@@ -57,7 +57,6 @@ class LargeGap(Budgeted[Budget]):
     limit: int | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/large-gap.md#proof"
-    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
@@ -83,7 +82,8 @@ class LargeGap(Budgeted[Budget]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         k = int(gap_ranks(self, scores, source, 1)[0])
-        return Outcome([], Extras(k=k), (f"k = {k}: the scores fall off behind rank {k}",))
+        how = "rise" if scores._turned else "fall off"
+        return Outcome([], Extras(k=k), (f"k = {k}: the scores {how} behind rank {k}",))
 
     def _scale(self, scores: Scores) -> Fraction:
         """2 R / e, exactly."""

@@ -130,7 +130,6 @@ class StableTopK(Budgeted[DeltaBudget]):
     split: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/stable.md#proof"
-    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
