@@ -51,8 +51,13 @@ def _shows(letter: str) -> bool:
     return letter in JOINERS or unicodedata.category(letter) not in STEERING
 
 
+def label_text(label: object) -> str:
+    """A label as people read it: the columns of one that has several stand side by side."""
+    return " · ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
 def page_safe(text: str) -> str:
-    """The same as part of an HTML page."""
+    """A text as part of an HTML page."""
     return escape(terminal_safe(text))
 
 

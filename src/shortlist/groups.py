@@ -48,11 +48,11 @@ class GroupRequest:
     per_group: Budget
     charge: Guarantee
     built: dict[int | None, tuple[Mechanism, str, bool]]
-    """By k."""
+    """(the mechanism, why it was chosen, whether its order is released), by k."""
     sizes: dict[Hashable, int | None] | None
     """k by group, where each has its own."""
     charges: list[Guarantee]
-    """Of one group, each different one once."""
+    """The charges of single groups, each different one once."""
     k: int | None
     finish: Finish
     scores: GroupedScores

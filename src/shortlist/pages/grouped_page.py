@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from shortlist._files import checked_path, write_text
-from shortlist._text import page_safe, terminal_safe
+from shortlist._text import label_text, page_safe, terminal_safe
 from shortlist._version import version
 from shortlist.pages.guarantee_in_words import in_short
 from shortlist.pages.release_page import MARGIN, about, list_of, seeded_warning
@@ -29,7 +29,7 @@ def groups_page(release: GroupedRelease, title: str) -> str:
     each = [set(one.notes) for one in release.values()]
     common = {MARGIN, *(set.intersection(*each) if each else ())}
     lists = "".join(
-        f"<section><h2><bdi>{page_safe(terminal_safe(_name(key)))}</bdi></h2>{list_of(one, common)}</section>"
+        f"<section><h2><bdi>{page_safe(terminal_safe(label_text(key)))}</bdi></h2>{list_of(one, common)}</section>"
         for key, one in release.items()
     )
     empty = (
@@ -55,7 +55,3 @@ def groups_page(release: GroupedRelease, title: str) -> str:
         ]
     )
     return page(title=heading, body=body, styles=("pages/base.css", "pages/release.css"))
-
-
-def _name(key: object) -> str:
-    return " · ".join(map(str, key)) if isinstance(key, tuple) else str(key)

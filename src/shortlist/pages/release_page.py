@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from shortlist._files import write_text
-from shortlist._text import page_safe, terminal_safe
+from shortlist._text import label_text, page_safe, terminal_safe
 from shortlist._version import version
 from shortlist.accounting.guarantees import ApproxDP
 from shortlist.pages.guarantee_in_words import in_full, in_short, odds
@@ -106,7 +106,7 @@ def list_of(release: Release, elsewhere: Collection[str] = ()) -> str:
         ranked = release.ordered and release.q is None
         mark = f'<span class="rank">{place + 1}</span>' if ranked else '<span class="dot"></span>'
         if release.q is not None:
-            words = f"{quantile_in_words(release.q[place])} <bdi><b>{page_safe(_name(item))}</b></bdi>"
+            words = f"{quantile_in_words(release.q[place])} <bdi><b>{page_safe(label_text(item))}</b></bdi>"
             rows.append(f'<li>{mark}<span class="name">{words}</span></li>')
             continue
         numbers = "".join(
@@ -114,16 +114,12 @@ def list_of(release: Release, elsewhere: Collection[str] = ()) -> str:
             for word in ("value", LEAD, OVER)
             if word in columns and word not in release.item_columns
         )
-        rows.append(f'<li>{mark}<bdi class="name">{page_safe(_name(item))}</bdi>{numbers}</li>')
+        rows.append(f'<li>{mark}<bdi class="name">{page_safe(label_text(item))}</bdi>{numbers}</li>')
     kind = "ol" if release.ordered and release.q is None else "ul"
     notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in release.notes if note not in elsewhere)
     empty = "" if rows else "<p>It looked, and found nothing that it may name: an answer too, and paid for.</p>"
     margins = f'<p class="note">{MARGIN}</p>' if rows and release.margins and MARGIN not in elsewhere else ""
     return f'<{kind} class="list" role="list">{"".join(rows)}</{kind}>{empty}{margins}{notes}'
-
-
-def _name(item: object) -> str:
-    return " · ".join(map(str, item)) if isinstance(item, tuple) else str(item)
 
 
 def _promise(release: Release | GroupedRelease) -> str:

@@ -11,9 +11,9 @@ import pytest
 
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
 from shortlist.exact.piecewise_noise import piecewise_noise
+from shortlist.exact.quality import ranks_within
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.mechanisms.oneshot.law import (
-    great_good,
     inclusion_probabilities,
     number_correct,
     quality,
@@ -37,6 +37,10 @@ SMALL = [
 def scores(d, spread=1.0, seed=0, ties=False):
     s = spread * np.random.default_rng(seed).normal(size=d)
     return np.round(s * 4) / 4 if ties else s
+
+
+def great(s, k, noise):
+    return within_ranks(s, k, *ranks_within(np.sort(s)[::-1], k)[0], noise)
 
 
 @pytest.mark.some
@@ -164,7 +168,7 @@ def test_laws_are_equivariant_under_permutation_and_invariant_under_shifts(noise
 )
 def test_many_items_by_cells_agree_with_each_item_by_itself(k, noise, monkeypatch):
     s = np.random.default_rng(9).exponential(size=300)
-    laws: list[Any] = [number_correct, inclusion_probabilities, great_good, right_probability]
+    laws: list[Any] = [number_correct, inclusion_probabilities, great, right_probability]
     by_cells = [law(s, k, noise) for law in laws]
     monkeypatch.setattr("shortlist.exact.weighted_scores.FULL_CELL", np.inf)
     for law, value in zip(laws, by_cells, strict=True):
@@ -233,12 +237,13 @@ def test_quality_is_made_of_the_other_laws():
     s = scores(60, 2.0, seed=11)
     found = quality(s, 20, HALF_LOGISTIC)
     assert found.top == right_probability(s, 20, HALF_LOGISTIC)
-    assert (found.great, found.good) == great_good(s, 20, HALF_LOGISTIC)
+    assert found.great == great(s, 20, HALF_LOGISTIC) == within_ranks(s, 20, 2, 22, HALF_LOGISTIC)
+    assert found.good == within_ranks(s, 20, 1, 30, HALF_LOGISTIC)
     assert found.recall == pytest.approx(inclusion_probabilities(s, 20, HALF_LOGISTIC)[np.argsort(-s)[:20]].mean())
     assert found.top < found.great < found.good < 1
 
 
-@pytest.mark.parametrize("law", [right_probability, number_correct, inclusion_probabilities, great_good])
+@pytest.mark.parametrize("law", [right_probability, number_correct, inclusion_probabilities, great])
 def test_noise_with_a_hidden_kink_is_refused_rather_than_answered_badly(law):
     with pytest.raises(ArithmeticError, match="settle"):
         law(np.array([0.3, 0.0, -1.0]), 1, replace(LAPLACE, kinks=()))

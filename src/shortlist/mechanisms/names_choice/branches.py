@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from shortlist.exact.binomials import log_choose
-from shortlist.exact.partial_reals import rounded
+from shortlist.exact.partial_reals import rounded, rounded_down
 from shortlist.mechanisms.canonical_limited.mechanism import GAMMA, MOST_CLASSES, CanonicalLimitedDomain
 from shortlist.mechanisms.contract import Mechanism
 from shortlist.mechanisms.keys.mechanism import KeySet
@@ -85,12 +85,12 @@ class Parts:
     def of(cls, budget: DeltaBudget) -> Parts:
         """Each rounded down, so that together they fit."""
         if isinstance(budget, ZCDP):
-            first = down(SHARE**2 * Fraction(budget.rho))
-            rest = down(Fraction(budget.rho) - Fraction(first))
+            first = rounded_down(SHARE**2 * Fraction(budget.rho))
+            rest = rounded_down(Fraction(budget.rho) - Fraction(first))
             _check_shared(first, rest)
             return cls(epsilon_of_a_round(1, ZCDP(first)), ZCDP(rest, budget.delta))
-        first = down(SHARE * Fraction(budget.epsilon))
-        rest = down(Fraction(budget.epsilon) - Fraction(first))
+        first = rounded_down(SHARE * Fraction(budget.epsilon))
+        rest = rounded_down(Fraction(budget.epsilon) - Fraction(first))
         _check_shared(first, rest)
         return cls(first, ApproxDP(rest, budget.delta))
 
@@ -153,12 +153,6 @@ def ordinal(n: int) -> str:
     """1st, 2nd, 3rd, 11th."""
     last = {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
     return f"{n:,}{'th' if n % 100 in (11, 12, 13) else last}"
-
-
-def down(exact: Fraction) -> float:
-    """The nearest float that is not above."""
-    nearest = float(exact)
-    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
 
 
 def _check_shared(first: float, rest: float) -> None:
