@@ -142,7 +142,8 @@ def test_the_rank_behind_which_scores_rise_is_that_of_negated_scores():
     release = mechanism.release(scores, monotone=True, largest=False, rng=seeded(3))
     assert (release.k, release.largest) == (3, False)
     assert "rise behind rank 3" in " ".join(release.notes)
-    near, asked = [3, 1, 0, 2, 1], {"monotone": True, "largest": False}
+    near = [3, 1, 0, 2, 1]
+    asked: Any = {"monotone": True, "largest": False}
     mirror = negated(mechanism, near)
     np.testing.assert_array_equal(
         mechanism.release_many(near, draws=40, rng=seeded(4), **asked),

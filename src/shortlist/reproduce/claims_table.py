@@ -18,12 +18,12 @@ MARK, END = "<!-- claims -->\n", "<!-- end claims -->"
 
 def claims_table(records: Sequence[Record]) -> str:
     """How many claims have which verdict, and a row for each."""
-    found = [(record.paper.key, line) for record in records for line in record.lines]
-    verdicts = Counter(line.verdict for _, line in found)
+    claims = [(record.paper.key, line) for record in records for line in record.lines]
+    verdicts = Counter(line.verdict for _, line in claims)
     counted = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
-    rows = [_row(f"{paper}, {line.place}", line.paper, line.ours, line.verdict) for paper, line in found]
+    rows = [_row(f"{paper}, {line.place}", line.paper, line.ours, line.verdict) for paper, line in claims]
     head = [_row("paper and place", "it says", "ours", "verdict"), "|---|---|---|---|"]
-    return "\n".join([f"{len(found)} claims: {counted}.", "", *head, *rows]) + "\n"
+    return "\n".join([f"{len(claims)} claims: {counted}.", "", *head, *rows]) + "\n"
 
 
 def _row(*cells: str) -> str:

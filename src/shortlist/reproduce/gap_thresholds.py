@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shortlist._arrays import Floats
+from shortlist._arrays import Floats, Mask
 from shortlist.mechanisms import SparseVector
+from shortlist.mechanisms.contract import Draws
 from shortlist.pages.plots import PALETTE
-from shortlist.reproduce.data import Counts, counts, made_up, shuffled
+from shortlist.reproduce.data import Counts, counts, made_up
 from shortlist.reproduce.experiment import (
     FREE_GAP,
     Claim,
@@ -25,8 +26,7 @@ from shortlist.reproduce.experiment import (
     real_only,
 )
 from shortlist.reproduce.figures import OURS, THEIRS, Row, canvas, columns_of, curve, distinct, legend, name, rows_of
-from shortlist.reproduce.gap_error import reached
-from shortlist.sampling.uniforms import WordStream
+from shortlist.reproduce.gap_error import AT_ONCE, SHARED, orders
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,17 +38,26 @@ TABLE = {"BMS-POS": 1_657, "Kosarak": 41_270, "T40I10D100K": 942}
 """Unique items, table 3. Its numbers of records are 515,597, 990,002 and 100,000."""
 
 
-def f_measure(answers: list[int], above: set[int]) -> tuple[float, float]:
-    """(precision, F-measure) of the reported positions against those truly above."""
-    right = len(set(answers) & above)
-    precision, recall = right / max(len(answers), 1), right / max(len(above), 1)
-    return precision, 2 * precision * recall / max(precision + recall, 1e-300)
+def f_measure(right: Floats, answers: Floats, above: int) -> tuple[Floats, Floats]:
+    """(precision, F-measure) of so many right answers among those given, where so many are truly above."""
+    precision, recall = right / np.maximum(answers, 1), right / max(above, 1)
+    return precision, 2 * precision * recall / np.maximum(precision + recall, 1e-300)
 
 
-def left_after(m: SparseVector, costs: list[float], k: int) -> float:
-    """The share of epsilon left after the first k answers "above"; NaN if there were fewer."""
-    spent = costs[:k]
-    return 1 - (float(m.rules.first) + sum(spent)) / EPSILON if len(spent) == k else float("nan")
+def left_after(m: SparseVector, costs: Floats, k: int) -> Floats:
+    """The share of epsilon left after the first k answers "above" of each run; NaN if there were fewer (cost 0)."""
+    spent = float(m.rules.first) + costs[:, :k].sum(axis=1)
+    return np.where((costs[:, :k] > 0).sum(axis=1) == k, 1 - spent / EPSILON, np.nan)
+
+
+def _measured(m: SparseVector, draws: Draws, above: Mask) -> Floats:
+    """A row for each run: answers, those of the cheaper test, precision, F-measure, what is left after k."""
+    given = draws.indices >= 0
+    cheap = given & (draws.chosen == 0) if draws.chosen is not None else np.zeros_like(given)
+    answers, right = given.sum(axis=1), (given & above[draws.indices]).sum(axis=1)
+    costs = float(m.rules.each) * (given - cheap / 2)
+    rows = answers, cheap.sum(axis=1), *f_measure(right, answers, int(above.sum())), left_after(m, costs, m.k)
+    return np.column_stack(rows)
 
 
 def run(setting: Setting) -> Result:
@@ -65,33 +74,26 @@ def _study(data: Counts, k: int, setting: Setting) -> list[Row]:
     """Means over random orders and thresholds, the same for both; and the same share for the threshold, the paper's."""
     trials = _trials(setting)
     source = setting.source(f"gap-thresholds {data.name} {k}")
-    stream, ranked = WordStream(source), data.values
     both = {
-        label: SparseVector(threshold=int(ranked[8 * k - 1]), k=k, epsilon=EPSILON, adaptive=label == ADAPTIVE,
-                            monotone=True, noise="laplace", theta=1 / (1 + k ** (2 / 3)))
+        label: SparseVector(threshold=0, k=k, epsilon=EPSILON, adaptive=label == ADAPTIVE, monotone=True,
+                            noise="laplace", theta=1 / (1 + k ** (2 / 3)))
         for label in (PLAIN, ADAPTIVE)
     }  # fmt: skip
-    near, each = reached(ranked, both[ADAPTIVE]), float(both[PLAIN].rules.each)
-    runs_of: dict[str, list[tuple[float, ...]]] = {PLAIN: [], ADAPTIVE: []}
-    for _ in range(trials):
-        values, threshold = shuffled(near, source), int(ranked[2 * k - 1 + stream.below(6 * k + 1)])
-        above = set(np.flatnonzero(values > threshold).tolist())
+    runs_of: dict[str, list[Floats]] = {PLAIN: [], ADAPTIVE: []}
+    for values, threshold in orders(data.values, k, both[ADAPTIVE], trials, source):
         for label, m in both.items():
-            release = replace(m, threshold=threshold).release(values, rng=source)
-            answers = release.answers or []
-            cheap = sum(answer.cost < each for answer in answers)
-            rest = left_after(m, [answer.cost for answer in answers], k)
-            runs_of[label].append((len(answers), cheap, *f_measure(release.indices or [], above), rest))
+            draws = replace(m, threshold=threshold).release_many(values, draws=AT_ONCE, rng=source)
+            runs_of[label].append(_measured(m, draws, values > threshold))
     return [
         {
             "data": data.title,
             "made_up": not data.real,
-            "items": len(ranked),
+            "items": len(data.values),
             "k": k,
             "mechanism": label,
             "trials": trials,
         }
-        | _means(np.array(runs))
+        | _means(np.concatenate(runs))
         for label, runs in runs_of.items()
     ]
 
@@ -104,7 +106,7 @@ def _means(runs: Floats) -> Row:
 
 
 def _trials(setting: Setting) -> int:
-    return setting.pick(4, 100, 10_000)
+    return setting.pick(20, 1_000, 10_000)
 
 
 def _pairs(columns: Columns, two: bool = False) -> list[tuple[Row, Row]]:
@@ -228,7 +230,7 @@ BECAUSE = {
 
 def _ours(setting: Setting) -> dict[str, object]:
     sizes = setting.pick((4,), (2, 6, 12, 18, 24), SIZES)
-    return FACTS | {"noise": "Laplace", "k": sizes, "trials": _trials(setting), "order": "random"}
+    return FACTS | {"noise": "Laplace", "k": sizes, "trials": _trials(setting), "order": SHARED}
 
 
 def _exhibit(place: str, about: str, measure: str, *claims: Claim) -> Exhibit:

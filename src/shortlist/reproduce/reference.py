@@ -127,9 +127,9 @@ def whole_gaps_of_top_k(values: Floats, k: int, scale: float, draws: int, source
     """Noisy top k of whole values with geometric noise and the k - 1 gaps between its winners, a row for each draw.
 
     With ties to the lowest index it is not private if the gap behind rank k is released; here it is not, and ties are
-    broken at random. Who is 80 scales behind the k-th value is left out: one would win in fewer than e^-60 draws.
+    broken at random. Who is 30 scales behind the k-th value is left out: one wins in fewer than e^-18 of all draws.
     """
-    places = np.flatnonzero(values > np.partition(values, -k)[-k] - 80 * scale)
+    places = np.flatnonzero(values > np.partition(values, -k)[-k] - 30 * scale)
     noisy = values[places] + geometric(source, scale, draws * len(places)).reshape(draws, -1)
     order = np.argsort(-noisy - uniform(source, noisy.size).reshape(noisy.shape) / 2, axis=1)[:, :k]
     gaps: Floats = -np.diff(np.take_along_axis(noisy, order, axis=1), axis=1)
