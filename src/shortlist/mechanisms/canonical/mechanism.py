@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import InitVar
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 from typing import ClassVar, Literal, Unpack
 
@@ -158,7 +159,7 @@ class CanonicalTopK(Budgeted[Budget]):
 
     def _rate(self, scores: Scores) -> Fraction:
         """e / R, exactly."""
-        return Fraction(epsilon_of_a_round(1, self.guarantee)) / scores.range_sensitivity
+        return _rate(self.guarantee, scores.range_sensitivity)
 
     def _weight(self, d: int) -> Fraction:
         """g, for k of d candidates."""
@@ -168,9 +169,12 @@ class CanonicalTopK(Budgeted[Budget]):
 
     def _stairs(self, scores: Scores) -> Stairs | None:
         """The offsets, from public facts alone; None if they are all 0."""
-        d, rate = scores._choosable, self._rate(scores)
+        d = scores._choosable
+        if self.profile is None and not (self.loss == "offset" and rule_applies(self.k, d)):
+            return None
+        rate = self._rate(scores)
         inner = self._weight(d) * rate
-        if not inner or (self.profile is None and not (self.loss == "offset" and rule_applies(self.k, d))):
+        if not inner:
             return None
         stairs = rule_stairs(self.k, d, rate) if self.profile is None else profile_stairs(self.profile, d, inner)
         return None if stairs.flat else stairs
@@ -251,6 +255,12 @@ class CanonicalTopK(Budgeted[Budget]):
         return self._kind
 
 
+@lru_cache
+def _rate(budget: Budget, range_sensitivity: Fraction) -> Fraction:
+    return Fraction(epsilon_of_a_round(1, budget)) / range_sensitivity
+
+
+@lru_cache
 def default_gamma(k: int, d: int) -> Fraction:
     """The public rule for k of d candidates (Definition 62)."""
     fewer = min(k, d - k)

@@ -122,7 +122,7 @@ class GuardedTopK(Budgeted[Budget]):
 
     @property
     def _canonical(self) -> CanonicalTopK:
-        return CanonicalTopK(k=self.k, budget=self.budget)
+        return canonical_of(self.k, self.budget)
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
@@ -284,6 +284,12 @@ class GuardedRace:
             np.put_along_axis(picked, rows, False, axis=1)
             rows = np.nonzero(picked)[1].reshape(draws, -1)
         return Draws(self.chosen[rows], None, one_shot[:, None].astype(np.int64))
+
+
+@lru_cache
+def canonical_of(k: int, budget: Guarantee) -> CanonicalTopK:
+    """What it is without a guard: remembered, for it is public."""
+    return CanonicalTopK(k=k, budget=budget)
 
 
 @lru_cache
