@@ -30,6 +30,9 @@ STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
 FORMULA = re.compile(rf"[\s\"{JOINERS}]*[=+\-@＝＋－＠]")
 """So begins what a spreadsheet computes, and which may call other programs; what stands in front may go away."""
 
+PASSWORDS = re.compile(r"(:/{1,2}[^\s:@/]*:)\S*@|(\b(?:ssl)?password\s*=\s*)[^\s&'\"]+", re.IGNORECASE)
+"""What stands behind a user's name in an address, and behind the word; as far as it may go."""
+
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
@@ -45,6 +48,15 @@ def terminal_safe(text: str) -> str:
     if text.isprintable():  # almost all are
         return text
     return "".join(letter if _shows(letter) else " " for letter in text)
+
+
+def without_passwords(text: str) -> str:
+    """The same where it repeats the address of a server, without what may be a password in it.
+
+    >>> without_passwords("there is no postgresql://anna:secret@db/base?password=secret&name=q4 here")
+    'there is no postgresql://anna:...@db/base?password=...&name=q4 here'
+    """
+    return PASSWORDS.sub(lambda found: f"{found[1]}...@" if found[1] else f"{found[2]}...", text)
 
 
 def _shows(letter: str) -> bool:

@@ -99,8 +99,8 @@ class GroupRequest:
         scores = self.scores
         unit = f"{scores.unit} ({scores.neighbours})"
         rows = noted(_sources(scores), largest=self.largest, secure=source.secure, said=said)
-        paid = ledger.with_room(self.charge, self.guarantee)
-        return ledger.reserve(paid, purpose=purpose, mechanism=self.in_words, unit=unit, source=rows)
+        statements = self.charge, self.guarantee
+        return ledger.reserve(*statements, purpose=purpose, mechanism=self.in_words, unit=unit, source=rows)
 
     @property
     def in_words(self) -> str:

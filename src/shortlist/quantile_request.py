@@ -123,7 +123,7 @@ class QuantileRequest:
 
     def booked(self, ledger: Ledger, purpose: str, source: Source = SECURE) -> Booked:
         """Check what can be checked without a row, then book."""
-        ledger.check(self.mechanism.charge, self.mechanism.guarantee)
+        ledger.check(self.mechanism.charge, self.mechanism.guarantee, fresh=False)
         return Booked.of(self.mechanism, self.empty, ledger, purpose, source)
 
     @property

@@ -13,7 +13,7 @@ import typer
 
 from shortlist._files import sweep
 from shortlist._signals import COMMAND
-from shortlist._text import terminal_safe
+from shortlist._text import terminal_safe, without_passwords
 from shortlist._version import version
 from shortlist.cli.defaults import defaults
 from shortlist.cli.output import Hinting
@@ -175,7 +175,8 @@ def main() -> None:
 
 def _fail(error: Exception, code: int) -> int:
     COMMAND.check()  # whatever went wrong, a signal that came first ended the work
-    typer.echo(f"shortlist: {terminal_safe(in_options(str(error), sys.argv[1:2]))}", err=True)
+    words = without_passwords(in_options(str(error), sys.argv[1:2]))
+    typer.echo(f"shortlist: {terminal_safe(words)}", err=True)
     return code
 
 

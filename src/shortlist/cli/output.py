@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,9 +13,23 @@ import typer
 from typer.core import TyperGroup
 
 from shortlist._files import write_whole
+from shortlist._text import without_passwords
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+UsageError: type[Any] = typer.BadParameter.__bases__[0]
+
+
+@contextmanager
+def without_secrets() -> Iterator[None]:
+    """What is said of a line that is no command repeats parts of it: an address of a server among them, perhaps."""
+    try:
+        yield
+    except UsageError as error:
+        error.message = without_passwords(error.message)
+        raise
 
 
 class Hinting(TyperGroup):
@@ -33,6 +48,14 @@ class Hinting(TyperGroup):
             if near:
                 ctx.fail(f"No such command {name!r}: write `{ctx.command_path} {near[0]}`.")
         return super().resolve_command(ctx, args)
+
+    def make_context(self, *words: Any, **named: Any) -> Any:
+        with without_secrets():
+            return super().make_context(*words, **named)
+
+    def invoke(self, ctx: Any) -> Any:
+        with without_secrets():
+            return super().invoke(ctx)
 
 
 def check_writable(option: str, path: str, endings: tuple[str, ...], inputs: Iterable[str] = ()) -> None:
