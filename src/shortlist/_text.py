@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 import unicodedata
@@ -34,6 +35,10 @@ PASSWORDS = re.compile(r"(:/{1,2}[^\s:@/]*:)\S*@|(\b(?:ssl)?password\s*=\s*)[^\s
 """What stands behind a user's name in an address, and behind the word; as far as it may go."""
 
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+class Advice(UserWarning):
+    """What we warn of ourselves: the command line says it in its own words, and nothing that libraries warn of."""
 
 
 def terminal_safe(text: str) -> str:
@@ -66,6 +71,47 @@ def _shows(letter: str) -> bool:
 def label_text(label: object) -> str:
     """A label as people read it: the columns of one that has several stand side by side."""
     return " · ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def json_line(content: object, *, strict: bool = False) -> str:
+    """JSON on one line: letters of every script as they are, escapes for what steers a terminal instead of showing.
+
+    >>> json_line({"item": "映画 \u202e\x1b"})
+    '{"item": "映画 \\\\u202e\\\\u001b"}'
+    """
+    text = json.dumps(content, allow_nan=not strict, ensure_ascii=False)
+    if text.isprintable():
+        return text
+    return "".join(letter if _shows(letter) else json.dumps(letter)[1:-1] for letter in text)
+
+
+def as_sentence(text: str) -> str:
+    """With a capital letter and a full stop.
+
+    >>> as_sentence("values are noisy"), as_sentence("Really?")
+    ('Values are noisy.', 'Really?')
+    """
+    whole = text[:1].upper() + text[1:]
+    return whole if whole.endswith((".", "?", "!")) else f"{whole}."
+
+
+def about(number: float) -> str:
+    """A number to three digits, written out.
+
+    >>> about(6312.4), about(14.93), about(0.5)
+    ('6,310', '14.9', '0.5')
+    """
+    return f"{float(f'{number:.3g}'):,.10g}"
+
+
+def ordinal(n: int) -> str:
+    """1st, 2nd, 3rd, 11th.
+
+    >>> ordinal(1), ordinal(11), ordinal(1022)
+    ('1st', '11th', '1,022nd')
+    """
+    last = {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n:,}{'th' if n % 100 in (11, 12, 13) else last}"
 
 
 def page_safe(text: str) -> str:

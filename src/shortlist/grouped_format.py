@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from shortlist._codecs import FLAG, LABEL, TEXT, WHOLE, Codec, Damaged, field, listed, optional, parsed, word
+from shortlist._text import json_line
 from shortlist.release_format import FRAME, GUARANTEE, RECEIPT, fields_of, written
 
 FORMAT = "shortlist grouped release"
@@ -36,7 +37,7 @@ def written_groups(release: Any) -> str:
     content["groups"] = [
         {"key": LABEL.write(key), "release": json.loads(written(one))} for key, one in release.releases.items()
     ]
-    return json.dumps(content, allow_nan=False)
+    return json_line(content, strict=True)
 
 
 def read_groups(text: object) -> dict[str, Any]:

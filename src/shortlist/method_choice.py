@@ -13,7 +13,7 @@ from typing import TypedDict
 import numpy as np
 
 from shortlist._reading import checked_flag, checked_flags
-from shortlist._text import meant
+from shortlist._text import Advice, meant
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.checks import Budget, check_ledger, checked_budget, checked_k
 from shortlist.mechanisms.entries import ENTRIES, METHODS
@@ -87,6 +87,7 @@ def mechanism_for(
         warnings.warn(
             f"delta={own_name:g} lets one person's own item out with that chance; "
             "write a delta well below one over the number of people",
+            Advice,
             stacklevel=_calls_inside(),
         )
     return mechanism, why, keeps_order
@@ -159,6 +160,7 @@ def warn_if_absurd(guarantee: Guarantee, allow_large: bool) -> None:
         warnings.warn(
             f"an epsilon above {ABSURD:g} promises nobody anything: see sl.odds({epsilon_of(guarantee):g}), and write "
             "a smaller one; or allow_large=True if the data are public or made up",
+            Advice,
             stacklevel=_calls_inside(),
         )
 

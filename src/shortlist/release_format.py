@@ -6,7 +6,6 @@ files that were written stay readable.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -31,6 +30,7 @@ from shortlist._codecs import (
     word,
 )
 from shortlist._reading import Frame
+from shortlist._text import json_line
 from shortlist.accounting.capped_runs import Capped
 from shortlist.accounting.finer_guarantees import BoundedRange, ExPost, GumbelDP, RenyiDP, ThinnedRange
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Composition, PureDP
@@ -155,7 +155,7 @@ def written(release: object) -> str:
     receipt: Receipt | None = getattr(release, "receipt", None)
     if receipt is not None and receipt.balance:
         content["extras"]["balance"] = receipt.balance
-    return json.dumps(content, allow_nan=False)
+    return json_line(content, strict=True)
 
 
 def _present(extras: object, table: Mapping[str, Codec]) -> dict[str, Any]:

@@ -101,8 +101,8 @@ def test_export_is_csv_with_exact_numbers(path, capsys, monkeypatch):
         (["init", "no/folder.db", "--epsilon", "1"], 1, "cannot be opened"),
         (["init", "new.db"], 2, "give --epsilon"),
         (["init", "new.db", "--epsilon", "1", "--rho", "1"], 2, "one of them"),
-        (["init", "new.db", "--epsilon", "much"], 2, "Invalid value"),
-        (["show"], 2, "Missing argument"),
+        (["init", "new.db", "--epsilon", "much"], 2, "--epsilon must be a number"),
+        (["show"], 2, "give LEDGER"),
     ],
 )
 def test_an_error_is_one_sentence_and_an_exit_code(tmp_path, capsys, monkeypatch, arguments, code, said):
@@ -123,7 +123,7 @@ def test_an_exceeded_budget_is_exit_code_3(path, capsys, monkeypatch):
     def overspend(*_):
         ledger.charge(PureDP(0.5))
 
-    monkeypatch.setattr("shortlist.cli.ledger._show", overspend)
+    monkeypatch.setattr("shortlist.cli.ledger.show_ledger", overspend)
     code, _, err = called(capsys, monkeypatch, "show", path)
     assert code == 3
     assert "asked epsilon 0.5; booked: epsilon 0 of 0.25, 0 releases; a charge of up to epsilon 0.25 would" in err

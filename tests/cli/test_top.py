@@ -156,7 +156,7 @@ def test_long_work_shows_how_much_was_read_and_then_wipes_it(tmp_path):
         (asked("ratings.parquet", *KNOWN, "--rho", "1"), 2, "one of them"),
         (asked("ratings.parquet", *KNOWN, "--out", "list.xlsx"), 2, "must end in .csv or .parquet"),
         (asked("ratings.parquet", *KNOWN, "--plot", "list.gif"), 2, "must end in .png"),
-        (asked("ratings.parquet", "--epsilon", "much"), 2, "Invalid value"),
+        (asked("ratings.parquet", "--epsilon", "much"), 2, "--epsilon must be a number"),
         (asked("ratings.parquet", *KNOWN, "--out", "ratings.parquet"), 2, "a file of its own"),
         (asked("rat*s.parquet", *KNOWN, "--out", "./ratings.parquet"), 2, "a file of its own"),
         (asked("ratings.csv", "--candidates", "known.csv", "--epsilon", "1", "--out", "known.csv"), 2, "of its own"),
@@ -165,7 +165,7 @@ def test_long_work_shows_how_much_was_read_and_then_wipes_it(tmp_path):
         (asked("ratings.csv", *KNOWN, "--out", "a.csv", "--plot", "a.png", "--ledger", "a.png"), 2, "of its own"),
         (asked("http://host/ratings.csv", *KNOWN), 1, "a file on this machine"),
         (asked("ratings.parquet", *KNOWN, "--memory", "99999999999TB"), 1, "memory must be a size"),
-        (("top", "ratings.parquet", "-k", "2", "--user", "user_id"), 2, "Missing option"),
+        (("top", "ratings.parquet", "-k", "2", "--user", "user_id"), 2, "give --item COLUMN"),
     ],
 )
 def test_an_error_is_one_sentence_and_an_exit_code(folder, capsys, monkeypatch, arguments, code, said):

@@ -106,6 +106,7 @@ COVERED = {
     "mechanisms/*/entry.py": "mechanisms/test_entries.py",
     "mechanisms/canonical/offset_*.py": "mechanisms/canonical/test_offsets.py",
     "mechanisms/canonical_limited/law.py": "mechanisms/limited_domain/test_law.py",
+    "cli/ledger_shown.py": "cli/test_ledger.py",
     "cli/options.py": "cli/test_delivery.py",
     "mechanisms/canonical_limited/mechanism.py": "mechanisms/limited_domain/test_mechanism.py",
     "mechanisms/exponential_gap/mechanism.py": "mechanisms/gaps/test_mechanism.py",

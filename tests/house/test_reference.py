@@ -6,9 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-import typer
-
-from shortlist.cli.app import app
+from bench.command_line import PAGE, commands, written
 
 PAGES = Path(__file__).parents[2] / "docs" / "reference"
 MODULES = (
@@ -46,23 +44,16 @@ def test_every_public_name_has_one_entry():
     assert len(found) == len(set(map(id, found))) > 40
 
 
-def commands(command, name):
-    """Every command that does something, by its full name."""
-    for part, inner in getattr(command, "commands", {}).items():
-        yield from commands(inner, f"{name} {part}")
-    if not getattr(command, "commands", None):
-        yield name, command
+def test_every_command_and_option_is_described_as_it_describes_itself():
+    assert written() == PAGE.read_text(encoding="utf-8"), "python -m bench.command_line"
 
 
-@pytest.mark.parametrize(("name", "command"), list(commands(typer.main.get_command(app), "shortlist")))
-def test_every_command_and_option_is_described(name, command):
-    page = (PAGES / "command-line.md").read_text(encoding="utf-8")
-    _, _, part = page.partition(f"\n## {name}\n")
-    part = part.partition("\n## ")[0]
-    assert part, name
-    options = {word for one in command.params if one.param_type_name == "option" for word in one.opts} - {"--help"}
-    arguments = {one.name.upper() for one in command.params if one.param_type_name == "argument"}
-    assert set(re.findall(r"(?<=[|,] )`([^`]+)`", part)) == options | arguments
+@pytest.mark.parametrize(("name", "command"), list(commands()))
+def test_every_command_has_an_example_that_begins_like_it_and_options_without_types_of_python(name, command):
+    assert f"For example: {name}" in command.help
+    for one in command.params:
+        assert one.metavar or one.is_flag or one.name == "help", one.name
+        assert one.opts[0].islower(), "some versions of typer take a metavar for the name, where it is the same word"
 
 
 def section(text, title):

@@ -132,3 +132,25 @@ def test_lists_of_groups_are_told_by_mechanism_and_key(tmp_path):
     ledger.report(tmp_path / "q4.html")
     page = html.unescape((tmp_path / "q4.html").read_text())
     assert "k=1 by NoisyMax for 'CH'; k=3 by GuardedTopK for 'a (b'; 1 per user" in page
+
+
+@pytest.mark.parametrize("question", ["list", "quantile", "written otherwise"])
+def test_what_leaves_a_machine_names_a_file_without_its_folder(tmp_path, question):
+    folder = tmp_path / "secret project: user x"
+    folder.mkdir()
+    (folder / "rows.csv").write_text("u;m\n" + "".join(f"{n};{n % 7}\n" for n in range(70)))
+    ledger = Ledger(tmp_path / "q4.db", budget=PureDP(3.0))
+    path, words = str(folder / "rows.csv"), {"user": "u", "separator": ";", "epsilon": 1.0, "ledger": ledger}
+    if question == "quantile":
+        release = sl.quantile(path, value="m", q=0.5, lower=0, upper=9, **words)
+    else:
+        more = {"multiline": True} if question == "written otherwise" else {}
+        release = sl.top_k(path, 2, item="m", candidates=[*map(str, range(7))], **words, **more)
+    assert str(tmp_path) in str(ledger.entries()[0].source)
+    page, ((row),) = written(ledger, tmp_path)
+    release.report(tmp_path / "page.html")
+    for shown in (page, str(row), release.to_json(), str(release), (tmp_path / "page.html").read_text()):
+        assert "secret" not in shown
+        assert tmp_path.name not in shown
+    assert row["source"].startswith("rows.csv, separator ';'")
+    assert "rows.csv" in page

@@ -122,9 +122,9 @@ def test_an_approximate_guarantee_is_said_as_it_is():
 
 def test_no_cost_is_shown_smaller_than_it_is():
     assert in_short(sl.PureDP(1.0000004)) == "ε = 1.0000004"
-    assert in_short(sl.ApproxDP(2.0, 1.0000004e-6)) == "ε = 2, δ = 1.0000004e-06"
+    assert in_short(sl.ApproxDP(2.0, 1.0000004e-6)) == "ε = 2, δ = 1.0000004e-6"
     page = release_page(sl.select([9, 1], epsilon=1.0000004))
-    assert "ε = 1.0000004, for every single" in page
+    assert "ε = 1.0000004</span>, for every single" in page
     assert "multiply ε = 1.0000004 by m" in page
 
 

@@ -1,5 +1,6 @@
 """The page of names that came from the data: how many of those asked for, counts with margins, and the way it went."""
 
+import re
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -22,7 +23,8 @@ def test_fewer_than_asked_for_is_said_first():
     assert set(present(release.items)) == {"milk", "tea"}
     page = release_page(release)
     assert "<h1>2 of 5 items, chosen privately</h1>" in page
-    assert "fewer than 5 names reached the bar" in page
+    assert "Fewer than 5 names reached the bar" in page
+    assert re.search(r'<p class="lead">2 of 5 asked for: a name (?:must stand|needs) about [\d.,]+ \w+', page)
     assert "Which way it went" in page
     assert "secret" not in page
     assert "<h1>2 items" in release_page(sl.top_k(ROWS["what"].value_counts().to_dict(), 2, epsilon=9.0, delta=1e-6,
@@ -35,7 +37,8 @@ def test_counts_have_their_margins_beside_them():
     assert release.items == ["tea", "milk"]
     assert "<h1>2 items, chosen privately</h1>" in page
     for value, margin in zip(present(release.values), present(release.margins), strict=True):
-        assert f"value <b>{with_margin(value, margin.half_width)}</b>" in page
+        assert f"<b>{with_margin(value, margin.half_width).removesuffix(' (95%)')}</b>" in page
+    assert page.count('class="track"') == 2
     assert page.count("covers 95%") == 1
     assert "covers 95%" not in release_page(sl.top_k([9, 8, 1], 2, epsilon=1.0, monotone=True, gaps=True))
 
@@ -77,3 +80,43 @@ def test_letters_that_no_font_has_are_told(monkeypatch):
     with pytest.warns(UserWarning, match="some are drawn as boxes"):
         plots.families("東京")
     plots.families.cache_clear()
+
+
+def test_a_page_has_what_must_be_known_of_its_list_and_no_words_for_programs():
+    rare = sl.top_k([30, 20, 10, 5, 2, 1], 4, epsilon=0.1, monotone=True, values=True, rng=sl.testing.seeded(2))
+    page = release_page(rare)
+    assert "A value below its ± says little." in page
+    assert ("Noise can take a count below 0" in page) == (min(present(rare.values)) < 0)
+    unordered = release_page(sl.top_k([900, 500, 90, 70, 20, 3, 2], 3, epsilon=1.0, monotone=True))
+    assert unordered.count("order says nothing") == 1
+    for text in (page, unordered, groups_page(sl.top_k([[9, 8, 1], [7, 5, 2]], 2, epsilon=1.0, monotone=True), "")):
+        assert not any(word in text for word in ("at_least=", "ordered=", "docs/"))
+
+
+@pytest.mark.parametrize("epsilon", [3.0, 12.0])
+def test_pages_say_that_a_large_epsilon_promises_little(epsilon, tmp_path):
+    one = sl.top_k([9, 8, 1], 2, epsilon=epsilon, monotone=True)
+    many = sl.top_k([[9, 8, 1], [7, 5, 2]], 2, epsilon=epsilon, monotone=True)
+    sl.Ledger(tmp_path / "q4.db", budget=sl.PureDP(epsilon)).report(tmp_path / "q4.html")
+    for page in (release_page(one), groups_page(many, ""), (tmp_path / "q4.html").read_text()):
+        assert ("An epsilon above 10 promises little" in page) == (epsilon > 10)
+
+
+def test_a_page_is_called_by_its_title_its_purpose_or_what_it_holds(tmp_path):
+    ledger = sl.Ledger(tmp_path / "q4.db", budget=sl.PureDP(3.0))
+    paid = sl.top_k([9, 8, 1], 2, epsilon=1.0, monotone=True, ledger=ledger, purpose="weekly chart")
+    assert "<h1>weekly chart</h1>" in release_page(paid)
+    assert "<h1>Films</h1>" in release_page(paid, "Films")
+    ages = pd.DataFrame({"who": range(90), "age": range(90), "where": ["CH", "DE"] * 45})
+    asked: dict[str, Any] = {"user": "who", "value": "age", "q": 0.5, "lower": 0, "upper": 99, "epsilon": 1.0}
+    groups = sl.quantile(ages, **asked, by="where", groups=["CH", "DE"])
+    assert "<h1>Quantiles of 2 groups, chosen privately</h1>" in groups_page(groups, "")
+    assert groups.summary.startswith("2 groups, 2 quantiles in all.")
+
+
+def test_nothing_is_said_to_be_booked_where_nothing_is(tmp_path):
+    ledger = sl.Ledger(tmp_path / "q4.db", budget=sl.ZCDP(0.5, 1e-6))
+    ledger.report(tmp_path / "q4.html")
+    page = (tmp_path / "q4.html").read_text()
+    assert "Nothing is booked yet." in page
+    assert "verified: it has no entries yet." in page

@@ -32,7 +32,7 @@ def test_what_came_out_what_it_costs_and_what_is_left(tmp_path):
     ("budget", "price"),
     [
         (PureDP(0.5), "at epsilon 0.5."),
-        (ApproxDP(0.5, 1e-6), "at epsilon 0.5 and delta 1e-06."),
+        (ApproxDP(0.5, 1e-6), "at epsilon 0.5 and delta 1e-6."),
         (ZCDP(0.1), "at rho 0.1."),
     ],
 )
@@ -47,7 +47,7 @@ def test_every_budget_has_its_odds_and_its_price(budget, price):
 def test_fewer_than_asked_for_and_none_is_said():
     few = {f"n{i}": 3 for i in range(9)}
     none = sl.top_k(few, 5, epsilon=1.0, delta=1e-6, monotone=True, rng=seeded(1))
-    assert none.summary.startswith("0 of 5 asked for. ")
+    assert none.summary.startswith("0 of 5 asked for: a name must stand about ")
     assert sl.Release.from_json(none.to_json()).summary == none.summary
     alone = NoisyMax(epsilon=1.0).release([1, 2], rng=seeded(1))
     assert alone.summary.startswith("1 came out. ")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
 import sys
+import warnings
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
@@ -13,10 +15,11 @@ import typer
 
 from shortlist._files import sweep
 from shortlist._signals import COMMAND
-from shortlist._text import terminal_safe, without_passwords
+from shortlist._text import Advice, terminal_safe, without_passwords
 from shortlist._version import version
 from shortlist.cli.defaults import defaults
-from shortlist.cli.output import Hinting
+from shortlist.cli.output import Described, Hinting
+from shortlist.cli.usage import UsageError, usage_in_words
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError, OutcomeUnknown
 
 
@@ -80,7 +83,7 @@ def _command(name: str, place: Place) -> Any:
     if isinstance(command, typer.Typer):
         group.add_typer(command, name=name)
     else:
-        group.command(name, no_args_is_help=name in (*TABLES, "odds"))(command)
+        group.command(name, cls=Described, no_args_is_help=name in (*TABLES, "odds"))(command)
     built: Any = typer.main.get_command(group)
     return built.commands[name]
 
@@ -95,9 +98,8 @@ class Commands(Hinting):
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, place.says) for name, place in COMMANDS.items()])
+    def says(self, ctx: Any, name: str) -> str:
+        return COMMANDS[name].says
 
 
 def _version(wanted: bool) -> None:
@@ -143,11 +145,27 @@ def load(arguments: list[str]) -> None:
 
 
 def work() -> int:
-    """Run the command that was asked for; its exit code."""
+    """Run the command that was asked for; its exit code. What libraries warn of is for programmers: it is not shown."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", Advice)
+        warnings.showwarning = lambda message, *_: _say(str(message))
+        return _worked()
+
+
+def _worked() -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a letter that it has not is no error
     try:
-        app()
+        code = app(prog_name="shortlist", standalone_mode=False)
+        return code if isinstance(code, int) else 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except UsageError as error:
+        COMMAND.check()
+        typer.echo(without_passwords(usage_in_words(error)), err=True)
+        return 2
     except BudgetExceeded as error:
         return _fail(error, 3)
     except ApprovalNeeded as error:
@@ -160,7 +178,6 @@ def work() -> int:
         return _fail(error, 1)
     except Exception as error:  # nobody expected it: its words, and those of a traceback, might show a row
         return _fail(RuntimeError(f"something went wrong inside ({type(error).__name__})"), 1)
-    return 0
 
 
 def main() -> None:
@@ -175,9 +192,12 @@ def main() -> None:
 
 def _fail(error: Exception, code: int) -> int:
     COMMAND.check()  # whatever went wrong, a signal that came first ended the work
-    words = without_passwords(in_options(str(error), sys.argv[1:2]))
-    typer.echo(f"shortlist: {terminal_safe(words)}", err=True)
+    _say(str(error))
     return code
+
+
+def _say(words: str) -> None:
+    typer.echo(f"shortlist: {terminal_safe(without_passwords(in_options(words, sys.argv[1:2])))}", err=True)
 
 
 def in_options(words: str, arguments: list[str]) -> str:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
 
+from shortlist._text import json_line
 from shortlist.audit import audit as attack
 from shortlist.audit.attack import Found
 from shortlist.audit.black_box import default_size
 from shortlist.audit.broken import catch_all
 from shortlist.audit.names import function_in, mechanism_named, names
 from shortlist.audit.prove import prove_mechanism
+from shortlist.cli.options import Json
+from shortlist.cli.output import echo_json
 from shortlist.mechanisms.entries import audited
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 
@@ -22,24 +24,36 @@ MOST_OUTCOMES = 3
 
 def audit(
     name: Annotated[
-        str | None, typer.Argument(help="A mechanism by name, or FILE.py:FUNCTION, anybody's.", show_default=False)
+        str | None,
+        typer.Argument(help="A mechanism by name, or FILE.py:FUNCTION, anybody's.", show_default=False, metavar="NAME"),
     ] = None,
-    epsilon: Annotated[float, typer.Option(help="What it claims: epsilon, pure unless there is a delta.")] = 1.0,
-    delta: Annotated[float | None, typer.Option(help="What it claims: delta.")] = None,
+    epsilon: Annotated[
+        float, typer.Option(help="What it claims: epsilon, pure unless there is a delta.", metavar="NUMBER")
+    ] = 1.0,
+    delta: Annotated[float | None, typer.Option(help="What it claims: delta.", metavar="NUMBER")] = None,
     k: Annotated[
-        int | None, typer.Option("-k", min=1, help="How many winners; 1, or what the mechanism needs.")
+        int | None,
+        typer.Option("-k", min=1, help="How many winners; 1, or what the mechanism needs.", metavar="N"),
     ] = None,
-    trials: Annotated[int, typer.Option(min=1000, help="Draws from each of two neighbours.")] = 1_000_000,
-    confidence: Annotated[float, typer.Option(help="That of the bound.")] = 0.999,
-    d: Annotated[int | None, typer.Option("-d", min=1, help="How many scores to try.")] = None,
+    trials: Annotated[int, typer.Option(min=1000, help="Draws from each of two neighbours.", metavar="N")] = 1_000_000,
+    confidence: Annotated[float, typer.Option(help="That of the bound.", metavar="NUMBER")] = 0.999,
+    d: Annotated[int | None, typer.Option("-d", min=1, help="How many scores to try.", metavar="N")] = None,
     monotone: Annotated[bool, typer.Option(help="One person moves all scores the same way.")] = False,
-    seed: Annotated[int | None, typer.Option(help="For repetition; secure randomness if left out.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; all cores if left out.")] = None,
-    resume: Annotated[str | None, typer.Option(help="A file to note what was done, and to go on from.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="For repetition; secure randomness if left out.", metavar="N")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; all cores if left out.", metavar="N")] = None,
+    resume: Annotated[
+        str | None, typer.Option(help="A file to note what was done, and to go on from.", metavar="FILE")
+    ] = None,
     catalogue: Annotated[bool, typer.Option("--catalogue", help="Catch every broken mechanism we know.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """A lower bound on the true epsilon. Exit code 1 if the claim is violated (or a broken mechanism escapes)."""
+    """A lower bound on the true epsilon. Exit code 1 if the claim is violated (or a broken mechanism escapes).
+
+    \b
+    For example: shortlist audit permute-and-flip --epsilon 1 --trials 100000
+    """
     if catalogue:
         _catalogue(seed, as_json)
         return
@@ -54,7 +68,7 @@ def audit(
     )  # fmt: skip
     refuted = verdict.violated or (proof is not None and not proof.holds)
     if as_json:
-        typer.echo(json.dumps(_facts(verdict, str(proof) if proof is not None else None)))
+        echo_json(json_line(_facts(verdict, str(proof) if proof is not None else None)))
     else:
         typer.echo(str(verdict))
         one, two = verdict.pair
@@ -111,7 +125,7 @@ def _catalogue(seed: int | None, as_json: bool) -> None:
             }
         )
     if as_json:
-        typer.echo(json.dumps(rows))
+        echo_json(json_line(rows))
     else:
         _print(rows)
     escaped = [row["mechanism"] for row in rows if row["caught by"] == "NOT CAUGHT"]

@@ -18,7 +18,7 @@ from shortlist._text import csv_table, terminal_safe
 from shortlist.cli.app import in_options
 from shortlist.cli.defaults import FILE
 from shortlist.cli.options import Format
-from shortlist.cli.output import check_writable, write_picture
+from shortlist.cli.output import check_writable, echo_json, write_picture
 from shortlist.grouped_release import GroupedRelease
 from shortlist.ledger.opening import on_server
 from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of
@@ -147,7 +147,7 @@ class Delivery:
 
     def _print(self, release: Release | GroupedRelease) -> None:
         if self.shown is Format.json:
-            typer.echo(release.to_json())
+            echo_json(release.to_json())
         elif self.shown is Format.csv:
             sys.stdout.write(csv_table(release.columns()))
         elif self.shown is Format.parquet:

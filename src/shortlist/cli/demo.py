@@ -51,7 +51,11 @@ def make_rows(path: str) -> None:
 
 
 def demo() -> None:
-    """Make a million rows, count them, release a top 10 in two ways beside the truth, and draw a picture."""
+    """Make a million rows, count them, release a top 10 in two ways beside the truth, and draw a picture.
+
+    \b
+    For example: shortlist demo
+    """
     run()
 
 

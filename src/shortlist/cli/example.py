@@ -11,10 +11,14 @@ from shortlist.example import FILMS, ROWS, TYPES, check_example, write_example
 
 
 def example(
-    name: Annotated[str, typer.Argument(help="Which example: films.", show_default=False)],
-    folder: Annotated[str, typer.Option(help="Where to write the files; it must be there.")] = ".",
+    name: Annotated[str, typer.Argument(help="Which example: films.", show_default=False, metavar="NAME")],
+    folder: Annotated[str, typer.Option(help="Where to write the files; it must be there.", metavar="PATH")] = ".",
 ) -> None:
-    """Write made-up rows and the public list that belongs to them: films.parquet and films.txt."""
+    """Write made-up rows and the public list that belongs to them: films.parquet and films.txt.
+
+    \b
+    For example: shortlist example films
+    """
     check_example(name)
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{folder} is not a folder; make it first, or leave --folder out")

@@ -18,12 +18,14 @@ def keys(
     user: options.User,
     item: Annotated[list[str], typer.Option(help="The column of names; several make one name.", metavar="COLUMN")],
     most: Annotated[
-        int | None, typer.Option(help="For how many names each person counts; without it one vote is shared.")
+        int | None,
+        typer.Option(help="For how many names each person counts; without it one vote is shared.", metavar="N"),
     ] = None,
     where: options.Where = None,
-    epsilon: Annotated[float | None, typer.Option(help="What it may cost, beside --delta.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="What it may cost, beside --delta.", metavar="NUMBER")] = None,
     delta: Annotated[
-        float | None, typer.Option(help="The chance that a name which one person alone brought is shown; needed.")
+        float | None,
+        typer.Option(help="The chance that a name which one person alone brought is shown; needed.", metavar="NUMBER"),
     ] = None,
     rho: options.Rho = None,
     yes_really: options.Large = False,
@@ -31,7 +33,9 @@ def keys(
         bool | None, typer.Option("--weighted/--plain", help="Whether a person shares one vote among the names.")
     ] = None,
     values: Annotated[bool, typer.Option("--values/--no-values", help="Noisy counts with the names.")] = True,
-    at_least: Annotated[float | None, typer.Option(help="Leave out names whose noisy count is below.")] = None,
+    at_least: Annotated[
+        float | None, typer.Option(help="Leave out names whose noisy count is below.", metavar="NUMBER")
+    ] = None,
     ledger: options.LedgerPath = None,
     purpose: options.Purpose = "",
     unit: options.Unit = "user",
@@ -39,6 +43,7 @@ def keys(
     multiline: options.Multiline = False,
     separator: options.Separator = None,
     out: options.Out = None,
+    plot: options.Plot = None,
     report: options.Report = None,
     shown: options.Shown = None,
     as_json: options.AsJson = False,
@@ -59,7 +64,8 @@ def keys(
     words |= {"values": values, "at_least": at_least, "unit": unit, "memory": memory, "multiline": multiline}
     words |= {"separator": options.letter(separator), "allow_large": True}
     check_large(cost, yes_really)
-    delivery = Delivery.of(shown, as_json, quiet, out, report, purpose, kept_files(source, None, ledger))
+    name = named(purpose, "keys", source)
+    delivery = Delivery.of(shown, as_json, quiet, out, report, name, kept_files(source, None, ledger), plot)
     book = opened(ledger, context)
-    words |= {"ledger": book, "purpose": named(purpose, "keys", source)}
+    words |= {"ledger": book, "purpose": name}
     delivery.deliver(drawn(book, lambda progress: released_keys(source, progress=progress, **words)))

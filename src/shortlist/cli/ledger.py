@@ -2,58 +2,76 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
-from dataclasses import asdict
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated
 
 import typer
 
-from shortlist._text import csv_table, terminal_safe, without_arguments
+from shortlist._text import csv_table, json_line, terminal_safe
 from shortlist.accounting.tight_zcdp import largest_range
-from shortlist.cli.output import Hinting, check_writable
+from shortlist.cli.ledger_shown import as_rows, entry_columns, ledger_facts, show_ledger
+from shortlist.cli.options import Json
+from shortlist.cli.output import Described, Hinting, check_writable, echo_json
 from shortlist.ledger.chain import LedgerEntry
 from shortlist.ledger.opening import of_server, on_server, shown_path
 from shortlist.ledger.turn import WAIT
 from shortlist.ledger.words import user_name
 from shortlist.pages.guarantee_in_words import odds, percent
-from shortlist.pages.ledger_page import cost_in_words, ledger_columns
 from shortlist.pages.rounding import number_text
 from shortlist.privacy import ZCDP, ApproxDP, Ledger, LedgerError, PureDP
 
-app = typer.Typer(cls=Hinting, no_args_is_help=True, help="A privacy budget in a file that nobody can overdraw.")
+HELP = """A privacy budget in a file that nobody can overdraw.
+
+\b
+For example: shortlist ledger init q4.db --epsilon 3 --delta 1e-6
+             shortlist ledger show q4.db
+"""
+app = typer.Typer(cls=Hinting, no_args_is_help=True, help=HELP)
+command = partial(app.command, cls=Described)
 
 CANDIDATES, SURE = 1000, 0.99
 """For the sentence that says what a share buys."""
 
 Path = Annotated[
-    str, typer.Argument(help="The ledger's file, or postgresql://user@host/base?name=q4.", show_default=False)
+    str,
+    typer.Argument(
+        help="The ledger's file, or postgresql://user@host/base?name=q4.", show_default=False, metavar="LEDGER"
+    ),
 ]
-HEADS = ("entry", "time (UTC)", "who", "what", "cost", "purpose", "mechanism")
-WIDE = 110
-"""Columns of a terminal that has room for the mechanisms; they are in `shortlist ledger export` too."""
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
+Role = Annotated[str, typer.Argument(help="A role of the server.", show_default=False, metavar="ROLE")]
 
 
-@app.command()
+@command()
 def init(
     path: Path,
-    epsilon: Annotated[float | None, typer.Option(help="Budget: epsilon, pure unless there is a delta.")] = None,
-    delta: Annotated[float | None, typer.Option(help="Budget: delta, beside epsilon or rho.")] = None,
-    rho: Annotated[float | None, typer.Option(help="Budget: rho, for zCDP.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Budget: epsilon, pure unless there is a delta.", metavar="NUMBER")
+    ] = None,
+    delta: Annotated[float | None, typer.Option(help="Budget: delta, beside epsilon or rho.", metavar="NUMBER")] = None,
+    rho: Annotated[float | None, typer.Option(help="Budget: rho, for zCDP.", metavar="NUMBER")] = None,
     split: Annotated[
         float | None,
-        typer.Option(help="The share of delta kept for adding up many small charges; 0.5 if left out, 0 for none."),
+        typer.Option(
+            help="The share of delta kept for adding up many small charges; 0.5 if left out, 0 for none.",
+            metavar="NUMBER",
+        ),
     ] = None,
-    order: Annotated[float | None, typer.Option(help="Add up Renyi divergences of this order, not rhos.")] = None,
+    order: Annotated[
+        float | None, typer.Option(help="Add up Renyi divergences of this order, not rhos.", metavar="NUMBER")
+    ] = None,
     approval: Annotated[
         bool, typer.Option("--approval", help="Each release waits until another user has approved it.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a ledger. Its budget is fixed for good."""
+    """Make a ledger. Its budget is fixed for good.
+
+    \b
+    For example: shortlist ledger init q4.db --epsilon 3 --delta 1e-6
+    """
     if (epsilon is None) == (rho is None):
         raise typer.BadParameter("give --epsilon (with --delta or without), or --rho: one of them")
     if os.path.lexists(path) or (on_server(path) and _is_there(path)):
@@ -65,29 +83,41 @@ def init(
         budget = ApproxDP(epsilon, delta)
     else:
         budget = PureDP(epsilon)  # type: ignore[arg-type]
-    _show(Ledger(path, budget=budget, split=split, order=order, approval=approval), 0, as_json)
+    show_ledger(Ledger(path, budget=budget, split=split, order=order, approval=approval), 0, as_json)
     if not (as_json or delta):
         typer.echo("Names from the data need a delta, and this budget has none: for them add --delta 1e-6.")
 
 
-@app.command()
+@command()
 def show(
     path: Path,
-    rows: Annotated[int, typer.Option(min=0, help="How many of the newest entries.")] = 20,
+    rows: Annotated[int, typer.Option(min=0, help="How many of the newest entries.", metavar="N")] = 20,
     as_json: Json = False,
 ) -> None:
-    """What is booked, what would still be admitted, and the newest entries."""
-    _show(Ledger(path), rows, as_json)
+    """What is booked, what would still be admitted, and the newest entries.
+
+    \b
+    For example: shortlist ledger show q4.db
+    """
+    show_ledger(Ledger(path), rows, as_json)
 
 
-@app.command()
+@command()
 def plan(
     path: Path,
-    releases: Annotated[int, typer.Option(min=1, help="How many equal releases are to come.", show_default=False)],
-    delta: Annotated[float, typer.Option(help="What each needs of its own: for names from the data.")] = 0.0,
+    releases: Annotated[
+        int, typer.Option(min=1, help="How many equal releases are to come.", show_default=False, metavar="N")
+    ],
+    delta: Annotated[
+        float, typer.Option(help="What each needs of its own: for names from the data.", metavar="NUMBER")
+    ] = 0.0,
     as_json: Json = False,
 ) -> None:
-    """What each of so many equal releases may spend, and what that buys. Nothing is booked."""
+    """What each of so many equal releases may spend, and what that buys. Nothing is booked.
+
+    \b
+    For example: shortlist ledger plan q4.db --releases 13
+    """
     ledger = Ledger(path)
     share = ledger.plan(releases, delta=delta)
     name, value = ("rho", share.rho) if isinstance(share, ZCDP) else ("epsilon", share.epsilon)
@@ -96,7 +126,7 @@ def plan(
     if as_json:
         each = {"kind": type(share).__name__, name: value, "delta": delta}
         facts = {"releases": releases, "each": each, "options": options, "right": right, "lead": lead}
-        typer.echo(json.dumps({**facts, "standing": ledger.standing.as_json()}))
+        echo_json(json_line({**facts, "standing": ledger.standing.as_json()}))
         return
     size = number_text(value, up=False, same=True)
     each_text = f"{name} {size}" + (f" and delta {number_text(delta)}" if delta else "")
@@ -123,120 +153,167 @@ def _lead(share: PureDP | ApproxDP | ZCDP) -> int:
     return math.ceil(math.log((CANDIDATES - 1) / (1 - SURE)) / scale)
 
 
-@app.command()
+@command()
 def report(
     path: Path,
-    out: Annotated[str, typer.Option(help="The page (.html); its table goes beside it (.csv).", show_default=False)],
-    title: Annotated[str, typer.Option(help="Its heading.")] = "",
+    out: Annotated[
+        str,
+        typer.Option(help="The page (.html); its table goes beside it (.csv).", show_default=False, metavar="FILE"),
+    ],
+    title: Annotated[str, typer.Option(help="Its heading.", metavar="TEXT")] = "",
 ) -> None:
-    """A page for whoever answers for the budget: every release, who asked, what for, what is left."""
+    """A page for whoever answers for the budget: every release, who asked, what for, what is left.
+
+    \b
+    For example: shortlist ledger report q4.db --out q4.html
+    """
     check_writable("--out", out, (".html",), [] if on_server(path) else [path])
     Ledger(path).report(out, title=title)
     typer.echo(f"written: {terminal_safe(out)}, and its table beside it")
 
 
-@app.command()
+@command()
 def approve(
     path: Path,
-    request: Annotated[int, typer.Argument(help="The number of the entry that asks.", show_default=False)],
+    request: Annotated[
+        int, typer.Argument(help="The number of the entry that asks.", show_default=False, metavar="ENTRY")
+    ],
     as_json: Json = False,
 ) -> None:
-    """Approve a release that another user asked for."""
+    """Approve a release that another user asked for.
+
+    \b
+    For example: shortlist ledger approve q4.db 3
+    """
     ledger = Ledger(path)
     ledger.approve(request)
     who = next((entry.who for entry in ledger.entries() if entry.kind == "approval" and entry.request == request), None)
     name = who or user_name()
     if as_json:
-        typer.echo(json.dumps({"approved": request, "by": name, "head": ledger.head}))
+        echo_json(json_line({"approved": request, "by": name, "head": ledger.head}))
     else:
         typer.echo(f"entry {request} is approved by {terminal_safe(name)}; whoever asked may ask the same again")
 
 
-@app.command()
+@command()
 def find(
     path: Path,
     receipt: Annotated[
-        str, typer.Argument(help="What an unknown outcome said, or an entry's hash.", show_default=False)
+        str,
+        typer.Argument(help="What an unknown outcome said, or an entry's hash.", show_default=False, metavar="RECEIPT"),
     ],
     as_json: Json = False,
 ) -> None:
-    """Whether something was booked, for good: what is not found now never will be."""
+    """Whether something was booked, for good: what is not found now never will be.
+
+    \b
+    For example: shortlist ledger find q4.db RECEIPT
+    """
     entry = Ledger(path).find(receipt)
     if as_json:
-        typer.echo(json.dumps({"booked": entry is not None, "entry": None if entry is None else entry.number}))
+        echo_json(json_line({"booked": entry is not None, "entry": None if entry is None else entry.number}))
     elif entry is None:
         typer.echo("nothing was booked under this receipt, and nothing will be")
     else:
         typer.echo(f"it was booked: entry {entry.number}, a {entry.kind}, {terminal_safe(entry.guarantee)}")
 
 
-@app.command()
+@command()
 def move(
-    path: Annotated[str, typer.Argument(help="The ledger's file.", show_default=False)],
-    target: Annotated[str, typer.Argument(help="postgresql://owner@host/base?name=q4", show_default=False)],
+    path: Annotated[str, typer.Argument(help="The ledger's file.", show_default=False, metavar="FILE")],
+    target: Annotated[
+        str, typer.Argument(help="postgresql://owner@host/base?name=q4", show_default=False, metavar="TARGET")
+    ],
 ) -> None:
-    """Close a ledger's file for good, and go on with it on a server. There are never two budgets."""
+    """Close a ledger's file for good, and go on with it on a server. There are never two budgets.
+
+    \b
+    For example: shortlist ledger move q4.db "postgresql://owner@host/base?name=q4"
+    """
     where = of_server("moving", "move")(path, target, WAIT)
     typer.echo(f"{terminal_safe(path)} is closed for good; it goes on as {terminal_safe(where)}")
 
 
-@app.command()
-def grant(path: Path, role: Annotated[str, typer.Argument(help="A role of the server.", show_default=False)]) -> None:
-    """Let a role of the server charge and read, and nothing else."""
+@command()
+def grant(path: Path, role: Role) -> None:
+    """Let a role of the server charge and read, and nothing else.
+
+    \b
+    For example: shortlist ledger grant "postgresql://owner@host/base?name=q4" ada
+    """
     Ledger(path).grant(role)
     typer.echo(f"{terminal_safe(role)} may charge and read it")
 
 
-@app.command()
-def revoke(path: Path, role: Annotated[str, typer.Argument(help="A role of the server.", show_default=False)]) -> None:
-    """Take back what grant gave."""
+@command()
+def revoke(path: Path, role: Role) -> None:
+    """Take back what grant gave.
+
+    \b
+    For example: shortlist ledger revoke "postgresql://owner@host/base?name=q4" ada
+    """
     Ledger(path).revoke(role)
     typer.echo(f"{terminal_safe(role)} may no longer use it")
 
 
-@app.command()
+@command()
 def close(
     path: Path,
     reason: Annotated[
-        str, typer.Option(help="What is noted, and told to whoever tries to charge.", show_default=False)
+        str,
+        typer.Option(help="What is noted, and told to whoever tries to charge.", show_default=False, metavar="TEXT"),
     ],
 ) -> None:
-    """End the budget for good: nothing is booked from now on. To stop using it nothing needs closing."""
+    """End the budget for good: nothing is booked from now on. To stop using it nothing needs closing.
+
+    \b
+    For example: shortlist ledger close q4.db --reason "the study has ended"
+    """
     ledger = Ledger(path)
     ledger.close(reason)
     typer.echo(f"{terminal_safe(ledger.path)} is closed for good; head {ledger.head}")
 
 
-@app.command()
+@command()
 def verify(
     path: Path,
-    head: Annotated[str | None, typer.Option(help="A head kept from earlier: it must still be in the chain.")] = None,
+    head: Annotated[
+        str | None, typer.Option(help="A head kept from earlier: it must still be in the chain.", metavar="HASH")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Read every entry again: the chain, the sums, the rule at every step."""
+    """Read every entry again: the chain, the sums, the rule at every step.
+
+    \b
+    For example: shortlist ledger verify q4.db
+    """
     ledger = Ledger(path)
     count = ledger.verify(head=head)
     if as_json:
-        typer.echo(json.dumps({"verified": True, "entries": count, "head": ledger.head}))
+        echo_json(json_line({"verified": True, "entries": count, "head": ledger.head}))
     else:
         typer.echo(f"all {count:,} entries follow from one another; head {ledger.head}")
 
 
-@app.command()
+@command()
 def export(
     path: Path,
     exact: Annotated[bool, typer.Option("--exact", help="Fractions as they are in the file, not decimals.")] = False,
     as_json: Json = False,
 ) -> None:
-    """All entries: CSV, or one JSON object. Numbers are decimals, rounded up."""
+    """All entries: CSV, or one JSON object. Numbers are decimals, rounded up.
+
+    \b
+    For example: shortlist ledger export q4.db
+    """
     ledger = Ledger(path)
     entries = ledger.entries()
     if exact:
         columns = {name: [getattr(entry, name) for entry in entries] for name in LedgerEntry.__dataclass_fields__}
     else:
-        columns = _columns(ledger, entries)
+        columns = entry_columns(ledger, entries)
     if as_json:
-        typer.echo(json.dumps({**_facts(ledger), "entries": _rows(columns)}))
+        echo_json(json_line({**ledger_facts(ledger), "entries": as_rows(columns)}))
     else:
         sys.stdout.write(csv_table(columns))
 
@@ -248,83 +325,3 @@ def _is_there(path: str) -> bool:
     except LedgerError:
         return False
     return True
-
-
-def _columns(ledger: Ledger, entries: list[LedgerEntry]) -> dict[str, list[Any]]:
-    return ledger_columns(entries, rho=ledger.terms.order is None)
-
-
-def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _facts(ledger: Ledger) -> dict[str, Any]:
-    terms = ledger.terms.as_json()
-    del terms["limits"]  # fractions of many digits
-    spent, remaining, standing = asdict(ledger.spent), asdict(ledger.remaining), ledger.standing.as_json()
-    numbers = {"spent": spent, "remaining": remaining, "standing": standing}
-    return {"path": ledger.path, **terms, **numbers, "head": ledger.head}
-
-
-def _show(ledger: Ledger, rows: int, as_json: bool) -> None:
-    entries = ledger.entries(last=rows)
-    if as_json:
-        typer.echo(json.dumps({**_facts(ledger), "entries": _rows(_columns(ledger, entries))}))
-        return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console, standing = Console(), ledger.standing
-    facts = Table(show_header=False, show_edge=False, pad_edge=False, box=None)
-    for name, value in (
-        ("ledger", ledger.path),
-        ("budget", str(ledger.terms)),
-        ("booked", f"{standing.so_far}, {standing.times}"),
-        ("left", ledger.closed or standing.admits),
-        *_kept_delta(ledger, standing.releases),
-        ("head", ledger.head),
-    ):
-        facts.add_row(Text(name, style="bold"), Text(terminal_safe(value), overflow="fold"))
-    console.print(facts)
-    if entries:
-        table = Table(show_edge=False, pad_edge=False)
-        narrow = console.width < WIDE
-        for column in HEADS[: -1 if narrow else None]:
-            table.add_column(column, justify="right" if column == "entry" else "left", overflow="fold")
-        for entry in entries:
-            what = entry.kind if entry.refund_of is None else f"refund of {entry.refund_of}"
-            what += "" if entry.request is None else f" of request {entry.request}"
-            minute, mechanism = entry.time[:16].replace("T", " "), without_arguments(entry.mechanism)
-            cost = cost_in_words(entry, rho=ledger.terms.order is None) if entry.kind in ("charge", "refund") else ""
-            cells = [str(entry.number), minute, entry.who or "", what, cost, entry.purpose, mechanism]
-            table.add_row(*(Text(terminal_safe(cell)) for cell in cells[: -1 if narrow else None]))
-        console.print()
-        console.print(table)
-        for words in _waiting(entries, rho=ledger.terms.order is None):
-            console.print()
-            console.print(Text(terminal_safe(words)), overflow="fold")
-
-
-def _waiting(entries: list[LedgerEntry], *, rho: bool) -> list[str]:
-    """What nobody has approved yet, in all its words, however narrow the terminal: whoever approves approves these."""
-    done = {entry.request for entry in entries}
-    return [
-        f"entry {one.number} {cost_in_words(one, rho=rho)} yet; {one.unit}; {one.mechanism}; {one.source}"
-        for one in entries
-        if one.kind == "request" and one.number not in done
-    ]
-
-
-def _kept_delta(ledger: Ledger, releases: int) -> list[tuple[str, str]]:
-    """What is said of a delta of which a share is kept: nothing is set aside in silence."""
-    budget, left = ledger.budget, ledger.remaining.delta
-    if not isinstance(budget, ApproxDP) or not ledger.terms.split:
-        return []
-    whole = number_text(budget.delta)
-    if ledger.spent.delta > ledger.terms.limits.delta:
-        return [("delta", f"{number_text(left, up=False)} of {whole} is left for the charges' own")]
-    share = f"the share {ledger.terms.split:g} of {whole} is kept for adding up many small charges"
-    if not releases and ledger.terms.limits.delta:
-        return [("delta", f"the first charge may have all of {whole}; if it has less, {share} (--split 0: none)")]
-    return [("delta", f"{number_text(left, up=False)} is left for the charges' own; {share}")]

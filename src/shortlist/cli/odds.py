@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
+from shortlist._text import json_line
+from shortlist.cli.options import Json
+from shortlist.cli.output import echo_json
 from shortlist.pages.guarantee_in_words import caution, odds, percent
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 
 
 def show_odds(
-    epsilon: Annotated[float | None, typer.Argument(help="The epsilon of a release or of a budget.")] = None,
-    delta: Annotated[float | None, typer.Option(help="The delta beside it.")] = None,
-    rho: Annotated[float | None, typer.Option(help="Instead of an epsilon: the rho of zCDP.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
+    epsilon: Annotated[
+        float | None, typer.Argument(help="The epsilon of a release or of a budget.", metavar="EPSILON")
+    ] = None,
+    delta: Annotated[float | None, typer.Option(help="The delta beside it.", metavar="NUMBER")] = None,
+    rho: Annotated[float | None, typer.Option(help="Instead of an epsilon: the rho of zCDP.", metavar="NUMBER")] = None,
+    as_json: Json = False,
 ) -> None:
-    """What somebody who knows everything else can still learn of one person."""
+    """What somebody who knows everything else can still learn of one person.
+
+    \b
+    For example: shortlist odds 1
+    """
     if (epsilon is None) == (rho is None):
         raise typer.BadParameter("give an epsilon, as in `shortlist odds 1`, or --rho: one of them")
     guarantee: Guarantee
@@ -28,7 +36,7 @@ def show_odds(
         guarantee = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)  # type: ignore[arg-type]
     chances = odds(guarantee)
     if as_json:
-        typer.echo(json.dumps({"guarantee": str(guarantee), **asdict(chances)}))
+        echo_json(json_line({"guarantee": str(guarantee), **asdict(chances)}))
         return
     lines = [f"{guarantee}: {chances}."]
     lines += [f"A suspicion of {percent(before)} becomes at most {percent(after)}." for before, after in chances.after]

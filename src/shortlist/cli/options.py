@@ -17,35 +17,57 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
-Source = Annotated[str, typer.Argument(help="A path or glob: parquet, CSV or JSON lines.", show_default=False)]
-User = Annotated[str, typer.Option(help="The column of people.", show_default=False)]
-Where = Annotated[str | None, typer.Option(help='Which rows count, for example "week >= 40".', show_default=False)]
-Epsilon = Annotated[float | None, typer.Option(help="What it may cost; pure unless there is a delta.")]
-Rho = Annotated[float | None, typer.Option(help="What it may cost, in zCDP.")]
+Source = Annotated[
+    str, typer.Argument(help="A path or glob: parquet, CSV or JSON lines.", show_default=False, metavar="FILE")
+]
+User = Annotated[str, typer.Option(help="The column of people.", show_default=False, metavar="COLUMN")]
+Where = Annotated[
+    str | None,
+    typer.Option(help='Which rows count, for example "week >= 40".', show_default=False, metavar="CONDITION"),
+]
+Epsilon = Annotated[
+    float | None, typer.Option(help="What it may cost; pure unless there is a delta.", metavar="NUMBER")
+]
+Rho = Annotated[float | None, typer.Option(help="What it may cost, in zCDP.", metavar="NUMBER")]
 Large = Annotated[bool, typer.Option("--yes-really", help="Allow an epsilon above 30, which promises nobody anything.")]
 GroupsPerUser = Annotated[
-    int | None, typer.Option(help="In how many groups one person counts; 1 if not said.", show_default=False)
+    int | None,
+    typer.Option(help="In how many groups one person counts; 1 if not said.", show_default=False, metavar="N"),
 ]
 LedgerPath = Annotated[
-    str | None, typer.Option("--ledger", help="The ledger (file or postgresql://), charged before a row is read.")
+    str | None,
+    typer.Option(
+        "--ledger", help="The ledger (file or postgresql://), charged before a row is read.", metavar="LEDGER"
+    ),
 ]
-Purpose = Annotated[str, typer.Option(help="What the ledger notes.")]
-Unit = Annotated[str, typer.Option(help="What one user is, for the record.")]
-Memory = Annotated[str | None, typer.Option(help="How much memory to use before going to disk, as 512MB.")]
+Purpose = Annotated[str, typer.Option(help="What the ledger notes, and a report is called.", metavar="TEXT")]
+Unit = Annotated[str, typer.Option(help="What one user is, for the record.", metavar="WORD")]
+Memory = Annotated[
+    str | None, typer.Option(help="How much memory to use before going to disk, as 512MB.", metavar="SIZE")
+]
 Multiline = Annotated[
     bool, typer.Option("--multiline", help="Quoted fields of a CSV file may hold line breaks; trust its writer.")
 ]
 Separator = Annotated[
     str | None,
-    typer.Option(help="What stands between the fields of a CSV file: a comma if not said; 'tab' for a tab."),
+    typer.Option(
+        help="What stands between the fields of a CSV file: a comma if not said; 'tab' for a tab.", metavar="SIGN"
+    ),
 ]
-Out = Annotated[str | None, typer.Option(help="Write the list to this file (.csv or .parquet).")]
-Report = Annotated[str | None, typer.Option(help="Write a page about the release to this file (.html).")]
+Out = Annotated[str | None, typer.Option(help="Write the list to this file (.csv or .parquet).", metavar="FILE")]
+Plot = Annotated[str | None, typer.Option(help="Draw the list to this file (.png, .svg or .pdf).", metavar="FILE")]
+Report = Annotated[
+    str | None, typer.Option(help="Write a page about the release to this file (.html).", metavar="FILE")
+]
 Shown = Annotated[
-    Format | None, typer.Option("--format", help="How to print it: table, csv, json or parquet.", show_default="table")
-]
+    Format | None,
+    typer.Option(
+        "--format", help="How to print it.", show_default="table", metavar="|".join(Format),
+    ),
+]  # fmt: skip
 AsJson = Annotated[bool, typer.Option("--json", help="Short for --format json: one JSON object, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print the list alone, without what it cost.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 
 
 def letter(separator: str | None) -> str | None:

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from shortlist._files import write_whole
-from shortlist._text import without_passwords
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-UsageError: type[Any] = typer.BadParameter.__bases__[0]
+class Described(TyperCommand):
+    """A command whose help names arguments by what they are, and no types of Python."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        names = [(one.metavar, one.required) for one in _arguments(self, ctx)]
+        return ["[OPTIONS]", *(name if needed else f"[{name}]" for name, needed in names)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        said = [(one.metavar, f"{one.help}{'  [required]' if one.required else ''}") for one in _arguments(self, ctx)]
+        if said:
+            with formatter.section("Arguments"):
+                formatter.write_dl(said)
+        options = [one for one in self.get_params(ctx) if one.param_type_name == "option"]
+        with formatter.section("Options"):
+            formatter.write_dl([one for one in (option.get_help_record(ctx) for option in options) if one is not None])
 
 
-@contextmanager
-def without_secrets() -> Iterator[None]:
-    """What is said of a line that is no command repeats parts of it: an address of a server among them, perhaps."""
-    try:
-        yield
-    except UsageError as error:
-        error.message = without_passwords(error.message)
-        raise
+def _arguments(command: TyperCommand, ctx: Any) -> list[Any]:
+    return [one for one in command.get_params(ctx) if one.param_type_name == "argument"]
 
 
 class Hinting(TyperGroup):
@@ -41,21 +49,32 @@ class Hinting(TyperGroup):
     }  # fmt: skip
     """What others call them."""
 
+    def says(self, ctx: Any, name: str) -> str:
+        """The first paragraph of a command's help, whole."""
+        command: Any = self.get_command(ctx, name)
+        return " ".join(command.help.partition("\n\n")[0].split())
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.says(ctx, name)) for name in self.list_commands(ctx)])
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, known = args[0], self.list_commands(ctx)
         if name not in known:
             near = [one for one in [self.instead.get(name), *get_close_matches(name, known, n=1)] if one in known]
             if near:
-                ctx.fail(f"No such command {name!r}: write `{ctx.command_path} {near[0]}`.")
+                ctx.fail(f"there is no command {name!r}: write `{ctx.command_path} {near[0]}`")
+            ctx.fail(f"there is no command {name!r}; there are {', '.join(known)}")
         return super().resolve_command(ctx, args)
 
-    def make_context(self, *words: Any, **named: Any) -> Any:
-        with without_secrets():
-            return super().make_context(*words, **named)
 
-    def invoke(self, ctx: Any) -> Any:
-        with without_secrets():
-            return super().invoke(ctx)
+def echo_json(text: str) -> None:
+    """JSON for programs; where the stream has no such letters, with escapes in their place."""
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(json.loads(text))
+    typer.echo(text)
 
 
 def check_writable(option: str, path: str, endings: tuple[str, ...], inputs: Iterable[str] = ()) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from zipfile import BadZipFile
@@ -10,7 +9,9 @@ from zipfile import BadZipFile
 import typer
 
 from shortlist._reading import attempt
-from shortlist.cli.output import write_picture
+from shortlist._text import json_line
+from shortlist.cli.options import Json
+from shortlist.cli.output import echo_json, write_picture
 from shortlist.planning import plan as planned
 
 if TYPE_CHECKING:
@@ -18,25 +19,45 @@ if TYPE_CHECKING:
 
 
 def plan(
-    k: Annotated[int, typer.Option("-k", help="How many items.")],
-    shape: Annotated[str | None, typer.Option(help="The data in a word: zipf:1.1, geometric:0.9 or flat:200.")] = None,
-    items: Annotated[int | None, typer.Option(help="How many candidates, with --shape.")] = None,
-    users: Annotated[int | None, typer.Option(help="How many users, with --shape.")] = None,
-    scores: Annotated[
-        Path | None, typer.Option(help="Or PUBLIC counts: a .npy file, or a text file with one number a line.")
+    k: Annotated[int, typer.Option("-k", help="How many items.", metavar="N", show_default=False)],
+    shape: Annotated[
+        str | None, typer.Option(help="The data in a word: zipf:1.1, geometric:0.9 or flat:200.", metavar="WORD")
     ] = None,
-    target: Annotated[float | None, typer.Option(help="What to reach: 0.99, or 0.9 for recall.")] = None,
-    goal: Annotated[str, typer.Option(help="top (all of the top k), great, good or recall.")] = "top",
-    epsilon: Annotated[float | None, typer.Option(help="Instead of a target: what each reaches with so much.")] = None,
-    delta: Annotated[float, typer.Option(help="For zCDP and approximate budgets and unknown domains.")] = 1e-6,
-    budget: Annotated[list[str] | None, typer.Option(help="pure, zcdp or approx; all if left out.")] = None,
-    domain: Annotated[list[str] | None, typer.Option(help="known or unknown candidates; both if left out.")] = None,
+    items: Annotated[int | None, typer.Option(help="How many candidates, with --shape.", metavar="N")] = None,
+    users: Annotated[int | None, typer.Option(help="How many users, with --shape.", metavar="N")] = None,
+    scores: Annotated[
+        Path | None,
+        typer.Option(help="Or PUBLIC counts: a .npy file, or a text file with one number a line.", metavar="FILE"),
+    ] = None,
+    target: Annotated[
+        float | None, typer.Option(help="What to reach: 0.99, or 0.9 for recall.", metavar="NUMBER")
+    ] = None,
+    goal: Annotated[str, typer.Option(help="top (all of the top k), great, good or recall.", metavar="WORD")] = "top",
+    epsilon: Annotated[
+        float | None, typer.Option(help="Instead of a target: what each reaches with so much.", metavar="NUMBER")
+    ] = None,
+    delta: Annotated[
+        float, typer.Option(help="For zCDP and approximate budgets and unknown domains.", metavar="NUMBER")
+    ] = 1e-6,
+    budget: Annotated[
+        list[str] | None, typer.Option(help="pure, zcdp or approx; all if left out.", metavar="WORD")
+    ] = None,
+    domain: Annotated[
+        list[str] | None, typer.Option(help="known or unknown candidates; both if left out.", metavar="WORD")
+    ] = None,
     ordered: Annotated[bool, typer.Option("--ordered", help="Only what releases the order too.")] = False,
-    most: Annotated[int | None, typer.Option(help="Each person counts for at most so many items.")] = None,
-    picture: Annotated[Path | None, typer.Option("--plot", help="Draw the table into this file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
+    most: Annotated[int | None, typer.Option(help="Each person counts for at most so many items.", metavar="N")] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--plot", help="Draw the table into this file.", metavar="FILE")
+    ] = None,
+    as_json: Json = False,
 ) -> None:
-    """Rank the mechanisms for data described in a word. It never looks at private scores."""
+    """Rank the mechanisms for data described in a word. It never looks at private scores.
+
+    \b
+    For example: shortlist plan -k 10 --shape zipf:1.1 --items 10000 --users 50000 \\
+                   --target 0.99
+    """
     question: dict[str, Any] = {}
     if scores is not None:
         question = {"scores": _public_counts(scores), "monotone": True}
@@ -48,7 +69,7 @@ def plan(
     if picture is not None:
         _draw(answer, picture)
     if as_json:
-        typer.echo(json.dumps(answer.to_json()))
+        echo_json(json_line(answer.to_json()))
     else:
         _show(answer)
 

@@ -18,34 +18,45 @@ from shortlist.votes import read_bound
 def quantile(
     context: typer.Context,
     source: options.Source,
-    value: Annotated[str, typer.Option(help="The column of numbers or dates.", show_default=False)],
-    lower: Annotated[str, typer.Option(help="The lower end of the range: a public number, or a date.")],
-    upper: Annotated[str, typer.Option(help="The upper end.")],
-    user: Annotated[str | None, typer.Option(help="The column of people.", show_default=False)] = None,
+    value: Annotated[str, typer.Option(help="The column of numbers or dates.", show_default=False, metavar="COLUMN")],
+    lower: Annotated[str, typer.Option(help="The lower end of the range: a public number, or a date.", metavar="END")],
+    upper: Annotated[str, typer.Option(help="The upper end.", metavar="END")],
+    user: Annotated[
+        str | None, typer.Option(help="The column of people.", show_default=False, metavar="COLUMN")
+    ] = None,
     one_row_each: Annotated[
         bool, typer.Option("--one-row-each", help="In place of --user: each row is a person of its own. Your word.")
     ] = False,
     q: Annotated[
         list[float] | None,
         typer.Option(
-            "-q", help="Which quantiles, from 0 to 1; give it several times.", show_default="0.5", metavar="Q"
+            "-q", help="Which quantiles, from 0 to 1; give it several times.", show_default="0.5", metavar="NUMBER"
         ),
     ] = None,
-    step: Annotated[str | None, typer.Option(help="How fine an answer is.", show_default=False)] = None,
+    step: Annotated[
+        str | None,
+        typer.Option(
+            help="How fine an answer is; 1 between whole numbers, a day between dates.",
+            show_default=False,
+            metavar="SIZE",
+        ),
+    ] = None,
     per_user: Annotated[
-        str, typer.Option(help="What a person's rows count for: share, median, mean, min, max or sum.")
+        str,
+        typer.Option(help="What a person's rows count for: share, median, mean, min, max or sum.", metavar="WAY"),
     ] = "share",
     epsilon: options.Epsilon = None,
-    delta: Annotated[float | None, typer.Option(help="The delta beside epsilon.")] = None,
+    delta: Annotated[float | None, typer.Option(help="The delta beside epsilon.", metavar="NUMBER")] = None,
     rho: options.Rho = None,
     yes_really: options.Large = False,
-    method: Annotated[str, typer.Option(help="permute-and-flip or exponential.")] = "auto",
+    method: Annotated[str, typer.Option(help="permute-and-flip or exponential.", metavar="NAME")] = "auto",
     by: Annotated[
         list[str] | None,
         typer.Option(help="Quantiles for each value of this column; several make one key.", metavar="COLUMN"),
     ] = None,
     groups: Annotated[
-        str | None, typer.Option(help="The public groups, as CH,DE,FR; needed with --by.", show_default=False)
+        str | None,
+        typer.Option(help="The public groups, as CH,DE,FR; needed with --by.", show_default=False, metavar="NAMES"),
     ] = None,
     groups_per_user: options.GroupsPerUser = None,
     ledger: options.LedgerPath = None,
@@ -55,6 +66,7 @@ def quantile(
     multiline: options.Multiline = False,
     separator: options.Separator = None,
     out: options.Out = None,
+    plot: options.Plot = None,
     report: options.Report = None,
     shown: options.Shown = None,
     as_json: options.AsJson = False,
@@ -77,9 +89,10 @@ def quantile(
     words |= {"memory": memory, "multiline": multiline, "separator": options.letter(separator), "by": by or None}
     words |= {"groups": keys_of(groups, len(by or [""])), "groups_per_user": groups_per_user, "allow_large": True}
     check_large(cost, yes_really)
-    delivery = Delivery.of(shown, as_json, quiet, out, report, purpose, kept_files(source, None, ledger))
+    name = named(purpose, "quantile", source)
+    delivery = Delivery.of(shown, as_json, quiet, out, report, name, kept_files(source, None, ledger), plot)
     book = opened(ledger, context)
-    words |= {"ledger": book, "purpose": named(purpose, "quantile", source)}
+    words |= {"ledger": book, "purpose": name}
     delivery.deliver(drawn(book, lambda progress: released_quantile(source, progress=progress, **words)))
 
 

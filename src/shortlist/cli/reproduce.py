@@ -20,20 +20,26 @@ if TYPE_CHECKING:
 
 def reproduce(
     out: Annotated[
-        Path, typer.Option(help="The folder for pictures, tables and the page; made if it is not there.")
+        Path,
+        typer.Option(help="The folder for pictures, tables and the page; made if it is not there.", metavar="FOLDER"),
     ] = Path("report"),
     data: Annotated[
-        Path | None, typer.Option(help="A folder with the papers' own data; what it lacks is made up.")
+        Path | None,
+        typer.Option(help="A folder with the papers' own data; what it lacks is made up.", metavar="FOLDER"),
     ] = None,
-    only: Annotated[list[str] | None, typer.Option(help="Experiments by name: a,b,c.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Experiments by name: a,b,c.", metavar="NAMES")] = None,
     full: Annotated[
         bool, typer.Option("--full", help="As many trials as the papers and finer curves: several times the work.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers (run times aside).")] = 1,
-    jobs: Annotated[int, typer.Option(min=1, help="How many processes share the work.")] = 2,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers (run times aside).", metavar="N")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="How many processes share the work.", metavar="N")] = 2,
     names: Annotated[bool, typer.Option("--list", help="Only list the experiments.")] = False,
 ) -> None:
-    """Redraw every figure and table of the five papers. What is in the folder already is kept, so it can be stopped."""
+    """Redraw every figure and table of the five papers. What is in the folder already is kept, so it can be stopped.
+
+    \b
+    For example: shortlist reproduce --out report/
+    """
     wanted = [name for given in only or () for name in given.split(",")]
     unknown = sorted(set(wanted) - set(EXPERIMENTS))
     if unknown:

@@ -26,14 +26,18 @@ except ImportError:  # Windows: nobody removes a file that is open there, which 
 
 
 def studio(
-    folder: Annotated[Path, typer.Argument(help="The folder with tables and ledgers; no other is looked at.")] = Path(
-        "."
-    ),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
+    folder: Annotated[
+        Path, typer.Argument(help="The folder with tables and ledgers; no other is looked at.", metavar="FOLDER")
+    ] = Path("."),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.", metavar="N")] = 0,
     browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", help="No line for each request.")] = False,
 ) -> None:
-    """Open a page, on this machine only, that goes from a table to a private list. Ctrl-C ends it."""
+    """Open a page, on this machine only, that goes from a table to a private list. Ctrl-C ends it.
+
+    \b
+    For example: shortlist studio data/
+    """
     offered = Folder.of(folder)
     COMMAND.more = lambda: "what was booked stays booked"
     _sweep()

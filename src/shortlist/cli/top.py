@@ -19,32 +19,44 @@ def top(
     user: options.User,
     item: Annotated[list[str], typer.Option(help="The column of items; several make one candidate.", metavar="COLUMN")],
     k: Annotated[
-        int | None, typer.Option("-k", help="How many items; left out, the data choose, which needs a delta.")
+        int | None,
+        typer.Option("-k", help="How many items; left out, the data choose, which needs a delta.", metavar="N"),
     ] = None,
     candidates: Annotated[
         str | None,
-        typer.Option(help="The public list: a text file with one item a line, or a table file with the item column."),
+        typer.Option(
+            help="The public list: a text file with one item a line, or a table file with the item column.",
+            metavar="FILE",
+        ),
     ] = None,
     epsilon: options.Epsilon = None,
     delta: Annotated[
-        float | None, typer.Option(help="The delta beside epsilon or rho; needed where the data names the candidates.")
+        float | None,
+        typer.Option(
+            help="The delta beside epsilon or rho; needed where the data names the candidates.", metavar="NUMBER"
+        ),
     ] = None,
     rho: options.Rho = None,
     yes_really: options.Large = False,
-    method: Annotated[str, typer.Option(help="A mechanism by name.")] = "auto",
+    method: Annotated[str, typer.Option(help="A mechanism by name.", metavar="NAME")] = "auto",
     ordered: Annotated[bool, typer.Option("--ordered", help="Release the order too.")] = False,
     smallest: Annotated[
         bool, typer.Option("--smallest", help="The items with the fewest users; needs --candidates.")
     ] = False,
     values: Annotated[bool, typer.Option("--values", help="Release noisy values too, with their margins.")] = False,
     gaps: Annotated[bool, typer.Option("--gaps", help="Release the lead of each item over the next too.")] = False,
-    value: Annotated[str | None, typer.Option(help="Score by the sum of this column, within --clip.")] = None,
+    value: Annotated[
+        str | None, typer.Option(help="Score by the sum of this column, within --clip.", metavar="COLUMN")
+    ] = None,
     clip: Annotated[
-        str | None, typer.Option(help="The least and the most one person adds to one item, as 0,50.")
+        str | None,
+        typer.Option(help="The least and the most one person adds to one item, as 0,50.", metavar="LOW,HIGH"),
     ] = None,
     most: Annotated[
         int | None,
-        typer.Option(help="Each person keeps at most so many items, drawn from their own.", show_default=False),
+        typer.Option(
+            help="Each person keeps at most so many items, drawn from their own.", show_default=False, metavar="N"
+        ),
     ] = None,
     where: options.Where = None,
     by: Annotated[
@@ -53,15 +65,22 @@ def top(
     ] = None,
     groups: Annotated[
         str | None,
-        typer.Option(help="The public groups, as CH,DE,FR; without it they come from the data.", show_default=False),
+        typer.Option(
+            help="The public groups, as CH,DE,FR; without it they come from the data.",
+            show_default=False,
+            metavar="NAMES",
+        ),
     ] = None,
     groups_per_user: options.GroupsPerUser = None,
     limit: Annotated[
         int | None,
-        typer.Option(help="Without candidates: how many of the largest counts may be looked at.", show_default=False),
+        typer.Option(
+            help="Without candidates: how many of the largest counts may be looked at.", show_default=False, metavar="N"
+        ),
     ] = None,
     at_least: Annotated[
-        float | None, typer.Option(help="With --values: leave out items whose noisy count is below.")
+        float | None,
+        typer.Option(help="With --values: leave out items whose noisy count is below.", metavar="NUMBER"),
     ] = None,
     ledger: options.LedgerPath = None,
     purpose: options.Purpose = "",
@@ -70,7 +89,7 @@ def top(
     multiline: options.Multiline = False,
     separator: options.Separator = None,
     out: options.Out = None,
-    plot: Annotated[str | None, typer.Option(help="Draw the list to this file (.png, .svg or .pdf).")] = None,
+    plot: options.Plot = None,
     report: options.Report = None,
     shown: options.Shown = None,
     as_json: options.AsJson = False,
@@ -88,7 +107,8 @@ def top(
             "without a public list of candidates their names come from the data, and no release without a delta "
             "exists: give --candidates FILE, or --delta 1e-6"
         )
-    delivery = Delivery.of(shown, as_json, quiet, out, report, purpose, kept_files(source, candidates, ledger), plot)
+    name = named(purpose, "top" if k is None else f"top {k}", source)
+    delivery = Delivery.of(shown, as_json, quiet, out, report, name, kept_files(source, candidates, ledger), plot)
     words: dict[str, Any] = {"user": user, "item": item, "candidates": candidates, "value": value}
     words |= {"clip": ends_of(clip), "most": most, "where": where, "unit": unit, "memory": memory}
     words |= {"by": by or None, "groups": keys_of(groups, len(by or [""])), "groups_per_user": groups_per_user}
@@ -97,7 +117,7 @@ def top(
     words |= {"at_least": at_least, "largest": not smallest, "allow_large": True}
     check_large(cost, yes_really)
     book = opened(ledger, context)
-    words |= {"ledger": book, "purpose": named(purpose, "top" if k is None else f"top {k}", source)}
+    words |= {"ledger": book, "purpose": name}
     delivery.deliver(drawn(book, lambda progress: top_k(source, k, progress=progress, **words)))
 
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 
+from shortlist._text import Advice
 from shortlist.ledger.ledger import Reservation
 from shortlist.privacy import Guarantee, LedgerError
 from shortlist.scores import Scores
@@ -36,4 +37,4 @@ def give_back(reservation: Reservation, charge: Guarantee) -> None:
         reservation.refund(charge)
     except LedgerError as error:
         with suppress(UserWarning):  # where warnings are errors, what was paid for must come out all the same
-            warnings.warn(f"the release stands, its refund is lost: {error}", stacklevel=3)
+            warnings.warn(f"the release stands, its refund is lost: {error}", Advice, stacklevel=3)

@@ -13,6 +13,7 @@ import numpy as np
 
 from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
+from shortlist._text import about, ordinal
 from shortlist.accounting.checked_numbers import number
 from shortlist.exact.partial_reals import rounded_down
 from shortlist.mechanisms.checks import checked_k, plain_budget
@@ -24,6 +25,11 @@ DeltaBudget = ZCDP | ApproxDP
 LARGEST_LIMIT = 2**31 - 1
 LEAST_DELTA = 1e-280
 """Below it a share of delta would be lost to underflow."""
+
+
+def bar_in_words(offset: float, rank: int) -> str:
+    """Where a name must stand to be released, in words: by public numbers. The bar itself is private."""
+    return f"{about(offset)} people above the {ordinal(rank)}"
 
 
 def checked_delta_budget(epsilon: float | None, delta: float | None, budget: Guarantee | None) -> DeltaBudget:

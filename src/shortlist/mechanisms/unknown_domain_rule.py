@@ -81,7 +81,7 @@ def list_wanted(request: Request) -> bool:
 def why_a_choice(request: Request) -> str:
     """The reason that a release gives: what was chosen from, and how high each bar stands."""
     branches = choice_of(request).branches
-    heights = "; ".join(f"{one.used} {one.height}" for one in branches)
+    heights = "; ".join(f"{one.used} ({one.height})" for one in branches)
     return f"without a public list, a noisy choice for a tenth of the budget, by their bars: {heights}"
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from shortlist._files import checked_path, write_text
 from shortlist._text import label_text, page_safe, terminal_safe
 from shortlist._version import version
-from shortlist.pages.guarantee_in_words import in_short
-from shortlist.pages.release_page import MARGIN, about, list_of, seeded_warning
+from shortlist.pages.odds_box import caution_in, price_in
+from shortlist.pages.release_page import MARGIN, about, list_of, paragraphs, seeded_warning
+from shortlist.pages.summary import page_remarks
 from shortlist.pages.theme import page
 
 if TYPE_CHECKING:
@@ -23,10 +24,10 @@ def write_groups(release: GroupedRelease, path: str | os.PathLike[str], title: s
 
 def groups_page(release: GroupedRelease, title: str) -> str:
     """The page as text."""
-    heading = terminal_safe(title or f"{len(release):,} lists, chosen privately")
-    price, unit = page_safe(in_short(release.guarantee)), page_safe(release.unit)
+    heading = terminal_safe(title or _heading(release))
+    price, unit = price_in(release.guarantee), page_safe(release.unit)
     most = f"{release.groups_per_user} group{'s' * (release.groups_per_user != 1)}"
-    each = [set(one.notes) for one in release.values()]
+    each = [{*one.notes, *page_remarks(one)} for one in release.values()]
     common = {MARGIN, *(set.intersection(*each) if each else ())}
     lists = "".join(
         f"<section><h2><bdi>{page_safe(terminal_safe(label_text(key)))}</bdi></h2>{list_of(one, common)}</section>"
@@ -35,9 +36,9 @@ def groups_page(release: GroupedRelease, title: str) -> str:
     empty = (
         "" if len(release) else "<p>It looked, and found no group that it may name: an answer too, and paid for.</p>"
     )
-    said = [note for one in list(release.values())[:1] for note in one.notes if note in common]
+    said = [note for one in list(release.values())[:1] for note in (*page_remarks(one), *one.notes) if note in common]
     margins = [MARGIN] if any(one.margins for one in release.values()) else []
-    notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in (*margins, *said, *release.notes))
+    notes = paragraphs((*margins, *said, *release.notes))
     body = "\n".join(
         [
             "<main>",
@@ -45,7 +46,8 @@ def groups_page(release: GroupedRelease, title: str) -> str:
             f'<p class="lead">Drawn with differential privacy. One {unit} is in at most {most} and pays {price} in all '
             "of them together.</p></header>",
             "" if release.secure else seeded_warning(),
-            lists,
+            caution_in(release.guarantee),
+            f'<div class="groups">{lists}</div>',
             empty,
             notes,
             about(release, heading),
@@ -55,3 +57,12 @@ def groups_page(release: GroupedRelease, title: str) -> str:
         ]
     )
     return page(title=heading, body=body, styles=("pages/base.css", "pages/release.css"))
+
+
+def _heading(release: GroupedRelease) -> str:
+    if release.receipt is not None and release.receipt.purpose:
+        return release.receipt.purpose
+    many = f"{len(release):,} group{'s' * (len(release) != 1)}"
+    if any(one.q is not None for one in release.values()):
+        return f"Quantiles of {many}, chosen privately"
+    return f"A list for each of {many}, chosen privately"

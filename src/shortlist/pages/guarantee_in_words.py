@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from shortlist.accounting.checked_numbers import number
-from shortlist.accounting.guarantees import ApproxDP, Guarantee, PureDP
+from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 
 SUSPICIONS = (0.01, 0.1, 0.5)
 """What an attacker thought before: the chance that one person is in the data."""
@@ -136,19 +136,21 @@ def in_short(guarantee: Guarantee) -> str:
 
     >>> from shortlist import ApproxDP
     >>> in_short(ApproxDP(1.0, 1e-6))
-    'ε = 1, δ = 1e-06'
+    'ε = 1, δ = 1e-6'
     """
     if isinstance(guarantee, PureDP):
         return f"ε = {in_full(guarantee.epsilon)}"
     if isinstance(guarantee, ApproxDP):
         return f"ε = {in_full(guarantee.epsilon)}, δ = {in_full(guarantee.delta)}"
+    if isinstance(guarantee, ZCDP):
+        return f"ρ = {in_full(guarantee.rho)}" + (f", δ = {in_full(guarantee.delta)}" if guarantee.delta else "")
     return str(guarantee)
 
 
 def in_full(number: float) -> str:
     """A cost with all its digits: rounded to the nearest, it might say less than was paid.
 
-    >>> in_full(1.0), in_full(1.0000004)
-    ('1', '1.0000004')
+    >>> in_full(1.0), in_full(1.0000004), in_full(1e-06)
+    ('1', '1.0000004', '1e-6')
     """
-    return repr(float(number)).removesuffix(".0")
+    return repr(float(number)).removesuffix(".0").replace("e-0", "e-").replace("e+0", "e+")

@@ -6,6 +6,7 @@ Nothing on it comes from the data: a ledger holds what was asked, and what it co
 from __future__ import annotations
 
 import os
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,8 @@ from shortlist._text import csv_table, page_safe, terminal_safe, without_argumen
 from shortlist._version import version
 from shortlist.accounting.checked_numbers import up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.pages.guarantee_in_words import in_short, odds, percent
-from shortlist.pages.odds_box import facts, meter, odds_box
+from shortlist.pages.guarantee_in_words import odds, percent
+from shortlist.pages.odds_box import caution_in, facts, meter, odds_box, price_in
 from shortlist.pages.rounding import number_text
 from shortlist.pages.theme import page, table
 
@@ -43,7 +44,7 @@ def write_ledger(ledger: Ledger, path: str | os.PathLike[str], title: str = "") 
         if os.path.realpath(one) == os.path.realpath(ledger.path):
             raise ValueError("path must not lead to the ledger itself: choose another name")
     many, entries = ledger.verify(), ledger.entries()
-    write_text(beside, csv_table(ledger_columns(entries, rho=ledger.terms.order is None)))
+    write_text(beside, csv_table(report_columns(ledger, entries)))
     write_text(name, ledger_page(ledger, entries, many, title))
 
 
@@ -60,6 +61,30 @@ def ledger_columns(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[o
     return columns
 
 
+def report_columns(ledger: Ledger, entries: list[LedgerEntry]) -> dict[str, list[object]]:
+    """The same for the table beside a page, which leaves this machine: without the folders of files."""
+    columns = ledger_columns(entries, rho=ledger.terms.order is None)
+    columns["source"] = [None if entry.source is None else without_folder(entry.source) for entry in entries]
+    return columns
+
+
+FOLDER = re.compile(
+    r" in (?:/|[A-Za-z]:[\\/]|\\\\).*?(?P<written>(?:, separator '[^']*')?(?:, quoted fields over several lines)?"
+    r": (?:user|each row) )(?!.*: (?:user|each row) )"
+)
+"""Where a file is, up to how it is written and the last words that begin its columns."""
+DIGEST = re.compile(r"( of sha256 [0-9a-f]{8})[0-9a-f]{56}")
+
+
+def without_folder(source: str) -> str:
+    """Which table and columns, without where the file is on a machine. Entries have it: an approval is for that file.
+
+    >>> without_folder("films.parquet in /home/ada/data: user user_id, item film")
+    'films.parquet: user user_id, item film'
+    """
+    return FOLDER.sub(r"\g<written>", source, count=1)
+
+
 def _rounded(exact: Fraction | None) -> float | None:
     return None if exact is None else up(exact)
 
@@ -74,9 +99,10 @@ def ledger_page(ledger: Ledger, entries: list[LedgerEntry], verified: int, title
         [
             "<main>",
             f'<header class="top"><p class="mark">shortlist · a privacy budget</p><h1>{page_safe(heading)}</h1>',
-            f'<p class="lead">All releases booked here, together, keep {page_safe(in_short(budget))} for every single '
+            f'<p class="lead">All releases booked here, together, keep {price_in(budget)} for every single '
             f"{unit}, however each was chosen after the ones before it.</p></header>",
             _units(units),
+            caution_in(budget),
             _stands(ledger, standing, verified),
             _promise(budget, standing, unit),
             _waiting(entries),
@@ -86,7 +112,7 @@ def ledger_page(ledger: Ledger, entries: list[LedgerEntry], verified: int, title
             "It holds what was asked and what it cost, and nothing of the data.</p></footer>",
         ]
     )
-    return page(title=heading, body=body, styles=("pages/base.css", "pages/release.css"))
+    return page(title=heading, body=body, styles=("pages/base.css", "pages/release.css", "pages/ledger.css"))
 
 
 def _units(units: list[str]) -> str:
@@ -105,9 +131,16 @@ def _stands(ledger: Ledger, standing: Standing, verified: int) -> str:
         ("Booked so far", page_safe(standing.so_far)),
         ("Releases", f"{standing.releases:,}"),
         ("Left", page_safe(ledger.closed or standing.admits)),
-        ("Chain", f"verified: all {verified:,} entries follow from one another. Head <code>{head}</code>"),
+        ("Chain", f"{verified_in_words(verified)} Head <code>{head}</code>"),
     ]
     return f"<h2>Where it stands</h2>{meter(standing.share)}{facts(rows)}"
+
+
+def verified_in_words(entries: int) -> str:
+    """That so many entries were verified."""
+    if entries < 2:
+        return "verified: it has one entry." if entries else "verified: it has no entries yet."
+    return f"verified: all {entries:,} entries follow from one another."
 
 
 def _promise(budget: Guarantee, standing: Standing, unit: str) -> str:
@@ -137,7 +170,7 @@ def _so_far(standing: Standing) -> str:
 def booked_guarantee(standing: Standing) -> Guarantee | None:
     """What is booked so far, as a guarantee; None if that is nothing."""
     booked, delta = standing.booked, standing.delta
-    if not booked and not delta:
+    if not standing.releases or not (booked or delta):
         return None
     if standing.currency == "rho":
         return ZCDP(booked, delta)
@@ -174,7 +207,7 @@ def _releases(ledger: Ledger, entries: list[LedgerEntry]) -> str:
         '<p class="note">All columns are in the table beside this page (.csv); exact fractions by '
         "<code>shortlist ledger export --exact</code>.</p>"
     )
-    return f'<h2>Every release</h2>{more}<div class="scroll">{table(HEAD, rows, "stack")}</div>{note}'
+    return f'<h2>Every release</h2>{more}<div class="entries">{table(HEAD, rows, "stack")}</div>{note}'
 
 
 def entry_cells(shown: list[LedgerEntry], entries: list[LedgerEntry], *, rho: bool) -> list[tuple[str, ...]]:
@@ -202,7 +235,7 @@ def _row(entry: LedgerEntry, approvals: dict[int | None, str | None], rho: bool)
         entry.time[:16].replace("T", " "),
         who,
         entry.purpose or "not said",
-        entry.source or "not noted",
+        DIGEST.sub(r"\1…", without_folder(entry.source or "not noted")),
         without_arguments(entry.mechanism) or "not noted",
         cost_in_words(entry, rho=rho),
     )

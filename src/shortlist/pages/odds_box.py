@@ -1,9 +1,22 @@
-"""What an attacker can learn, as bars and tables: the box that the page of a release and that of a ledger share."""
+"""What an attacker can learn, as bars and tables, and other parts that the page of a release and of a ledger share."""
 
 from __future__ import annotations
 
-from shortlist.pages.guarantee_in_words import Odds, percent
+from shortlist._text import page_safe
+from shortlist.accounting.guarantees import Guarantee
+from shortlist.pages.guarantee_in_words import Odds, caution, in_short, percent
 from shortlist.pages.theme import table
+
+
+def caution_in(guarantee: Guarantee) -> str:
+    """A gentle warning of an epsilon that promises little; empty for others."""
+    words = caution(guarantee)
+    return f'<p class="warning" role="note">{page_safe(words)}</p>' if words else ""
+
+
+def price_in(guarantee: Guarantee) -> str:
+    """What was paid, on one line of the page."""
+    return f'<span class="whole">{page_safe(in_short(guarantee))}</span>'
 
 
 def odds_box(chances: Odds, before: str, after: str) -> str:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from shortlist._text import terminal_safe
+from shortlist._text import Advice, terminal_safe
 from shortlist.pages.summary import first_of, quantile_in_words
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def families(text: str) -> list[str]:
             more[font.name] = None
             missing -= has
             if font.name.startswith(BOXES):
-                warnings.warn(NO_FONT, UserWarning, stacklevel=4)
+                warnings.warn(NO_FONT, Advice, stacklevel=4)
     return [*own, *more]
 
 

@@ -5,18 +5,20 @@ Everything on it is released or public; nothing else can be, since a `Release` h
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from shortlist._files import write_text
-from shortlist._text import label_text, page_safe, terminal_safe
+from shortlist._text import as_sentence, label_text, page_safe, terminal_safe
 from shortlist._version import version
 from shortlist.accounting.guarantees import ApproxDP
-from shortlist.pages.guarantee_in_words import in_full, in_short, odds
-from shortlist.pages.odds_box import facts, meter, odds_box
-from shortlist.pages.summary import LEAD, OVER, first_of, quantile_in_words
+from shortlist.pages.guarantee_in_words import in_full, odds
+from shortlist.pages.odds_box import caution_in, facts, meter, odds_box, price_in
+from shortlist.pages.summary import LEAD, OVER, UNORDERED, came, first_of, page_remarks, quantile_in_words
 from shortlist.pages.theme import page
 
 if TYPE_CHECKING:
@@ -26,12 +28,17 @@ if TYPE_CHECKING:
     from shortlist.release import Release
 
 
-MARGIN = "± is half of an interval that covers 95%."
+MARGIN = "± is half of an interval that covers 95%: the pale part of a bar."
+ONE_COLUMN = 12
+"""So many items with numbers beside them stand below one another; more of them in columns."""
+PLACES = re.compile(r" \(docs/[\w/.-]+\.md(?:#[\w-]+)?\)")
+"""Of the repository: a reader of the page does not have it."""
 WAYS = {
     "canonical": "the way for clear winners (canonical): the whole set was drawn at once",
     "one-shot": "the careful way (one-shot): noise was added to every score, for the winners may be close",
 }
 """What `used` means; others speak for themselves."""
+FINER = "the same promise in finer terms, of which more fit into one budget"
 BEFORE, AFTER = "Before they read the list, they guess right", "After, with the best possible attack, at most"
 
 
@@ -53,7 +60,8 @@ def release_page(release: Release, title: str = "") -> str:
             f'<header class="top"><p class="mark">shortlist · a private release</p><h1>{page_safe(heading)}</h1>',
             f'<p class="lead">{_lead(release)}</p></header>',
             "" if release.secure else seeded_warning(),
-            list_of(release),
+            caution_in(release.guarantee),
+            list_of(release, (UNORDERED,)),  # said above the list
             about(release, heading),
             "</main>",
             f'<footer><p class="note">Written by shortlist {page_safe(version())}. This page holds released '
@@ -70,6 +78,8 @@ def about(release: Release | GroupedRelease, heading: str) -> str:
 
 def _heading(release: Release) -> str:
     many = len(release.items or ())
+    if release.receipt is not None and release.receipt.purpose:
+        return release.receipt.purpose
     if release.q is not None:
         return "A quantile, chosen privately" if many == 1 else f"{many:,} quantiles, chosen privately"
     if many == 0:
@@ -86,8 +96,9 @@ def _lead(release: Release) -> str:
         order = f"The list is in order, {first_of(release)} first. "
     else:
         order = "This is a set, sorted by name: its order says nothing. "
-    price, unit = page_safe(in_short(release.guarantee)), page_safe(release.unit)
-    return f"{order}It was drawn with differential privacy, {price}, for every single {unit}."
+    fewer = f"{page_safe(came(release))} " if release.asked is not None and len(release) < release.asked else ""
+    price, unit = price_in(release.guarantee), page_safe(release.unit)
+    return f"{fewer}{order}It was drawn with differential privacy, {price}, for every single {unit}."
 
 
 def seeded_warning() -> str:
@@ -100,26 +111,61 @@ def seeded_warning() -> str:
 
 def list_of(release: Release, elsewhere: Collection[str] = ()) -> str:
     """The items, with what was released beside them; without notes that stand `elsewhere` on the page."""
-    columns = release.texts()
-    rows = []
-    for place, item in enumerate(release.items or ()):
-        ranked = release.ordered and release.q is None
-        mark = f'<span class="rank">{place + 1}</span>' if ranked else '<span class="dot"></span>'
-        if release.q is not None:
-            words = f"{quantile_in_words(release.q[place])} <bdi><b>{page_safe(label_text(item))}</b></bdi>"
-            rows.append(f'<li>{mark}<span class="name">{words}</span></li>')
-            continue
-        numbers = "".join(
-            f'<span class="value">{word} <b>{page_safe(columns[word][place])}</b></span>'
-            for word in ("value", LEAD, OVER)
-            if word in columns and word not in release.item_columns
-        )
-        rows.append(f'<li>{mark}<bdi class="name">{page_safe(label_text(item))}</bdi>{numbers}</li>')
+    rows = _quantiles(release) if release.q is not None else _items(release)
     kind = "ol" if release.ordered and release.q is None else "ul"
-    notes = "".join(f'<p class="note">{page_safe(note)}</p>' for note in release.notes if note not in elsewhere)
+    few = " few" * (len(rows) <= ONE_COLUMN and (release.values is not None or release.gaps is not None))
+    notes = [*([MARGIN] if rows and release.margins else []), *page_remarks(release), *release.notes]
+    below = paragraphs(note for note in notes if note not in elsewhere)
     empty = "" if rows else "<p>It looked, and found nothing that it may name: an answer too, and paid for.</p>"
-    margins = f'<p class="note">{MARGIN}</p>' if rows and release.margins and MARGIN not in elsewhere else ""
-    return f'<{kind} class="list" role="list">{"".join(rows)}</{kind}>{empty}{margins}{notes}'
+    return f'<{kind} class="list{few}" role="list">{"".join(rows)}</{kind}>{empty}{below}'
+
+
+def paragraphs(notes: Iterable[str]) -> str:
+    """Notes as small sentences of their own."""
+    return "".join(f'<p class="note">{page_safe(as_sentence(note))}</p>' for note in notes)
+
+
+def _quantiles(release: Release) -> list[str]:
+    words, names = map(quantile_in_words, release.q or ()), map(label_text, release.items or ())
+    return [
+        f'<li><span class="dot"></span><span class="name">{said} <bdi><b>{page_safe(name)}</b></bdi></span></li>'
+        for said, name in zip(words, names, strict=True)
+    ]
+
+
+def _items(release: Release) -> list[str]:
+    """Each with its rank where there are ranks, its noisy value with a bar, and its lead."""
+    columns, items = release.texts(), release.items or []
+    shown = columns["value"] if release.values is not None else []
+    leads = [(word, columns[word]) for word in (LEAD, OVER) if word in columns and word not in release.item_columns]
+    bars, rows = _bars(release), []
+    for place, item in enumerate(items):
+        ranked = release.ordered and len(items) > 1
+        parts = [f'<span class="rank">{place + 1}</span>' if ranked else '<span class="dot"></span>']
+        parts.append(f'<bdi class="name">{page_safe(label_text(item))}</bdi>')
+        if shown:
+            parts.append(f'<span class="value"><b>{page_safe(shown[place].removesuffix(" (95%)"))}</b></span>')
+        parts += [f'<span class="value lead">{word} <b>{page_safe(cells[place])}</b></span>' for word, cells in leads]
+        rows.append(f"<li>{''.join(parts)}{bars[place] if bars else ''}</li>")
+    return rows
+
+
+def _bars(release: Release) -> list[str]:
+    """A bar for each noisy value, with its margin as a lighter end; none where no value is above 0."""
+    values = [float(value) for value in release.values or ()]
+    margins = [margin.half_width for margin in release.margins or ()] or [0.0] * len(values)
+    most = max((value + margin for value, margin in zip(values, margins, strict=True)), default=0.0)
+    if not 0 < most < math.inf:
+        return []
+
+    def part(number: float) -> float:
+        return 100 * min(max(number, 0.0), most) / most
+
+    return [
+        f'<span class="track" aria-hidden="true"><i style="width:{part(value + margin):.1f}%"></i>'
+        f'<i class="sure" style="width:{part(value - margin):.1f}%"></i></span>'
+        for value, margin in zip(values, margins, strict=True)
+    ]
 
 
 def _promise(release: Release | GroupedRelease) -> str:
@@ -157,7 +203,7 @@ def _limits(release: Release | GroupedRelease) -> str:
 
 def _made(release: Release | GroupedRelease) -> str:
     changes = {"add-remove": "one is added or removed, with all their rows", "replace": "one is exchanged for another"}
-    why = release.why.removeprefix("auto: ")
+    why = PLACES.sub("", release.why.removeprefix("auto: "))
     why = f"Chosen by public facts alone: {why}" if release.why.startswith("auto: ") else why
     rows = [
         ("Mechanism", page_safe(release.mechanism)),
@@ -171,7 +217,7 @@ def _made(release: Release | GroupedRelease) -> str:
         ("Sampling", "exact: the law of the mechanism, without rounding errors"),
     ]
     if release.charge != release.guarantee:
-        rows.insert(3, ("Booked as", f"<code>{page_safe(str(release.charge))}</code>, which says more"))
+        rows.insert(3, ("Booked as", f"<code>{page_safe(str(release.charge))}</code>: {FINER}"))
     if release.used is not None:
         rows.insert(2, ("Which way it went", page_safe(WAYS.get(release.used, release.used))))
     return f"<h2>How it was made</h2>{facts(rows)}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from shortlist._text import terminal_safe
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, PureDP
-from shortlist.pages.guarantee_in_words import caution, chance_to_be_right, percent
+from shortlist.pages.guarantee_in_words import caution, chance_to_be_right, in_full, percent
 
 if TYPE_CHECKING:
     from shortlist.accounting.guarantees import Guarantee
@@ -29,7 +30,7 @@ def in_words(release: Release) -> str:
     >>> sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True).summary[-45:]
     'go from 50% to at most 73.2%, at epsilon 1.0.'
     """
-    return terminal_safe(" ".join([_came(release), _gives_away(release), *_left(release)]))
+    return terminal_safe(" ".join([came(release), _gives_away(release), *_left(release)]))
 
 
 def groups_in_words(release: GroupedRelease) -> str:
@@ -40,10 +41,13 @@ def groups_in_words(release: GroupedRelease) -> str:
     '2 lists, 2 items in all.'
     """
     lists, items = len(release), sum(map(len, release.values()))
-    came = f"{lists:,} list{'s' * (lists != 1)}, {items:,} item{'s' * (items != 1)} in all."
-    return terminal_safe(" ".join([came, _gives_away(release), *_left(release)]))
+    what = ("group", "quantile") if any(one.q is not None for one in release.values()) else ("list", "item")
+    out = f"{lists:,} {what[0]}{'s' * (lists != 1)}, {items:,} {what[1]}{'s' * (items != 1)} in all."
+    return terminal_safe(" ".join([out, _gives_away(release), *_left(release)]))
 
 
+NEEDS = re.compile(r"items with a noisy value below \S+ are left out|a name (?:must stand|needs) about [^(:;]*")
+"""How notes say why others did not come out: where the bar stands for names from the data, or what was left out."""
 PARTS = {0.25: "a quarter", 0.75: "three quarters", 0.1: "a tenth", 0.9: "nine tenths"}
 
 
@@ -58,6 +62,7 @@ def quantile_in_words(q: float) -> str:
     return f"{PARTS.get(q) or f'{100 * q:.6g}%'} are below"
 
 
+UNORDERED = "A set, sorted by label: the order says nothing."
 LEAD, OVER = "lead over next", "over the threshold"
 
 
@@ -71,6 +76,11 @@ def remarks(release: Release) -> list[str]:
     return _remarks([release])
 
 
+def page_remarks(release: Release) -> list[str]:
+    """The same for a page, whose reader can ask for nothing more."""
+    return _remarks([release], hints=False)
+
+
 def groups_remarks(release: GroupedRelease) -> list[str]:
     """The same of many lists, each sentence once, and notes that all of them have."""
     lists = [one for one in release.values() if len(one)]
@@ -78,23 +88,24 @@ def groups_remarks(release: GroupedRelease) -> list[str]:
     return [*_remarks(lists), *map(terminal_safe, notes)]
 
 
-def _remarks(lists: list[Release]) -> list[str]:
+def _remarks(lists: list[Release], *, hints: bool = True) -> list[str]:
+    """In order; with `hints` also what to write to get more, or less."""
     lists = [one for one in lists if one.q is None and len(one)]
     chosen = any(one.k is not None and one.asked is None for one in lists)
-    said = ["The data chose how many: behind them the scores fall off." if chosen else "", _unordered(lists)]
+    said = ["The data chose how many: behind them the scores fall off." if chosen else "", _unordered(lists, hints)]
     if any(_disagree(one) for one in lists):
         said.append("Ranks and values have noise of their own and disagree here: such items are too close to tell.")
     if any(value < 0 for one in lists for value in one.values or ()):
         said.append("Noise can take a count below 0: read it as few people, or nobody.")
-    return [*filter(None, said), *_vague(lists)]
+    return [*filter(None, said), *_vague(lists, hints)]
 
 
-def _unordered(lists: list[Release]) -> str:
+def _unordered(lists: list[Release], hints: bool) -> str:
     sets = [one for one in lists if not one.ordered and len(one) > 1]
     if not sets:
         return ""
-    may = all(one.asked is not None and one.why.startswith("auto: ") for one in sets)
-    return "A set, sorted by label: the order says nothing" + ("; for the order write ordered=True." if may else ".")
+    may = hints and all(one.asked is not None and one.why.startswith("auto: ") for one in sets)
+    return UNORDERED.replace(".", "; for the order write ordered=True.") if may else UNORDERED
 
 
 def _disagree(release: Release) -> bool:
@@ -102,13 +113,14 @@ def _disagree(release: Release) -> bool:
     return any(b < a if release.largest is False else a < b for a, b in pairwise(values))
 
 
-def _vague(lists: list[Release]) -> list[str]:
+def _vague(lists: list[Release], hints: bool) -> list[str]:
     """Of values that are smaller than their margins; `at_least` leaves them out where it may be given."""
     pairs = [pair for one in lists for pair in zip(one.values or (), one.margins or (), strict=False)]
     widest = max((margin.half_width for value, margin in pairs if abs(value) < margin.half_width), default=0.0)
     if not 0 < widest < math.inf:
         return []
-    may = all((one.asked is not None and one.largest is not False) or "key set" in one.mechanism for one in lists)
+    asked = ((one.asked is not None and one.largest is not False) or "key set" in one.mechanism for one in lists)
+    may = hints and all(asked)
     out = f"; at_least={math.ceil(widest)} leaves such items out, free of charge." if may else "."
     return [f"A value below its ± says little{out}"]
 
@@ -120,12 +132,20 @@ def leads_named(shown: dict[str, list[str]], lists: Iterable[Release]) -> dict[s
     return {head if name == "gap" and head not in shown else name: cells for name, cells in shown.items()}
 
 
-def _came(release: Release) -> str:
+def came(release: Release) -> str:
+    """What came out, in a sentence: how many of those asked for, and why others did not."""
     many = len(release)
     if release.q is not None:
         return f"{many:,} quantile{'s' * (many != 1)} came out."
     of = "came out" if release.asked is None else f"of {release.asked:,} asked for"
-    return f"{many:,} {of}{', the smallest' if release.largest is False else ''}."
+    why = _bar(release) if release.asked is None or many < release.asked else ""
+    return f"{many:,} {of}{', the smallest' if release.largest is False else ''}{why}."
+
+
+def _bar(release: Release) -> str:
+    """What a name needed to come out, where that is noted: public numbers, never the bar itself."""
+    needs = next(filter(None, map(NEEDS.search, reversed(release.notes))), None)  # what was left out was left out last
+    return "" if needs is None else f": {needs[0].strip(' ,')}"
 
 
 def _gives_away(release: Release | GroupedRelease) -> str:
@@ -140,9 +160,9 @@ def _price(guarantee: Guarantee) -> str:
     if isinstance(guarantee, PureDP):
         return f"epsilon {guarantee.epsilon}"
     if isinstance(guarantee, ApproxDP):
-        return f"epsilon {guarantee.epsilon}" + (f" and delta {guarantee.delta}" if guarantee.delta else "")
+        return f"epsilon {guarantee.epsilon}" + (f" and delta {in_full(guarantee.delta)}" if guarantee.delta else "")
     if isinstance(guarantee, ZCDP):
-        return f"rho {guarantee.rho}" + (f" and delta {guarantee.delta}" if guarantee.delta else "")
+        return f"rho {guarantee.rho}" + (f" and delta {in_full(guarantee.delta)}" if guarantee.delta else "")
     return str(guarantee)
 
 

@@ -15,8 +15,9 @@ from shortlist.pages.ledger_page import (
     booked_guarantee,
     cost_in_words,
     entry_cells,
-    ledger_columns,
     ledger_page,
+    report_columns,
+    verified_in_words,
     waiting,
 )
 from shortlist.privacy import Ledger
@@ -100,6 +101,7 @@ class OfficersView:
             "booked_text": "50%" if booked is None else percent(odds(booked).right),
             "caution": page_words(caution(budget)),
             "verified": self.verified,
+            "chain": verified_in_words(self.verified),
             "head": ledger.head,
             "columns": list(HEAD),
             "entries": [list(map(here, cells)) for cells in entry_cells(newest, self.entries, rho=rho)],
@@ -117,6 +119,6 @@ class OfficersView:
             page = ledger_page(self.ledger, self.entries, self.verified)
             return f"{stem}.html", "text/html; charset=utf-8", page.encode()
         if kind == "report.csv":
-            columns = ledger_columns(self.entries, rho=self.ledger.terms.order is None)
+            columns = report_columns(self.ledger, self.entries)
             return f"{stem}.csv", "text/csv; charset=utf-8", csv_table(columns).encode()
         return None

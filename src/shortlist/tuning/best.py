@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from shortlist._codecs import FLAG, LABEL, REAL, TEXT, WHOLE, Codec, Damaged, listed, optional, parsed, word
 from shortlist._codecs import field as read_field
 from shortlist._files import checked_path, write_text
-from shortlist._text import html_table, terminal_safe, text_table
+from shortlist._text import html_table, json_line, terminal_safe, text_table
 from shortlist.accounting.tuned import Tuned
 from shortlist.release_format import GUARANTEE, RECEIPT
 
@@ -112,7 +111,7 @@ class Best:
             for a candidate that is no text, number, truth value, date, tuple of these, or mapping from text to these.
         """
         content = {name: codec.write(getattr(self, name)) for name, codec in FIELDS.items()}
-        return json.dumps({"format": FORMAT, "version": VERSION, **content}, allow_nan=False)
+        return json_line({"format": FORMAT, "version": VERSION, **content}, strict=True)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:

@@ -10,6 +10,7 @@ import numpy as np
 
 from shortlist._arrays import Indices, Values, sorted_rows
 from shortlist._runs import Runs
+from shortlist.exact.partial_reals import rounded
 from shortlist.exact.quality import Quality
 from shortlist.exact.unknown_domain_thresholds import canonical_offset
 from shortlist.mechanisms.canonical_limited.law import Reached, canonical_limited_domain, set_chances
@@ -18,7 +19,14 @@ from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.limited_domain.law import working_list
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
-from shortlist.mechanisms.unknown_domain import DeltaBudget, check_counts, checked_limit, checked_small_delta, listing
+from shortlist.mechanisms.unknown_domain import (
+    DeltaBudget,
+    bar_in_words,
+    check_counts,
+    checked_limit,
+    checked_small_delta,
+    listing,
+)
 from shortlist.privacy import ZCDP, Guarantee, ThinnedRange
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords
@@ -116,7 +124,10 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         positions, sets = self._prepared(scores._sequence)
-        return Outcome([int(positions[rank]) for rank in sets.draw(source)])
+        places = [int(positions[rank]) for rank in sets.draw(source)]
+        assert self.limit is not None
+        few = f"a name must stand about {bar_in_words(1 + rounded(self.offset), self.limit + 1)}"
+        return Outcome(places, notes=(few,) * (len(places) < self.k))
 
     def _prepared(self, counts: Values | Runs) -> tuple[Values, LimitedSets]:
         """(the positions of the ranks, the law over sets of ranks)."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, sorted_rows
 from shortlist._reading import checked_flag
+from shortlist._text import about
 from shortlist.accounting.checked_numbers import count
 from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.exact.key_bars import HIGHEST_BAR, LARGEST_MOST, MOST, Cap, KeyBar, pair_bar, thinned_bar
@@ -235,8 +236,8 @@ class KeySet(Budgeted[DeltaBudget]):
         return deviation
 
     def _words(self, bar: float) -> str:
-        kind = "weighted people (1/sqrt(t) for each of a person's t names)" if self.weighted else "people"
-        return f"a name needs about {bar:.4g} {kind}, under noise of deviation {self.error:.3g}"
+        kind = "shared votes (1/sqrt(t) for each of a person's t names)" if self.weighted else "people"
+        return f"a name needs about {about(bar)} {kind}, under noise of deviation {self.error:.3g}"
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]

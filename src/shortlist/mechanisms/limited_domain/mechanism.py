@@ -32,6 +32,7 @@ from shortlist.mechanisms.oneshot.mechanism import (
 from shortlist.mechanisms.unknown_domain import (
     DeltaBudget,
     Listing,
+    bar_in_words,
     check_counts,
     checked_delta_budget,
     checked_limit,
@@ -44,8 +45,6 @@ from shortlist.sampling.race import race
 from shortlist.sampling.race_batch import LINE, Field, padded
 from shortlist.sampling.threshold_runner import Runner, best_of, how_many_above
 from shortlist.scores import Scores, ScoreWords
-
-STOPPED = "the list ended at the bar: no further name could be released"
 
 
 @described
@@ -181,7 +180,8 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         candidates = listing(scores._sequence, self._limit)
         places = [int(candidates.positions[rank]) for rank in self._ranks(candidates, source)]
         stopped = len(places) < self.k
-        return Outcome(places, Extras(stopped=stopped), (STOPPED,) * stopped)
+        ended = f"the list ended at its bar: a name must stand about {bar_in_words(1 + self.offset, self._limit + 1)}"
+        return Outcome(places, Extras(stopped=stopped), (ended,) * stopped)
 
     def _ranks(self, candidates: Listing, source: Source) -> list[int]:
         """The ranks (from 0) of the winners in the working list, best first."""

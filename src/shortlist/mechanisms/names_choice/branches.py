@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from shortlist._text import about
 from shortlist.exact.binomials import log_choose
 from shortlist.exact.partial_reals import rounded, rounded_down
 from shortlist.mechanisms.canonical_limited.mechanism import GAMMA, MOST_CLASSES, CanonicalLimitedDomain
@@ -21,7 +22,7 @@ from shortlist.mechanisms.contract import Mechanism
 from shortlist.mechanisms.keys.mechanism import KeySet
 from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK, default_limit, quick_list
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
-from shortlist.mechanisms.unknown_domain import DeltaBudget
+from shortlist.mechanisms.unknown_domain import DeltaBudget, bar_in_words
 from shortlist.privacy import ZCDP, ApproxDP
 
 SHARE = Fraction(1, 10)
@@ -60,14 +61,14 @@ class Branch:
     @property
     def used(self) -> str:
         """Which way it went, as a release says."""
-        return {"sets": f"a set of the first {self.row - 1}", "list": "a list", "keys": "a key set"}[self.kind]
+        return {"sets": f"a set of the first {self.row - 1:,}", "list": "a list", "keys": "a key set"}[self.kind]
 
     @property
     def height(self) -> str:
         """Where its bar stands, in words and public numbers."""
         if self.kind == "keys":
-            return f"{self.offset:.3g} shared votes (1/sqrt(t) for each of a person's t names)"
-        return f"{self.offset:.3g} people above the {ordinal(self.row)}"
+            return f"{about(self.offset)} shared votes (1/sqrt(t) for each of a person's t names)"
+        return bar_in_words(self.offset, self.row)
 
     def bar(self, counts: Sequence[int]) -> Fraction:
         """By counts in decreasing order, with zeros beyond them. Private."""
@@ -147,12 +148,6 @@ def _keys(k: int, most: int, budget: DeltaBudget, in_order: bool) -> Branch:
     """Its bar is not compared: the k-th count is, which moves as all other bars do."""
     mechanism = KeySet(most=most, weighted=True, values=False, k=k, in_order=in_order, budget=budget)
     return Branch("keys", mechanism, ((k, Fraction(0)),), 0, mechanism.bar)
-
-
-def ordinal(n: int) -> str:
-    """1st, 2nd, 3rd, 11th."""
-    last = {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
-    return f"{n:,}{'th' if n % 100 in (11, 12, 13) else last}"
 
 
 def _check_shared(first: float, rest: float) -> None:

@@ -12,7 +12,7 @@ const officer = (() => {
     meter.firstChild.style.width = `${100 * one.share}%`;
     const rows = element("dl", { class: "facts" });
     facts(rows, [["Promise", `${one.promise} for every person, for all releases together`], ["Terms", one.terms], ["Booked so far", `${one.so_far}, ${one.times}: progress, not a promise`], ["Left", one.admits],
-      ["Chain", `verified: all ${one.verified.toLocaleString("en")} entries follow from one another`], ["Head", one.head]]);
+      ["Chain", one.chain], ["Head", one.head]]);
     const path = one.name.split("/").map(encodeURIComponent).join("/");
     const links = [["report.html", "Report as a file"], ["report.csv", "All entries as CSV"]].map(([kind, title]) => element("a", { class: "button quiet", href: `ledger/${kind}/${path}`, download: "" }, title));
     links.unshift(element("a", { class: "button", href: `ledger/look/${path}`, target: "_blank", rel: "noopener" }, "Open the report"));

@@ -1,0 +1,104 @@
+"""A ledger on a terminal, and as facts for programs: what is booked, what is left, the newest entries."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from shortlist._text import json_line, terminal_safe, without_arguments
+from shortlist.cli.output import echo_json
+from shortlist.ledger.chain import LedgerEntry
+from shortlist.pages.guarantee_in_words import caution
+from shortlist.pages.ledger_page import cost_in_words, ledger_columns
+from shortlist.pages.rounding import number_text
+from shortlist.privacy import ApproxDP, Ledger
+
+HEADS = ("entry", "time (UTC)", "who", "what", "cost", "purpose", "mechanism")
+WIDE = 110
+"""Columns of a terminal that has room for the mechanisms; they are in `shortlist ledger export` too."""
+
+
+def entry_columns(ledger: Ledger, entries: list[LedgerEntry]) -> dict[str, list[Any]]:
+    """The entries as columns, numbers as decimals."""
+    return ledger_columns(entries, rho=ledger.terms.order is None)
+
+
+def as_rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """The same as one object for each entry."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def ledger_facts(ledger: Ledger) -> dict[str, Any]:
+    """How a ledger stands, for programs."""
+    terms = ledger.terms.as_json()
+    del terms["limits"]  # fractions of many digits
+    spent, remaining, standing = asdict(ledger.spent), asdict(ledger.remaining), ledger.standing.as_json()
+    numbers = {"spent": spent, "remaining": remaining, "standing": standing}
+    return {"path": ledger.path, **terms, **numbers, "head": ledger.head}
+
+
+def show_ledger(ledger: Ledger, rows: int, as_json: bool) -> None:
+    """How it stands, with so many of its newest entries."""
+    entries = ledger.entries(last=rows)
+    if as_json:
+        echo_json(json_line({**ledger_facts(ledger), "entries": as_rows(entry_columns(ledger, entries))}))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console, standing = Console(), ledger.standing
+    facts = Table(show_header=False, show_edge=False, pad_edge=False, box=None)
+    for name, value in (
+        ("ledger", ledger.path),
+        ("budget", str(ledger.terms)),
+        ("booked", f"{standing.so_far}, {standing.times}"),
+        ("left", ledger.closed or standing.admits),
+        *_kept_delta(ledger, standing.releases),
+        ("head", ledger.head),
+    ):
+        facts.add_row(Text(name, style="bold"), Text(terminal_safe(value), overflow="fold"))
+    console.print(facts)
+    if large := caution(ledger.terms.budget):
+        console.print(Text(large))
+    if entries:
+        table = Table(show_edge=False, pad_edge=False)
+        narrow = console.width < WIDE
+        for column in HEADS[: -1 if narrow else None]:
+            table.add_column(column, justify="right" if column == "entry" else "left", overflow="fold")
+        for entry in entries:
+            what = entry.kind if entry.refund_of is None else f"refund of {entry.refund_of}"
+            what += "" if entry.request is None else f" of request {entry.request}"
+            minute, mechanism = entry.time[:16].replace("T", " "), without_arguments(entry.mechanism)
+            cost = cost_in_words(entry, rho=ledger.terms.order is None) if entry.kind in ("charge", "refund") else ""
+            cells = [str(entry.number), minute, entry.who or "", what, cost, entry.purpose, mechanism]
+            table.add_row(*(Text(terminal_safe(cell)) for cell in cells[: -1 if narrow else None]))
+        console.print()
+        console.print(table)
+        for words in _waiting(entries, rho=ledger.terms.order is None):
+            console.print()
+            console.print(Text(terminal_safe(words)), overflow="fold")
+
+
+def _waiting(entries: list[LedgerEntry], *, rho: bool) -> list[str]:
+    """What nobody has approved yet, in all its words, however narrow the terminal: whoever approves approves these."""
+    done = {entry.request for entry in entries}
+    return [
+        f"entry {one.number} {cost_in_words(one, rho=rho)} yet; {one.unit}; {one.mechanism}; {one.source}"
+        for one in entries
+        if one.kind == "request" and one.number not in done
+    ]
+
+
+def _kept_delta(ledger: Ledger, releases: int) -> list[tuple[str, str]]:
+    """What is said of a delta of which a share is kept: nothing is set aside in silence."""
+    budget, left = ledger.budget, ledger.remaining.delta
+    if not isinstance(budget, ApproxDP) or not ledger.terms.split:
+        return []
+    whole = number_text(budget.delta)
+    if ledger.spent.delta > ledger.terms.limits.delta:
+        return [("delta", f"{number_text(left, up=False)} of {whole} is left for the charges' own")]
+    share = f"the share {ledger.terms.split:g} of {whole} is kept for adding up many small charges"
+    if not releases and ledger.terms.limits.delta:
+        return [("delta", f"the first charge may have all of {whole}; if it has less, {share} (--split 0: none)")]
+    return [("delta", f"{number_text(left, up=False)} is left for the charges' own; {share}")]
