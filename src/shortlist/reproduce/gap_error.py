@@ -84,12 +84,12 @@ def _above(noise: str, k: int, epsilon: float, values: Indices, trials: int, sou
     Inverse-variance weights of section 5.3, by the variances that our mechanism states.
     """
     m = SparseVector(threshold=0, k=k, epsilon=epsilon, noise=noise, monotone=True)  # type: ignore[arg-type]
-    spread, off = m.rules.branches[-1].law.variance, []
+    spread, parts = m.rules.branches[-1].law.variance, []
     for order, threshold in orders(values, k, m, trials, source):
         draws = replace(m, threshold=threshold).release_many(order, draws=AT_ONCE, rng=source)
         assert draws.reals is not None
-        off.append((draws.reals + threshold - order[draws.indices])[draws.indices >= 0])
-    off = np.concatenate(off)
+        parts.append((draws.reals + threshold - order[draws.indices])[draws.indices >= 0])
+    off = np.concatenate(parts)
     errors = laplace(source, k / epsilon, len(off))
     weight = spread / (spread + 2 * (k / epsilon) ** 2)
     return errors, weight * errors + (1 - weight) * off

@@ -157,6 +157,6 @@ def test_sums_beyond_all_whole_numbers_are_cut_and_neither_wrapped_nor_refused(s
     mechanism = MeasuredSet(k=2, budget=ApproxDP(1.0, 0.01))
     for n in range(40):
         release = mechanism.release(sl.Scores(ends, sensitivity=sensitivity, public=True), rng=seeded(n))
-        for item, value in zip(release.items, present(release.values), strict=True):
+        for item, value in zip(present(release.indices), present(release.values), strict=True):
             assert abs(value) <= 2**62
             assert sensitivity > 1 or abs(value - np.clip(ends[item], -(2**62), 2**62)) < 1000

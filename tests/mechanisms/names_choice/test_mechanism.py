@@ -9,10 +9,11 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, Ledger, PureDP, Scores
+from shortlist._text import ordinal
 from shortlist.audit.prove import law_of
 from shortlist.certified.law import Law
 from shortlist.mechanisms import KeySet, LimitedDomainTopK, NamesChoice
-from shortlist.mechanisms.names_choice.branches import Parts, ordinal
+from shortlist.mechanisms.names_choice.branches import Parts
 from shortlist.method_choice import mechanism_for
 from tests.helpers.typed import of_kind, present
 
