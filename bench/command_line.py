@@ -18,8 +18,8 @@ def commands(command: Any = None, name: str = "shortlist") -> Iterator[tuple[str
     """Every command that does something, by its full name."""
     command = typer.main.get_command(app) if command is None else command
     inner = getattr(command, "commands", None)
-    for part in inner or ():
-        yield from commands(inner[part], f"{name} {part}")
+    for part, its in (inner or {}).items():
+        yield from commands(its, f"{name} {part}")
     if inner is None:
         yield name, command
 

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError, dataclass, replace
 
 import pytest
 
-from shortlist._frozen import changed
+from shortlist._frozen import changed, settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,12 @@ def test_a_changed_copy_is_what_replace_makes_and_stays_frozen():
     assert record == Record("a", 4, (1, 2))
     with pytest.raises((FrozenInstanceError, TypeError)):
         object.__getattribute__(copy, "__setattr__")("size", 6)
+
+
+def test_a_new_record_is_settled_in_place():
+    record = Record("a")
+    assert settle(record, size=5, parts=(1,)) is record
+    assert record == Record("a", 5, (1,))
 
 
 def test_nothing_is_lost_without_changes():

@@ -78,9 +78,13 @@ def test_a_person_in_any_groups_is_within_the_charge_on_the_whole_box(per_user, 
 
     tables = cache(lambda rows: counted([own for own in rows if own], per_user))
 
-    def law(rows):
+    @cache
+    def of_both(counts):
         with ctx.workprec(PRECISION):
-            return together(one_group(counts) for counts in tables(rows))
+            return together(map(one_group, counts))
+
+    def law(rows):
+        return of_both(tables(rows))
 
     pairs = [((other, ()), (other, own)) for other in subsets() for own in subsets()]
     claim = mechanism.charge.repeat(per_user)

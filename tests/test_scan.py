@@ -13,7 +13,7 @@ import pytest
 import shortlist as sl
 from shortlist import _scan
 from shortlist.exact.noise_distributions import KINDS
-from shortlist.exact.score_intervals import Contest
+from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.mechanisms import NoisyMax, OneshotTopK, SparseVector
 from shortlist.sampling import skip_schedule
 from shortlist.scores import Scores, as_scores
@@ -123,6 +123,36 @@ def test_a_nan_is_seen_wherever_it_stands(place, dtype):
 
 
 @built
+@pytest.mark.parametrize(("dtype", "way"), laid_out())
+def test_the_kth_largest_is_that_of_numpy(dtype, way):
+    for values in (some(dtype, 300), np.sort(some(dtype, 300, 2)), some(dtype, 300, 3)[np.zeros(300, int)]):
+        laid = way(values)
+        for k in (2, 31, 32):
+            assert _scan.kth_of(laid, k) == np.sort(laid)[-k]
+        assert _scan.kth_of(laid, 33) is None
+        assert _scan.kth_of(laid[: _scan.MANY - 1], 2) is None
+
+
+@built
+@pytest.mark.parametrize(("dtype", "way"), laid_out())
+def test_clear_winners_are_those_of_numpy(dtype, way, monkeypatch):
+    """From the same words, whether they are clear or not; also where all win, and where a score is -inf."""
+    source = sl.testing.seeded(5)
+    for (d, k), seed, noise in product([(2, 1), (5, 5), (40, 3), (300, 32)], (1, 2), KINDS.values()):
+        base = some(dtype, d, seed)
+        base[: k + 1] = 1  # at least k are above -inf
+        values = way(base)
+        contest = Contest(values, k, Fraction(3, 2), noise, kth_largest(values, k))
+        words = source.words(d)
+        found = contest.clear_winners(words)
+        with monkeypatch.context() as without:
+            without.setattr(_scan, "LIBRARY", None)
+            plain = contest.clear_winners(words)
+        assert (found is None) == (plain is None)
+        assert found is None or found.tolist() == present(plain).tolist()
+
+
+@built
 def test_what_the_passes_do_not_know_is_left_to_numpy():
     plain = np.arange(4096.0)
     unaligned = np.frombuffer(b"x" + plain.tobytes(), np.uint8)[1:].view(np.float64)
@@ -134,6 +164,8 @@ def test_what_the_passes_do_not_know_is_left_to_numpy():
         assert _scan.column_maxima(values, 512, 16, np.array([0])) is None
         assert _scan.score_levels(values, None, rule, 1.0) is None
         assert _scan.height_counts(values, 512, np.array([0]), rule) is None
+        assert _scan.kth_of(values, 2) is None
+        assert _scan.clear_winners(values, np.zeros(len(values), np.uint64), 1, 0, 0.0, 1.0) is None
 
 
 @built

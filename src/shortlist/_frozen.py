@@ -25,6 +25,13 @@ def changed(record: Record, **changes: Any) -> Record:
     return copy
 
 
+def settle(record: Record, **changes: Any) -> Record:
+    """The same of a record that was made in this very call and that nobody else holds yet: it is changed in place."""
+    for name, value in changes.items():
+        object.__setattr__(record, name, value)
+    return record
+
+
 @cache
 def _slots(kind: Any) -> tuple[Callable[[object], tuple[Any, ...]], list[Callable[[object, Any], None]]]:
     """What reads all fields of a class, and what writes each."""

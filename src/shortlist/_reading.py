@@ -184,5 +184,5 @@ def checked_flag(name: str, value: object) -> bool:
 
 
 def checked_flags(**flags: object) -> list[bool]:
-    """The same of several."""
+    """`checked_flag` of several, in their order."""
     return [checked_flag(name, value) for name, value in flags.items()]

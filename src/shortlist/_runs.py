@@ -54,6 +54,6 @@ class Runs:
     def expanded(self) -> Values:
         """All numbers: one by one, whole ones in 4 bytes if they fit."""
         values = self.values
-        if values.dtype.kind == "i" and np.abs(values).max(initial=0) < 2**31:
+        if values.dtype.kind == "i" and values.min(initial=0) >= -(2**31) and values.max(initial=0) < 2**31:
             values = values.astype(np.int32)
         return np.repeat(values, np.diff(self.ends, prepend=0))

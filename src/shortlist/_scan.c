@@ -21,14 +21,20 @@
 
 enum {
     STREAMS = 4,  /* so many parts of the scores are read side by side: one alone leaves memory idle */
-    AHEAD = 2048, /* bytes by which each of them is asked for ahead */
+    AHEAD = 512,  /* bytes by which each of them is asked for ahead */
     LANES = 32,   /* bytes that are compared at once, two and two */
     SOON = 24,    /* so many scores ahead the next one is asked for, where they stand here and there */
     BINS = 201,   /* heights -50, -49.5, .., 50 */
-    KINDS = 64    /* more than there are levels */
+    KINDS = 64,   /* more than there are levels */
+    SHORT = 32    /* the most winners that are found one by one */
 };
 
+enum { EXPONENTIAL, GUMBEL, LAPLACE, LOGISTIC, HALF_LOGISTIC }; /* as in rough_noise.py */
+
 static const double FAR = 1e300; /* positions are clamped here */
+static const double LN2 = 0.6931471805599453;
+static const double ROUGH = 0x1p-32; /* rough_noise.py: noise is good to that */
+static const uint64_t PLAIN = (uint64_t)1 << 40;
 
 /* How positions follow from scores, and levels from positions: score_intervals.py and skip_schedule.py. */
 typedef struct {
@@ -67,6 +73,31 @@ static inline double clamped(double position)
 {
     position = position < -FAR ? -FAR : position;
     return position > FAR ? FAR : position;
+}
+
+/* Noise plus a constant, the same for all words: rough_noise.py. */
+static inline double rough_noise(uint64_t word, int kind)
+{
+    int64_t half = (int64_t)(word >> 1), rest = INT64_MAX - half;
+    switch (kind) {
+    case EXPONENTIAL:
+        return -log((double)half);
+    case GUMBEL:
+        return -log(-log1p((double)half * -0x1p-63));
+    case LAPLACE:
+        return copysign(log((double)(half < rest ? half : rest) * 0x1p-62), (double)(((int64_t)1 << 62) - half));
+    case LOGISTIC:
+        return log((double)rest) - log((double)half);
+    default:
+        return log(0x1p64 - (double)half) - log((double)half);
+    }
+}
+
+/* What that is below, if the word starts with so many zeros: U >= 2^-(zeros + 1), and -ln U tells of each kind. */
+static inline double most_noise(uint64_t word, int kind)
+{
+    static const int more[] = {-62, 1, 0, 1, 2};
+    return (more[kind] + __builtin_clzll(word)) * LN2 + 1e-6;
 }
 
 #define JOINED(a, b) a##_##b
@@ -129,10 +160,17 @@ EXPORT void by_level(const int64_t *starts, const int8_t *level, int64_t n, int6
         sorted[next[level[i]]++] = starts[i];
 }
 
+/* Rough noise of many words, for tests: winners below compares by it. */
+EXPORT void rough(const uint64_t *words, int64_t n, int kind, double *noise)
+{
+    for (int64_t i = 0; i < n; i++)
+        noise[i] = rough_noise(words[i], kind);
+}
+
 /* Of what stands here: _scan.py takes no library with another number. */
 EXPORT int64_t scan_number(void)
 {
-    return 1;
+    return 2;
 }
 
 #ifdef DIGEST /* of the sources, so that a build knows whether the library is theirs */

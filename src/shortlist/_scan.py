@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlist._arrays import Floats, Indices, Values
+from shortlist._arrays import Floats, Indices, Values, Words
 
-NUMBER = 1
+NUMBER = 2
 """Of what `_scan.c` offers: a library with another number was built from another version and is left alone."""
 
 TYPES = {np.dtype(name): name for name in
@@ -31,8 +31,13 @@ RUN = 512
 LOOKED_AT = 1 << 14
 """Fewer floats than these are read twice: they are near."""
 
+MANY = 256
+"""Fewer scores than these are partitioned by NumPy in less time than a function of ours is called."""
+
 BINS = 201
 KINDS = 64
+SHORT = 32
+"""So many winners are found one by one."""
 
 _COUNT, _PLACE = ctypes.c_int64, ctypes.c_void_p
 
@@ -59,6 +64,9 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "levels": [_PLACE, _COUNT, _PLACE, _COUNT, ctypes.POINTER(Rule), _PLACE, ctypes.c_double, ctypes.POINTER(_COUNT)],
     "histograms": [_PLACE, _COUNT, _COUNT, _PLACE, _COUNT, ctypes.POINTER(Rule), _PLACE],
     "by_level": [_PLACE, _PLACE, _COUNT, _PLACE, _PLACE],
+    "kth_largest": [_PLACE, _COUNT, _COUNT, _COUNT, _PLACE],
+    "winners": [_PLACE, _COUNT, _COUNT, _PLACE, _COUNT, ctypes.c_int, ctypes.c_double, ctypes.c_double, _PLACE],
+    "rough": [_PLACE, _COUNT, ctypes.c_int, _PLACE],
 }
 
 
@@ -145,6 +153,36 @@ def sorted_by_level(starts: Indices, level: NDArray[np.int8]) -> tuple[Indices, 
     place = _address(starts), _address(level), len(starts)
     _function(LIBRARY, "by_level", "")(*place, _address(counts), _address(ordered))
     return ordered, counts
+
+
+def kth_of(values: Values, k: int) -> int | float | None:
+    """The k-th largest score; None also where there are few."""
+    function = _known("kth_largest", values) if k <= SHORT and len(values) >= MANY else None
+    if function is None:
+        return None
+    kth = np.empty(1, values.dtype)
+    function(_address(values), values.strides[0], len(values), k, _address(kth))
+    number: int | float = kth.item()
+    return number
+
+
+def clear_winners(values: Values, words: Words, k: int, kind: int, centre: float, factor: float) -> list[int] | None:
+    """Where the k highest finishes stand, best first; an empty list where that is not clear. k is at most SHORT."""
+    function = _known("winners", values) if words.shape == values.shape and words.flags.c_contiguous else None
+    if function is None:
+        return None
+    places = (_COUNT * k)()
+    place = _address(values), values.strides[0], len(values), _address(words)
+    return list(places) if function(*place, k, kind, centre, factor, places) else []
+
+
+def rough_noise(words: Words, kind: int) -> Floats | None:
+    """The noise by which `clear_winners` compares, for tests."""
+    if LIBRARY is None:
+        return None
+    noise = np.empty(len(words))
+    _function(LIBRARY, "rough", "")(_address(words), len(words), kind, _address(noise))
+    return noise
 
 
 def float_peaks(values: object) -> tuple[Values, Values] | None:

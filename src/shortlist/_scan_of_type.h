@@ -159,6 +159,60 @@ EXPORT int OF(histograms)(
     return lost;
 }
 
+/* The k-th largest score. */
+EXPORT void OF(kth_largest)(const char *x, int64_t step, int64_t n, int64_t k, T *kth)
+{
+    T best[SHORT]; /* falling */
+    for (int64_t i = 0; i < n; i++) {
+        T score = AT(i);
+        int64_t place = i < k ? i : k;
+        if (place == k && !(score > best[k - 1]))
+            continue;
+        for (place -= place == k; place > 0 && score > best[place - 1]; place--)
+            best[place] = best[place - 1];
+        best[place] = score;
+    }
+    *kth = best[k - 1];
+}
+
+/* The k highest finishes, best first, where that is clear: score_intervals.py has the same in NumPy. Zero: it is not. */
+EXPORT int OF(winners)(
+    const char *x, int64_t step, int64_t n, const uint64_t *words, int64_t k, int kind, double centre, double factor,
+    int64_t *places)
+{
+    double finish[SHORT + 1]; /* falling; that of the next one is last */
+    int64_t place[SHORT + 1], found = 0, wanted = k < n ? k + 1 : k;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t word = words[i];
+        if (word < PLAIN || word >= -PLAIN)
+            return 0;
+        double z = ((double)AT(i) - centre) * factor;
+        if (found == wanted && z + most_noise(word, kind) < finish[found - 1])
+            continue;
+        z += rough_noise(word, kind);
+        if (z != z)
+            return 0;
+        if (found == wanted && !(z > finish[found - 1]))
+            continue;
+        int64_t at = found < wanted ? found++ : found - 1;
+        for (; at > 0 && z > finish[at - 1]; at--) {
+            finish[at] = finish[at - 1];
+            place[at] = place[at - 1];
+        }
+        finish[at] = z;
+        place[at] = i;
+    }
+    for (int64_t i = 0; i + 1 < wanted; i++) {
+        double one = finish[i], other = finish[i + 1];
+        double error = other > -INFINITY ? 4 * ROUGH + 0x1p-47 * (fabs(one) + fabs(other)) : 0;
+        if (!(one - other > error))
+            return 0;
+    }
+    for (int64_t i = 0; i < k; i++)
+        places[i] = place[i];
+    return 1;
+}
+
 #undef AT
 #undef IS_NAN
 #undef T

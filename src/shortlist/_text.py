@@ -31,6 +31,9 @@ STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
 FORMULA = re.compile(rf"[\s\"{JOINERS}]*[=+\-@＝＋－＠]")
 """So begins what a spreadsheet computes, and which may call other programs; what stands in front may go away."""
 
+PASSWORDS = re.compile(r"(:/{1,2}[^\s:@/]*:)\S*@|(\b(?:ssl)?password\s*=\s*)[^\s&'\"]+", re.IGNORECASE)
+"""What stands behind a user's name in an address, and behind the word; as far as it may go."""
+
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
@@ -52,8 +55,22 @@ def terminal_safe(text: str) -> str:
     return "".join(letter if _shows(letter) else " " for letter in text)
 
 
+def without_passwords(text: str) -> str:
+    """The same where it repeats the address of a server, without what may be a password in it.
+
+    >>> without_passwords("there is no postgresql://anna:secret@db/base?password=secret&name=q4 here")
+    'there is no postgresql://anna:...@db/base?password=...&name=q4 here'
+    """
+    return PASSWORDS.sub(lambda found: f"{found[1]}...@" if found[1] else f"{found[2]}...", text)
+
+
 def _shows(letter: str) -> bool:
     return letter in JOINERS or unicodedata.category(letter) not in STEERING
+
+
+def label_text(label: object) -> str:
+    """A label as people read it: the columns of one that has several stand side by side."""
+    return " · ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 def json_line(content: object, *, strict: bool = False) -> str:
@@ -98,7 +115,7 @@ def ordinal(n: int) -> str:
 
 
 def page_safe(text: str) -> str:
-    """The same as part of an HTML page."""
+    """A text as part of an HTML page."""
     return escape(terminal_safe(text))
 
 

@@ -267,7 +267,7 @@ def _answered(
     purpose: str = "",
     **plan: Any,
 ) -> Release | GroupedRelease:
-    """One release, or one for each group."""
+    """One release, or one for each group; `plan` are the words by which `mechanism_for` chooses."""
     check_words(question)
     table = None if TABLE_WORDS.isdisjoint(question) else _table(scores, question)
     words = cast(PlainWords, {} if table is not None else question)

@@ -47,6 +47,15 @@ class LowerBound:
 
 
 @dataclass(frozen=True, slots=True)
+class UpperBound:
+    """score <= `value` with this confidence, in the sense of the `caveat`."""
+
+    value: float
+    confidence: float
+    caveat: str = CAVEAT.replace("above", "below").replace("far below", "far above")
+
+
+@dataclass(frozen=True, slots=True)
 class ChainedGaps:
     """Gaps between consecutive noisy scores, each score with independent noise of one deviation."""
 
@@ -318,6 +327,8 @@ def _laplace_exceedance(a: float, b: float, t: float) -> float:
 
 def _least(true: Callable[[float], bool], unit: float) -> float:
     """The least t from which on `true` holds, rounded up: bisection between powers of two of the unit."""
+    if not unit:  # noise too narrow for floats: nothing is said of it
+        return math.inf
     low, high = -unit, unit
     while math.isfinite(high) and not true(high):
         low, high = high, 2 * high

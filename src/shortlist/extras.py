@@ -19,7 +19,7 @@ class Extras:
 
     Parameters
     ----------
-    values, soft_max, gaps, p_value
+    values, soft_max, soft_min, gaps, p_value
         Noisy scores, and differences of noisy scores (one for each item), where the mechanism releases them.
     margins
         How far each value may be from the number it stands for, where it stands for one.
@@ -43,6 +43,7 @@ class Extras:
     values: list[float] | None = None
     margins: list[Margin] | None = None
     soft_max: float | None = None
+    soft_min: float | None = None
     gaps: list[float] | None = None
     p_value: float | None = None
     answers: list[Answer] | None = None

@@ -48,11 +48,11 @@ class GroupRequest:
     per_group: Budget
     charge: Guarantee
     built: dict[int | None, tuple[Mechanism, str, bool]]
-    """By k."""
+    """(the mechanism, why it was chosen, whether its order is released), by k."""
     sizes: dict[Hashable, int | None] | None
     """k by group, where each has its own."""
     charges: list[Guarantee]
-    """Of one group, each different one once."""
+    """The charges of single groups, each different one once."""
     k: int | None
     finish: Finish
     scores: GroupedScores
@@ -99,8 +99,8 @@ class GroupRequest:
         scores = self.scores
         unit = f"{scores.unit} ({scores.neighbours})"
         rows = noted(_sources(scores), largest=self.largest, secure=source.secure, said=said)
-        paid = ledger.with_room(self.charge, self.guarantee)
-        return ledger.reserve(paid, purpose=purpose, mechanism=self.in_words, unit=unit, source=rows)
+        statements = self.charge, self.guarantee
+        return ledger.reserve(*statements, purpose=purpose, mechanism=self.in_words, unit=unit, source=rows)
 
     @property
     def in_words(self) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
-from shortlist._frozen import changed
+from shortlist._frozen import changed, settle
 from shortlist._reading import checked_flag
 from shortlist.accounting.checked_numbers import number
+from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.grouped_scores import GroupedScores
 from shortlist.groups import GroupRequest
 from shortlist.mechanisms import Mechanism
@@ -73,11 +75,21 @@ def left_out(release: Release, at_least: float) -> Release:
 
 
 def explained(release: Release, why: str, keeps_order: bool, k: int | None) -> Release:
-    """The release as it was planned: as a set unless its order was asked for, with the reason if the rule chose."""
+    """The release as it was planned: as a set unless its order was asked for, with the reason if the rule chose.
+
+    It was drawn in this very call: nobody else holds it.
+    """
     if release.ordered and not keeps_order:
         release = release.as_set()
     words = f"auto: {why}" if why else release.why
-    return changed(release, why=words, extras=changed(release.extras, asked=None if k is None else int(k)))
+    wanted = None if k is None else int(k)
+    extras = _nothing_but(wanted) if release.extras is NOTHING_ELSE else changed(release.extras, asked=wanted)
+    return settle(release, why=words, extras=extras)
+
+
+@lru_cache
+def _nothing_but(wanted: int | None) -> Extras:
+    return changed(NOTHING_ELSE, asked=wanted)
 
 
 def shown_in_words(mechanism: Mechanism, keeps_order: bool, least: float | None) -> str:

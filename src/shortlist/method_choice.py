@@ -16,7 +16,7 @@ from shortlist._reading import checked_flag, checked_flags
 from shortlist._text import Advice, meant
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.checks import Budget, check_ledger, checked_budget, checked_k
-from shortlist.mechanisms.entries import METHODS
+from shortlist.mechanisms.entries import ENTRIES, METHODS
 from shortlist.mechanisms.entry import Method, Request
 from shortlist.mechanisms.unknown_domain import checked_delta_budget, checked_limit
 from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of
@@ -24,6 +24,10 @@ from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.smallest import check_smallest
 
 LARGE_DELTA = 1e-3
+LARGEST_ONLY = {
+    method.name for entry in ENTRIES if getattr(entry.kind, "largest_only", False) for method in entry.methods
+}
+"""Methods that take no negated scores."""
 REMEMBERED = frozenset({type(None), bool, int, float, str, np.int64, np.float64, PureDP, ZCDP, ApproxDP})
 """Kinds of words that never change and are equal where they mean the same; of a class made of one nobody knows that."""
 
@@ -105,7 +109,7 @@ def _chosen(
     weighed: bool,
     largest: bool,
 ) -> tuple[Mechanism, str, bool, float]:
-    """The same, and the chance that one's own item comes out: for the same public facts, so it is remembered."""
+    """`mechanism_for`, and the chance that one's own item comes out: by public facts alone, so it is remembered."""
     wanted = None if k is None else checked_k(k)
     paid = checked_budget_of(epsilon, delta, budget)
     ordered, values, gaps, largest = checked_flags(ordered=ordered, values=values, gaps=gaps, largest=largest)
@@ -119,11 +123,13 @@ def _chosen(
     chosen, why = by_rule(request) if named is None else (named, "")
     unlisted = not request.listed if chosen.domain == "either" else chosen.domain == "unknown"
     if not largest:
-        _check_smallest(request, chosen, unlisted)
+        check_smallest(public)
+        if chosen.name in LARGEST_ONLY:
+            raise ValueError(
+                f'method={chosen.name!r} is about the largest scores alone; with largest=False write method="auto"'
+            )
     (_check_unlisted if unlisted else _check_listed)(request, named)
     mechanism = chosen.build(request)
-    if not largest:
-        _check_smallest(request, chosen, mechanism.largest_only)
     own_name = getattr(paid, "delta", 0.0) if unlisted else 0.0
     return mechanism, why, ordered or values or chosen.gaps, own_name
 
@@ -132,17 +138,6 @@ def by_rule(request: Request) -> tuple[Method, str]:
     """(the method whose own public rule holds, why)."""
     method = next(method for method in METHODS.values() if method.when(request))
     return method, method.reason(request)
-
-
-def _check_smallest(request: Request, chosen: Method, largest_only: bool) -> None:
-    """Whether the smallest are defined, and the mechanism takes negated scores."""
-    check_smallest(request.public)
-    if request.k is None:
-        raise ValueError("largest=False needs a fixed k: write k=10")
-    if largest_only:
-        raise ValueError(
-            f'method={chosen.name!r} is about the largest scores alone; with largest=False write method="auto"'
-        )
 
 
 def _check_unlisted(request: Request, named: Method | None) -> None:

@@ -51,7 +51,7 @@ class Asked:
 
 
 def asked_of_table(rows: Any, question: ValueQuestion, memory: str | None, text: TextForm) -> Asked:
-    """By the kind of table."""
+    """What is public of a table, and how it is read, by the kind of table."""
     family = {kind.__module__.partition(".")[0] for kind in type(rows).__mro__}
     if isinstance(rows, str | os.PathLike):
         path = os.fspath(rows)

@@ -37,7 +37,7 @@ SHARED = "the rows of a person share one vote"
 def quantile_request(
     rows: object, *, by: object = None, groups: object = None, groups_per_user: object = None, **words: Any
 ) -> QuantileRequest | QuantileGroups:
-    """Of all people, or of every group."""
+    """A request about all people, or about every group."""
     grouping = Grouping.of(by, groups, groups_per_user)
     return QuantileRequest.of(rows, **words) if grouping is None else QuantileGroups.of(rows, grouping, **words)
 
@@ -123,7 +123,7 @@ class QuantileRequest:
 
     def booked(self, ledger: Ledger, purpose: str, source: Source = SECURE) -> Booked:
         """Check what can be checked without a row, then book."""
-        ledger.check(self.mechanism.charge, self.mechanism.guarantee)
+        ledger.check(self.mechanism.charge, self.mechanism.guarantee, fresh=False)
         return Booked.of(self.mechanism, self.empty, ledger, purpose, source)
 
     @property
@@ -179,7 +179,7 @@ def planned(
 
 @dataclass(frozen=True, slots=True)
 class QuantileGroups:
-    """The same for every group: one charge for the groups that one person may be in (Theorem 252)."""
+    """A request about every group: one charge for the groups that one person may be in (Theorem 252)."""
 
     request: GroupRequest
     empty: Votes

@@ -13,7 +13,7 @@ from shortlist._old_pickles import REFUSED, refuse_old_pickles
 from shortlist._reading import Frame, installed_frame
 from shortlist._text import NOISY, as_texts, terminal_safe, text_table
 from shortlist.accounting.finer_guarantees import ExPost
-from shortlist.estimates import Answer, ChainedGaps, EndedGaps, ThresholdGaps, checked_measurements
+from shortlist.estimates import Answer, ChainedGaps, EndedGaps, ThresholdGaps, UpperBound, checked_measurements
 from shortlist.exact.margins import Margin
 from shortlist.extras import NOTHING_ELSE, Extra, Extras
 from shortlist.labels import PLAIN, by_label, plain_label, typed
@@ -62,8 +62,9 @@ class Release:
     item_columns
         The columns that make an item, where there are several: each is then a tuple.
     extras
-        What only some mechanisms release, also to be read by name: `values`, `margins`, `soft_max`, `gaps`, `p_value`,
-        `answers`, `largest`, `asked`, `used`, `stopped`, `k`, `kept`, `evidence`, `q`; None where not released.
+        What only some mechanisms release, also to be read by name: `values`, `margins`, `soft_max`, `soft_min`,
+        `gaps`, `p_value`, `answers`, `largest`, `asked`, `used`, `stopped`, `k`, `kept`, `evidence`, `q`; None where
+        not released.
 
     Examples
     --------
@@ -91,6 +92,7 @@ class Release:
 
     margins = Extra[list[Margin]]()
     soft_max = Extra[float]()
+    soft_min = Extra[float]()
     gaps = Extra[list[float]]()
     p_value = Extra[float]()
     answers = Extra[list[Answer]]()
@@ -190,7 +192,18 @@ class Release:
 
     def lower_bound(self, confidence: float) -> list[LowerBound]:
         """A lower bound of that `confidence` on each item's score, from its gap to the threshold; read its caveat."""
-        gaps, evidence = self._with_gaps("lower_bound"), self.evidence
+        if self.largest is False:
+            raise AttributeError("of the smallest the gaps bound the scores from above; read .upper_bound")
+        return self._bounds("lower_bound", confidence)
+
+    def upper_bound(self, confidence: float) -> list[UpperBound]:
+        """Where the smallest were asked for: an upper bound of that `confidence` on each score; read its caveat."""
+        if self.largest is not False:
+            raise AttributeError("of the largest the gaps bound the scores from below; read .lower_bound")
+        return [UpperBound(0.0 - one.value, one.confidence) for one in self._bounds("upper_bound", confidence)]
+
+    def _bounds(self, name: str, confidence: float) -> list[LowerBound]:
+        gaps, evidence = self._with_gaps(name), self.evidence
         if evidence is None or not hasattr(evidence, "lower_bound"):
             raise AttributeError("these gaps are not gaps to a known threshold: no bound on a score follows from them")
         return evidence.lower_bound(gaps, confidence)

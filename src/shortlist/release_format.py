@@ -128,6 +128,7 @@ EXTRAS: dict[str, Codec] = {
     "stopped": FLAG,
     "p_value": REAL,
     "soft_max": REAL,
+    "soft_min": REAL,
     "kept": one_of("a cost", {ExPost: GUARANTEES[ExPost]}),
     "answers": listed(ANSWER),
     "evidence": EVIDENCE,

@@ -116,4 +116,5 @@ class BackwardsInGroups:
 def turned_back(extras: Extras) -> Extras:
     """What came out of negated scores, about the scores themselves. Margins and leads are the same both ways."""
     values = None if extras.values is None else [0.0 - value for value in extras.values]
-    return replace(extras, values=values, largest=False)
+    soft_min = None if extras.soft_max is None else 0.0 - extras.soft_max
+    return replace(extras, values=values, soft_max=None, soft_min=soft_min, largest=False)

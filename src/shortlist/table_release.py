@@ -93,7 +93,7 @@ class Table:
         self.check()
         largest, paid = bool(plan["largest"]), None
         if ledger is not None:
-            ledger.check(mechanism.charge, mechanism.guarantee)  # before the header is looked at
+            ledger.check(mechanism.charge, mechanism.guarantee, fresh=False)  # before the header is looked at
         accepted = turned(self.uncounted(), largest)
         if ledger is not None:
             said = self._in_words(shown_in_words(mechanism, keeps_order, least))
@@ -118,7 +118,7 @@ class Table:
         self.check()
         unread = None if ledger is None else self.unread(k, least, plan)
         if ledger is not None and unread is not None:
-            ledger.check(unread.charge, unread.guarantee)  # before the header is looked at
+            ledger.check(unread.charge, unread.guarantee, fresh=False)  # before the header is looked at
         request = group_request(self.uncounted_groups(), k, least, **plan)
         warn_if_absurd(request.guarantee, allow_large)
         said = "" if ledger is None else self._in_words(groups_in_words(request, least))

@@ -18,7 +18,7 @@ from shortlist._reading import Frame
 from shortlist.scores import Number, Scores
 
 MOST_POINTS = 1 << 40
-"""Of a grid."""
+"""The most points that a grid may have."""
 FINE = 1 << 20
 """A grid of real numbers has this many steps, or up to twice as many, unless a step is given."""
 

@@ -9,6 +9,7 @@ from shortlist.accounting.bounded_range import ROUGH, WORK, many_rounds, one_rou
 from shortlist.accounting.calibrated_rounds import FEW, largest_round, seems_too_much
 from shortlist.mechanisms.oneshot.mechanism import quick_epsilon_of_a_round
 from shortlist.privacy import ApproxDP, BoundedRange, PureDP, calibrate
+from tests.helpers.support import in_suite
 
 
 def budgets(many: int, seed: int, most: int = 3000) -> list[tuple[int, ApproxDP]]:
@@ -27,7 +28,7 @@ def compare(k: int, budget: ApproxDP) -> None:
     assert slow * (1 - 2e-6) <= quick <= slow * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("k", "budget"), budgets(8, 1, 200))
+@pytest.mark.parametrize(("k", "budget"), in_suite(budgets(8, 1, 200), 0, 1, 2, 3))
 def test_the_quick_way_fits_and_is_as_large_as_the_slow_one(k, budget):
     compare(k, budget)
 
@@ -42,7 +43,9 @@ def test_what_fits_another_share_of_delta_never_seems_too_much(k, budget):
 
 
 @pytest.mark.parametrize("k", [6, pytest.param(30, marks=pytest.mark.long), pytest.param(100, marks=pytest.mark.long)])
-@pytest.mark.parametrize("budget", [ApproxDP(1e-3, 1e-2), ApproxDP(2e-3, 3e-3), ApproxDP(0.0101, 0.005)])
+@pytest.mark.parametrize(
+    "budget", in_suite([ApproxDP(1e-3, 1e-2), ApproxDP(0.0101, 0.005), ApproxDP(2e-3, 3e-3)], 0, 1)
+)
 def test_where_delta_pays_for_nearly_all_the_plain_search_takes_over(k, budget):
     compare(k, budget)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -35,6 +36,24 @@ def test_theorem_11_of_stable_top_k_converts_zcdp_wrongly():
     assert gaussian_delta(2.0, printed(2.0, 1e-6)) == pytest.approx(3.301e-5, rel=1e-3)
     assert conversion_holds(lambda rho, delta: ZCDP(rho).epsilon_at(delta))
     assert BoundedRange(0.1).repeat(400).delta_at(4.2169) >= 1.817e-5
+
+
+def named_top_two(counts: tuple[int, ...], rho: float, failing: float) -> float:
+    """P[algorithm 2 of the adaptive-k paper returns the two largest]: rank 2 by Gumbel noise, then a Gaussian test."""
+    gaps = [here - behind for here, behind in pairwise(counts)]
+    weights = [math.exp(math.sqrt(rho) * gap) for gap in gaps]
+    test = math.sqrt(rho) * (max(1, gaps[1]) - 1) - math.sqrt(2 * math.log(1 / failing))
+    return weights[1] / sum(weights) * float(ndtr(test))
+
+
+def test_theorem_11_fails_for_the_algorithm_it_is_about():
+    rho, delta, failing = 0.25, 1e-9, 1e-12
+    few, more = (named_top_two(one, rho, failing) for one in ((23, 14, 9, 0), (23, 15, 9, 1)))
+    printed = rho + math.sqrt(2 * rho * math.log(1 / delta))
+    assert more - math.exp(printed) * few == pytest.approx(6.523e-9, rel=1e-3)
+    assert more - math.exp(printed) * few > 6 * (delta + failing)
+    right = rho + 2 * math.sqrt(rho * math.log(1 / delta))
+    assert more - math.exp(right) * few < delta
 
 
 def gumbel_profile_holds(delta_of) -> bool:

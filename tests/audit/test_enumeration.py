@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from flint import arb
 
-from shortlist import ApproxDP, PureDP
+from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.audit.enumeration import alike, neighbours, prove
 from shortlist.audit.prove import law_of, prove_mechanism
 from shortlist.certified.law import Law
@@ -13,6 +13,7 @@ from shortlist.mechanisms import (
     CanonicalTopK,
     GumbelTopKValues,
     HybridTopK,
+    NoisyHistogram,
     NoisyMax,
     OneshotTopK,
     SparseVector,
@@ -21,6 +22,7 @@ from shortlist.mechanisms import (
 from shortlist.scores import Scores
 
 
+@pytest.mark.some
 @pytest.mark.parametrize("monotone", [False, True], ids=["general", "monotone"])
 @pytest.mark.parametrize(
     ("mechanism", "d"),
@@ -67,3 +69,16 @@ def test_a_law_that_minds_the_order_is_compared_in_every_order():
 
     pairs = list(neighbours(2, 1, everywhere=True))
     assert not prove(law, pairs, PureDP(0.1), alike=partial(alike, exchangeable=False, shift_invariant=True)).holds
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "d"), [(NoisyMax(epsilon=30.0), 2), (NoisyHistogram(k=1, most=1, budget=ZCDP(1.0)), 1)]
+)
+def test_moments_beyond_all_floats_convict_nobody(mechanism, d):
+    """e^(63 epsilon), or e^(2016 mu^2) of Gaussian noise, is no float: it was taken for an infinite divergence."""
+    assert prove_mechanism(mechanism, d=d, top=1).holds
+
+
+def test_a_large_divergence_is_still_found():
+    claim = prove_mechanism(NoisyHistogram(k=1, most=1, budget=ZCDP(1.0)), d=1, top=1, claim=ZCDP(0.99))
+    assert "Renyi divergence of order 1.5 is 1.5" in claim.violation

@@ -59,3 +59,9 @@ def test_what_is_refused():
         exponential_mechanism([1.0, math.nan], 1.0)
     with pytest.raises(ValueError, match="epsilon"):
         exponential_mechanism([1.0, 2.0], 0.0)
+
+
+def test_whole_numbers_that_are_no_floats_are_not_rounded_to_them():
+    """Rounded, 2^53 + 1 and its neighbour 2^53 + 2 would be 2 apart, or more."""
+    with pytest.raises(ValueError, match="do not mix exactly"):
+        exponential_mechanism({"a": 2**53 + 1, "b": 0.5}, 1.0)

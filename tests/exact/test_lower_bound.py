@@ -12,6 +12,7 @@ from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
 from shortlist.exact.ranked_subsets import ranked
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
 from shortlist.mechanisms.canonical.law import success_bounds
+from tests.helpers.support import in_suite
 from tests.mechanisms.canonical.test_law import counts
 
 
@@ -106,7 +107,7 @@ def test_questions_without_an_answer_are_refused(arguments, message):
         least_epsilon(np.array(arguments[0]), *arguments[1:])
 
 
-@pytest.mark.parametrize("turn", [*range(5), *(pytest.param(n, marks=pytest.mark.long) for n in range(5, 20))])
+@pytest.mark.parametrize("turn", in_suite(range(20), 0, 1, 2))
 def test_the_limit_of_recall_is_above_every_mechanism(turn):
     rng = np.random.default_rng(turn)
     d = int(rng.integers(3, 30))
@@ -142,6 +143,7 @@ def test_with_a_delta_the_recursion_is_attained_by_two_candidates(epsilon, delta
         assert found == pytest.approx(1 - np.array(f), abs=1e-11)
 
 
+@pytest.mark.some
 @pytest.mark.parametrize(("x", "k"), [([40, 33, 20, 11, 8, 7, 1], 3), (list(range(0, 60, 3)), 8)])
 @pytest.mark.parametrize("recall", [0.6, 0.9, 0.99])
 def test_no_epsilon_below_the_bound_reaches_a_recall(x, k, recall):

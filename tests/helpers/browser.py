@@ -2,13 +2,9 @@
 
 from pathlib import Path
 
-import pytest
+from tests.helpers.support import sized
 
-SCREENS = [
-    (360, "light"),
-    (1440, "dark"),
-    *(pytest.param(*one, marks=pytest.mark.long) for one in ((360, "dark"), (1440, "light"))),
-]
+SCREENS = [(360, "light"), (1440, "dark"), *sized([], full=[(360, "dark"), (1440, "light")])]
 """Width and scheme: each of both in the suite, all pairs in `make audit`."""
 MEASURES = Path(__file__).with_name("measures.js").read_text()
 
@@ -40,6 +36,21 @@ class Look:
     def close(self):
         for context in self._contexts:
             context.close()
+
+
+def on_every_screen(page):
+    """The page as it is, in each width and scheme, one after the other; says which."""
+    for width, scheme in SCREENS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        yield f"{width} {scheme}"
+
+
+def check_looks(page):
+    """On every screen nothing sticks out, and all text has contrast."""
+    for _ in on_every_screen(page):
+        check_width(page)
+        check_contrast(page)
 
 
 def check_width(page):

@@ -15,6 +15,9 @@ PARTS = (b"P", b"B", b"D", b"E", b"C")
 """So begins what is sent together, to be answered at its end: parse, bind, describe, execute, close."""
 ENDS = (b"S\x00\x00\x00\x04", b"H\x00\x00\x00\x04")
 """Sync and Flush."""
+_FACTS = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"
+ENDED = b"E" + (4 + len(_FACTS)).to_bytes(4, "big") + _FACTS
+"""What a server says to a session that is ended."""
 
 
 def _whole(client: socket.socket, words: bytes) -> bytes:
@@ -32,12 +35,14 @@ class Proxy:
 
     `cut` says what happens to the next message that books: "before" it reaches the server, "after" the server has
     answered and before the client hears it, "late": the client is cut off and the server gets it when `arrive` is
-    called.
+    called, "ended": the server has booked, and then an administrator ends the session before it says so, "part": the
+    server gets the first `share` of its bytes.
     """
 
     def __init__(self, folder, server) -> None:
         self.folder, self._server = str(folder), str(server.folder / ".s.PGSQL.5432")
         self.cut: str | None = None
+        self.share = 0.5
         self.trips = self.connections = 0
         self._sockets: list[socket.socket] = []
         self._late: list[tuple[socket.socket, bytes]] = []
@@ -99,9 +104,14 @@ class Proxy:
         how, self.cut = self.cut, None
         if how == "late":
             self._late.append((server, words))
-        if how == "after":
+        if how in ("after", "ended"):
             server.sendall(words)
             self._answered(server)
+        if how == "part":
+            server.sendall(words[: int(self.share * len(words))])
+        if how == "ended":
+            client.sendall(ENDED)
+            client.recv(1)  # the client hangs up first: it has read what it was told, and no end of the stream
         client.close()
         if how != "late":
             server.close()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TypeVar
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
+from flint import ctx
+from hypothesis import strategies as st
 from scipy.stats import chi2
 
 T = TypeVar("T")
@@ -22,6 +25,30 @@ def sized(suite: T, *, full: T) -> T:
     """How many draws or examples, or how wrong the wrong law is: in the suite, and at full size."""
     return full if FULL else suite
 
+
+def in_suite(cases: Iterable[Any], *kept: int) -> list[Any]:
+    """The cases of a parametrised test: those at these places run in the suite, the others in `make audit` alone."""
+    return [
+        pytest.param(*(case if type(case) is tuple else (case,)), marks=() if place in kept else pytest.mark.long)
+        for place, case in enumerate(cases)
+    ]
+
+
+def once_at_each_precision(exact):
+    """A sum that is the same at every draw, made once for each precision: the tests draw it thousands of times."""
+    made: dict[tuple[int, int], Any] = {}
+
+    def kept(of):
+        key = id(of), ctx.prec
+        if key not in made:
+            made[key] = exact(of)
+        return made[key]
+
+    return kept
+
+
+LETTERS = st.characters(exclude_categories=["Cs"])
+"""All that UTF-8 has, as `st.text()` has it by trying each of a million: this takes seconds less."""
 
 SIGNIFICANCE = 1e-7
 """A right law fails a seeded test with this chance, once, when the seed is chosen; afterwards never."""

@@ -147,7 +147,7 @@ def test_an_approval_pays_for_no_more_than_was_asked_for(shared, user):
     words = {"purpose": "chart", "mechanism": "", "unit": "", "guarantee": "the same", "refundable": "", "source": ""}
 
     def charge(epsilon):
-        ledger._book.charge(Amounts(Fraction(epsilon), None, Fraction(0)), words)
+        ledger._book.charge([(Amounts(Fraction(epsilon), None, Fraction(0)), words)])
 
     with pytest.raises(ApprovalNeeded, match="entry 1"):
         charge("1/4")
@@ -172,7 +172,8 @@ def test_a_charge_above_what_was_approved_is_refused_by_verify(ledger, user, mon
     user("anna")
     with monkeypatch.context() as patch:
         patch.setattr(
-            "shortlist.ledger.ledger.priced", lambda terms, guarantee: Amounts(Fraction(1), None, Fraction(0))
+            "shortlist.ledger.ledger.countable",
+            lambda terms, guarantees: [(guarantees[0], Amounts(Fraction(1), None, Fraction(0)))],
         )
         patch.setattr("shortlist.ledger.book.request_for", lambda db, path, said, cost: 1)
         ask(ledger)

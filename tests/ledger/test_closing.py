@@ -6,8 +6,8 @@ import shortlist as sl
 from shortlist.privacy import LedgerError
 
 
-def test_a_closed_ledger_says_so_and_has_nothing_left(tmp_path):
-    ledger = sl.Ledger(tmp_path / "q4.db", budget=sl.PureDP(2.0))
+def test_a_closed_ledger_says_so_and_has_nothing_left(path):
+    ledger = sl.Ledger(path, budget=sl.PureDP(2.0))
     ledger.charge(sl.PureDP(0.5))
     assert (ledger.closed, ledger.remaining.epsilon) == ("", 1.5)
     with pytest.raises(TypeError, match="ends this budget for good; to stop using it nothing needs closing"):

@@ -14,6 +14,7 @@ from shortlist.ledger.turn import in_transaction
 from shortlist.privacy import PureDP
 from tests.helpers.interrupting import at_line
 from tests.helpers.processes import Looking, finish, in_child, release_until_killed, start
+from tests.helpers.support import full_size, sized
 from tests.helpers.typed import present
 
 try:
@@ -81,8 +82,9 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@full_size
 def test_a_killed_process_leaves_no_release_without_its_charge(path):
-    kills = [dies_at(place) for place in range(1, 700, 19)]
+    kills = [dies_at(place) for place in range(1, 700, sized(41, full=19))]
     cut = killed(path, [*kills, *[(dies_before_the_commit, lambda child, looks: 0)] * 5])
     assert cut >= 5 or isinstance(path, str), "kills in the middle of a transaction"
 

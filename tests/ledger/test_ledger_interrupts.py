@@ -18,8 +18,8 @@ from tests.helpers.interrupting import Interrupt, every_place, interrupted
 from tests.helpers.processes import in_child
 from tests.helpers.support import full_size, sized
 
-STEP = sized(3, full=1)
-"""Every third place in the suite, every one at full size."""
+STEP = sized(5, full=1)
+"""Every fifth place in the suite, every one at full size."""
 BEFORE, AFTER = 0.5, 1.5
 
 

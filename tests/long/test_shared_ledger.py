@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import tempfile
 import threading
 import time
 
@@ -12,6 +13,8 @@ from shortlist import BudgetExceeded, Ledger
 from shortlist.privacy import LedgerError, OutcomeUnknown, PureDP
 from tests.helpers import postgres
 from tests.helpers.processes import finish, start
+from tests.helpers.proxy import Proxy
+from tests.helpers.typed import present
 
 pytestmark = [
     pytest.mark.long,
@@ -152,3 +155,38 @@ def test_twenty_killed_servers_lose_and_double_nothing(own, shared):
     again = Ledger(own.url("ledgers"))
     known = counts[b"a"] + counts[b"b"]
     assert known <= again.verify() <= known + len(children), "each may have died between the commit and its report"
+
+
+@pytest.fixture
+def wire(own):
+    with tempfile.TemporaryDirectory() as folder:  # a socket's path must be short
+        one = Proxy(folder, own)
+        yield one
+        one.close()
+
+
+def test_a_thousand_cuts_in_the_middle_of_a_commit_are_unknown_and_settled(own, shared, wire):
+    """Before the message, within it, after the answer; delivered late, before or after somebody asked for it."""
+    draw, far = random.Random(5), Ledger(own.url("ledgers", user="anna", host=wire.folder))
+    ways, booked, unknown = ("before", "after", "ended", "late", "arrived", "part"), 0, 0
+    settled_by = {way: [0, 0] for way in ways}
+    for _ in range(1000):
+        way = draw.choice(ways)
+        wire.cut, wire.share = way.replace("arrived", "late"), draw.random()
+        with pytest.raises(OutcomeUnknown) as cut:
+            far.charge(PureDP(EPSILON))
+        if way == "arrived":
+            wire.arrive()
+        there = far.find(cut.value.receipt) is not None
+        if way == "late":
+            assert b"SL004" in wire.arrive(), "what was said never to be booked is refused when it arrives"
+        assert way == "part" or there == (way in ("after", "ended", "arrived"))
+        settled_by[way][there] += 1
+        booked, unknown = booked + there, unknown + 1
+        if draw.random() < 0.25:
+            far.charge(PureDP(EPSILON))
+            booked += 1
+    print(f"{unknown:,} cuts, {booked:,} booked; of each way (not booked, booked): {settled_by}")
+    assert shared.verify() == booked
+    assert present(shared.spent.epsilon) == booked * EPSILON
+    assert all(settled_by["part"]), "some were cut before the commit and some after it"

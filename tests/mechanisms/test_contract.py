@@ -149,7 +149,9 @@ def test_a_mechanism_cannot_be_changed(name):
 def test_a_budget_is_checked_once(monkeypatch):
     from shortlist.accounting import guarantees
     from shortlist.accounting.checked_numbers import number
+    from shortlist.method_choice import _chosen
 
+    _chosen.cache_clear()  # another test may have asked the same
     checked: list[Any] = []
     monkeypatch.setattr(guarantees, "number", noting(checked, number))
     sl.top_k([5, 3, 1, 9, 7, 2, 8], k=3, epsilon=1.0, monotone=True)
@@ -241,3 +243,17 @@ def test_whether_floats_run_out_in_a_draw_is_nobodys_to_know(method):
 @pytest.mark.parametrize("method", ["joint", "ordered-canonical", "guarded-list"])
 def test_scores_whose_differences_are_beyond_all_floats_are_drawn_from(method):
     assert 0 in sl.top_k([1.7e308, 0.5, -1.7e308, 0.25], 2, epsilon=1.0, method=method)
+
+
+@pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(0.5), ApproxDP(1.0, 1e-6)], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("kind", [GuardedListTopK, OrderedCanonicalTopK])
+def test_scores_that_are_more_nats_apart_than_floats_hold_are_drawn_from(kind, budget):
+    """A rate times a loss was infinite: an error that only such scores brought about."""
+    for scores in ([1.7e308, 0.5, -1.7e308, 1.7e308, -1.0, 0.0], [2**63 - 1, -(2**63), 0, 1, 2, 3]):
+        release = kind(k=2, budget=budget).release(scores, sensitivity=5e-324, rng=sl.testing.seeded(5))
+        assert 0 in release.items
+
+
+def test_noise_too_narrow_for_floats_has_a_margin():
+    release = HybridSparseVector(threshold=0.0, k=2, epsilon=1.0).release([3.0, 1.0], sensitivity=5e-324)
+    assert [margin.half_width for margin in release.margins or ()] == [np.inf, np.inf]

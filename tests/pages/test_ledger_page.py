@@ -4,6 +4,7 @@ import csv
 import html
 import os
 import re
+from typing import Any
 
 import polars as pl
 import pytest
@@ -140,11 +141,12 @@ def test_what_leaves_a_machine_names_a_file_without_its_folder(tmp_path, questio
     folder.mkdir()
     (folder / "rows.csv").write_text("u;m\n" + "".join(f"{n};{n % 7}\n" for n in range(70)))
     ledger = Ledger(tmp_path / "q4.db", budget=PureDP(3.0))
-    path, words = str(folder / "rows.csv"), {"user": "u", "separator": ";", "epsilon": 1.0, "ledger": ledger}
+    path = str(folder / "rows.csv")
+    words: dict[str, Any] = {"user": "u", "separator": ";", "epsilon": 1.0, "ledger": ledger}
     if question == "quantile":
         release = sl.quantile(path, value="m", q=0.5, lower=0, upper=9, **words)
     else:
-        more = {"multiline": True} if question == "written otherwise" else {}
+        more: dict[str, Any] = {"multiline": True} if question == "written otherwise" else {}
         release = sl.top_k(path, 2, item="m", candidates=[*map(str, range(7))], **words, **more)
     assert str(tmp_path) in str(ledger.entries()[0].source)
     page, ((row),) = written(ledger, tmp_path)

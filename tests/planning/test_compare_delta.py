@@ -9,6 +9,7 @@ import pytest
 import shortlist as sl
 from shortlist import ApproxDP, Scores
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
+from shortlist.exact.partial_reals import rounded_down
 from shortlist.mechanisms import GuardedTopK
 from shortlist.mechanisms.guarded import budgets
 from shortlist.mechanisms.guarded.entry import by_rounds
@@ -37,7 +38,7 @@ def test_the_rounds_of_one_shot_tell_epsilon_and_the_chance(k, e, noise):
     mechanism = GuardedTopK(k=k, budget=ApproxDP(epsilon, 1e-4))
     share = share_of(k, len(SCORES))
     assert budgets.one_shot_of(mechanism.guarantee, k, share)[0] == noise
-    left = budgets._down((1 - share) * Fraction(epsilon))
+    left = rounded_down((1 - share) * Fraction(epsilon))
     assert epsilon_of_a_round(k, ApproxDP(left, 1e-4)) >= e * (1 - 2e-6)
     assert chance <= mechanism.success_probability(SCORES) == pytest.approx(chance, rel=1e-4)
 

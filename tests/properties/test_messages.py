@@ -23,14 +23,14 @@ from shortlist.mechanisms import (
     TopKWithGaps,
 )
 from shortlist.mechanisms.entries import METHODS
-from tests.helpers.support import full_size, sized
+from tests.helpers.support import LETTERS, full_size, sized
 
 KNOWN = [name for name, method in METHODS.items() if method.domain == "known"]
 
 FEW = settings(max_examples=sized(20, full=200))
 numbers = st.lists(st.integers(7_310_000, 7_319_999), min_size=2, max_size=6, unique=True)
 wrong = st.one_of(
-    st.none(), st.integers(-5, 5), st.floats(), st.text(max_size=3), st.booleans(), st.just([]), st.just(())
+    st.none(), st.integers(-5, 5), st.floats(), st.text(LETTERS, max_size=3), st.booleans(), st.just([]), st.just(())
 )
 
 

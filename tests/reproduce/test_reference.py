@@ -102,13 +102,16 @@ def test_gaps_and_measurements_combine_into_least_squares():
     differ = np.eye(k)[:-1] - np.eye(k)[1:]
     weight = np.linalg.inv(ratio * differ @ differ.T)
     best = np.linalg.solve(np.eye(k) + differ.T @ weight @ differ, measured + differ.T @ weight @ gaps)
-    assert blue(measured[None, :], gaps, ratio)[0] == pytest.approx(best)
+    assert blue(measured[None, :], gaps[None, :], ratio)[0] == pytest.approx(best)
 
 
 def test_top_k_with_geometric_gaps_returns_winners_and_whole_gaps():
-    winners, gaps = reference.gaps_of_top_k(np.array([90.0, 50.0, 10.0]), 2, 1.0, "geometric", source("whole"))
-    assert winners.tolist() == [0, 1]
+    winners, gaps = reference.whole_gaps_of_top_k(np.array([90.0, 10.0, 50.0]), 2, 1.0, 3, source("whole"))
+    assert winners.tolist() == [[0, 2]] * 3
+    assert gaps.shape == (3, 1)
     assert gaps.tolist() == np.round(gaps).tolist()
+    tied, _ = reference.whole_gaps_of_top_k(np.zeros(2), 1, 1e-3, 400, source("ties"))
+    assert 100 < tied.sum() < 300  # no order of ties is preferred
 
 
 def test_the_hybrids_keep_what_the_formulas_say():

@@ -13,7 +13,8 @@ from shortlist.pages.theme import embedded
 from shortlist.reproduce import explore
 from shortlist.reproduce.errata import errata
 from shortlist.reproduce.inline_svg import COLOURS, inline_svg
-from tests.helpers.browser import SCREENS, check_contrast, check_keyboard, check_width
+from tests.helpers.browser import check_contrast, check_keyboard, check_looks, check_width
+from tests.helpers.support import full_size
 
 MOST = 3_000_000
 BUILT = Path(__file__).parents[2] / "docs" / "report" / "index.html"
@@ -41,12 +42,11 @@ def test_the_report_opens_alone_and_without_complaints(look, study):
     assert page.locator("svg.figure").count() == 2
 
 
-@pytest.mark.parametrize(("width", "scheme"), SCREENS)
-def test_nothing_sticks_out_and_all_text_has_contrast(look, study, width, scheme):
-    page = look(study.as_uri(), width=width, scheme=scheme)
+@full_size
+def test_nothing_sticks_out_and_all_text_has_contrast(look, study):
+    page = look(study.as_uri())
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    check_width(page)
-    check_contrast(page)
+    check_looks(page)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1440, "light")])

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 import shortlist as sl
+from shortlist.studio import planner
 from shortlist.studio.folder import Folder
 from shortlist.studio.limits import Connections, Limits
 from shortlist.studio.planner import Planner
@@ -136,6 +137,7 @@ def test_a_connection_that_was_served_goes_last():
 
 
 def test_a_plan_that_takes_too_long_is_ended_in_words(studio_with, monkeypatch):
+    monkeypatch.setattr(planner, "_KEPT", {})
     studio = studio_with(plan_seconds=0.001)
     workers = []
     popen = subprocess.Popen
@@ -167,21 +169,37 @@ def test_plans_wait_for_their_turn_and_are_told_when_it_does_not_come(studio_wit
 
 
 def test_a_plan_under_way_ends_with_the_studio():
-    planner = Planner(600.0)
+    asked = Planner(600.0)
     ended = []
-    asking = threading.Thread(target=lambda: ended.append(_error_of(planner)))
+    asking = threading.Thread(target=lambda: ended.append(_error_of(asked)))
     asking.start()
-    while not planner._workers and asking.is_alive():  # it starts
+    while not asked._workers and asking.is_alive():  # it starts
         pass
-    planner.close()
+    asked.close()
     asking.join(60)
     assert ended == ["the plan could not be computed"]
 
 
 def test_a_plan_that_is_asked_for_after_the_end_is_ended_too():
-    planner = Planner(600.0)
-    planner.close()
-    assert _error_of(planner) == "the plan could not be computed"
+    asked = Planner(600.0)
+    asked.close()
+    assert _error_of(asked) == "the plan could not be computed"
+
+
+def test_who_asks_again_is_answered_without_another_process(monkeypatch):
+    asked = Planner(600.0)
+    answered: list[bytes] = []
+
+    def answer(self, question):
+        answered.append(question)
+        return b'{"answer": {"a": 1}}'
+
+    monkeypatch.setattr(planner, "_KEPT", {})
+    monkeypatch.setattr(planner, "MOST_KEPT", 2)
+    monkeypatch.setattr(Planner, "_answer", answer)
+    for epsilon in (1.0, 1.0, 2.0, 1.0, 3.0, 1.0):
+        assert asked.ask(SLOW, epsilon) == {"a": 1}
+    assert [json.loads(one)["epsilon"] for one in answered] == [1.0, 2.0, 3.0, 1.0]  # so many are kept, and no more
 
 
 def _error_of(planner):

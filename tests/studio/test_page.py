@@ -3,8 +3,9 @@
 import pytest
 
 import shortlist as sl
-from tests.helpers.browser import SCREENS, check_contrast, check_keyboard, check_width
+from tests.helpers.browser import check_contrast, check_keyboard, check_looks
 from tests.helpers.studios import Running, fill
+from tests.helpers.support import full_size
 
 
 @pytest.fixture
@@ -164,20 +165,17 @@ def test_labels_that_try_to_be_html_stay_text(look, studio):
     assert look.complaints == []
 
 
-@pytest.mark.parametrize(("width", "scheme"), SCREENS)
-def test_every_screen_fits_and_has_contrast(look, studio, width, scheme):
-    page = arrive(look, studio, width=width, scheme=scheme)
+@full_size
+def test_every_screen_fits_and_has_contrast(look, studio):
+    page = arrive(look, studio)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    check_width(page)
-    check_contrast(page)
+    check_looks(page)
     plan(page)
-    check_width(page)
-    check_contrast(page)
+    check_looks(page)
     page.check("#agree")
     page.click("#release")
     page.wait_for_selector(".result")
-    check_width(page)
-    check_contrast(page)
+    check_looks(page)
 
 
 def test_keyboard_alone_tells_the_story(look, studio):

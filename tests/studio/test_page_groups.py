@@ -4,8 +4,9 @@ import pytest
 
 import shortlist as sl
 from shortlist.privacy import ApproxDP
-from tests.helpers.browser import SCREENS, check_contrast, check_width
+from tests.helpers.browser import check_looks
 from tests.helpers.studios import FILMS, QUESTION, Running, fill
+from tests.helpers.support import full_size
 
 COUNTRIES = ("CH", "DE", "FR", "<b>XX</b>")
 BUDGET = ApproxDP(1.0, 1e-6)
@@ -72,21 +73,18 @@ def test_every_group_has_its_own_list_in_the_page(look, studio):
     assert all(one.startswith(studio.origin) for one in look.requests)
 
 
-@pytest.mark.parametrize(("width", "scheme"), SCREENS)
-def test_lists_of_groups_fit_every_screen(look, studio, width, scheme):
-    page = released(look, studio, values=True, width=width, scheme=scheme)
-    check_width(page)
-    check_contrast(page)
+@full_size
+def test_lists_of_groups_fit_every_screen(look, studio):
+    check_looks(released(look, studio, values=True))
 
 
-@pytest.mark.parametrize(("width", "scheme"), SCREENS)
-def test_the_report_of_groups_fits_every_screen(look, tmp_path, width, scheme):
+@full_size
+def test_the_report_of_groups_fits_every_screen(look, tmp_path):
     lists = sl.top_k([[90, 20, 50], [1, 70, 30]], 2, epsilon=2.0, monotone=True, values=True)
     lists.report(tmp_path / "lists.html", title="Two lists")
-    page = look((tmp_path / "lists.html").as_uri(), width=width, scheme=scheme)
+    page = look((tmp_path / "lists.html").as_uri())
     assert page.locator("h2").all_inner_texts()[:2] == ["0", "1"]
-    check_width(page)
-    check_contrast(page)
+    check_looks(page)
     assert look.complaints == []
 
 

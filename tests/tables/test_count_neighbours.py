@@ -73,7 +73,7 @@ CELL: st.SearchStrategy[Any] = st.sampled_from(
 
 
 @full_size
-@settings(max_examples=sized(24, full=300))
+@settings(max_examples=sized(14, full=300))
 @given(rows=st.lists(st.tuples(CELL, CELL), max_size=8), own=st.lists(CELL, max_size=6), first=st.booleans())
 def test_whatever_objects_a_user_has_in_a_pandas_column_only_their_own_rows_count(rows, own, first):
     """No cell changes how another is read, and every label looks the same whoever has it."""
@@ -96,7 +96,7 @@ def test_whatever_objects_a_user_has_in_a_pandas_column_only_their_own_rows_coun
 @full_size
 @pytest.mark.usefixtures("one_duckdb")
 @pytest.mark.parametrize("engine", ENGINES)
-@settings(max_examples=sized(20, full=150))
+@settings(max_examples=sized(12, full=150))
 @given(
     clip=st.sampled_from([(0, 5), (-2, 0), (-1.5, 4), (0.1, 0.3), (1, 3), (-1e-9, 1e9), (-3, -1), (-0.3, -0.3)]),
     rows=st.lists(ROW, max_size=12),

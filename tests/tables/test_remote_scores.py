@@ -144,6 +144,9 @@ def test_runs_read_like_the_array_they_stand_for():
         assert rising.searchsorted(probes, side=side).tolist() == np.searchsorted(-plain, probes, side=side).tolist()
     assert len(Runs.of(np.array([], np.int64), np.array([], np.int64))) == 0
     assert Runs.of(np.array([2**40]), np.array([2])).expanded().dtype == np.int64
+    assert (
+        Runs.of(np.array([-(2**63)]), np.array([2])).expanded().tolist() == [-(2**63)] * 2
+    )  # it has no absolute value
 
 
 def test_only_winners_are_asked_for():

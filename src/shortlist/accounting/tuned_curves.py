@@ -130,7 +130,8 @@ def _slopes(where: Region, runs: RunNumber, low: Floats, high: Floats) -> tuple[
 
 
 def _sharpened(where: Region, runs: RunNumber, ends: tuple[Floats, Floats], gains: Floats) -> float:
-    """The largest gain, the cells that may hold it cut ever finer."""
+    """The largest gain, the cells that may hold it cut ever finer; those that are left whole count as they are."""
+    settled = 0.0
     for _ in range(12):
         largest = float(np.nanmax(gains, initial=-math.inf)) if not np.isnan(gains).any() else math.inf
         if math.isinf(largest):
@@ -139,11 +140,12 @@ def _sharpened(where: Region, runs: RunNumber, ends: tuple[Floats, Floats], gain
         sure = float(np.max(reached))
         keep = gains > sure + CLOSE
         if not keep.any() or 8 * int(keep.sum()) > MOST_CELLS:
-            return max(largest, 0.0)
+            return max(largest, settled)
+        settled = max(settled, float(np.max(gains[~keep], initial=0.0)))
         ends = near((ends[0][keep], ends[1][keep]), 8)
         above, below = _slopes(where, runs, *ends)
         gains = above - below
-    return max(float(gains.max()), 0.0)
+    return max(float(gains.max()), settled)
 
 
 def _hull(gains: Floats, bases: Floats) -> tuple[Floats, Floats]:

@@ -138,7 +138,8 @@ def _release(release: Release, reals: list[float]) -> Any:
     """All that a release shows about the scores."""
     names = release.items if release.indices is None else release.indices
     who = None if names is None else tuple(names) if release.ordered else tuple(sorted(names, key=repr))
-    parts = (release.values, release.gaps, release.answers, release.soft_max, release.p_value)
+    soft = release.soft_min if release.soft_max is None else release.soft_max
+    parts = (release.values, release.gaps, release.answers, soft, release.p_value)
     return (who, release.k, release.used, release.stopped, *(_token(part, reals) for part in parts))
 
 

@@ -35,12 +35,12 @@ class Law:
 class RealLaw(Protocol):
     """A law over outcomes with real parts whose log ratios have no bound: its divergences from its like are certified.
 
-    Both are rounded up. The moment is that of the Renyi divergence, ln(moment) / (order - 1).
+    Both are rounded up. The moment is that of the Renyi divergence, log_moment / (order - 1).
     """
 
     def stick(self, other: Self, epsilon: float) -> float: ...
 
-    def moment(self, other: Self, order: float) -> float: ...
+    def log_moment(self, other: Self, order: float) -> float: ...
 
 
 def rounded_up(ball: arb) -> float:

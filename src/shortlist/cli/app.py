@@ -15,7 +15,7 @@ import typer
 
 from shortlist._files import sweep
 from shortlist._signals import COMMAND
-from shortlist._text import Advice, terminal_safe
+from shortlist._text import Advice, terminal_safe, without_passwords
 from shortlist._version import version
 from shortlist.cli.defaults import defaults
 from shortlist.cli.output import Described, Hinting
@@ -164,7 +164,7 @@ def _worked() -> int:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except UsageError as error:
         COMMAND.check()
-        typer.echo(usage_in_words(error), err=True)
+        typer.echo(without_passwords(usage_in_words(error)), err=True)
         return 2
     except BudgetExceeded as error:
         return _fail(error, 3)
@@ -197,7 +197,7 @@ def _fail(error: Exception, code: int) -> int:
 
 
 def _say(words: str) -> None:
-    typer.echo(f"shortlist: {terminal_safe(in_options(words, sys.argv[1:2]))}", err=True)
+    typer.echo(f"shortlist: {terminal_safe(without_passwords(in_options(words, sys.argv[1:2])))}", err=True)
 
 
 def in_options(words: str, arguments: list[str]) -> str:

@@ -29,7 +29,7 @@ def reproduce(
     ] = None,
     only: Annotated[list[str] | None, typer.Option(help="Experiments by name: a,b,c.", metavar="NAMES")] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="More trials and finer curves: an hour or two instead of minutes.")
+        bool, typer.Option("--full", help="As many trials as the papers and finer curves: several times the work.")
     ] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers (run times aside).", metavar="N")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="How many processes share the work.", metavar="N")] = 2,

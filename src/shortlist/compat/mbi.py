@@ -78,6 +78,7 @@ def exponential_mechanism(
             raise TypeError("base_measure must be a mapping with the keys of qualities, from candidates to weights")
         prior = [base_measure[key] for key in keys]
     mechanism = NoisyMax(epsilon=float(epsilon), noise="gumbel", prior=prior)
-    scores = Scores(np.asarray(values), sensitivity=float(sensitivity), monotone=bool(monotonic))
+    plain = values if isinstance(values, list | tuple) else np.asarray(values)  # a list tells whole numbers from floats
+    scores = Scores(plain, sensitivity=float(sensitivity), monotone=bool(monotonic))
     place = mechanism.release(scores, rng=rng, ledger=ledger, purpose=purpose).index
     return place if keys is None or place is None else keys[place]

@@ -52,7 +52,7 @@ def within_ratio(share: float) -> Middle[float]:
 
 
 def halvings(count: int) -> Middle[float]:
-    """Halves so many times."""
+    """Halves an interval so many times."""
     turns = iter(range(count))
     return lambda low, high: (low + high) / 2 if next(turns, None) is not None else None
 

@@ -61,7 +61,7 @@ def as_float(exact: Fraction) -> float:
 
 @lru_cache
 def gaussian_margin(sigma: Fraction, grid: Fraction | None = None) -> Margin:
-    """Of Gaussian noise, or of its sum with a multiple of the grid, rounded to the grid."""
+    """The margin of Gaussian noise, or of its sum with a multiple of the grid, rounded to the grid."""
     if grid is None:
         return Margin(as_float(sigma), math.nextafter(NORMAL * as_float(sigma), math.inf))
     ratio = sigma / grid
@@ -78,7 +78,7 @@ def gaussian_margin(sigma: Fraction, grid: Fraction | None = None) -> Margin:
 
 
 def _rounded_variance(sigma: float) -> float:
-    """Of Gaussian noise rounded to whole numbers."""
+    """The variance of Gaussian noise that is rounded to whole numbers."""
     if sigma >= FINE:
         return sigma * sigma + 1 / 12
     sigma = max(sigma, LEAST)
@@ -89,7 +89,7 @@ def _rounded_variance(sigma: float) -> float:
 
 @lru_cache
 def geometric_margin(noise: Geometric) -> Margin:
-    """Of two-sided geometric noise."""
+    """The margin of two-sided geometric noise."""
 
     def covers(steps: int) -> bool:
         from flint import ctx
@@ -110,7 +110,7 @@ def _least(covers: Callable[[int], bool], near: float) -> int:
 
 
 def laplace_margin(scale: Fraction) -> Margin:
-    """Of Laplace noise: P[|N| > h] = e^(-h / scale)."""
+    """The margin of Laplace noise: P[|N| > h] = e^(-h / scale)."""
     return Margin(math.sqrt(2) * as_float(scale), math.nextafter(math.log(20) * as_float(scale), math.inf))
 
 

@@ -99,7 +99,7 @@ class OffsetRanking:
         return (self.top - levels).astype(np.float64) * rounded(self.ranking.inner * self.unit)
 
     def exact_loss_at(self, level: int) -> Fraction:
-        """The same, exactly."""
+        """`loss_at` of one level, exactly."""
         return self.ranking.inner * self.unit * (self.top - level)
 
     def head_losses(self) -> Floats:
@@ -108,7 +108,7 @@ class OffsetRanking:
         return rise
 
     def exact_head_loss(self, head: int) -> Fraction:
-        """The same, exactly."""
+        """`head_losses` of one head, exactly."""
         return self.ranking.loss(self.k - 1 - head, self.k - 1)
 
     def level_of(self, ranks: Indices) -> int:

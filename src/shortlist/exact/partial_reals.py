@@ -245,6 +245,12 @@ def rounded(exact: Fraction) -> float:
         return math.inf if exact > 0 else -math.inf
 
 
+def rounded_down(exact: Fraction) -> float:
+    """The largest float that is not above, for numbers from 0 on that floats reach."""
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
+
+
 def compare(a: NoisyScore, b: NoisyScore) -> int:
     """+1 if a finishes above b, -1 if below, exactly."""
     return 1 if is_positive(a.minus(b)) else -1

@@ -11,24 +11,22 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cmp_to_key, lru_cache
+from functools import cmp_to_key
 from itertools import pairwise
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, Words
+from shortlist._scan import SHORT, clear_winners, kth_of
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import Bits, Draw, NoisyScore, compare
-from shortlist.exact.rough_noise import PLAIN, ROUGH
+from shortlist.exact.rough_noise import KINDS, PLAIN, ROUGH
 
 POSITION_ROUNDING = 2.0**-50
 """Relative error of a position: one rounded difference, one rounded factor, one product."""
 
 EXACT_FLOATS = 2**52
 """A whole centre up to here, and whatever is near it, are floats as they are."""
-
-SHORT = 32
-"""So many winners are compared one by one in less time than in arrays."""
 
 FAR = 1e300
 """Positions are clamped here. What lies beyond has a one-sided interval."""
@@ -93,12 +91,21 @@ class Contest:
         rough, k = self.noise.rough, self.k
         if rough is None or k > SHORT or self._exponent or not -EXACT_FLOATS <= self.centre <= EXACT_FLOATS:
             return None
+        kind = KINDS.get(rough)
+        compiled = None if kind is None else clear_winners(self.values, words, k, kind, self.centre, self._factor)
+        if compiled is not None:
+            return np.array(compiled) if compiled else None
+        return self._clear_winners(words, rough)
+
+    @np.errstate(all="ignore")
+    def _clear_winners(self, words: Words, rough: Callable[[Words], Floats]) -> Indices | None:
+        """The same in NumPy."""
         if np.minimum.reduce(words) < PLAIN or np.maximum.reduce(words) >= (1 << 64) - PLAIN:
             return None
         z = np.subtract(self.values, self.centre, dtype=np.float64)
         z *= self._factor
         z += rough(words)
-        best, finishes = highest(z, k)
+        best, finishes = highest(z, self.k)
         for one, other in pairwise(finishes):
             error = 4 * ROUGH + 2.0**-47 * (abs(one) + abs(other)) if other > -math.inf else 0.0
             if not one - other > error:
@@ -111,12 +118,12 @@ class Contest:
         return NoisyScore(position, Draw(self.noise, word, 64 + level, source))
 
 
-@lru_cache
 def _inverse(scale: Fraction) -> tuple[float, int]:
     """(factor, exponent): 1 / scale = factor * 2^exponent to 53 bits. The exponent is 0 unless the scale is extreme."""
-    exponent = scale.denominator.bit_length() - scale.numerator.bit_length() + 1
+    above, below = scale.as_integer_ratio()
+    exponent = below.bit_length() - above.bit_length() + 1
     if abs(exponent) < 900:
-        exponent = 0
+        return below / above, 0
     return float(1 / (scale * Fraction(2) ** exponent)), exponent
 
 
@@ -141,7 +148,15 @@ def _subtract(items: Values, centre: int | float) -> tuple[Floats, Indices | int
 def kth_largest(values: Values, k: int) -> int | float:
     """The centre that keeps rounding harmless: a score far above it can then win only by itself."""
     d = len(values)
-    kth: int | float = np.maximum.reduce(values).item() if k == 1 else np.partition(values, d - k).item(d - k)
+    if k == 1:
+        top: int | float = np.maximum.reduce(values).item()
+        return top
+    compiled = kth_of(values, k)
+    if compiled is not None:
+        return compiled
+    parted = values.copy()
+    parted.partition(d - k)
+    kth: int | float = parted.item(d - k)
     return kth
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Mask, Values
 from shortlist.exact.effort import shared
 from shortlist.exact.partial_reals import rounded
+from shortlist.exact.score_intervals import FAR
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +136,13 @@ def _quotient(exact: int, below: int) -> float:
 
 
 def times(whole: Values, rate: Fraction) -> Floats:
-    """whole * rate in floats, to a relative error of 2^-51, whatever the sizes."""
+    """whole * rate in floats, to a relative error of 2^-51; so many nats as are no float are FAR, as good as none."""
     if whole.dtype == object:
-        return np.array([rounded(rate * value) for value in whole.tolist()])
+        return np.clip(np.array([rounded(rate * value) for value in whole.tolist()], np.float64), -FAR, FAR)
     exponent = rate.numerator.bit_length() - rate.denominator.bit_length()
     with np.errstate(over="ignore", under="ignore"):
-        return np.ldexp(whole.astype(np.float64) * float(rate / Fraction(2) ** exponent), exponent)
+        product = np.ldexp(whole.astype(np.float64) * float(rate / Fraction(2) ** exponent), exponent)
+    return np.clip(product, -FAR, FAR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +240,7 @@ class Cover:
             self.high.insert(i, new_high)
 
     def cells(self, lower: Floats, upper: Floats) -> Cells:
-        """As they are now."""
+        """The cells as they are cut now, with these bounds on their masses."""
         end = np.append(self.start[1:], self.start[-1:] + 1)
         return Cells(self.start, end, np.array(self.low), np.array(self.high), lower, upper)
 

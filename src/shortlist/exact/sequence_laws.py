@@ -66,6 +66,10 @@ class SequenceLaw:
 
     support: Levels
     chances: Floats
+    candidates: Indices
+    """The candidate at each rank."""
+    size: int
+    """How many candidates there are, with those that are never chosen."""
 
     def in_order(self) -> float:
         """P[the scores are the k best, in order], ties counting as equal."""
@@ -90,10 +94,10 @@ class SequenceLaw:
         """P[c of the items score at least the k-th largest], c = 0..k."""
         return number_correct(self.support, self.chances, self._about_k()[1])
 
-    def inclusion(self, positions: Indices, size: int) -> Floats:
-        """P[candidate i is in the sequence] for each of so many candidates; `positions` has that of every rank."""
-        result = np.zeros(size)
-        result[positions] = inclusion_of_ranks(self.support, self.chances)
+    def inclusion(self) -> Floats:
+        """P[candidate i is in the sequence], for every candidate."""
+        result = np.zeros(self.size)
+        result[self.candidates] = inclusion_of_ranks(self.support, self.chances)
         return result
 
     def _about_k(self) -> tuple[int, int]:
@@ -101,12 +105,6 @@ class SequenceLaw:
         scores, k = self.support.steps.scores, self.support.steps.k
         kth = scores[k - 1]
         return int(np.count_nonzero(scores > kth)), int(np.count_nonzero(scores >= kth))
-
-
-def gumbel_law(steps: Ladder, rate: Fraction) -> SequenceLaw:
-    """The law of a sequence that is drawn in proportion to e^(-rate loss)."""
-    support = levels(steps, rate)
-    return SequenceLaw(support, support.chances)
 
 
 def levels(steps: Ladder, rate: Fraction) -> Levels:

@@ -32,6 +32,10 @@ SUMMED = 1 << 22
 FLOAT_ERROR = 2.0**-40
 """Relative, of what is computed in floats here; the truth is about 2^-50."""
 
+LARGEST = 1 << 62
+"""Whole sums of a score and noise are cut there, which is a function of the sum alone."""
+FAR = 1 << 42
+
 
 @dataclass(frozen=True, slots=True)
 class Geometric:
@@ -60,13 +64,13 @@ class Geometric:
         return (-e * abs(x)).exp() * -(-e).expm1() / self._total()
 
     def _end(self) -> arb:
-        """a^(K+1)"""
+        """a^(K+1), the first weight that is cut off."""
         from flint import arb
 
         return arb(0) if self.reach is None else (-ball(self.epsilon * (self.reach + 1))).exp()
 
     def _total(self) -> arb:
-        """c"""
+        """c, what the weights a^|x| add up to, times 1 - a."""
         return 1 + (-ball(self.epsilon)).exp() - 2 * self._end()
 
     def survival(self, x: Floats) -> Floats:
@@ -110,8 +114,11 @@ class Geometric:
             squares = a * (1 + a - end * last) / (1 - a) ** 3
             return float((2 * squares * (1 - a) / (1 + a - 2 * end * a)).mid())
 
-    def draws(self, words: Words, level: Indices, source: Bits) -> Indices:
-        """X of survival uniforms of which `level` zeros and then 64 bits are known; more are drawn where needed."""
+    def sums(self, scores: Indices, words: Words, level: Indices, source: Bits) -> Indices:
+        """score + X, cut at LARGEST, of survival uniforms of which `level` zeros and then 64 bits are known.
+
+        More bits are drawn where needed.
+        """
         rate = float(self.epsilon)
         end = 0.0 if self.reach is None else math.exp(-rate * (self.reach + 1))
         total = 1 + math.exp(-rate) - 2 * end
@@ -130,11 +137,13 @@ class Geometric:
             sure = (np.floor(depth - spread) == np.floor(depth + spread)) & np.isfinite(depth)
             sure &= np.abs(tail - first) > (slack + FLOAT_ERROR) * (tail + first)
             sure |= ~inside & (tail - first > (slack + FLOAT_ERROR) * (tail + first))
-        magnitude = np.where(inside & np.isfinite(magnitude), magnitude, 0.0)
-        values: Indices = np.where(upper, -magnitude, magnitude).astype(np.int64)
+        magnitude = np.where(inside & sure, magnitude, 0.0)  # at most 2^40, or its spread would be above 1
+        sums: Indices = np.clip(np.asarray(scores, np.int64), -LARGEST - FAR, LARGEST + FAR)
+        sums = np.clip(sums + np.where(upper, -magnitude, magnitude).astype(np.int64), -LARGEST, LARGEST)
         for i in np.flatnonzero(~sure).tolist():
-            values[i] = self.exactly(int(words[i]), 64 + int(level[i]), source)
-        return values
+            exact = int(scores[i]) + self.exactly(int(words[i]), 64 + int(level[i]), source)
+            sums[i] = min(max(exact, -LARGEST), LARGEST)
+        return sums
 
     def exactly(self, value: int, bits: int, source: Bits) -> int:
         """X of the survival uniform that begins with these bits: decided in balls, with more bits where needed."""
@@ -164,7 +173,7 @@ class PublicCoin:
     reach: int
 
     def chance(self) -> arb:
-        """lam"""
+        """lam, the chance of the shorter reach, by which delta is met exactly."""
         low = end_chance(self.epsilon, self.reach)
         return (ball(self.delta) - low) / (end_chance(self.epsilon, self.reach - 1) - low)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -60,9 +61,34 @@ def admitted(terms: Terms, before: State, cost: Amounts) -> tuple[Amounts, Amoun
     raise BudgetExceeded(price, spent, left, words)
 
 
+def after_charge(terms: Terms, before: State, *guarantees: Guarantee) -> State:
+    """Where a ledger would stand after a charge of the first that has room; raises as `countable` and `admitted` do."""
+    costs = [cost for _, cost in countable(terms, guarantees)]
+    cost = costs[first_that_fits(terms, before, costs)]
+    return replace(before, total=admitted(terms, before, cost)[1], charges=before.charges + 1)
+
+
 def first_with_room(terms: Terms, before: State, guarantees: tuple[Guarantee, ...]) -> Guarantee:
     """The first of several true statements of one release that would be admitted, or else the first (Theorem 223)."""
     return next((one for one in guarantees if _has_room(terms, before, one)), guarantees[0])
+
+
+def countable(terms: Terms, guarantees: Sequence[Guarantee]) -> list[tuple[Guarantee, Amounts]]:
+    """Those of several true statements of one release that can be counted against these terms, with what they cost.
+
+    Raises
+    ------
+    TypeError, ValueError
+        with the reason of the first, if there is none.
+    """
+    costs = [(one, cost_of(one, terms.order)) for one in guarantees]
+    counted = [(one, cost) for one, cost in costs if has_form(terms.limits, cost)]
+    return counted or [(guarantees[0], priced(terms, guarantees[0]))]
+
+
+def first_that_fits(terms: Terms, before: State, costs: Sequence[Amounts]) -> int:
+    """Which of several costs is the first that would be admitted; the first of all, if none is."""
+    return next((place for place, cost in enumerate(costs) if _fits(terms, before, cost)), 0)
 
 
 def within(terms: Terms, before: State, budget: PureDP | ApproxDP | ZCDP) -> PureDP | ApproxDP | ZCDP:
@@ -108,8 +134,12 @@ def _with_size_left(terms: Terms, before: State, budget: PureDP | ApproxDP | ZCD
 
 def _has_room(terms: Terms, before: State, guarantee: Guarantee) -> bool:
     cost = cost_of(guarantee, terms.order)
+    return has_form(terms.limits, cost) and _fits(terms, before, cost)
+
+
+def _fits(terms: Terms, before: State, cost: Amounts) -> bool:
     limits = terms.limits_for(before.total, cost, first=not before.charges)
-    return has_form(terms.limits, cost) and fits(limits, (before.total + cost).where(limits))
+    return fits(limits, (before.total + cost).where(limits))
 
 
 def price_text(price: Balance) -> str:

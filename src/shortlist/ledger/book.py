@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from sqlite3 import Connection
 from typing import Any, TypeVar
 
 from shortlist._signals import COMMAND
 from shortlist.ledger import file as file
-from shortlist.ledger.admission import admitted
+from shortlist.ledger.admission import admitted, first_that_fits
 from shortlist.ledger.approval import ApprovalNeeded, approve, approved, request_for
 from shortlist.ledger.chain import LedgerEntry, Origin, State
 from shortlist.ledger.errors import LedgerError, damaged
 from shortlist.ledger.filter import ZERO, Amounts, refund_of
 from shortlist.ledger.schema import check_schema
-from shortlist.ledger.store import WORDS
+from shortlist.ledger.store import WORDS, Offer
 from shortlist.ledger.turn import in_transaction
 
 Found = TypeVar("Found")
@@ -58,17 +58,22 @@ class FileBook:
                 raise LedgerError(f"{self.path} was closed for good and books nothing more: {before.closed}")
             return work(db, before)
 
-        self.seen = in_transaction(self.path, checked, write=True, wait=self.wait)
-        return self.seen
+        after = in_transaction(self.path, checked, write=True, wait=self.wait)
+        self.seen = after  # what is returned is this call's own: another thread may write `seen` before it is read
+        return after
 
-    def charge(self, cost: Amounts, said: Mapping[str, Any]) -> State:
+    def charge(self, offers: Sequence[Offer]) -> tuple[State, int]:
         """Book a charge that fits; in a ledger with approval its request, if there is none that was approved."""
         COMMAND.check()  # a signal that came while a library worked: nothing is booked then
         self.tried, terms = None, self.origin.terms
         waiting: list[int] = []
+        which = 0
 
         def work(db: Connection, before: State) -> State:
+            nonlocal which
             waiting.clear()  # a try that found the file locked did not happen
+            which = first_that_fits(terms, before, [cost for cost, _ in offers])
+            cost, said = offers[which]
             amounts, total = admitted(terms, before, cost)
             price = cost.where(terms.limits)
             request = request_for(db, self.path, said, price) if terms.approval else None
@@ -83,9 +88,9 @@ class FileBook:
         after = self.write(work)
         if waiting:
             raise ApprovalNeeded(self.path, waiting[-1])
-        return after
+        return after, which
 
-    def refund(self, number: int, hash: str, spent: Amounts, said: str) -> None:
+    def refund(self, number: int, hash: str, spent: Amounts, said: str) -> State:
         """Give back what a charge has beyond `spent`: by what the file says of it, not by what memory does."""
         limits = self.origin.terms.limits
 
@@ -98,7 +103,7 @@ class FileBook:
             noted |= {"kind": "refund", "guarantee": said, "refundable": "", "refund_of": charge.number}
             return file.append(db, before, back, (before.total - back).where(limits), **noted)
 
-        self.write(work)
+        return self.write(work)
 
     def approve(self, request: object) -> None:
         """Note that whoever runs this approves a request of somebody else."""

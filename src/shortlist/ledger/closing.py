@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from shortlist.ledger.admission import left_of_terms
 from shortlist.ledger.chain import State
 from shortlist.ledger.errors import LedgerError
 from shortlist.ledger.filter import Balance
 from shortlist.ledger.store import Store
+from shortlist.ledger.terms import Terms
+from shortlist.ledger.words import checked_text
 
 
 def closed_words(book: Store) -> str:
@@ -18,19 +21,31 @@ def closed_words(book: Store) -> str:
     return f"closed for good on {min(days)}: {why}"
 
 
-def nothing_of(left: Balance) -> Balance:
-    """The same rules, with nothing left."""
-    return Balance(**{name: value and 0.0 for name, value in asdict(left).items()})
+def checked_reason(reason: str | None) -> str:
+    """Why a ledger is closed: whoever writes `close()` as of a file means something else."""
+    if reason is None:
+        raise TypeError(
+            "close ends this budget for good; to stop using it nothing needs closing. If nobody shall charge it "
+            'any more, say why: close("the quarter is over")'
+        )
+    return checked_text("purpose", reason)
 
 
-def open_state(book: Store) -> State:
-    """Where it stands, unless it was closed.
+def left_here(terms: Terms, here: State) -> Balance:
+    """What each rule still admits, rounded down; of a closed one the same rules, with nothing left."""
+    left = left_of_terms(terms, here.total)
+    return Balance(**{name: value and 0.0 for name, value in asdict(left).items()}) if here.closed else left
+
+
+def open_state(book: Store, *, fresh: bool = True) -> State:
+    """Where it stands, or stood when it was last seen, unless it was closed.
 
     Raises
     ------
     LedgerError
         as a charge would.
     """
-    if (here := book.state()).closed:
+    here = book.state() if fresh else book.seen
+    if here.closed:
         raise LedgerError(f"{book.path} was closed for good and books nothing more: {here.closed}")
     return here

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Self
 
 from shortlist._text import kind_of_words
 from shortlist.accounting.checked_numbers import count, number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.ledger.admission import admitted, first_with_room, left_of_terms, priced, spent_of, within
+from shortlist.ledger.admission import after_charge, countable, first_with_room, left_of_terms, spent_of, within
 from shortlist.ledger.chain import MOST_ENTRIES, LedgerEntry
-from shortlist.ledger.closing import closed_words, nothing_of, open_state
-from shortlist.ledger.filter import Balance, Currency, kept_of
+from shortlist.ledger.closing import checked_reason, closed_words, left_here, open_state
+from shortlist.ledger.filter import Balance, Currency
 from shortlist.ledger.opening import opened
 from shortlist.ledger.replay import verified
-from shortlist.ledger.reservation import Receipt, Reservation
+from shortlist.ledger.reservation import Receipt, Reservation, found
 from shortlist.ledger.shares import share_of
 from shortlist.ledger.standing import Standing
 from shortlist.ledger.terms import Terms
 from shortlist.ledger.turn import WAIT
-from shortlist.ledger.words import check_text, checked_currencies, checked_last, checked_token
+from shortlist.ledger.words import checked_last, checked_text, checked_words
 from shortlist.pages.ledger_page import write_ledger
 
 __all__ = ["Ledger", "Receipt", "Reservation"]
@@ -90,9 +89,7 @@ class Ledger:
         wait: float = WAIT,
     ) -> None:
         patience = number("wait", wait)
-        if approval not in (None, False, True):
-            raise TypeError("approval must be True or False")
-        terms = None if budget is None else lambda: Terms.of(budget, split, order, bool(approval))
+        terms = None if budget is None else lambda: Terms.of(budget, split, order, approval)
         self._book = opened(path, patience, terms)
         self.terms.check_same(budget, split, order, approval)
 
@@ -161,9 +158,7 @@ class Ledger:
     @property
     def standing(self) -> Standing:
         """What is booked of the budget, in one number, and the largest pure charge that would be admitted now."""
-        here = self._book.state()
-        stands = Standing.of_state(self.terms, here)
-        return replace(stands, left=0.0) if here.closed else stands
+        return Standing.of_state(self.terms, self._book.state())
 
     @property
     def spent(self) -> Balance:
@@ -173,9 +168,7 @@ class Ledger:
     @property
     def remaining(self) -> Balance:
         """What each rule still admits, rounded down; nothing once it is closed."""
-        here = self._book.state()
-        left = left_of_terms(self.terms, here.total)
-        return nothing_of(left) if here.closed else left
+        return left_here(self.terms, self._book.state())
 
     @property
     def head(self) -> str:
@@ -229,7 +222,7 @@ class Ledger:
     def reserve(
         self,
         guarantee: Guarantee,
-        *,
+        *others: Guarantee,
         refundable: Iterable[Currency] = (),
         purpose: str = "",
         mechanism: str = "",
@@ -238,17 +231,16 @@ class Ledger:
     ) -> Reservation:
         """Book the worst case, part of which may come back when the output shows that it was not used.
 
+        `others` are other true statements of the same release: the first of all that has room is booked (Theorem 223).
         `refundable` names the currencies in which the refund is proved: "pure" if the log ratio of every output is at
         most its own cost, "zcdp" if unused rounds are rounds that were not run (Theorem 38). In the others nothing
         comes back; a delta never does.
         """
-        texts = {"purpose": purpose, "mechanism": mechanism, "unit": unit, "guarantee": repr(guarantee)}
-        currencies, cost = checked_currencies(refundable), priced(self.terms, guarantee)
-        for name, text in (texts | {"source": source}).items():
-            check_text(name, text)
-        said = {**texts, "refundable": " ".join(currencies), "source": source}
-        after = self._book.charge(cost, said)
-        return Reservation(self, after.number, after.head, purpose, guarantee)
+        said = checked_words(refundable, purpose=purpose, mechanism=mechanism, unit=unit, source=source)
+        counted = countable(self.terms, (guarantee, *others))
+        offers = [(cost, {**said, "guarantee": checked_text("guarantee", repr(one))}) for one, cost in counted]
+        after, which = self._book.charge(offers)
+        return Reservation(self, after.number, after.head, purpose, counted[which][0], after)
 
     def approve(self, request: int) -> None:
         """Approve the release that was asked for as entry `request`, as somebody else. It is noted in the chain.
@@ -275,24 +267,14 @@ class Ledger:
 
         None settles it: it was not booked and never will be, whatever of it is still under way to a server.
         """
-        if isinstance(receipt, Receipt):
-            entry = next(iter(self._book.after(receipt.entry - 1, 1)), None)
-            same = entry is not None and (entry.number, entry.purpose) == (receipt.entry, receipt.purpose)
-            return entry if same and self._book.find(checked_token(receipt.head)) is not None else None
-        return self._book.find(checked_token(receipt))
+        return found(self._book, receipt)
 
     def close(self, reason: str | None = None) -> None:
         """End the budget for good: nothing is booked from now on, and the `reason` is noted. Only an owner may.
 
         Nothing needs closing: between two calls a ledger holds nothing open, and the charges are on the disk.
         """
-        if reason is None:
-            raise TypeError(
-                "close ends this budget for good; to stop using it nothing needs closing. If nobody shall charge it "
-                'any more, say why: close("the quarter is over")'
-            )
-        check_text("purpose", reason)
-        self._book.close("close", reason, "")
+        self._book.close("close", checked_reason(reason), "")
 
     def grant(self, role: str) -> None:
         """Let a `role` of the server charge and read, and nothing else. Only the owner may, and only on a server."""
@@ -310,14 +292,12 @@ class Ledger:
         BudgetExceeded, ValueError, LedgerError
             as `charge` would.
         """
-        total = admitted(self.terms, open_state(self._book), priced(self.terms, guarantee))[1]
+        total = after_charge(self.terms, open_state(self._book), guarantee).total
         return spent_of(self.terms, total), left_of_terms(self.terms, total)
 
     def standing_if(self, guarantee: Guarantee) -> Standing:
         """The `standing` as it would be after this charge; raises as `if_charged` does."""
-        here, cost = open_state(self._book), priced(self.terms, guarantee)
-        after = replace(here, total=admitted(self.terms, here, cost)[1], charges=here.charges + 1)
-        return Standing.of_state(self.terms, after)
+        return Standing.of_state(self.terms, after_charge(self.terms, open_state(self._book), guarantee))
 
     def with_room(self, *guarantees: Guarantee) -> Guarantee:
         """The first of `guarantees`, true statements of one release, that would be admitted now, or else the first."""
@@ -327,10 +307,12 @@ class Ledger:
         """The budget, or what is left where only rounding parts them: a tenth 0.1 of 1 is 0.09999999999999995."""
         return within(self.terms, self._book.state(), budget)
 
-    def check(self, guarantee: Guarantee, *others: Guarantee) -> None:
-        """Raise as `charge` would of `with_room` of `guarantee` and `others`; it books nothing and promises no room."""
-        here = open_state(self._book)
-        admitted(self.terms, here, priced(self.terms, first_with_room(self.terms, here, (guarantee, *others))))
+    def check(self, guarantee: Guarantee, *others: Guarantee, fresh: bool = True) -> None:
+        """Raise as `reserve` of these would; it books nothing and promises no room.
+
+        `fresh=False` goes by what this object saw last, without another look.
+        """
+        after_charge(self.terms, open_state(self._book, fresh=fresh), guarantee, *others)
 
     def verify(self, head: str | None = None) -> int:
         """Read every entry again: the chain, the sums, the rule at every step. Returns how many entries there are.
@@ -366,16 +348,3 @@ class Ledger:
             Its heading; the name of the ledger if left out.
         """
         write_ledger(self, path, title)
-
-    def _give_back(self, reservation: Reservation, cost: Guarantee) -> None:
-        """Book the refund of a reservation, once: by what is booked of it, not by what memory says."""
-        spent, said = kept_of(cost, self.terms.order).where(self.terms.limits), repr(cost)
-        check_text("guarantee", said)
-        self._book.refund(reservation.number, reservation.hash, spent, said)
-
-    def _receipt(self, reservation: Reservation) -> Receipt:
-        """From memory: the release stands, and must not fail if the file is gone by now."""
-        seen, name, terms = self._book.seen, self.name, self.terms
-        spent, left = spent_of(terms, seen.total), left_of_terms(terms, seen.total)
-        words = str(Standing.of_state(terms, seen))
-        return Receipt(name, reservation.number, str(terms), spent, left, seen.head, reservation.purpose, words)

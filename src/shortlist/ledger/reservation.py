@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shortlist.accounting.guarantees import Guarantee
-from shortlist.ledger.filter import Balance
+from shortlist.ledger.admission import left_of_terms, spent_of
+from shortlist.ledger.chain import LedgerEntry, State
+from shortlist.ledger.filter import Balance, kept_of
+from shortlist.ledger.standing import Standing
+from shortlist.ledger.store import Store
+from shortlist.ledger.words import checked_text, checked_token
 
 if TYPE_CHECKING:
     from shortlist.ledger.ledger import Ledger
@@ -87,10 +92,17 @@ class Reservation:
     hash: str
     purpose: str
     guarantee: Guarantee
+    _stood: State
 
     def receipt(self) -> Receipt:
-        """This charge, and how the ledger stood when it was last seen: after the charge or its refund."""
-        return self._ledger._receipt(self)
+        """This charge, and how the ledger stood right after it or after its refund.
+
+        From memory: the release stands, and must not fail if the ledger is gone by now.
+        """
+        ledger, terms, here = self._ledger, self._ledger.terms, self._stood
+        spent, left = spent_of(terms, here.total), left_of_terms(terms, here.total)
+        words = str(Standing.of_state(terms, here))
+        return Receipt(ledger.name, self.number, str(terms), spent, left, here.head, self.purpose, words)
 
     def refund(self, kept: Guarantee) -> None:
         """Give back what is booked beyond `kept`, in the currencies where that is proved; once.
@@ -103,4 +115,16 @@ class Reservation:
         ValueError
             if more is kept than was reserved, or it was refunded before.
         """
-        self._ledger._give_back(self, kept)
+        terms, book = self._ledger.terms, self._ledger._book
+        spent = kept_of(kept, terms.order).where(terms.limits)
+        after = book.refund(self.number, self.hash, spent, checked_text("guarantee", repr(kept)))
+        object.__setattr__(self, "_stood", after)
+
+
+def found(book: Store, receipt: Receipt | str) -> LedgerEntry | None:
+    """The entry that a receipt, a hash or a token belongs to; None if there is none."""
+    if not isinstance(receipt, Receipt):
+        return book.find(checked_token(receipt))
+    entry = next(iter(book.after(receipt.entry - 1, 1)), None)
+    same = entry is not None and (entry.number, entry.purpose) == (receipt.entry, receipt.purpose)
+    return entry if same and book.find(checked_token(receipt.head)) is not None else None

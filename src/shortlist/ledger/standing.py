@@ -55,7 +55,7 @@ class Standing:
     @classmethod
     def of_state(cls, terms: Terms, here: State) -> Self:
         """How a ledger with such `terms` stands `here`."""
-        budget, left = terms.budget, largest_pure(terms, here)
+        budget, left = terms.budget, 0.0 if here.closed else largest_pure(terms, here)
         if isinstance(budget, ZCDP):
             booked = up(here.total.curve or Fraction(0))
             return cls("rho", booked, budget.rho, budget.delta, here.charges, left)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from shortlist.ledger.chain import LedgerEntry, Origin, State
@@ -10,6 +10,9 @@ from shortlist.ledger.filter import Amounts
 
 WORDS = ("guarantee", "mechanism", "purpose", "unit", "refundable", "source")
 """What is said of a release. In a ledger with approval it must be the same for it to be the same release."""
+
+Offer = tuple[Amounts, Mapping[str, Any]]
+"""What a release costs and what is said of it, by one of several true statements of it (Theorem 223)."""
 
 
 class Store(Protocol):
@@ -38,11 +41,14 @@ class Store(Protocol):
     def state(self) -> State:
         """Where it stands."""
 
-    def charge(self, cost: Amounts, said: Mapping[str, Any]) -> State:
-        """Where it stands after a charge that fits: `BudgetExceeded` or `ApprovalNeeded` if it was not booked."""
+    def charge(self, offers: Sequence[Offer]) -> tuple[State, int]:
+        """(where it stands after a charge, which of the offers that was): the first that fits.
 
-    def refund(self, number: int, hash: str, spent: Amounts, said: str) -> None:
-        """Give back what a charge has beyond `spent`, once."""
+        `BudgetExceeded` or `ApprovalNeeded` if it was not booked.
+        """
+
+    def refund(self, number: int, hash: str, spent: Amounts, said: str) -> State:
+        """Give back what a charge has beyond `spent`, once; where it then stands."""
 
     def approve(self, request: object) -> None:
         """Note that whoever runs this approves a request of somebody else."""

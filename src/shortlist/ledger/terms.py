@@ -30,7 +30,7 @@ class Terms:
     approval: bool = False
 
     @classmethod
-    def of(cls, budget: object, split: object, order: object, approval: bool = False) -> Self:
+    def of(cls, budget: object, split: object, order: object, approval: bool | None = None) -> Self:
         """The limits of each rule.
 
         PureDP(epsilon): rule (a) alone. ZCDP(rho, delta): rule (b) alone. ApproxDP(epsilon, delta): rule (a) with
@@ -42,6 +42,9 @@ class Terms:
         TypeError, ValueError
             naming the argument, for a budget of another kind or a split or order that it has no use for.
         """
+        if approval not in (None, False, True):
+            raise TypeError("approval must be True or False")
+        approval = bool(approval)
         if isinstance(budget, ApproxDP):
             share = number("split", 0.5 if split is None else split, below=math.nextafter(1.0, 2.0))
             converted = Fraction(share) * Fraction(budget.delta)

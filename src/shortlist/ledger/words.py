@@ -46,13 +46,21 @@ def checked_token(token: object) -> str:
     """What an entry is found by: a hash, or what a server was given with a charge."""
     if not isinstance(token, str):
         raise TypeError("receipt must be a Receipt or text: write ledger.find(release.receipt), for example")
-    if not re.fullmatch("[0-9a-f]{1,64}", token):
-        raise ValueError("receipt must be a hash or the receipt of an OutcomeUnknown, letters 0 to 9 and a to f")
+    if not re.fullmatch("[0-9a-f]{32}|[0-9a-f]{64}", token):  # of a part of one nobody could say that it is not there
+        raise ValueError(
+            "receipt must be a whole hash, or the whole receipt of an OutcomeUnknown: 64 or 32 of 0 to 9 and a to f"
+        )
     return token
 
 
-def check_text(name: str, text: object) -> None:
-    """Refuse what a file cannot hold."""
+def checked_words(refundable: Iterable[Currency], **texts: object) -> dict[str, str]:
+    """What is said of a release, as it is noted; its guarantee is not among it."""
+    currencies = checked_currencies(refundable)
+    return {"refundable": " ".join(currencies), **{name: checked_text(name, text) for name, text in texts.items()}}
+
+
+def checked_text(name: str, text: object) -> str:
+    """A text that a ledger can hold."""
     if not isinstance(text, str):
         raise TypeError(f'{name} must be text: write {name}="weekly chart", for example')
     if len(text) > LONGEST[name]:
@@ -61,6 +69,7 @@ def check_text(name: str, text: object) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise ValueError(f"{name} must be Unicode text: it holds half a surrogate pair") from None
+    return text
 
 
 def user_name() -> str:

@@ -4,9 +4,9 @@ In a folder: `mechanism.py` is the class, with its promise, its parameters and `
 where that is not in `shortlist.exact`; `certified.py` is its law once more, for the proof on a box; `entry.py` is what
 `top_k`, `compare`, `plan`, the audit and the docs know of it.
 
-Shared by all: `contract.py` (from scores to a release), `checks.py` (arguments), `entry.py` and `entries.py` (what an
-entry is, and the list of all), `plan_rows.py` (rows of a plan); and for candidates that come from the data
-`unknown_domain.py` and `unknown_domain_rule.py`.
+Shared by all: `contract.py` (from scores to a release), `checks.py` (arguments), `utility.py` (methods that ask a
+law), `entry.py` and `entries.py` (what an entry is, and the list of all), `plan_rows.py` (rows of a plan); and for
+candidates that come from the data `unknown_domain.py` and `unknown_domain_rule.py`.
 """
 
 from shortlist.mechanisms.canonical.mechanism import CanonicalTopK

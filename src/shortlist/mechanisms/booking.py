@@ -1,8 +1,9 @@
-"""What a ledger is told of a release: which question it was, and what of its charge was not used."""
+"""What a ledger is told of a release: which mechanism and question it was, and what of its charge was not used."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from contextlib import suppress
 
 from shortlist._text import Advice
@@ -15,6 +16,11 @@ def noted(source: str, *, largest: bool = True, secure: bool = True, said: str =
     """What a ledger notes of a question: its table and columns, and what else whoever approves it would ask."""
     facts = source, said, "" if largest else "the smallest", "" if secure else "not private: seeded randomness"
     return "; ".join(filter(None, facts))
+
+
+def record_of(mechanism: object, words: Iterable[str]) -> str:
+    """A mechanism with these of its parameters, as it stands in records."""
+    return f"{type(mechanism).__qualname__}({', '.join(f'{word}={getattr(mechanism, word)!r}' for word in words)})"
 
 
 def source_of(scores: Scores) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from shortlist._arrays import Values
 from shortlist.accounting.checked_numbers import number, up
-from shortlist.exact.noise_distributions import Noise, noise_named
+from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise, noise_named
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
 from shortlist.sampling.entropy import SECURE, Secure, Seeded, Source
 from shortlist.scores import Scores
@@ -128,6 +128,19 @@ def checked_threshold(threshold: object) -> int | float:
 def checked_noise(noise: str | Noise) -> Noise:
     """A noise by its name, or as it is."""
     return noise if isinstance(noise, Noise) else noise_named(noise)
+
+
+def noise_for(noise: str | Noise | None, budget: Budget) -> Noise:
+    """The noise that was said; where none was, exponential for a pure budget and Gumbel for any other."""
+    if noise is not None:
+        return checked_noise(noise)
+    return EXPONENTIAL if isinstance(budget, PureDP) else GUMBEL
+
+
+def check_noise_keeps(noise: Noise, budget: Budget) -> None:
+    """Refuse a budget that is not pure for noise without a bounded range."""
+    if not isinstance(budget, PureDP) and not noise.bounded_range:
+        raise ValueError(f'{noise.name} noise keeps pure budgets only; for {budget} write noise="gumbel"')
 
 
 def checked_work(work: object) -> None:

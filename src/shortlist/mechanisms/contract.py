@@ -178,7 +178,7 @@ class Mechanism(ABC):
             return None
         guarantee, charge = terms
         words = {"purpose": purpose, "mechanism": repr(self), "unit": unit, "source": source}
-        return ledger.reserve(ledger.with_room(charge, guarantee), refundable=self.refundable, **words)
+        return ledger.reserve(charge, guarantee, refundable=self.refundable, **words)
 
     @final
     def release(

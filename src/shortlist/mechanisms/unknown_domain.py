@@ -15,6 +15,7 @@ from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
 from shortlist._text import about, ordinal
 from shortlist.accounting.checked_numbers import number
+from shortlist.exact.partial_reals import rounded_down
 from shortlist.mechanisms.checks import checked_k, plain_budget
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.scores import Scores
@@ -120,7 +121,8 @@ def largest_counts(counts: Values | Runs, size: int) -> tuple[Indices, Indices]:
     positions = np.arange(len(counts))
     if size < len(counts):
         positions = np.argpartition(counts, len(counts) - size)[len(counts) - size :]
-    positions = positions[np.argsort(-counts[positions].astype(np.int64), kind="stable")]
+    # ~ and not -, for the least of all 64-bit integers has no negative
+    positions = positions[np.argsort(~counts[positions].astype(np.int64), kind="stable")]
     return positions, counts[positions].astype(np.int64)
 
 
@@ -142,7 +144,7 @@ class Listing:
     counts: Indices
     """In decreasing order."""
     beyond: int
-    """c"""
+    """c, the count of row limit + 1; 0 if there is none."""
 
 
 def listing(counts: Values | Runs, limit: int) -> Listing:
@@ -155,9 +157,7 @@ def listing(counts: Values | Runs, limit: int) -> Listing:
 
 def part_of(delta: float, share: Fraction) -> float:
     """share * delta, rounded down."""
-    exact = share * Fraction(delta)
-    nearest = float(exact)
-    return nearest if Fraction(nearest) <= exact else float(np.nextafter(nearest, 0.0))
+    return rounded_down(share * Fraction(delta))
 
 
 def check_column(scores: Scores, most: int, *, weighted: bool) -> None:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from shortlist._files import checked_path, write_text
-from shortlist._text import page_safe, terminal_safe
+from shortlist._text import label_text, page_safe, terminal_safe
 from shortlist._version import version
 from shortlist.pages.odds_box import caution_in, price_in
 from shortlist.pages.release_page import MARGIN, about, list_of, paragraphs, seeded_warning
@@ -30,7 +30,7 @@ def groups_page(release: GroupedRelease, title: str) -> str:
     each = [{*one.notes, *page_remarks(one)} for one in release.values()]
     common = {MARGIN, *(set.intersection(*each) if each else ())}
     lists = "".join(
-        f"<section><h2><bdi>{page_safe(terminal_safe(_name(key)))}</bdi></h2>{list_of(one, common)}</section>"
+        f"<section><h2><bdi>{page_safe(terminal_safe(label_text(key)))}</bdi></h2>{list_of(one, common)}</section>"
         for key, one in release.items()
     )
     empty = (
@@ -66,7 +66,3 @@ def _heading(release: GroupedRelease) -> str:
     if any(one.q is not None for one in release.values()):
         return f"Quantiles of {many}, chosen privately"
     return f"A list for each of {many}, chosen privately"
-
-
-def _name(key: object) -> str:
-    return " · ".join(map(str, key)) if isinstance(key, tuple) else str(key)

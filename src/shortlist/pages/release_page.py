@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from shortlist._files import write_text
-from shortlist._text import as_sentence, page_safe, terminal_safe
+from shortlist._text import as_sentence, label_text, page_safe, terminal_safe
 from shortlist._version import version
 from shortlist.accounting.guarantees import ApproxDP
 from shortlist.pages.guarantee_in_words import in_full, odds
@@ -123,10 +123,10 @@ def paragraphs(notes: Iterable[str]) -> str:
 
 
 def _quantiles(release: Release) -> list[str]:
-    words = map(quantile_in_words, release.q or ())
+    words, names = map(quantile_in_words, release.q or ()), map(label_text, release.items or ())
     return [
-        f'<li><span class="dot"></span><span class="name">{said} <bdi><b>{page_safe(_name(item))}</b></bdi></span></li>'
-        for said, item in zip(words, release.items or (), strict=True)
+        f'<li><span class="dot"></span><span class="name">{said} <bdi><b>{page_safe(name)}</b></bdi></span></li>'
+        for said, name in zip(words, names, strict=True)
     ]
 
 
@@ -139,7 +139,7 @@ def _items(release: Release) -> list[str]:
     for place, item in enumerate(items):
         ranked = release.ordered and len(items) > 1
         parts = [f'<span class="rank">{place + 1}</span>' if ranked else '<span class="dot"></span>']
-        parts.append(f'<bdi class="name">{page_safe(_name(item))}</bdi>')
+        parts.append(f'<bdi class="name">{page_safe(label_text(item))}</bdi>')
         if shown:
             parts.append(f'<span class="value"><b>{page_safe(shown[place].removesuffix(" (95%)"))}</b></span>')
         parts += [f'<span class="value lead">{word} <b>{page_safe(cells[place])}</b></span>' for word, cells in leads]
@@ -163,10 +163,6 @@ def _bars(release: Release) -> list[str]:
         f'<i class="sure" style="width:{part(value - margin):.1f}%"></i></span>'
         for value, margin in zip(values, margins, strict=True)
     ]
-
-
-def _name(item: object) -> str:
-    return " · ".join(map(str, item)) if isinstance(item, tuple) else str(item)
 
 
 def _promise(release: Release | GroupedRelease) -> str:

@@ -203,7 +203,7 @@ FIGURE_3 = Exhibit(
     claims=(
         Claim("Gumbel noise has a smaller variance than Laplace and Gaussian noise at the same (epsilon, delta).",
               "section 3.2", judge_least),
-        Claim("The least variance of Gumbel noise is the one that theorem 4 allows.", "section 3.2, theorem 4",
+        Claim("The minimum variance of Gumbel noise, computed by theorem 4.", "section 3.2, theorem 4",
               judge_accounting),
     ),
 )  # fmt: skip

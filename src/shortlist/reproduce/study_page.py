@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 VERDICTS = {"confirmed": "badge-good", "corrected": "badge-warn", "contradicted": "badge-bad", "not comparable": ""}
 BREACH = (
-    "A breach: a program that follows the text as printed is not private. A misprint may be one of the copy we read."
+    "A breach: a program that follows the text as printed is not private, or not as private as it says. A misprint may "
+    "be one of the copy we read."
 )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import Draw, floor_of, nearest_float, total, word
+from shortlist.exact.truncated_geometric import LARGEST
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.grid import Grid, Runners
 from shortlist.sampling.threshold_runner import Runner
@@ -16,8 +17,6 @@ from shortlist.sampling.threshold_runner import Runner
 FLOAT_ERROR = 2.0**-40
 """Relative, of float operations here; the truth is about 2^-52."""
 FAR = 2.0**52
-LARGEST = 2**62
-"""Whole sums beyond are cut there, which is a function of what is released."""
 
 
 def add_noise(value: int | float | Fraction, *, scale: Fraction, noise: Noise, source: Source) -> float:

@@ -16,9 +16,10 @@ from typing import Literal
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, Words
+from shortlist._scan import SHORT
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import NoisyScore, Term, nearest_float, total
-from shortlist.exact.score_intervals import SHORT, Contest, clear_order, kth_largest, ranking
+from shortlist.exact.score_intervals import Contest, clear_order, kth_largest, ranking
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.skip_schedule import block_size, make_plan
 from shortlist.sampling.skipping import CHUNK, SOME, Hits, SkipPlan
@@ -120,17 +121,15 @@ def prepare(
         return partial(skip_race, make_plan(values, k, scale, noise, block, seen=seen))
 
 
-@np.errstate(all="ignore")
 def full_race(contest: Contest, source: Source) -> Finish:
     """One race in which every candidate draws."""
     d = len(contest.values)
-    if d > CHUNK:
-        return _best(contest, _everyone(d, source)).finish(contest, source)
-    words = source.words(d)
-    clear = contest.clear_winners(words)
-    if clear is None:
-        index, level = np.arange(d), np.zeros(d, np.int64)
-        return _Runners(index, words, level, *contest.intervals(contest.values, words, level)).finish(contest, source)
+    words = source.words(d) if d <= CHUNK else None
+    clear = None if words is None else contest.clear_winners(words)
+    if words is None or clear is None:
+        with np.errstate(all="ignore"):
+            runners = _best(contest, _everyone(d, source) if words is None else _with_words(words))
+            return runners.finish(contest, source)
     drawn: list[NoisyScore] = []
 
     def exact() -> list[NoisyScore]:
@@ -161,6 +160,10 @@ def race_of_hits(plan: SkipPlan, hits: Hits, source: Source) -> Finish:
     if passed >= contest.k:
         return reduce(_Runners.join, runners).finish(contest, source)
     return _best(contest, plan.reveal(hits, source)).finish(contest, source)
+
+
+def _with_words(words: Words) -> Iterator[tuple[Indices, Words, Indices]]:
+    yield np.arange(len(words)), words, np.zeros(len(words), np.int64)
 
 
 def _everyone(d: int, source: Source) -> Iterator[tuple[Indices, Words, Indices]]:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from shortlist._text import terminal_safe
+from shortlist._text import label_text, terminal_safe
 from shortlist.example import ROWS, example_files, write_example
 from shortlist.grouped_release import GroupedRelease
 from shortlist.pages.guarantee_in_words import caution, in_short, odds, percent
@@ -198,15 +198,11 @@ def _listed(release: Release | GroupedRelease) -> dict[str, Any]:
         names = ["the median" if q == 0.5 else f"{100 * q:.6g}% have at most" for q in release.q]
         return {"items": names, "values": [str(one) for one in release.items or ()], "margins": False, "ordered": False}
     return {
-        "items": [terminal_safe(_label(item)) for item in release.items or ()],
+        "items": [terminal_safe(label_text(item)) for item in release.items or ()],
         "values": release.texts().get("value", []),
         "margins": bool(release.margins),
         "ordered": release.ordered,
     }
-
-
-def _label(item: object) -> str:
-    return " · ".join(map(str, item)) if isinstance(item, tuple) else str(item)
 
 
 def _odds_in_words(plan: Offer) -> str:

@@ -19,8 +19,13 @@ from shortlist.planning import plan
 TARGET = 0.99
 SHOWN = 5
 """So many mechanisms are shown, the cheapest first."""
+MOST_KEPT = 100
+"""So many answers are kept for whoever asks again: they follow from public facts alone."""
 SPARE = 10.0
 """Seconds after its time in which a process ends itself, if whoever should end it is gone."""
+
+
+_KEPT: dict[bytes, Any] = {}
 
 
 class Planner:
@@ -39,10 +44,15 @@ class Planner:
         ValueError
             if the plan takes too long, or as `sl.plan` would.
         """
-        reply = json.loads(self._answer(json.dumps({"facts": facts, "epsilon": epsilon}).encode()))
-        if "error" in reply:
-            raise ValueError(reply["error"])
-        answer: dict[str, Any] = reply["answer"]
+        question = json.dumps({"facts": facts, "epsilon": epsilon}).encode()
+        answer: dict[str, Any] | None = _KEPT.get(question)
+        if answer is None:
+            reply = json.loads(self._answer(question))
+            if "error" in reply:
+                raise ValueError(reply["error"])
+            if len(_KEPT) >= MOST_KEPT:
+                _KEPT.clear()
+            _KEPT[question] = answer = reply["answer"]
         return answer
 
     def close(self) -> None:

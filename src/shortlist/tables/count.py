@@ -171,17 +171,13 @@ class Reading(TypedDict, total=False):
 
 
 def counted(source: object, question: Question, candidates: object, **reading: Unpack[Reading]) -> Scores:
-    """The same for a question that was checked, telling how far it is."""
-    scores = _counted(source, question, candidates, **reading)
-    assert isinstance(scores, Scores)
-    return scores
+    """`count` for a question that was checked, telling how far it is."""
+    return _of_all(_counted(source, question, candidates, **reading))
 
 
 def counted_groups(source: object, question: Question, candidates: object, **reading: Unpack[Reading]) -> GroupedScores:
-    """The same for a question about groups."""
-    scores = _counted(source, question, candidates, **reading)
-    assert isinstance(scores, GroupedScores)
-    return scores
+    """`counted` for a question about groups."""
+    return _of_groups(_counted(source, question, candidates, **reading))
 
 
 def _counted(
@@ -207,15 +203,21 @@ def uncounted(source: Any, question: Question, candidates: object, **reading: Un
 
     A mechanism checks it, and a ledger books the charge by it, before a row of the table is looked at.
     """
-    scores = _uncounted(source, question, candidates, **reading)
-    assert isinstance(scores, Scores)
-    return scores
+    return _of_all(_uncounted(source, question, candidates, **reading))
 
 
 def uncounted_groups(source: Any, question: Question, candidates: object, **reading: Unpack[Reading]) -> GroupedScores:
-    """The same for a question about groups."""
-    scores = _uncounted(source, question, candidates, **reading)
-    assert isinstance(scores, GroupedScores)
+    """`uncounted` for a question about groups."""
+    return _of_groups(_uncounted(source, question, candidates, **reading))
+
+
+def _of_all(scores: Scores | GroupedScores) -> Scores:
+    assert isinstance(scores, Scores), "the question names no groups"
+    return scores
+
+
+def _of_groups(scores: Scores | GroupedScores) -> GroupedScores:
+    assert isinstance(scores, GroupedScores), "the question names groups"
     return scores
 
 

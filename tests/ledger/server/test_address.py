@@ -8,7 +8,7 @@ import traceback
 
 import pytest
 
-pytest.importorskip("psycopg")
+pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'shortlist[postgres]'")
 
 import shortlist as sl
 from shortlist import Ledger, PureDP
@@ -81,6 +81,16 @@ def test_a_wrong_address_is_refused_without_a_word_of_it(url):
         error = error.__cause__ or error.__context__
     done = called("ledger", "show", url)
     assert done.returncode == 1
+    assert SECRET not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", ["ledger show a.db URL", "ledger URL", "URL", "studio URL", "ledger report a.db --out URL"]
+)
+def test_a_line_that_is_no_command_is_answered_without_the_password_in_it(words):
+    done = called(*words.replace("URL", f"postgresql://anna:{SECRET}@db/base?name=q4&password={SECRET}").split())
+    assert done.returncode in (1, 2)
+    assert "anna:...@" in done.stderr
     assert SECRET not in done.stdout + done.stderr
 
 

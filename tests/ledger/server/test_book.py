@@ -1,16 +1,24 @@
 """A ledger on a server through interrupts and tampered memory: booked or not, known, and nothing left held."""
 
+import contextlib
 import os
+import signal
+import time
 from typing import Any
 
 import pytest
 
-pytest.importorskip("psycopg")
+pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'shortlist[postgres]'")
 
 from shortlist import Ledger, PureDP
+from shortlist.ledger.book import FileBook
 from shortlist.ledger.server import line as ledger_line
-from shortlist.privacy import LedgerError
-from tests.helpers.interrupting import every_place
+from shortlist.ledger.server.book import ServerBook
+from shortlist.ledger.store import Store
+from shortlist.privacy import ApprovalNeeded, LedgerError
+from tests.helpers.interrupting import Interrupt, every_place
+from tests.helpers.postgres import OWNER
+from tests.helpers.processes import in_child
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import present
 
@@ -103,6 +111,101 @@ def test_an_interrupt_at_any_line_of_making_leaves_a_ledger_or_nothing(server, n
     assert found == {False, True}
 
 
+@pytest.mark.long
+def test_an_interrupt_at_any_line_of_what_else_there_is_leaves_nothing_held(server, fresh):
+    """Opening, verifying, finding, asking, approving, closing: done or not, and free."""
+
+    def asked():
+        path = fresh().path
+        ledger = Ledger(f"{path}.asked", budget=PureDP(4.0), approval=True)
+        ledger.grant("anna")
+        with pytest.raises(ApprovalNeeded):
+            ledger.charge(PureDP(1.0))
+        return ledger, Ledger(ledger.path.replace(OWNER, "anna"))
+
+    def ask(ledger):
+        with contextlib.suppress(ApprovalNeeded):
+            ledger.charge(PureDP(1.0), purpose="another")
+
+    for made, work, entries in (
+        (lambda: [fresh()] * 2, lambda one: Ledger(one.path).verify(), {1}),
+        (lambda: [fresh()] * 2, lambda one: one.find(one.head), {1}),
+        (lambda: [fresh()] * 2, lambda one: one.close("over"), {1, 2}),
+        (asked, ask, {1, 2}),
+        (asked, lambda one: one.approve(1), {1, 2}),
+    ):
+        found: set[int] = set()
+
+        def run(made=made, work=work, entries=entries, found=found):
+            owner, one = made()
+
+            def check(_interrupt):
+                many = Ledger(owner.path, wait=5.0).verify()
+                assert many in entries
+                found.add(many)
+                check_free(server)
+
+            return lambda: work(one), check
+
+        assert every_place(run, step=3) > 20
+        assert found == entries
+
+
+@pytest.mark.long
+def test_an_interrupt_at_any_line_of_a_wait_leaves_the_ledger_free(server, fresh, monkeypatch):
+    monkeypatch.setattr(ledger_line, "SETTINGS", ledger_line.SETTINGS.replace("2s", "5ms"))
+
+    def run():
+        ledger = fresh()
+        holder = ledger_line.Lines(ledger._book._address).take()[0]
+        holder.execute("SELECT pg_advisory_lock(%s, %s)", (ledger_line.LOCK, ledger._book._number))
+        pauses = iter((lambda: None, lambda: holder.execute("SELECT pg_advisory_unlock_all()")))
+        monkeypatch.setattr(time, "sleep", lambda _: next(pauses, lambda: None)())
+
+        def check(_interrupt):
+            holder.close()
+            check_free(server)
+            assert ledger.spent.epsilon in (BEFORE, AFTER)
+
+        return lambda: ledger.charge(PureDP(1.0)), check
+
+    assert every_place(run, step=2) > 50
+
+
+@pytest.mark.long
+def test_hundreds_of_real_signals_do_no_harm(server, fresh):
+    """Our own handler raises, at moments that a timer of the operating system picks."""
+
+    def child():
+        def stop(_number, _frame):
+            raise Interrupt
+
+        signal.signal(signal.SIGALRM, stop)
+        stopped, booked = 0, 0
+        for number in range(400):
+            ledger = fresh()
+            head = ledger.head
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-4 + number * 5e-5)
+                ledger.reserve(PureDP(1.0), refundable=("pure",)).refund(PureDP(0.25))
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Interrupt:
+                stopped += 1
+            spent = ledger.spent.epsilon
+            assert spent in (BEFORE, BEFORE + 0.25, AFTER)
+            assert ledger.booked_since(head) == (None if spent == BEFORE else 2)
+            booked += spent != BEFORE
+            with ledger:
+                assert ledger.verify() in (1, 2, 3)
+            check_free(server)
+        return stopped, booked
+
+    stopped, booked = in_child(child)
+    print(f"{stopped} of 400 runs were interrupted, in {booked} the charge was booked")
+    assert 100 < stopped < 400
+    assert 0 < booked < 400
+
+
 def test_a_storm_finds_a_connection_that_stays_open(server, fresh, monkeypatch):
     """The test of the tests: where the connection is not closed after an interrupt, a ledger stays held."""
     monkeypatch.setattr(ledger_line.Line, "close", lambda line: None)
@@ -124,6 +227,25 @@ def test_a_storm_finds_a_connection_that_stays_open(server, fresh, monkeypatch):
     monkeypatch.undo()
     kept[0].close()
     check_free(server)
+
+
+def test_a_reservation_is_its_own_whatever_other_threads_book_meanwhile(ledger, monkeypatch):
+    """Otherwise its refund would give back what another release has used."""
+    keep, others = ledger_line.Lines.keep, iter([lambda: ledger.charge(PureDP(2.0), purpose="another thread's")])
+
+    def meanwhile(lines, line):
+        keep(lines, line)
+        for other in others:
+            other()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger_line.Lines, "keep", meanwhile)
+        reservation = ledger.reserve(PureDP(1.0), refundable=("pure",), purpose="ours")
+    assert [entry.purpose for entry in ledger.entries()] == ["ours", "another thread's"]
+    assert (reservation.number, reservation.receipt().spent.epsilon) == (1, 1.0)
+    reservation.refund(PureDP(0.25))
+    assert (ledger.spent.epsilon, reservation.receipt().spent.epsilon) == (2.25, 2.25)
+    assert ledger.verify() == 3
 
 
 def test_entries_that_vanished_are_missed(server, name):
@@ -166,13 +288,16 @@ def test_receipts_are_found_in_files_and_on_servers(place):
     other = Ledger(place(), budget=PureDP(2.0))
     assert other.find(receipt) is None
     mistakes: list[tuple[Any, type[Exception]]] = [(3, TypeError), ("x y", ValueError), ("", ValueError)]
+    mistakes.append((ledger.head[:32] + "0", ValueError))  # a part of one: that it is not there would settle nothing
     for wrong, error in mistakes:
         with pytest.raises(error, match="receipt must be"):
             ledger.find(wrong)
 
 
 def test_a_file_has_no_roles(tmp_path):
+    stores: list[type[Store]] = [FileBook, ServerBook]  # each is one, as `make types` sees
     ledger = Ledger(tmp_path / "q.db", budget=PureDP(1.0))
+    assert type(ledger._book) is stores[0]
     with pytest.raises(ValueError, match="has no roles"):
         ledger.grant("anna")
     assert os.path.exists(ledger.path)

@@ -6,9 +6,14 @@ import pickle
 import threading
 import time
 import warnings
+from typing import Any
 
+import polars as pl
 import pytest
 
+pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'shortlist[postgres]'")
+
+import shortlist as sl
 from shortlist import Ledger, PureDP
 from shortlist.ledger.server import line as ledger_line
 from shortlist.privacy import BudgetExceeded, LedgerError, OutcomeUnknown
@@ -31,7 +36,37 @@ def test_a_charge_is_two_round_trips_and_a_refund_three(ledger, url, proxy):
     assert proxy.connections == 1
 
 
-@pytest.mark.parametrize(("cut", "booked"), [("before", False), ("after", True)])
+def test_a_release_is_three_round_trips_of_a_table_and_of_numbers(ledger, url, proxy):
+    """One that looks at what is left, and the two of its charge."""
+    far = Ledger(url("anna", host=proxy.folder))
+    rows = pl.DataFrame({"who": range(40), "what": ["tea", "milk"] * 20, "where": ["CH", "DE"] * 20})
+    asked: dict[str, Any] = {"user": "who", "item": "what", "epsilon": 0.5, "ledger": far}
+    for ask in (
+        lambda: sl.top_k(rows, 1, candidates=["tea", "milk"], **asked),
+        lambda: sl.top_k(rows, 1, candidates=["tea", "milk"], by="where", groups=["CH"], **asked),
+        lambda: sl.select([9, 1], epsilon=0.5, ledger=far),
+    ):
+        proxy.trips = 0
+        ask()
+        assert proxy.trips == 3
+    assert ledger.verify() == 3
+
+
+def test_what_fails_after_the_commit_takes_nothing_back(ledger, server, monkeypatch):
+    """A session that is cancelled just then has booked, and says so; the lock goes with its connection."""
+    real = ledger_line.together
+
+    def cancelled(line, statements, **more):
+        return real(line, [*statements[:-1], ("SELECT 1 / 0", None)] if more else statements, **more)
+
+    monkeypatch.setattr(ledger_line, "together", cancelled)
+    assert ledger.reserve(PureDP(0.25)).number == 1
+    monkeypatch.undo()
+    ledger.charge(PureDP(0.25))
+    assert ledger.verify() == 2
+
+
+@pytest.mark.parametrize(("cut", "booked"), [("before", False), ("after", True), ("ended", True)])
 def test_a_cut_in_the_middle_of_a_charge_is_unknown_and_find_settles_it(ledger, url, proxy, cut, booked):
     far = Ledger(url("anna", host=proxy.folder))
     head, proxy.cut = far.head, cut

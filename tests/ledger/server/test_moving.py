@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-pytest.importorskip("psycopg")
+pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'shortlist[postgres]'")
 
 from shortlist import BudgetExceeded, Ledger, PureDP
 from shortlist.ledger.server import moving

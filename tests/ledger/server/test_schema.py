@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'shortlist[postgres]'")
+
+import psycopg
+
 from shortlist import BudgetExceeded, Ledger
 from shortlist.ledger.admission import admitted
 from shortlist.ledger.chain import State
@@ -16,8 +20,6 @@ from shortlist.ledger.server import schema as server_schema
 from shortlist.ledger.server.schema import CALLED
 from shortlist.privacy import ZCDP, ApprovalNeeded, ApproxDP, LedgerError, PureDP
 from tests.helpers.postgres import OWNER
-
-psycopg = pytest.importorskip("psycopg")
 
 TOKENS = itertools.count(1 << 64)
 WORDS = ["PureDP", "Looking", "", "", "", ""]
@@ -87,6 +89,23 @@ def test_an_analyst_cannot_go_around_the_functions(ledger, sql, statement):
     ledger.charge(PureDP(0.5))
     assert sql("anna", statement.replace("NAME", ledger.name)) == "42501"
     assert ledger.verify() == 1
+
+
+def test_nobody_runs_what_an_analyst_has_made_under_the_name_of_a_function(server, own_base):
+    """Where analysts may create in a schema on the path, as in `public` before PostgreSQL 15: others would run it."""
+    ledger = Ledger(server.url(own_base), budget=PureDP(4.0))
+    ledger.grant("anna")
+    server.sql("GRANT CREATE ON SCHEMA public TO PUBLIC", base=own_base)
+    for name, words in (("pg_advisory_lock", "integer, smallint"), ("pg_advisory_unlock", "integer, smallint"),
+                        ("pg_advisory_xact_lock", "integer, smallint")):  # fmt: skip
+        server.sql(
+            f"CREATE FUNCTION public.{name}({words}) RETURNS void LANGUAGE plpgsql AS $$ BEGIN "
+            "ALTER TABLE shortlist.entries DISABLE TRIGGER USER; END $$", base=own_base, user="anna",
+        )  # fmt: skip
+    ledger.charge(PureDP(0.5))
+    Ledger(server.url(own_base, "another"), budget=PureDP(4.0)).close("over")
+    enabled = "SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'shortlist.entries'::regclass AND tgname = 'stays'"
+    assert server.sql(enabled, base=own_base) == [("O",)]
 
 
 def test_what_was_booked_cannot_be_rolled_back(ledger, server):

@@ -26,7 +26,7 @@ from shortlist.mechanisms.guarded.mechanism import GuardedRace, OneShot, junk_fr
 from shortlist.mechanisms.guarded.sampler import guarded
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.privacy import ZCDP, BoundedRange
-from tests.helpers.support import assert_law, full_size, sized
+from tests.helpers.support import assert_law, full_size, in_suite, once_at_each_precision, sized
 from tests.helpers.typed import noting, of_kind, present
 from tests.mechanisms.guarded.by_formula import as_sets, masses, raced, recall, renyi, stick, switched
 
@@ -59,7 +59,7 @@ def test_sets_of_the_race_before_peeling_are_those_of_the_table():
     np.testing.assert_allclose([sets[y] for y in SETS], wanted, atol=1e-9)
     assert recall(law, X, 2) == pytest.approx(0.8497911712, abs=1e-9)
     guard = guarded(ranking(X, 2, Fraction(4, 5)), Fraction(1, 4), Fraction(2), junk_from(2, 5, Fraction(1, 2)))
-    found = Utility(small_race(X, guard, Fraction(5, 2)))
+    found = Utility(small_race(X, guard, Fraction(5, 2)), len(X))
     assert found.quality().recall == pytest.approx(0.8497911712, abs=1e-8)
     assert found.chances(guard.ranking)[1] == pytest.approx(0.8852852146, abs=1e-8)
     gumbel = raced(X, 2, 0.8, 0.25, 2, JUNK, 0.4, gumbel=True)
@@ -148,7 +148,7 @@ def test_the_switch_is_that_of_the_table(rate, tau, lead, phi, wanted):
     assert switch.low <= (lead - tau) / 4 + 1e-9
     assert switch.high >= (lead - tau) / 4 - 1e-9
     assert switch.high - switch.low < 1e-6
-    found = Utility(small_race(X, switch, Fraction(math.sqrt(2) / rate)))
+    found = Utility(small_race(X, switch, Fraction(math.sqrt(2) / rate)), len(X))
     assert found.chances(switch.ranking)[1] == pytest.approx(1 - phi, abs=1e-8)
     assert found.quality().recall == pytest.approx(wanted, abs=1e-8)
 
@@ -242,7 +242,7 @@ EVERY = [ApproxDP(0.5, 0.02), ApproxDP(1.0, 0.2), ApproxDP(1.0, 1e-6), ZCDP(0.00
 
 
 @full_size
-@pytest.mark.parametrize("budget", EVERY, ids=str)
+@pytest.mark.parametrize("budget", in_suite(EVERY, 0, 1, 3, 4), ids=str)
 @pytest.mark.parametrize(("k", "d"), [(3, 6), pytest.param(4, 7, marks=pytest.mark.long)])
 def test_it_keeps_its_budget_on_a_box(budget, k, d):
     """Monotone neighbours and general ones: in the suite in turn, so that each currency meets both."""
@@ -258,6 +258,7 @@ WRONGLY: dict[str, Any] = {
 }
 
 
+@pytest.mark.some
 @pytest.mark.parametrize("budget", [ApproxDP(0.5, 0.02), ZCDP(0.3)], ids=str)
 @pytest.mark.parametrize("part", WRONGLY)
 def test_a_wrong_calibration_is_refuted(budget, part, monkeypatch):
@@ -322,11 +323,11 @@ def counted(switch, law, draws, seed=1):
 
 @full_size
 def test_a_switch_whose_lead_is_in_doubt_follows_the_law(monkeypatch):
-    """Float bounds that are a nat apart: the exact sums decide, on the same coin."""
+    """Float bounds that are a nat apart: the exact sums, made once for each precision, decide on the same coin."""
     switch = small_switch()
     loose = replace(switch, low=switch.low - 0.5, high=switch.high + 0.5)
     exact: list[Any] = []
-    monkeypatch.setattr(module.Switch, "exact", noting(exact, module.Switch.exact))
+    monkeypatch.setattr(module.Switch, "exact", noting(exact, once_at_each_precision(module.Switch.exact)))
     law, wrong = (wanted_of(switch, switched(X, 2, 0.8, 0.25, tau, JUNK)) for tau in (1, 2))
     assert_law(counted(loose, law, sized(2500, full=12_000)), list(law.values()), wrong=list(wrong.values()))
     assert exact
@@ -370,8 +371,7 @@ def test_a_coin_of_which_nothing_is_known_is_refined():
 # What it says and what it books
 
 
-@pytest.mark.parametrize("k", [3, 4, 6])
-@pytest.mark.parametrize("budget", [ApproxDP(0.8, 0.05), ZCDP(1.0)], ids=str)
+@pytest.mark.parametrize(("k", "budget"), in_suite(product((3, 4, 6), (ApproxDP(0.8, 0.05), ZCDP(1.0))), 0, 5), ids=str)
 def test_every_measure_of_utility_tells_the_same_story(k, budget):
     x = [9, 7, 6, 4, 4, 4, 4, 1, 0]
     m, scores = GuardedTopK(k=k, budget=budget), Scores(x, monotone=True)
@@ -461,7 +461,7 @@ def test_the_bounds_of_no_collapse_hold_under_zcdp(seed):
     x = np.sort(rng.integers(0, 30, 9))[::-1]
     m = GuardedTopK(k=3, budget=ZCDP(float(rng.choice([0.05, 0.5, 3.0]))))
     run = present(m._prepared(Scores(x, monotone=True)))
-    law, one_shot = Utility(run).chances(run.guard.ranking)
+    law, one_shot = Utility(run, len(x)).chances(run.guard.ranking)
     plain = 1 / (1 + math.exp(2 * (run.guard.low + run.guard.high) + 16))  # P_J, from t (lead - tau)
     junk = plain * (1 - one_shot)
     assert junk <= 0.0103

@@ -98,8 +98,8 @@ def test_what_wins_is_rarely_junk():
     scores = Scores(np.concatenate([[60, 50, 40, 30, 20], np.zeros(500)]).astype(np.int64), monotone=True)
     for epsilon in (0.05, 0.3, 1.0):
         mechanism = GuardedListTopK(k=5, epsilon=epsilon)
-        utility, plain = mechanism._utility(scores, {}), OrderedCanonicalTopK(k=5, epsilon=epsilon)
-        junk = float(utility.law.number_correct()[: module.held_by_junk(5) + 1].sum())
+        utility, plain = mechanism._law(scores), OrderedCanonicalTopK(k=5, epsilon=epsilon)
+        junk = float(utility.lists.number_correct()[: module.held_by_junk(5) + 1].sum())
         a, tau = module.SHARE, module.tau_of(5, 505)
         assert junk <= np.exp(-float(tau)) * (1 + epsilon / 2 * 60) * float(a / (1 + a))
         assert epsilon == 1.0 or plain.number_correct(scores)[:2].sum() > 0.9  # where it collapses without a guard

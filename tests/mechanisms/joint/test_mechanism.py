@@ -10,7 +10,7 @@ import pytest
 import shortlist as sl
 from shortlist import PureDP, Scores
 from shortlist.exact import sequence_classes
-from shortlist.exact.sequence_laws import gumbel_law, within
+from shortlist.exact.sequence_laws import levels, within
 from shortlist.mechanisms import JointTopK
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
 from shortlist.sampling import proportional_draw as shares
@@ -129,8 +129,8 @@ def test_utility_is_that_of_the_enumeration(x, k):
 def test_great_sets_are_those_of_the_enumeration():
     x = list(range(15, 0, -1))
     sequences, _ = JointTopK(k=3, epsilon=1.0)._sequences(Scores(x, monotone=True))
-    law_of_levels = gumbel_law(sequences.steps, sequences.rate)
-    chance = within(law_of_levels.support, law_of_levels.chances, 1, 4)
+    support = levels(sequences.steps, sequences.rate)
+    chance = within(support, support.chances, 1, 4)
     exact = sum(p for s, p in law(x, 3, 0.5).items() if 0 in s and max(s) <= 3)
     assert chance == pytest.approx(exact, abs=1e-10)
 

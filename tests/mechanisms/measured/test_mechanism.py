@@ -149,3 +149,14 @@ def test_what_does_not_fit_is_refused():
         sl.top_k(NAMES, 2, epsilon=1.0, delta=1e-6, monotone=True, gaps=True)
     with pytest.raises(ValueError, match='"measured-set"'):
         sl.top_k(NAMES, 2, epsilon=1.0, delta=1e-6, monotone=True, values=True, method="limited-domain")
+
+
+@pytest.mark.parametrize("sensitivity", [1.0, 2.0**61])
+def test_sums_beyond_all_whole_numbers_are_cut_and_neither_wrapped_nor_refused(sensitivity):
+    ends = np.array([2**63 - 1, -(2**63), 2**62, -(2**62)])
+    mechanism = MeasuredSet(k=2, budget=ApproxDP(1.0, 0.01))
+    for n in range(40):
+        release = mechanism.release(sl.Scores(ends, sensitivity=sensitivity, public=True), rng=seeded(n))
+        for item, value in zip(present(release.indices), present(release.values), strict=True):
+            assert abs(value) <= 2**62
+            assert sensitivity > 1 or abs(value - np.clip(ends[item], -(2**62), 2**62)) < 1000

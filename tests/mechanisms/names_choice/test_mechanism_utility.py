@@ -9,7 +9,7 @@ import pytest
 import shortlist as sl
 from shortlist.exact.quality import Quality
 from shortlist.mechanisms import KeySet, MeasuredSet, NamesChoice
-from tests.helpers.support import assert_law, full_size, sized
+from tests.helpers.support import assert_law, full_size, in_suite, sized
 from tests.helpers.typed import present
 
 
@@ -26,7 +26,9 @@ def public():
 
 
 @full_size
-@pytest.mark.parametrize(("k", "epsilon", "in_order"), [(10, 0.8, False), (8, 0.8, False), (6, 1.2, True)])
+@pytest.mark.parametrize(
+    ("k", "epsilon", "in_order"), in_suite([(10, 0.8, False), (8, 0.8, False), (6, 1.2, True)], 1, 2)
+)
 def test_draws_have_the_exact_success_and_recall(public, k, epsilon, in_order):
     mechanism, draws = (
         NamesChoice(k=k, epsilon=epsilon, delta=1e-4, most=64, in_order=in_order),

@@ -98,3 +98,9 @@ def test_a_ledger_books_the_pair(tmp_path):
         M.release([3, 2, 1], ledger=ledger)
         assert ledger.spent.epsilon == 1.0
         assert ledger.spent.delta == 0.01
+
+
+def test_a_square_below_all_floats_is_not_taken_for_no_cost():
+    """r^2 / 2 of r = 1e-170 is no float but 0, which fits every budget: r came out 10^40 times too large."""
+    with pytest.raises(ValueError, match="no parameter fits the budget"):
+        NoisyMax(budget=ApproxDP(1e-200, 1e-300), noise="gaussian").release([3, 1])

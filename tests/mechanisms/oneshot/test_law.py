@@ -11,9 +11,9 @@ import pytest
 
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, HALF_LOGISTIC, KINDS, LAPLACE, LOGISTIC
 from shortlist.exact.piecewise_noise import piecewise_noise
+from shortlist.exact.quality import ranks_within
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.mechanisms.oneshot.law import (
-    great_good,
     inclusion_probabilities,
     number_correct,
     quality,
@@ -39,6 +39,11 @@ def scores(d, spread=1.0, seed=0, ties=False):
     return np.round(s * 4) / 4 if ties else s
 
 
+def great(s, k, noise):
+    return within_ranks(s, k, *ranks_within(np.sort(s)[::-1], k)[0], noise)
+
+
+@pytest.mark.some
 @full_size
 @every_noise
 @pytest.mark.parametrize("s", SMALL, ids=str)
@@ -55,6 +60,7 @@ def test_every_law_agrees_with_one_integral_per_set(s, noise):
             assert within_ranks(x, k, head, reach, noise) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.some
 @every_noise
 @pytest.mark.parametrize(("d", "k", "ties"), [(14, 4, False), (14, 11, True)])
 def test_laws_agree_with_counting_by_recursion(d, k, ties, noise):
@@ -72,6 +78,7 @@ def test_gumbel_inclusions_agree_with_plackett_luce(k):
     np.testing.assert_allclose(inclusion_probabilities(s, k, GUMBEL), expected, atol=1e-13)
 
 
+@pytest.mark.some
 @every_shape
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize(("d", "k", "spread"), [(2, 1, 1.0), (300, 30, 0.01), (300, 299, 3.0)])
@@ -86,6 +93,7 @@ def test_masses_add_up(d, k, spread, ties, noise):
     assert law @ np.arange(k + 1) == pytest.approx(included[correct].sum(), abs=k * 1e-11)
 
 
+@pytest.mark.some
 @full_size
 @every_shape
 @pytest.mark.parametrize("spread", [0.1, 3.0])
@@ -160,7 +168,7 @@ def test_laws_are_equivariant_under_permutation_and_invariant_under_shifts(noise
 )
 def test_many_items_by_cells_agree_with_each_item_by_itself(k, noise, monkeypatch):
     s = np.random.default_rng(9).exponential(size=300)
-    laws: list[Any] = [number_correct, inclusion_probabilities, great_good, right_probability]
+    laws: list[Any] = [number_correct, inclusion_probabilities, great, right_probability]
     by_cells = [law(s, k, noise) for law in laws]
     monkeypatch.setattr("shortlist.exact.weighted_scores.FULL_CELL", np.inf)
     for law, value in zip(laws, by_cells, strict=True):
@@ -204,6 +212,7 @@ def test_items_at_minus_infinity_change_nothing(noise):
     np.testing.assert_array_equal(included[[0, 2, 3, 5]], inclusion_probabilities(s, 2, noise))
 
 
+@pytest.mark.some
 @every_noise
 @pytest.mark.parametrize("gap", [0.01, 20.0])
 def test_a_cluster_beside_another_item_has_two_scales(gap, noise):
@@ -228,12 +237,13 @@ def test_quality_is_made_of_the_other_laws():
     s = scores(60, 2.0, seed=11)
     found = quality(s, 20, HALF_LOGISTIC)
     assert found.top == right_probability(s, 20, HALF_LOGISTIC)
-    assert (found.great, found.good) == great_good(s, 20, HALF_LOGISTIC)
+    assert found.great == great(s, 20, HALF_LOGISTIC) == within_ranks(s, 20, 2, 22, HALF_LOGISTIC)
+    assert found.good == within_ranks(s, 20, 1, 30, HALF_LOGISTIC)
     assert found.recall == pytest.approx(inclusion_probabilities(s, 20, HALF_LOGISTIC)[np.argsort(-s)[:20]].mean())
     assert found.top < found.great < found.good < 1
 
 
-@pytest.mark.parametrize("law", [right_probability, number_correct, inclusion_probabilities, great_good])
+@pytest.mark.parametrize("law", [right_probability, number_correct, inclusion_probabilities, great])
 def test_noise_with_a_hidden_kink_is_refused_rather_than_answered_badly(law):
     with pytest.raises(ArithmeticError, match="settle"):
         law(np.array([0.3, 0.0, -1.0]), 1, replace(LAPLACE, kinks=()))

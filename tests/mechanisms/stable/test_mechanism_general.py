@@ -42,6 +42,7 @@ def on_the_box(mechanism, claim=None, **words):
     return prove(law, neighbours(3, 5), mechanism.charge if claim is None else claim, alike=same)
 
 
+@pytest.mark.some
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda one: one.name)
 @pytest.mark.parametrize("words", [{"neighbours": "replace"}, {"sensitivity": (1, 1)}], ids=["replace", "both ways"])
 def test_scores_that_move_both_ways_keep_the_promise_on_a_box(mechanism, words):
@@ -139,3 +140,15 @@ def test_counts_are_read_as_they_were():
     words: Any = {"sensitivity": (1, 0)}  # a pair, so not counts by name, and of range 1
     one, other = (mechanism.success_probability(counts, monotone=m, **w) for m, w in ((True, {}), (False, words)))
     assert one == other
+
+
+@pytest.mark.parametrize("mechanism", [LargeGap(epsilon=1.0), StableTopK(k=2, budget=SMALL), StableTopK(budget=SMALL)])
+def test_the_least_of_all_whole_numbers_ranks_last(mechanism):
+    """It has no negative of 64 bits: ranked by its negative it came first, and one person turned the law over."""
+    scores = [0, 10, 5, 3]
+    least = [value - 2**63 for value in scores]
+    assert np.array_equal(_known(mechanism.probabilities(least)), _known(mechanism.probabilities(scores)))
+
+
+def _known(chances: Any) -> Any:
+    return list(chances.values()) if isinstance(chances, dict) else chances

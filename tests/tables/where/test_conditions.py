@@ -217,7 +217,7 @@ def kept(source, where):
 
 @full_size
 @pytest.mark.usefixtures("one_duckdb")
-@settings(max_examples=sized(25, full=1500))
+@settings(max_examples=sized(15, full=1500))
 @given(rows=st.lists(ROW, min_size=1, max_size=8), tree=TREES)
 def test_every_engine_keeps_what_three_valued_logic_keeps(rows, tree, tmp_path_factory):
     folder = tmp_path_factory.mktemp("rows")
@@ -236,7 +236,7 @@ def as_csv(cell):
 
 @full_size
 @pytest.mark.usefixtures("one_duckdb")
-@settings(max_examples=sized(20, full=1500))
+@settings(max_examples=sized(12, full=1500))
 @given(
     rows=st.lists(st.tuples(CELLS["t"], CELLS["s"]), min_size=1, max_size=8),
     tree=trees(TEXT_COLUMNS),

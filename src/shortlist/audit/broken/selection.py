@@ -127,7 +127,7 @@ ENTRIES = (
     Broken(
         name="max and min swapped",
         what="the least noisy score wins, under noise made for the largest",
-        source="OpenDP, three releases",
+        source="a slip: for a minimum the scores are negated, not the comparison",
         run=_minimum,
         pairs=(((0, 0, 0, 0), (1, -1, -1, -1)), ((1, 0, 0, 0), (-1, 1, 1, 1))),
     ),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeVar
 
 from shortlist._signals import COMMAND
 from shortlist._version import version
-from shortlist.ledger.admission import admitted
+from shortlist.ledger.admission import admitted, first_that_fits
 from shortlist.ledger.approval import ApprovalNeeded
 from shortlist.ledger.chain import FACTS, MOST_ENTRIES, NAMES, Ends, LedgerEntry, Origin, State, entry_of
 from shortlist.ledger.errors import LedgerError, OutcomeUnknown, damaged
@@ -17,6 +17,7 @@ from shortlist.ledger.filter import Amounts, refund_of
 from shortlist.ledger.server.address import Address
 from shortlist.ledger.server.line import Failed, Line, Lines, booked, patiently, rows_of, together
 from shortlist.ledger.server.schema import NEWEST, Making, share, terms_of
+from shortlist.ledger.store import Offer
 from shortlist.ledger.terms import Terms
 
 Found = TypeVar("Found")
@@ -65,43 +66,43 @@ class ServerBook:
         """Where it stands."""
         return self._patiently(self._checked)
 
-    def charge(self, cost: Amounts, said: Mapping[str, Any]) -> State:
+    def charge(self, offers: Sequence[Offer]) -> tuple[State, int]:
         """Book a charge that fits, in the server, which decides (Proposition 261); here are the words of a refusal."""
         COMMAND.check()  # a signal that came while a library worked: nothing is booked then
-        self.tried = None
-        words = [*(json.dumps(said[name]) for name in SAID), json.dumps(version()), *cost.as_text()]
+        self.tried, terms, which = None, self.origin.terms, 0
 
-        def work(line: Line, before: State, token: str) -> tuple[LedgerEntry | None, str | None]:
-            admitted(self.origin.terms, before, cost)
+        def work(line: Line, before: State, token: str) -> tuple[LedgerEntry | None, State | None]:
+            nonlocal which
+            which = first_that_fits(terms, before, [cost for cost, _ in offers])
+            cost, said = offers[which]
+            admitted(terms, before, cost)
             self.tried = token
+            words = [*(json.dumps(said[name]) for name in SAID), json.dumps(version()), *cost.as_text()]
             return self._booked(line, "charge", token, *words)
 
-        def refused() -> LedgerError:
-            admitted(self.origin.terms, self.state(), cost)
-            return LedgerError(f"{self.path} has no room for this now, or the server counts otherwise than shortlist")
-
-        entry, previous = self._write(work)
-        if entry is None:
-            raise refused()
-        if entry.kind == "request" or previous is None:
+        entry, after = self._write(work)
+        if entry is None:  # others took the room between the look and the booking
+            admitted(terms, self.state(), offers[which][0])
+            raise LedgerError(f"{self.path} has no room for this now, or the server counts otherwise than shortlist")
+        if entry.kind == "request" or after is None:
             raise ApprovalNeeded(self.path, entry.number)
-        return self.seen
+        return after, which
 
-    def refund(self, number: int, hash: str, spent: Amounts, said: str) -> None:
+    def refund(self, number: int, hash: str, spent: Amounts, said: str) -> State:
         """Give back what a charge has beyond `spent`, by what the server has of it."""
 
-        def work(line: Line, _: State, token: str) -> tuple[LedgerEntry | None, str | None]:
+        def work(line: Line, before: State, token: str) -> State:
             rows = self._rows(line, "rows_between", number, number)
             if [(row.hash, row.kind) for row in rows] != [(hash, "charge")]:
                 raise ValueError(MISTAKES["SL005"])
             back = refund_of(rows[0].amounts, spent, rows[0].refundable.split())
             epsilon, curve, _delta = back.as_text()
             words = (number, hash, json.dumps(said), json.dumps(version()), epsilon, curve)
-            if back.epsilon or back.curve:
-                return self._booked(line, "refund", token, *words)
-            return None, None
+            if not (back.epsilon or back.curve):
+                return before
+            return self._booked(line, "refund", token, *words)[1] or before
 
-        self._write(work)
+        return self._write(work)
 
     def approve(self, request: object) -> None:
         """Note that this session's role approves a request of another one."""
@@ -164,12 +165,7 @@ class ServerBook:
     def _read(self, work: Callable[[Line, State], Found]) -> Found:
         return self._patiently(lambda line: work(line, self._checked(line)))
 
-    def _write(
-        self,
-        work: Callable[[Line, State, str], tuple[LedgerEntry | None, str | None]],
-        *,
-        number: int = 0,
-    ) -> tuple[LedgerEntry | None, str | None]:
+    def _write(self, work: Callable[[Line, State, str], Found], *, number: int = 0) -> Found:
         """What `work` books, under a token of its own.
 
         Raises
@@ -177,44 +173,44 @@ class ServerBook:
         OutcomeUnknown
             if the connection was cut while the server booked.
         """
-        token, code = secrets.token_hex(16), ""
+        token = secrets.token_hex(16)
 
-        def once(line: Line) -> tuple[LedgerEntry | None, str | None]:
+        def once(line: Line) -> Found:
             before = self._checked(line)
             if before.closed:
                 raise LedgerError(f"{self.path} was closed for good and books nothing more: {before.closed}")
             return work(line, before, token)
 
-        def tried() -> tuple[LedgerEntry | None, str | None]:
-            nonlocal code
+        def tried() -> Found | Failed:
             try:
                 return self._lines.use(once)
             except Failed as failed:
                 if failed.code != "unknown" and failed.code not in MISTAKES:
                     raise
-                code = failed.code
-            return None, None
+                return failed
 
         answer = patiently(self.path, self.wait, tried)
-        if code == "unknown":
+        if not isinstance(answer, Failed):
+            return answer
+        if answer.code == "unknown":
             raise OutcomeUnknown(self.path, token)
-        if code:
-            raise ValueError(MISTAKES[code].format(number=number))
-        return answer
+        raise ValueError(MISTAKES[answer.code].format(number=number))
 
-    def _booked(self, line: Line, function: str, token: str, *words: object) -> tuple[LedgerEntry | None, str | None]:
-        """(the entry that was booked, the hash before it), checked as if it were read."""
+    def _booked(self, line: Line, function: str, token: str, *words: object) -> tuple[LedgerEntry | None, State | None]:
+        """(the entry, where the ledger stands after it), checked as if it were read; no state: it was there before."""
         marks = ", ".join(["%s"] * (2 + len(words)))
         query = f"SELECT {ENTRY}, (booked.entry).charges, booked.previous FROM shortlist.{function}({marks}) AS booked"
         *row, charges, previous = booked(line, self._number, query, (self.name, token, *words))
         if row[0] is None:
             return None, None
         entry = self._entry(tuple(row))
-        if previous is not None:
-            if entry.hash != entry.chained(previous):
-                raise damaged(self.path, f"entry {entry.number} was booked, but does not follow the entry before it")
-            self.seen = State.after(entry, charges)
-        return entry, previous
+        if previous is None:
+            return entry, None
+        if entry.hash != entry.chained(previous):
+            raise damaged(self.path, f"entry {entry.number} was booked, but does not follow the entry before it")
+        after = State.after(entry, charges)
+        self.seen = after  # what is returned is this call's own: another thread may write `seen` before it is read
+        return entry, after
 
     def _first_look(self, line: Line) -> tuple[Origin, State, int]:
         look, ends = self._looked(line, 0)

@@ -29,9 +29,11 @@ MOST_IDLE = 4
 LOCK = 0x73686C74
 """The first half of an advisory lock's key, "shlt"; the second is the ledger's number."""
 SETTINGS = (
-    "SET lock_timeout = '2s'; SET idle_in_transaction_session_timeout = '60s'; SET default_transaction_isolation = "
-    "'read committed'; SET client_encoding = 'UTF8'; SET standard_conforming_strings = on"
+    "SET search_path = pg_catalog, pg_temp; SET lock_timeout = '2s'; SET idle_in_transaction_session_timeout = '60s'; "
+    "SET default_transaction_isolation = 'read committed'; SET client_encoding = 'UTF8'; "
+    "SET standard_conforming_strings = on"
 )
+"""Of every connection: nobody else's function is found by its name, nobody waits or holds for ever, texts are texts."""
 AGAIN = ("40001", "40P01", "55P03", "23505")
 """What is tried again: others were faster, or hold the ledger. Nothing happened."""
 STARTING = ("57P03", "53300")
@@ -151,24 +153,35 @@ def rows_of(line: Line, query: str, parameters: Sequence[object] | None = None) 
 
 
 def together(
-    line: Line, statements: Sequence[tuple[str, Sequence[object] | None]], *, booking: bool = False
+    line: Line, statements: Sequence[tuple[str, Sequence[object] | None]], *, commit: int | None = None
 ) -> list[list[tuple[Any, ...]]]:
     """The rows of several statements that are sent together, in one round trip. After one that fails none is run.
+
+    `commit` is the place of the statement by which something is booked: once the server has said that it is done, it is
+    booked, whatever fails after it.
 
     Raises
     ------
     Failed
         with the code of what went wrong; "unknown" if something was to be booked and the connection is gone.
     """
+    cursors: list[Any] = []
 
-    def work(line: Line) -> list[list[tuple[Any, ...]]]:
+    def work(line: Line) -> None:
         if len(statements) == 1:
-            return [_rows(line.execute(*_plain(statements[0])))]
+            cursors.append(line.execute(*_plain(statements[0])))
+            return
         with line.pipeline():
-            cursors = [line.execute(*_plain(statement)) for statement in statements]
-        return list(map(_rows, cursors))
+            for statement in statements:
+                cursors.append(line.execute(*_plain(statement)))  # noqa: PERF401 - those before one that fails count
 
-    return in_codes(line, work, booking=booking)
+    try:
+        in_codes(line, work, booking=commit is not None)
+    except Failed:
+        if commit is None or [cursor.statusmessage for cursor in cursors[commit : commit + 1]] != ["COMMIT"]:
+            raise
+        line.close()  # with it ends what it holds
+    return list(map(_rows, cursors))
 
 
 def in_codes(line: Line, work: Callable[[Line], Found], *, booking: bool = False) -> Found:
@@ -177,7 +190,8 @@ def in_codes(line: Line, work: Callable[[Line], Found], *, booking: bool = False
     try:
         return work(line)
     except psycopg.Error as error:
-        alive = not (line.closed or line.broken) and error.sqlstate is not None
+        ended = line.closed or line.broken or error.diag.severity_nonlocalized in ("FATAL", "PANIC")
+        alive = not ended and error.sqlstate is not None
         failed = Failed((error.sqlstate or "08006") if alive or not booking else "unknown", alive=alive)
     raise failed
 
@@ -192,7 +206,7 @@ def booked(line: Line, number: int, query: str, parameters: Sequence[object]) ->
     key = (LOCK, number)
     hold = [("BEGIN", None), ("SELECT pg_advisory_lock(%s, %s)", key), ("COMMIT", None)]
     book = [("BEGIN ISOLATION LEVEL SERIALIZABLE", None), (query, parameters), ("COMMIT", None)]
-    rows = together(line, [*hold, *book, ("SELECT pg_advisory_unlock(%s, %s)", key)], booking=True)
+    rows = together(line, [*hold, *book, ("SELECT pg_advisory_unlock(%s, %s)", key)], commit=len(hold) + 2)
     return rows[len(hold) + 1][0]
 
 

@@ -11,6 +11,7 @@ The parameters are the same throughout: the ranked scores with their losses, and
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -26,13 +27,59 @@ RARE_CELLS = 1e-15
 """Cells whose chances add up to less than this are not looked into."""
 
 
+@dataclass(frozen=True, slots=True)
+class SubsetLaw:
+    """The law of the set as one value: what is asked of it are the functions below."""
+
+    ranking: Ranking
+    noise: Noise
+    size: int
+    """How many candidates there are, with those that are never chosen."""
+
+    def success_bounds(self) -> tuple[float, float]:
+        return success_bounds(self.ranking, self.noise)
+
+    def success(self) -> float:
+        return sum(self.success_bounds()) / 2
+
+    def quality(self) -> Quality:
+        return quality(self.ranking, self.noise)
+
+    def number_correct(self) -> Floats:
+        return number_correct(self.ranking, self.noise)
+
+    def inclusion(self) -> Floats:
+        return inclusion_probabilities(self.ranking, self.noise, self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class EveryoneLaw:
+    """The law where all that may be chosen are released: nothing is left to chance."""
+
+    chosen: Mask
+
+    def success_bounds(self) -> tuple[float, float]:
+        return (1.0, 1.0)
+
+    def success(self) -> float:
+        return 1.0
+
+    def quality(self) -> Quality:
+        return Quality(1.0, 1.0, 1.0, 1.0)
+
+    def number_correct(self) -> Floats:
+        return np.append(np.zeros(np.count_nonzero(self.chosen)), 1.0)
+
+    def inclusion(self) -> Floats:
+        return self.chosen.astype(np.float64)
+
+
 def success_bounds(ranking: Ranking, noise: Noise) -> tuple[float, float]:
     """(lower, upper) bounds on P[the set returned is a true top k], ties counting as equal: certified.
 
     All right sets have the loss of the top k, hence its chance.
     """
-    inside, outside = tied_ranks(ranking)
-    sets = float(log_choose(np.array([inside]), np.array([outside]))[0])
+    sets = log_right_sets(ranking)
     lower, upper = top_bounds(ranking.classes(), noise)
     return math.exp(min(sets + lower, 0.0)), math.exp(min(sets + upper, 0.0))
 
@@ -51,9 +98,7 @@ def cuts_of(ranking: Ranking) -> tuple[int, ...]:
 
 def right_of(ranking: Ranking, law: Chances) -> float:
     """P[the set is a true top k]: all right sets have the loss of the top k, hence its chance."""
-    inside, outside = tied_ranks(ranking)
-    sets = float(log_choose(np.array([inside]), np.array([outside]))[0])
-    return math.exp(min(sets + law.top, 0.0))
+    return math.exp(min(log_right_sets(ranking) + law.top, 0.0))
 
 
 def quality_of(ranking: Ranking, law: Chances) -> Quality:
@@ -157,6 +202,12 @@ def tied_ranks(ranking: Ranking) -> tuple[int, int]:
     kth = ranking.scores[ranking.k - 1]
     inside = int(np.count_nonzero(ranking.scores[: ranking.k] == kth))
     return inside, int(np.count_nonzero(ranking.scores[ranking.k :] == kth))
+
+
+def log_right_sets(ranking: Ranking) -> float:
+    """ln of how many sets are a true top k: ties count as equal."""
+    inside, outside = tied_ranks(ranking)
+    return float(log_choose(np.array([inside]), np.array([outside]))[0])
 
 
 def _log_size(i: Indices, first: Indices, last: Indices) -> Floats:

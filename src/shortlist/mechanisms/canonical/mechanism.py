@@ -8,20 +8,21 @@ from __future__ import annotations
 import math
 from dataclasses import InitVar
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values
+from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.offset_ranking import OffsetRanking, Stairs, offset_ranking
 from shortlist.exact.partial_reals import rounded
-from shortlist.exact.quality import Quality
 from shortlist.exact.ranked_subsets import Ranking, ranked
-from shortlist.mechanisms.canonical import offset_law
-from shortlist.mechanisms.canonical.law import inclusion_probabilities, number_correct, quality, success_bounds
+from shortlist.mechanisms import utility
+from shortlist.mechanisms.canonical.law import EveryoneLaw, SubsetLaw
+from shortlist.mechanisms.canonical.offset_law import OffsetSubsetLaw
 from shortlist.mechanisms.canonical.offset_sampler import OffsetRace, prepare_offsets
 from shortlist.mechanisms.canonical.offsets import (
     Profile,
@@ -35,26 +36,26 @@ from shortlist.mechanisms.canonical.sampler import SubsetRace, prepare_subsets
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
+    check_noise_keeps,
     checked_budget,
     checked_draws,
     checked_k,
-    checked_noise,
     checked_source,
+    noise_for,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
-from shortlist.privacy import ApproxDP, BoundedRange, Guarantee, PureDP
+from shortlist.mechanisms.oneshot.mechanism import charge_of_rounds, epsilon_of_a_round
+from shortlist.privacy import ApproxDP, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords
 
 Loss = Literal["gap-aware", "paper", "offset"]
+CanonicalLaw = EveryoneLaw | OffsetSubsetLaw | SubsetLaw
 
 MOST_SETS = 100_000
 MOST_CLASSES = 1 << 26
 """k (d - k) at most, for noise under which every class is drawn."""
-
-PERFECT = Quality(1.0, 1.0, 1.0, 1.0)
 
 NOTHING = ApproxDP(0.0, 0.0)
 """What it costs to release all candidates, who are public: the output does not depend on anybody."""
@@ -118,19 +119,16 @@ class CanonicalTopK(Budgeted[Budget]):
         if not isinstance(self.loss, str) or self.loss not in ("gap-aware", "paper", "offset"):
             raise ValueError('loss must be "gap-aware", "offset" (better on most data) or "paper" (never better)')
         object.__setattr__(self, "profile", checked_profile(self.profile, self.k))
-        kind, budget = self._kind, self.guarantee
+        kind = self._kind
         if self.profile is not None and self.loss != "gap-aware":
             raise ValueError(f'profile= brings offsets of its own; leave loss="{self.loss}" out')
         if (self.profile is not None or self.loss == "offset") and kind not in (GUMBEL, EXPONENTIAL):
             raise ValueError(f"offsets are drawn under gumbel and exponential noise, not under {kind.name} noise")
-        if not isinstance(budget, PureDP) and not kind.bounded_range:
-            raise ValueError(f'{kind.name} noise keeps pure budgets only; for {budget} write noise="gumbel"')
+        check_noise_keeps(kind, self.guarantee)
 
     @property
     def _kind(self) -> Noise:
-        if self.noise is not None:
-            return checked_noise(self.noise)
-        return EXPONENTIAL if isinstance(self.guarantee, PureDP) else GUMBEL
+        return noise_for(self.noise, self.guarantee)
 
     @property
     def name(self) -> str:
@@ -141,7 +139,7 @@ class CanonicalTopK(Budgeted[Budget]):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
-        return BoundedRange(epsilon_of_a_round(1, self.guarantee)) if self._kind.bounded_range else self.guarantee
+        return charge_of_rounds(1, self._kind, self.guarantee)
 
     @property
     def ordered(self) -> bool:
@@ -161,7 +159,7 @@ class CanonicalTopK(Budgeted[Budget]):
 
     def _rate(self, scores: Scores) -> Fraction:
         """e / R, exactly."""
-        return Fraction(epsilon_of_a_round(1, self.guarantee)) / scores.range_sensitivity
+        return _rate(self.guarantee, scores.range_sensitivity)
 
     def _weight(self, d: int) -> Fraction:
         """g, for k of d candidates."""
@@ -171,9 +169,12 @@ class CanonicalTopK(Budgeted[Budget]):
 
     def _stairs(self, scores: Scores) -> Stairs | None:
         """The offsets, from public facts alone; None if they are all 0."""
-        d, rate = scores._choosable, self._rate(scores)
+        d = scores._choosable
+        if self.profile is None and not (self.loss == "offset" and rule_applies(self.k, d)):
+            return None
+        rate = self._rate(scores)
         inner = self._weight(d) * rate
-        if not inner or (self.profile is None and not (self.loss == "offset" and rule_applies(self.k, d))):
+        if not inner:
             return None
         stairs = rule_stairs(self.k, d, rate) if self.profile is None else profile_stairs(self.profile, d, inner)
         return None if stairs.flat else stairs
@@ -184,7 +185,7 @@ class CanonicalTopK(Budgeted[Budget]):
         return ranked(values, self.k, self._rate(scores), gamma, gap_aware=self.loss != "paper")
 
     def _offset_ranking(self, scores: Scores, values: Values | Runs | None = None) -> OffsetRanking | None:
-        """The same under offsets, where there are any."""
+        """`_ranking` under offsets, where there are any."""
         stairs = self._stairs(scores)
         return None if stairs is None else offset_ranking(self._ranking(scores, values), stairs)
 
@@ -228,47 +229,20 @@ class CanonicalTopK(Budgeted[Budget]):
 
     def success_bounds(self, scores: object, **question: Unpack[ScoreWords]) -> tuple[float, float]:
         """Certified (lower, upper) bounds on P[the released set is a true top k], ties counting as equal."""
-        scores = self._studied(scores, question)
+        return self._law(self._studied(scores, question)).success_bounds()
+
+    success_probability = utility.success_probability  # the middle of the bounds
+    quality = utility.quality
+    number_correct = utility.number_correct
+    inclusion_probabilities = utility.inclusion_probabilities
+
+    def _law(self, scores: Scores) -> CanonicalLaw:
         if self.k == scores._choosable:
-            return (1.0, 1.0)
+            return EveryoneLaw(scores.values > -np.inf)
         offsets = self._offset_ranking(scores)
         if offsets is not None:
-            return offset_law.success_bounds(offsets, self._kind)
-        return success_bounds(self._ranking(scores), self._summed)
-
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the released set is a true top k], ties counting as equal: the middle of `success_bounds`."""
-        return sum(self.success_bounds(scores, **question)) / 2
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
-        scores = self._studied(scores, question)
-        if self.k == scores._choosable:
-            return PERFECT
-        offsets = self._offset_ranking(scores)
-        if offsets is not None:
-            return offset_law.quality(offsets, self._kind)
-        return quality(self._ranking(scores), self._summed)
-
-    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[c of the released items score at least as the k-th best], c = 0..k: exact, to 1e-8."""
-        scores = self._studied(scores, question)
-        if self.k == scores._choosable:
-            return np.append(np.zeros(self.k), 1.0)
-        offsets = self._offset_ranking(scores)
-        if offsets is not None:
-            return offset_law.offset_law(offsets, self._kind).number_correct()
-        return number_correct(self._ranking(scores), self._summed)
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-8."""
-        scores = self._studied(scores, question)
-        if self.k == scores._choosable:
-            return (scores.values > -np.inf).astype(np.float64)
-        offsets = self._offset_ranking(scores)
-        if offsets is not None:
-            return offset_law.offset_law(offsets, self._kind).inclusion(len(scores))
-        return inclusion_probabilities(self._ranking(scores), self._summed, len(scores))
+            return OffsetSubsetLaw(offsets, self._kind, len(scores))
+        return SubsetLaw(self._ranking(scores), self._summed, len(scores))
 
     @property
     def _summed(self) -> Noise:
@@ -281,6 +255,12 @@ class CanonicalTopK(Budgeted[Budget]):
         return self._kind
 
 
+@lru_cache
+def _rate(budget: Budget, range_sensitivity: Fraction) -> Fraction:
+    return Fraction(epsilon_of_a_round(1, budget)) / range_sensitivity
+
+
+@lru_cache
 def default_gamma(k: int, d: int) -> Fraction:
     """The public rule for k of d candidates (Definition 62)."""
     fewer = min(k, d - k)

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.exact.binomials import log_choose
 from shortlist.exact.noise_distributions import GUMBEL, Noise
 from shortlist.exact.offset_levels import LEVEL_ROUNDING, Levels, covered
 from shortlist.exact.offset_ranking import OffsetRanking
 from shortlist.exact.quality import Quality, ranks_within
 from shortlist.exact.stair_counts import Boundaries, beginnings, completions, head_terms, log_counts, steps
 from shortlist.exact.subset_chances import winning, winning_bounds
-from shortlist.mechanisms.canonical.law import tied_ranks
+from shortlist.mechanisms.canonical.law import log_right_sets, tied_ranks
 
 TOLERANCE = 1e-8
 """How far apart the bounds on the masses are at most, unless so many levels are too much work."""
@@ -29,6 +28,31 @@ MOST_LEVELS, LEAST_LEVELS, WORK = 1 << 12, 1 << 8, 1 << 22
 """At most so many levels, and so many times k^2; then chances are good to some 1e-5 of their size."""
 
 WIDTH = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetSubsetLaw:
+    """The law of the set as one value: what is asked of it are the functions below."""
+
+    of: OffsetRanking
+    noise: Noise
+    size: int
+    """How many candidates there are, with those that are never chosen."""
+
+    def success_bounds(self) -> tuple[float, float]:
+        return success_bounds(self.of, self.noise)
+
+    def success(self) -> float:
+        return sum(self.success_bounds()) / 2
+
+    def quality(self) -> Quality:
+        return quality(self.of, self.noise)
+
+    def number_correct(self) -> Floats:
+        return offset_law(self.of, self.noise).number_correct()
+
+    def inclusion(self) -> Floats:
+        return offset_law(self.of, self.noise).inclusion(self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +144,7 @@ def offset_law(of: OffsetRanking, noise: Noise) -> OffsetLaw:
 def success_bounds(of: OffsetRanking, noise: Noise) -> tuple[float, float]:
     """(lower, upper) bounds on P[the set returned is a true top k], ties counting as equal: certified."""
     levels = _settled(of)
-    inside, outside = tied_ranks(of.ranking)
-    sets = float(log_choose(np.array([inside]), np.array([outside]))[0])
+    sets = log_right_sets(of.ranking)
     slack = levels.error * (4.0 + np.maximum(levels.counts, 0.0))
     heads = of.head_losses()
     least, most = (loss[:, None] * np.ones_like(heads) + heads for loss in (levels.near, levels.far))
@@ -147,8 +170,7 @@ def _between(levels: Levels, slack: Floats, sign: int) -> Floats:
 def quality(of: OffsetRanking, noise: Noise) -> Quality:
     """P[top], P[great], P[good] and the expected recall."""
     law = offset_law(of, noise)
-    inside, outside = tied_ranks(of.ranking)
-    sets = float(log_choose(np.array([inside]), np.array([outside]))[0])
+    sets = log_right_sets(of.ranking)
     recall = float(law.number_correct() @ np.arange(law.k + 1)) / law.k
     great, good = (law.within(*ranks) for ranks in ranks_within(of.ranking.scores, law.k))
     return Quality(math.exp(min(sets + law.top, 0.0)), great, good, min(1.0, recall))

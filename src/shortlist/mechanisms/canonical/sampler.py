@@ -23,13 +23,13 @@ from shortlist.sampling.subset_weights import APART, Weights, weights_of
 from shortlist.sampling.uniforms import WordStream, subset
 
 Class = tuple[int, int] | None
-"""Class (i, j) of `exact.subset_classes`, or the top k."""
+"""Class (i, j) of `exact.subset_classes`; None is the top k."""
 
 RowDraw = Callable[[Weights, int, Source], Classes]
-"""So many classes at once."""
+"""Draws so many classes at once."""
 
 BLOCK = 1 << 14
-"""Rows at a time."""
+"""So many draws are made at a time."""
 
 FEW_CLASSES, MOST_CLASSES, PER_DRAW = 1 << 12, 1 << 20, 16
 """Classes are weighed one by one for rows if there are few of them, or not too many for each draw, nor at all."""
@@ -100,7 +100,7 @@ def weights_for(ranking: Ranking, draws: int, *, top: bool) -> Weights | None:
 
 
 def blocks(draws: int) -> Iterator[slice]:
-    """Some rows at a time."""
+    """The rows of all draws, BLOCK at a time."""
     return (slice(start, min(start + BLOCK, draws)) for start in range(0, draws, BLOCK))
 
 

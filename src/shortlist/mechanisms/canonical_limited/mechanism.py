@@ -8,7 +8,7 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Indices, Values
+from shortlist._arrays import Indices, Values, sorted_rows
 from shortlist._runs import Runs
 from shortlist.exact.partial_reals import rounded
 from shortlist.exact.quality import Quality
@@ -148,8 +148,7 @@ class CanonicalLimitedDomain(Budgeted[DeltaBudget]):
         positions, sets = self._prepared(scores.values)
         lists = sets.draw_many(source, checked_draws(draws))
         ranks = np.array([one + [-1] * (self.k - len(one)) for one in lists])
-        rows = np.sort(np.append(positions, len(scores))[ranks], axis=1)  # no label comes after all labels
-        return np.where(rows == len(scores), -1, rows)
+        return sorted_rows(np.append(positions, -1)[ranks])
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
         """P[each set of at most k labels], by their positions: exact, to 1e-12, where there are at most 100,000."""

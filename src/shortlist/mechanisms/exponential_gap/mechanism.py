@@ -19,6 +19,7 @@ from shortlist.exact.partial_reals import rounded
 from shortlist.exact.quality import Quality
 from shortlist.extras import Extras
 from shortlist.labels import typed
+from shortlist.mechanisms.booking import record_of
 from shortlist.mechanisms.checks import (
     check_known_candidates,
     checked_draws,
@@ -29,7 +30,7 @@ from shortlist.mechanisms.checks import (
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.exponential_gap.sampler import lead_of
 from shortlist.mechanisms.noisy_max.law import winner_probabilities
-from shortlist.mechanisms.oneshot.law import standing
+from shortlist.mechanisms.oneshot.law import OneshotLaw
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
@@ -94,7 +95,7 @@ class ExponentialWithGap(Budgeted[PureDP]):
     def __repr__(self) -> str:
         """As of every mechanism; a winner stands in it where one is given, so that older records read as they did."""
         words = ("budget", "work") if self.winner is None else ("budget", "winner", "work")
-        return f"{type(self).__qualname__}({', '.join(f'{word}={getattr(self, word)!r}' for word in words)})"
+        return record_of(self, words)
 
     @property
     def name(self) -> str:
@@ -161,8 +162,8 @@ class ExponentialWithGap(Budgeted[PureDP]):
             chances: Floats = np.zeros(len(scores))
             chances[self._place(scores)] = 1.0
             return chances
-        positions, _, noise = standing(scores.values, 1, self._scale(scores), GUMBEL)
-        return winner_probabilities(positions, noise)
+        law = OneshotLaw.of(scores.values, 1, self._scale(scores), GUMBEL)
+        return winner_probabilities(law.s, law.noise)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the winner has the largest score]: exact, to 1e-9."""

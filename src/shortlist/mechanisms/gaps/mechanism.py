@@ -9,7 +9,7 @@ from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
 from math import sqrt
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from shortlist.estimates import ChainedGaps, best_linear
 from shortlist.exact.margins import refined_margin
 from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.partial_reals import rounded
-from shortlist.exact.set_chances import set_probabilities
 from shortlist.extras import Extras
+from shortlist.mechanisms import utility
+from shortlist.mechanisms.booking import record_of
 from shortlist.mechanisms.checks import (
     check_known_candidates,
     checked_draws,
@@ -30,16 +31,13 @@ from shortlist.mechanisms.checks import (
     checked_work,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.oneshot.law import inclusion_probabilities, quality, right_probability, standing
+from shortlist.mechanisms.oneshot.law import OneshotLaw
 from shortlist.privacy import Guarantee, PureDP
 from shortlist.sampling.additive import add_noise, add_noise_to_rows
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import Field, Rows
 from shortlist.scores import Scores, ScoreWords
-
-if TYPE_CHECKING:
-    from shortlist.exact.quality import Quality
 
 DEVIATIONS = {EXPONENTIAL.name: 1.0, LAPLACE.name: sqrt(2.0)}
 """The standard deviation of the noises of scale 1 whose gaps may be released."""
@@ -118,26 +116,14 @@ class TopKWithGaps(Budgeted[PureDP]):
         races = field.races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows((rows.indices[:, : self.k], rows.gaps()) for rows in races)
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-        """P[each set of k candidates], whatever its order: exact, to 1e-9, where there are at most 100,000 sets."""
-        return set_probabilities(*self._race(scores, question))
+    probabilities = utility.probabilities
+    success_probability = utility.success_probability
+    quality = utility.quality
+    inclusion_probabilities = utility.inclusion_probabilities
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the released items are a true top k], ties counting as equal: exact, to 1e-9."""
-        return right_probability(*self._race(scores, question))
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the items (Definition 118): exact, to 1e-9."""
-        return quality(*self._race(scores, question))
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-9."""
-        return inclusion_probabilities(*self._race(scores, question))
-
-    def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
-        """What the exact laws are functions of: gaps and values change nothing of who is released."""
-        scores = self._studied(scores, question)
-        return standing(scores.values, self.k, self._scale(scores), checked_gap_noise(self.noise))
+    def _law(self, scores: Scores) -> OneshotLaw:
+        """That of one-shot top-k: gaps and values change nothing of who is released."""
+        return OneshotLaw.of(scores.values, self.k, self._scale(scores), checked_gap_noise(self.noise))
 
 
 @described
@@ -188,7 +174,7 @@ class MeasuredTopK(Budgeted[PureDP]):
     def __repr__(self) -> str:
         """As of every mechanism; another share than half stands in it, so that older records read as they did."""
         words = ["k", "budget", "noise", *["theta"] * (self.theta != 0.5), "work"]
-        return f"{type(self).__qualname__}({', '.join(f'{word}={getattr(self, word)!r}' for word in words)})"
+        return record_of(self, words)
 
     @property
     def name(self) -> str:
@@ -251,26 +237,14 @@ class MeasuredTopK(Budgeted[PureDP]):
         rows = Draws.of_rows(map(read, field.races(checked_draws(draws), source)))
         return rows.as_they_were(scores, first=self.k)
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-        """P[each set of k candidates], whatever its order: exact, to 1e-9, where there are at most 100,000 sets."""
-        return set_probabilities(*self._race(scores, question))
+    probabilities = utility.probabilities
+    success_probability = utility.success_probability
+    quality = utility.quality
+    inclusion_probabilities = utility.inclusion_probabilities
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the released items are a true top k], ties counting as equal: exact, to 1e-9."""
-        return right_probability(*self._race(scores, question))
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the items (Definition 118): exact, to 1e-9."""
-        return quality(*self._race(scores, question))
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-9."""
-        return inclusion_probabilities(*self._race(scores, question))
-
-    def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
-        """What the exact laws are functions of: gaps and values change nothing of who is released."""
-        scores = self._studied(scores, question)
-        return standing(scores.values, self.k, self._scales(scores)[0], checked_gap_noise(self.noise))
+    def _law(self, scores: Scores) -> OneshotLaw:
+        """That of one-shot top-k: gaps and values change nothing of who is released."""
+        return OneshotLaw.of(scores.values, self.k, self._scales(scores)[0], checked_gap_noise(self.noise))
 
 
 def _store(
@@ -288,7 +262,8 @@ def checked_gap_noise(noise: object) -> Noise:
     if not isinstance(noise, str) or noise not in kinds:
         raise ValueError(
             'noise must be "exponential" or "laplace": for other noise, geometric noise with a fixed order of ties '
-            "among it, the gap to the best loser is not covered by the proof"
+            "among it, the gap to the best loser is not covered by the proof. For whole gaps round gaps of exponential "
+            "noise down"
         )
     return kinds[noise]
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 from shortlist.accounting.calibrated_rounds import CLOSE, FEW, renyi_excess, rough_place
 from shortlist.exact.effort import is_rough
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
+from shortlist.exact.partial_reals import rounded_down
 from shortlist.mechanisms.checks import Budget
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round, plain_epsilon_of_a_round
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, calibrate
@@ -26,6 +27,11 @@ SLOPE = Fraction(1, 4)
 def worth_delta(k: int) -> Fraction:
     """Gumbel noise needs about so many times the e of exponential noise for the same recall: a public rule."""
     return Fraction(7, 5) if k < 8 else Fraction(6, 5)
+
+
+def whole_of(budget: Budget) -> Budget:
+    """What is charged, whichever way it goes: never bounded range, which neither the guard nor the switch leaves."""
+    return ZCDP(budget.rho) if isinstance(budget, ZCDP) else budget
 
 
 def rate_of(budget: Budget) -> Fraction:
@@ -68,7 +74,7 @@ def _one_shot(
     left = (1 - share) * Fraction(budget.epsilon)
     plain = left / k
     if isinstance(budget, ApproxDP) and budget.delta:
-        e = Fraction(calibrated(k, ApproxDP(_down(left), budget.delta)))
+        e = Fraction(calibrated(k, ApproxDP(rounded_down(left), budget.delta)))
         if e >= worth_delta(k) * plain:
             return GUMBEL, e
     return EXPONENTIAL, plain
@@ -91,12 +97,6 @@ def round_beside_switch(budget: ZCDP, k: int, slope: Fraction) -> float:
 
 def _switch(e: float, slope: Fraction) -> BoundedRange:
     return BoundedRange(float(slope) * e)
-
-
-def _down(exact: Fraction) -> float:
-    """The largest float that is not above."""
-    near = float(exact)
-    return near if Fraction(near) <= exact else math.nextafter(near, -math.inf)
 
 
 STEPS = 1.4

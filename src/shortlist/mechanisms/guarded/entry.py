@@ -34,7 +34,7 @@ def by_rounds(mechanism: GuardedTopK, scores: Scores) -> Traced | None:
         whole, (noise, less) = budget_with_rounds(e, k, share, delta)
         one = replace(mechanism, budget=whole)
         run = one._followed(scores, public, OneShot(noise, scores.range_sensitivity / less))
-        return whole.epsilon, Utility(run).success()
+        return whole.epsilon, Utility(run, len(scores)).success()
 
     return Traced(lambda epsilon: quick_epsilon_of_a_round(k, ApproxDP(epsilon, delta)), at)
 

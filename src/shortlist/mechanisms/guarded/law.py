@@ -13,21 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Mask, Values
-from shortlist.exact.noise_distributions import GUMBEL, Noise
+from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.quality import Quality, quality_by, ranks_within
 from shortlist.exact.ranked_subsets import Ranking, ranked
-from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.exact.subset_chances import Chances, chances, covered, log_integral, survival_of, thinned
 from shortlist.exact.subset_classes import Classes
 from shortlist.mechanisms.canonical.law import cuts_of, inclusion_of, number_correct_of, quality_of, right_of
 from shortlist.mechanisms.guarded.switch import Switch
-from shortlist.mechanisms.oneshot.law import (
-    inclusion_probabilities,
-    number_correct,
-    quality,
-    right_probability,
-    within_ranks,
-)
+from shortlist.mechanisms.oneshot.law import OneshotLaw, number_correct, within_ranks
 
 if TYPE_CHECKING:
     from shortlist.mechanisms.guarded.mechanism import GuardedRace
@@ -73,28 +66,28 @@ def mixed(race: Quality, guard: float, fallback: Quality) -> Quality:
 
 @dataclass(frozen=True, slots=True)
 class Leftovers:
-    """What is left of d candidates when one-shot picks the `losers` largest of their negated scores s."""
+    """What is left of d candidates when one-shot picks k of them, by their negated scores: d - k."""
 
-    s: Floats
-    losers: int
-    noise: Noise
+    gone: OneshotLaw
+    """That of the losers, who are picked."""
 
     @property
     def k(self) -> int:
-        return len(self.s) - self.losers
+        return len(self.gone.s) - self.gone.k
 
     def quality(self) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the k that are left."""
-        d, (great, good) = len(self.s), ranks_within(np.sort(self.s), self.k)
+        s, losers, noise = self.gone.s, self.gone.k, self.gone.noise
+        d, (great, good) = len(s), ranks_within(np.sort(s), self.k)
 
         def within(head: int, reach: int) -> float:
-            return within_ranks(self.s, self.losers, max(d - reach, 0), d - head, self.noise)
+            return within_ranks(s, losers, max(d - reach, 0), d - head, noise)
 
         return quality_by(
-            lambda: right_probability(self.s, self.losers, self.noise),
+            self.gone.success,
             lambda: within(*great),
             lambda: within(*good),
-            lambda: min(1.0, float(self.inclusion_probabilities()[~self._wrong()].sum()) / self.k),
+            lambda: min(1.0, float(self.inclusion()[~self._wrong()].sum()) / self.k),
         )
 
     def number_correct(self) -> Floats:
@@ -103,18 +96,18 @@ class Leftovers:
         if not wrong:
             result[self.k] = 1.0
             return result
-        gone = number_correct(self.s, self.losers, self.noise, wrong)  # how many of the wrong ones were picked
-        picked = np.arange(max(wrong - self.k, 0), min(wrong, self.losers) + 1)
+        gone = number_correct(self.gone.s, self.gone.k, self.gone.noise, wrong)  # how many wrong ones were picked
+        picked = np.arange(max(wrong - self.k, 0), min(wrong, self.gone.k) + 1)
         result[self.k - wrong + picked] = gone[picked]
         return result
 
-    def inclusion_probabilities(self) -> Floats:
+    def inclusion(self) -> Floats:
         """P[candidate is left], for every candidate."""
-        return 1.0 - inclusion_probabilities(self.s, self.losers, self.noise)
+        return 1.0 - self.gone.inclusion()
 
     def _wrong(self) -> Mask:
         """Who scores below the k-th largest."""
-        wrong: Mask = self.s > np.sort(self.s)[self.k - 1]
+        wrong: Mask = self.gone.s > np.sort(self.gone.s)[self.k - 1]
         return wrong
 
 
@@ -128,45 +121,39 @@ class Utility:
     """How good what a guarded race gives is: the race by its classes, and one-shot if the guard wins."""
 
     run: GuardedRace
+    size: int
+    """How many candidates the caller has, with those that are never chosen."""
 
     def success(self) -> float:
         """P[the set is right]: it is right for the winners iff it is for the losers."""
         ranking = self.run.guard.ranking
         law, guard = self.chances(ranking)
-        return right_of(ranking, law) + guard * right_probability(self._positions(), ranking.k, self.run.fallback.noise)
+        return right_of(ranking, law) + guard * self._one_shot.success()
 
     def quality(self) -> Quality:
         """Of the items kept: the race by its classes, and one-shot if the guard wins."""
-        ranking, s = self._seen(), self._positions()
+        ranking = self._seen()
         law, guard = self.chances(ranking)
-        after = (
-            Leftovers(s, self.run.guard.ranking.k, self.run.fallback.noise).quality()
-            if self.run.mirrored
-            else quality(s, ranking.k, self.run.fallback.noise)
-        )
-        return mixed(quality_of(ranking, law), guard, after)
+        return mixed(quality_of(ranking, law), guard, self._fallback.quality())
 
     def number_correct(self) -> Floats:
         """P[c of the items kept are correct], c = 0..k."""
-        ranking, s = self._seen(), self._positions()
+        ranking = self._seen()
         law, guard = self.chances(ranking)
-        mirror = Leftovers(s, self.run.guard.ranking.k, self.run.fallback.noise)
-        after = mirror.number_correct() if self.run.mirrored else number_correct(s, ranking.k, self.run.fallback.noise)
-        return number_correct_of(ranking, law) + guard * after
+        return number_correct_of(ranking, law) + guard * self._fallback.number_correct()
 
-    def inclusion_probabilities(self, d: int) -> Floats:
-        """P[candidate is kept] for each of the d candidates of the caller."""
-        ranking, s = self._seen(), self._positions()
+    def inclusion(self) -> Floats:
+        """P[candidate is kept], for every candidate of the caller."""
+        ranking, result = self._seen(), np.zeros(self.size)
         law, guard = self.chances(ranking)
-        mirror = Leftovers(s, self.run.guard.ranking.k, self.run.fallback.noise)
-        after = (
-            mirror.inclusion_probabilities()
-            if self.run.mirrored
-            else inclusion_probabilities(s, ranking.k, self.run.fallback.noise)
-        )
-        result = np.zeros(d)
-        result[self.run.chosen] = inclusion_of(ranking, law, len(self.run.chosen)) + guard * after
+        race = inclusion_of(ranking, law, len(self.run.chosen))
+        result[self.run.chosen] = race + guard * self._fallback.inclusion()
         return result
+
+    @property
+    def guard(self) -> float:
+        """P[the guard wins]."""
+        return self.chances(self.run.guard.ranking)[1]
 
     def chances(self, ranking: Ranking) -> tuple[Chances, float]:
         """(the law of the class of the set, seen from that ranking; the chance of the guard)."""
@@ -184,7 +171,13 @@ class Utility:
         k, rate = len(self.run.finite) - ranking.k, ranking.inner + ranking.outer
         return ranked(negated(self.run.finite), k, rate, ranking.outer / rate, gap_aware=True)
 
-    def _positions(self) -> Floats:
-        """The scores in units of one-shot's noise."""
-        values, k, fallback = self.run.finite, self.run.guard.ranking.k, self.run.fallback
-        return Contest(values, k, fallback.scale, fallback.noise, kth_largest(values, k)).positions(values)
+    @property
+    def _one_shot(self) -> OneshotLaw:
+        """The law of those whom one-shot picks, if the guard wins."""
+        fallback = self.run.fallback
+        return OneshotLaw.of(self.run.finite, self.run.guard.ranking.k, fallback.scale, fallback.noise)
+
+    @property
+    def _fallback(self) -> OneshotLaw | Leftovers:
+        """The law of the items that are kept then: those that it picks, or the others where it picks the losers."""
+        return Leftovers(self._one_shot) if self.run.mirrored else self._one_shot

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values
+from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.ranked_subsets import ranked
 from shortlist.extras import Extras
-from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
+from shortlist.mechanisms import utility
+from shortlist.mechanisms.canonical.mechanism import CanonicalLaw, CanonicalTopK
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
@@ -31,7 +32,7 @@ from shortlist.mechanisms.checks import (
     checked_source,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.guarded.budgets import SLOPE, one_shot_of, rate_of
+from shortlist.mechanisms.guarded.budgets import SLOPE, one_shot_of, rate_of, whole_of
 from shortlist.mechanisms.guarded.law import Utility, negated
 from shortlist.mechanisms.guarded.sampler import Guard, guarded
 from shortlist.mechanisms.guarded.switch import Switch, switched
@@ -42,7 +43,7 @@ from shortlist.sampling.race_rows import winners_in_rows
 from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
-    from shortlist.exact.quality import Quality
+    pass
 
 TAU = Fraction(2)
 SWITCH_TAU = Fraction(16)
@@ -52,10 +53,16 @@ JUNK_LEVELS: dict[type, tuple[tuple[int, ...], tuple[Fraction, ...]]] = {
     ApproxDP: ((32,), (Fraction(2, 5), Fraction(3, 5))),
     ZCDP: ((12, 40), (Fraction(9, 20), Fraction(3, 4), Fraction(9, 10))),
 }
-"""(the k from which the next rho holds, rho), by the currency: the better what follows, the more is junk beside it."""
+"""By the kind of budget: (the k from which the next rho holds, rho). Sets with an expected recall below rho are junk.
+
+The better one-shot is under such a budget, the larger is rho: fewer sets are better than what it returns.
+"""
 
 MOST_TILTED = 30
-"""Up to so many items g = 3/5 finds more of them, near the collapse and on average; under zCDP it would lose some."""
+"""The largest k with g = 3/5 (`gamma_of`): it finds more items, on average and where canonical top-k nearly collapses.
+
+Under zCDP it would lose some.
+"""
 
 CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
 """Which way it went."""
@@ -110,13 +117,12 @@ class GuardedTopK(Budgeted[Budget]):
 
     @property
     def charge(self) -> Guarantee:
-        """The budget, whichever way it goes: never bounded range, which neither the guard nor the switch leaves."""
-        budget = self.guarantee
-        return ZCDP(budget.rho) if isinstance(budget, ZCDP) else budget
+        """The budget, whichever way it goes."""
+        return whole_of(self.guarantee)
 
     @property
     def _canonical(self) -> CanonicalTopK:
-        return CanonicalTopK(k=self.k, budget=self.budget)
+        return canonical_of(self.k, self.budget)
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
@@ -151,38 +157,20 @@ class GuardedTopK(Budgeted[Budget]):
             return Draws(rows, None, np.zeros((len(rows), 1), np.int64))
         return run.draw_many(source, checked_draws(draws))
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the released set is a true top k], ties counting as equal: exact, to 1e-8."""
-        scores = self._studied(scores, question)
-        run = self._prepared(scores)
-        return self._canonical.success_probability(scores) if run is None else Utility(run).success()
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
-        scores = self._studied(scores, question)
-        run = self._prepared(scores)
-        return self._canonical.quality(scores) if run is None else Utility(run).quality()
-
-    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-8."""
-        scores = self._studied(scores, question)
-        run = self._prepared(scores)
-        return self._canonical.number_correct(scores) if run is None else Utility(run).number_correct()
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-8."""
-        scores = self._studied(scores, question)
-        run = self._prepared(scores)
-        return (
-            self._canonical.inclusion_probabilities(scores)
-            if run is None
-            else Utility(run).inclusion_probabilities(len(scores))
-        )
+    success_probability = utility.success_probability
+    quality = utility.quality
+    number_correct = utility.number_correct
+    inclusion_probabilities = utility.inclusion_probabilities
 
     def guard_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
-        run = self._prepared(self._studied(scores, question))
-        return 0.0 if run is None else Utility(run).chances(run.guard.ranking)[1]
+        scores = self._studied(scores, question)
+        run = self._prepared(scores)
+        return 0.0 if run is None else Utility(run, len(scores)).guard
+
+    def _law(self, scores: Scores) -> Utility | CanonicalLaw:
+        run = self._prepared(scores)
+        return self._canonical._law(scores) if run is None else Utility(run, len(scores))
 
     def _guarding(self, scores: Scores) -> Guarding | None:
         """What is public of the guard; None if there is none."""
@@ -198,14 +186,14 @@ class GuardedTopK(Budgeted[Budget]):
         return None if public is None else self._followed(scores, public, self._one_shot(scores, public.k, public.d))
 
     def _followed(self, scores: Scores, public: Guarding, fallback: OneShot) -> GuardedRace:
-        """The same with this one-shot, if it comes to that."""
+        """`_prepared` where there is a guard, with this one-shot to follow if it wins."""
         values, mirrored = scores._numbers, 2 * self.k > public.d
         chosen = np.flatnonzero(values > -np.inf)
         finite = negated(values[chosen]) if mirrored else values[chosen]
         return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
 
     def _draw_by_runs(self, scores: Scores, runs: Runs, source: Source) -> Outcome:
-        """The same for candidates held in a table, at the cost of their distinct scores."""
+        """`_draw` for candidates held in a table, in a time that grows with their distinct scores alone."""
         public = self._guarding(scores)
         if public is None:
             return replace(self._canonical._draw(scores, source), extras=CANONICAL)
@@ -252,7 +240,7 @@ class Guarding:
     k: int
     """How many are drawn: the losers, where they are fewer."""
     d: int
-    """Of how many."""
+    """How many may be chosen."""
     junk: Indices
     """From which j on class (i, j) is junk, for every i."""
 
@@ -299,6 +287,12 @@ class GuardedRace:
 
 
 @lru_cache
+def canonical_of(k: int, budget: Guarantee) -> CanonicalTopK:
+    """What it is without a guard: remembered, for it is public."""
+    return CanonicalTopK(k=k, budget=budget)
+
+
+@lru_cache
 def share_of(k: int, d: int) -> Fraction:
     """a, the hazard of the guard's noise: a public constant (Definition 72)."""
     crowd = math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)
@@ -318,7 +312,7 @@ def gamma_of(k: int, budget: Budget) -> Fraction:
 
 @lru_cache
 def junk_of(k: int, d: int, rho: Fraction) -> Indices | None:
-    """The same for every i, or None where a guard would have nothing to weigh: remembered, for it is public."""
+    """`junk_from`, or None where no class is junk and a guard would have nothing to weigh; public, so remembered."""
     first = junk_from(k, d, rho) if k > 2 else None
     return None if first is None or not (first < d - k).any() else first
 

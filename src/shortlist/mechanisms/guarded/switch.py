@@ -39,7 +39,7 @@ class Switch:
     ranking: Ranking
     envelope: Envelope | FewClasses
     slope: Fraction
-    """t."""
+    """t: how much of the lead it sees (`budgets.py`)."""
     tau: Fraction
     rest: Family
     junk: Family
@@ -48,7 +48,7 @@ class Switch:
     low: float
     """At most t (lead - tau), the log odds of canonical top-k."""
     high: float
-    """At least that."""
+    """At least t (lead - tau)."""
 
     def draw(self, source: Source) -> Indices | None:
         """A subset, as positions among the caller's candidates, or None if one-shot is chosen."""
@@ -111,7 +111,7 @@ def is_below(coin: Uniform, low: float, high: float, exact: Callable[[], arb]) -
 
 
 def told(coin: Uniform, low: float, high: float) -> bool | None:
-    """The same by the bounds and the bits that are drawn alone; None where they do not tell."""
+    """Whether canonical top-k is chosen, by the bounds and the bits that are drawn; None where they do not tell."""
     if coin.high < 1.0 and _log_odds(coin.high, +1.0) < low:
         return True
     return False if coin.low and _log_odds(coin.low, -1.0) > high else None

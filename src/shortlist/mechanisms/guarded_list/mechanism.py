@@ -21,9 +21,9 @@ from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.partial_reals import ball
 from shortlist.exact.sequence_classes import Ladder, ladder
 from shortlist.exact.sequence_junk import Junk, junk_of
-from shortlist.exact.sequence_laws import Levels
+from shortlist.exact.sequence_laws import Levels, SequenceLaw, levels
 from shortlist.exact.sequence_races import race_chances
-from shortlist.extras import Extras
+from shortlist.mechanisms import utility
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
@@ -33,9 +33,11 @@ from shortlist.mechanisms.checks import (
     checked_source,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.guarded.budgets import one_shot_of, range_beside_switch, round_beside_switch
+from shortlist.mechanisms.guarded.budgets import one_shot_of, range_beside_switch, round_beside_switch, whole_of
+from shortlist.mechanisms.guarded.mechanism import CANONICAL, ONE_SHOT
 from shortlist.mechanisms.guarded_list.law import Utility
 from shortlist.mechanisms.guarded_list.switch import SLOPE, ListSwitch, list_switch
+from shortlist.mechanisms.oneshot.law import OneshotLaw
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.privacy import ZCDP, Guarantee
 from shortlist.sampling.entropy import Source
@@ -48,11 +50,6 @@ from shortlist.scores import Scores, ScoreWords
 
 if TYPE_CHECKING:
     from flint import arb
-
-    from shortlist.exact.quality import Quality
-
-CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
-"""Which way it went."""
 
 
 @described
@@ -104,9 +101,8 @@ class GuardedListTopK(Budgeted[Budget]):
 
     @property
     def charge(self) -> Guarantee:
-        """The budget, whichever way it goes: never bounded range, which neither the guard nor the switch leaves."""
-        budget = self.guarantee
-        return ZCDP(budget.rho) if isinstance(budget, ZCDP) else budget
+        """The budget, whichever way it goes."""
+        return whole_of(self.guarantee)
 
     def _check(self, scores: Scores) -> None:
         check_known_candidates(scores, self.k)
@@ -182,34 +178,24 @@ class GuardedListTopK(Budgeted[Budget]):
         )
         return Draws(rows, None, one_shot[:, None].astype(np.int64))
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the released set is a true top k], ties counting as equal: exact, to 1e-8."""
-        return self._utility(scores, question).success()
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
-        return self._utility(scores, question).quality()
-
-    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-8."""
-        return self._utility(scores, question).number_correct()
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-8."""
-        return self._utility(scores, question).inclusion()
+    success_probability = utility.success_probability
+    quality = utility.quality
+    number_correct = utility.number_correct
+    inclusion_probabilities = utility.inclusion_probabilities
 
     def guard_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the guard wins, so that one-shot top-k is used]: exact, to 1e-8."""
-        return self._utility(scores, question).guard
+        return self._law(self._studied(scores, question)).guard
 
     def least_order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[no guard, and the list is the true top k in order]: exact, to 1e-8; one-shot may be right too."""
-        return self._utility(scores, question).law.in_order()
+        return self._law(self._studied(scores, question)).lists.in_order()
 
-    def _utility(self, scores: object, question: ScoreWords) -> Utility:
-        scores = self._studied(scores, question)
+    def _law(self, scores: Scores) -> Utility:
         run = self._prepared(scores)
-        return Utility.of(run.steps, run.rate, run.candidates, run.chances, scores.values, run.noise, run.scale)
+        support = levels(run.steps, run.rate)
+        lists = SequenceLaw(support, run.chances(support), run.candidates, len(scores))
+        return Utility(lists, OneshotLaw.of(scores.values, self.k, run.scale, run.noise))
 
 
 @dataclass(frozen=True, slots=True)

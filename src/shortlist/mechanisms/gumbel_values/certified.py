@@ -57,11 +57,11 @@ class Clocks:
         """sup over events S of P(S) - e^epsilon P'(S), rounded up."""
         return _stick(self._beside(other), self.k, Fraction(epsilon))
 
-    def moment(self, other: Self, order: float) -> float:
-        """The sum over orders, and integral over waits, of density^order other^(1 - order); rounded up."""
+    def log_moment(self, other: Self, order: float) -> float:
+        """ln of the sum over orders, and integral over waits, of density^order other^(1 - order); rounded up."""
         with ctx.workprec(PRECISION):
             orders = _orders(self._beside(other), self.k)
-            return rounded_up(sum((one.times * one.moment(Fraction(order)) for one in orders), start=arb(0)))
+            return rounded_up(sum((one.times * one.moment(Fraction(order)) for one in orders), start=arb(0)).log())
 
     def _beside(self, other: Self) -> Pairs:
         """Clocks that are renamed, or all run faster by the same factor under both laws, tell the same."""

@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
-from shortlist._arrays import Floats
-from shortlist.exact.noise_distributions import GUMBEL, Noise
+from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.partial_reals import rounded
-from shortlist.exact.set_chances import set_probabilities
 from shortlist.extras import Extras
+from shortlist.mechanisms import utility
 from shortlist.mechanisms.checks import (
     check_known_candidates,
     checked_draws,
@@ -25,15 +24,12 @@ from shortlist.mechanisms.checks import (
     plain_budget,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.oneshot.law import inclusion_probabilities, quality, right_probability, standing
+from shortlist.mechanisms.oneshot.law import OneshotLaw
 from shortlist.privacy import ApproxDP, Guarantee, GumbelDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import Field
 from shortlist.scores import Scores, ScoreWords
-
-if TYPE_CHECKING:
-    from shortlist.exact.quality import Quality
 
 EULER = 0.5772156649015329
 """The mean of Gumbel noise of scale 1."""
@@ -53,6 +49,7 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
 
     The values are exact reals, correctly rounded. The largest is centred at the soft maximum
     gamma ln sum_i e^(x_i / gamma), 0.5772 gamma above it, whichever item won; `soft_max` corrects for that.
+    `largest=False` is report noisy min: the k smallest of x_i - N_i, and `soft_min`.
 
     Parameters
     ----------
@@ -76,7 +73,6 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/gumbel-values.md#proof"
-    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, mu: float | None) -> None:
@@ -126,7 +122,8 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         finish = race(scores._numbers, k=self.k, scale=scale, noise=GUMBEL, source=source, work=self.work)
         values = finish.values()
         soft_max = values[0] - rounded(Fraction(EULER) * scale)
-        return Outcome([int(i) for i in finish.indices], Extras(values=values, soft_max=soft_max), (NOTE,))
+        note = NOTE.replace("max", "min") if scores._turned else NOTE
+        return Outcome([int(i) for i in finish.indices], Extras(values=values, soft_max=soft_max), (note,))
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
@@ -135,28 +132,16 @@ class GumbelTopKValues(Budgeted[ApproxDP | GumbelDP]):
         scores = self._studied(scores, question)
         field = Field(scores.values, self.k, self.scale(scores), GUMBEL)
         races = field.races(checked_draws(draws), checked_source(rng))
-        return Draws.of_rows((rows.indices, rows.values()) for rows in races)
+        return Draws.of_rows((rows.indices, rows.values()) for rows in races).as_they_were(scores)
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-        """P[each set of k candidates], whatever its order: exact, to 1e-9, where there are at most 100,000 sets."""
-        return set_probabilities(*self._race(scores, question))
+    probabilities = utility.probabilities
+    success_probability = utility.success_probability
+    quality = utility.quality
+    inclusion_probabilities = utility.inclusion_probabilities
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the released items are a true top k], ties counting as equal: exact, to 1e-9."""
-        return right_probability(*self._race(scores, question))
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the items (Definition 118): exact, to 1e-9."""
-        return quality(*self._race(scores, question))
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-9."""
-        return inclusion_probabilities(*self._race(scores, question))
-
-    def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
-        """What the exact laws are functions of: values change nothing of who is released."""
-        scores = self._studied(scores, question)
-        return standing(scores.values, self.k, self.scale(scores), GUMBEL)
+    def _law(self, scores: Scores) -> OneshotLaw:
+        """That of one-shot top-k: values change nothing of who is released."""
+        return OneshotLaw.of(scores.values, self.k, self.scale(scores), GUMBEL)
 
 
 @lru_cache

@@ -41,11 +41,11 @@ class GaussianCounts:
             here, there = ((e / mu - mu / 2) / root).erfc() / 2, ((e / mu + mu / 2) / root).erfc() / 2
             return max(0.0, rounded_up(here - e.exp() * there))
 
-    def moment(self, other: Self, order: float) -> float:
-        """The integral of density^order other^(1 - order), rounded up."""
+    def log_moment(self, other: Self, order: float) -> float:
+        """ln of the integral of density^order other^(1 - order), rounded up."""
         with ctx.workprec(PRECISION):
             r = arb(rational(order))
-            return rounded_up((r * (r - 1) * arb(rational(self._square(other))) / 2).exp())
+            return rounded_up(r * (r - 1) * arb(rational(self._square(other))) / 2)
 
     def _square(self, other: Self) -> Fraction:
         return sum(((x - y) ** 2 for x, y in zip(self.places, other.places, strict=True)), Fraction(0))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import InitVar
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats
 from shortlist._runs import Runs
 from shortlist.exact.margins import gaussian_margin, whole_laplace_margin
-from shortlist.exact.noise_distributions import LAPLACE, Noise
+from shortlist.exact.noise_distributions import LAPLACE
 from shortlist.exact.partial_reals import floor_of, total
-from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.extras import Extras
+from shortlist.mechanisms import utility
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
@@ -26,15 +25,12 @@ from shortlist.mechanisms.checks import (
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.histogram.law import RoundedNoise, histogram_noise
-from shortlist.mechanisms.oneshot.law import inclusion_probabilities, quality, right_probability
+from shortlist.mechanisms.oneshot.law import OneshotLaw
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import Field
 from shortlist.scores import Scores, ScoreWords
-
-if TYPE_CHECKING:
-    from shortlist.exact.quality import Quality
 
 HALF, ONE = Fraction(1, 2), Fraction(1)
 
@@ -138,24 +134,14 @@ class NoisyHistogram(Budgeted[Budget]):
         races = Field(scores.values, self.k, noisy.scale, noisy.noise).races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows((rows.indices, np.floor(rows.values() + 0.5)) for rows in races).as_they_were(scores)
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the released set is a true top k], ties counting as equal: exact, to 1e-9."""
-        return right_probability(*self._race(scores, question))
+    success_probability = utility.success_probability
+    quality = utility.quality
+    inclusion_probabilities = utility.inclusion_probabilities
 
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-9."""
-        return quality(*self._race(scores, question))
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-9."""
-        return inclusion_probabilities(*self._race(scores, question))
-
-    def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
-        """(scores in noise units above the k-th largest, k, noise): what the exact laws are functions of."""
-        scores = self._studied(scores, question)
-        values, noisy = scores.values, self.noise(scores)
-        contest = Contest(values, self.k, noisy.scale, noisy.noise, kth_largest(values, self.k))
-        return contest.positions(values), self.k, noisy.noise
+    def _law(self, scores: Scores) -> OneshotLaw:
+        """That of one-shot top-k: values change nothing of who is released."""
+        noisy = self.noise(scores)
+        return OneshotLaw.of(scores.values, self.k, noisy.scale, noisy.noise)
 
 
 def checked_cap(most: object) -> int:

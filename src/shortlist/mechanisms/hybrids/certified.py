@@ -25,7 +25,7 @@ def law(mechanism: HybridTopK, scores: Scores) -> Law:
     k, scale = mechanism.k, mechanism._scale(scores)
     wide, noise = rational(scale), NAMED["exponential"]
     x = [rational(value) for value in scores.values.tolist()]
-    line = rational(mechanism.threshold)
+    line = rational(_threshold(mechanism, scores))
     densities, costs = {}, {}
     for n in range(min(k, len(x)) + 1):
         ended = n < k
@@ -44,11 +44,17 @@ def law(mechanism: HybridTopK, scores: Scores) -> Law:
     return Law(densities, density=True, costs=costs)
 
 
+def _threshold(mechanism: HybridTopK | HybridSparseVector, scores: Scores) -> int | float:
+    """Negated with the scores, where the smallest are asked for."""
+    return -mechanism.threshold if scores._turned else mechanism.threshold
+
+
 def sparse_vector_law(mechanism: HybridSparseVector, scores: Scores) -> Law:
     """(items in order of their gaps, gaps): an integral over the threshold's noise (Definition 98)."""
     below, scale = mechanism._scales(scores)
     noise, wide = NAMED["exponential"], rational(scale)
-    shifted = [rational(Fraction(v) - Fraction(mechanism.threshold) - scale + below) for v in scores.values.tolist()]
+    at = Fraction(_threshold(mechanism, scores))
+    shifted = [rational(Fraction(v) - at - scale + below) for v in scores.values.tolist()]
     line = curves.density(noise, rational(below), fmpq(0))
     densities, costs = {}, {}
     for n in range(min(mechanism.k, len(shifted)) + 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import InitVar, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from shortlist.mechanisms.checks import (
     checked_work,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
-from shortlist.mechanisms.hybrids.law import race_of
+from shortlist.mechanisms.hybrids import law
 from shortlist.mechanisms.sparse_vector.mechanism import gap_law, least_variance_share
 from shortlist.mechanisms.sparse_vector.stream import ex_post
 from shortlist.privacy import Guarantee, PureDP
@@ -37,9 +37,6 @@ from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import LINE, Field, Rows, padded
 from shortlist.sampling.threshold_runner import Finish, Runner, difference, how_many_above
 from shortlist.scores import Scores, ScoreWords
-
-if TYPE_CHECKING:
-    from shortlist.exact.quality import Quality
 
 ENDED = "the threshold ended the list: the last gap is the lead over the threshold, noise included"
 ESTIMATED = (
@@ -58,7 +55,8 @@ class HybridTopK(Budgeted[PureDP]):
     is a statement about one outcome; the mechanism is epsilon-DP and nothing less.
 
     Where the threshold ended the list the gaps give estimates, free: `values` with `margins`, `lower_bound`, and
-    `refine` knows the threshold too (Theorem 253). Of a full list there are no values.
+    `refine` knows the threshold too (Theorem 253). Of a full list there are no values. With `largest=False` it is the
+    smallest below the threshold that are released, with `upper_bound`.
 
     Parameters
     ----------
@@ -85,7 +83,6 @@ class HybridTopK(Budgeted[PureDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
-    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
@@ -111,7 +108,7 @@ class HybridTopK(Budgeted[PureDP]):
         return self.k * scores.range_sensitivity / Fraction(self.guarantee.epsilon)
 
     def _line(self, scores: Scores) -> Runner:
-        return Runner(Fraction(self.threshold), self._scale(scores), EXPONENTIAL)
+        return Runner(Fraction(_threshold(self, scores)), self._scale(scores), EXPONENTIAL)
 
     def _cost(self, scores: Scores, count: int) -> Fraction:
         """What a list of so many items costs: the threshold ended it if they are fewer than k."""
@@ -135,10 +132,10 @@ class HybridTopK(Budgeted[PureDP]):
         )
         if not stopped:
             return Outcome(indices[:count], extras, notes=(FULL,))
-        evidence = EndedGaps(gap_law("exponential", self.threshold, scale, scale, Fraction(0)))
+        evidence = EndedGaps(gap_law("exponential", _threshold(self, scores), scale, scale, Fraction(0)))
         margins = [laplace_margin(scale)] * count
         extras = replace(extras, evidence=evidence, values=evidence.estimates(gaps), margins=margins)
-        return Outcome(indices[:count], extras, notes=(ENDED, ESTIMATED))
+        return Outcome(indices[:count], extras, notes=(ENDED, _estimated(scores)))
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
@@ -149,35 +146,14 @@ class HybridTopK(Budgeted[PureDP]):
         races = field.races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows(_cut(rows, rows.gaps(), self.k) for rows in races)
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-        """P[each set of at most k candidates], by their positions: exact, to 1e-9, where there are at most 100,000."""
-        return self._law(scores, question).sets()
+    probabilities = law.probabilities
+    success_probability = law.success_probability
+    quality = law.quality
+    inclusion_probabilities = law.inclusion_probabilities
+    number_released = law.number_released
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[released are the k best of those above the threshold, or all of these if they are fewer]: exact, to 1e-9.
-
-        Equal scores count as equal, and whoever is exactly at the threshold may be released or not.
-        """
-        return self._law(scores, question).right()
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall (Definition 118), of as many as are right: exact, to 1e-9.
-
-        `top` is `success_probability`; where nobody is above the threshold all four are.
-        """
-        return self._law(scores, question).quality()
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-9."""
-        return self._law(scores, question).inclusion()
-
-    def number_released(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[n items are released], n = 0..k: exact, to 1e-9. What it costs depends on this number."""
-        return self._law(scores, question).numbers()
-
-    def _law(self, scores: object, question: ScoreWords) -> LineRace:
-        scores = self._studied(scores, question)
-        return race_of(scores, self.threshold, self.k, self._scale(scores), self._line(scores))
+    def _law(self, scores: Scores) -> LineRace:
+        return law.race_of(scores, _threshold(self, scores), self.k, self._scale(scores), self._line(scores))
 
 
 @described
@@ -187,7 +163,8 @@ class HybridSparseVector(Budgeted[PureDP]):
     Promise: epsilon-DP. The threshold gets centred exponential noise of scale Delta / e0, every item of scale R / e1;
     e0 = theta epsilon, e1 = (1 - theta) epsilon / k. An outcome of n items has log ratios of at most e0 + n e1: `cost`.
     That is a statement about one outcome; the mechanism is epsilon-DP and nothing less. The gaps give estimates,
-    free: `values` with `margins`, `lower_bound` and `refine`.
+    free: `values` with `margins`, `lower_bound` and `refine`. With `largest=False` it is the items below the threshold,
+    the k smallest at most, with `upper_bound`.
 
     Parameters
     ----------
@@ -217,7 +194,6 @@ class HybridSparseVector(Budgeted[PureDP]):
     work: Work = "adaptive"
 
     proof: ClassVar[str] = "docs/mechanisms/hybrids.md#proof"
-    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
@@ -254,7 +230,7 @@ class HybridSparseVector(Budgeted[PureDP]):
     def _line(self, scores: Scores) -> Runner:
         """The threshold, noise centred on both sides."""
         below, scale = self._scales(scores)
-        return Runner(Fraction(self.threshold) + scale - below, below, EXPONENTIAL)
+        return Runner(Fraction(_threshold(self, scores)) + scale - below, below, EXPONENTIAL)
 
     def _cost(self, scores: Scores, count: int) -> Fraction:
         """What an outcome of so many items costs."""
@@ -266,17 +242,17 @@ class HybridSparseVector(Budgeted[PureDP]):
         indices, finishes = _best(scores, self.k, scale, source, self.work)
         line = self._line(scores).draw(source)
         count = how_many_above(finishes, line)
-        law = gap_law("exponential", self.threshold, below, scale, Fraction(0))
-        gaps, evidence = [_lead(one, line) for one in finishes[:count]], ThresholdGaps((law,) * count)
+        lead = gap_law("exponential", _threshold(self, scores), below, scale, Fraction(0))
+        gaps, evidence = [_lead(one, line) for one in finishes[:count]], ThresholdGaps((lead,) * count)
         extras = Extras(
             gaps=gaps,
             values=evidence.estimates(gaps),
-            margins=[law.margin] * count,
+            margins=[lead.margin] * count,
             stopped=count < self.k,
             kept=ex_post(Fraction(self.guarantee.epsilon), self._cost(scores, count)),
             evidence=evidence,
         )
-        return Outcome(indices[:count], extras, notes=(ESTIMATED,))
+        return Outcome(indices[:count], extras, notes=(_estimated(scores),))
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
@@ -287,35 +263,14 @@ class HybridSparseVector(Budgeted[PureDP]):
         races = field.races(checked_draws(draws), checked_source(rng))
         return Draws.of_rows(_cut(rows, rows.leads(), self.k) for rows in races)
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-        """P[each set of at most k candidates], by their positions: exact, to 1e-9, where there are at most 100,000."""
-        return self._law(scores, question).sets()
+    probabilities = law.probabilities
+    success_probability = law.success_probability
+    quality = law.quality
+    inclusion_probabilities = law.inclusion_probabilities
+    number_released = law.number_released
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[released are the k best of those above the threshold, or all of these if they are fewer]: exact, to 1e-9.
-
-        Equal scores count as equal, and whoever is exactly at the threshold may be released or not.
-        """
-        return self._law(scores, question).right()
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall (Definition 118), of as many as are right: exact, to 1e-9.
-
-        `top` is `success_probability`; where nobody is above the threshold all four are.
-        """
-        return self._law(scores, question).quality()
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-9."""
-        return self._law(scores, question).inclusion()
-
-    def number_released(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[n items are released], n = 0..k: exact, to 1e-9. What it costs depends on this number."""
-        return self._law(scores, question).numbers()
-
-    def _law(self, scores: object, question: ScoreWords) -> LineRace:
-        scores = self._studied(scores, question)
-        return race_of(scores, self.threshold, self.k, self._scales(scores)[1], self._line(scores))
+    def _law(self, scores: Scores) -> LineRace:
+        return law.race_of(scores, _threshold(self, scores), self.k, self._scales(scores)[1], self._line(scores))
 
 
 def _store(mechanism: HybridTopK | HybridSparseVector, what: str, epsilon: float | None) -> None:
@@ -323,6 +278,17 @@ def _store(mechanism: HybridTopK | HybridSparseVector, what: str, epsilon: float
     object.__setattr__(mechanism, "k", checked_k(mechanism.k))
     mechanism._pay(checked_pure(what, epsilon, mechanism.budget))
     checked_work(mechanism.work)
+
+
+def _threshold(mechanism: HybridTopK | HybridSparseVector, scores: Scores) -> int | float:
+    """The public number, negated as the scores were: of the smallest, those below it are wanted."""
+    return -mechanism.threshold if scores._turned else mechanism.threshold
+
+
+def _estimated(scores: Scores) -> str:
+    if not scores._turned:
+        return ESTIMATED
+    return ESTIMATED.replace("and the lead", "less the lead").replace("was large", "was low").replace("high", "low")
 
 
 def _best(scores: Scores, most: int, scale: Fraction, source: Source, work: Work) -> tuple[list[int], list[Finish]]:

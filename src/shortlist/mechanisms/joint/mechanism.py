@@ -8,10 +8,10 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices
-from shortlist.exact.quality import Quality
+from shortlist._arrays import Indices
 from shortlist.exact.sequence_classes import ladder
-from shortlist.exact.sequence_laws import SequenceLaw, gumbel_law
+from shortlist.exact.sequence_laws import SequenceLaw, levels
+from shortlist.mechanisms import utility
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
@@ -26,7 +26,6 @@ from shortlist.privacy import BoundedRange, Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.sequence_draw import Sequences
 from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import question_of
 
 
 @described
@@ -85,31 +84,19 @@ class JointTopK(Budgeted[Budget]):
         steps, candidates = ladder(scores._numbers, self.k)
         return Sequences(steps, self._rate(scores) * steps.unit), candidates
 
-    def _law(self, scores: object, question: ScoreWords) -> tuple[SequenceLaw, Indices]:
-        """(the law of the level, the candidate at each rank), of public scores."""
-        sequences, candidates = self._sequences(self._studied(scores, question))
-        return gumbel_law(sequences.steps, sequences.rate), candidates
-
     def order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released list is the true top k in order], ties counting as equal: exact, to 1e-9."""
-        return self._law(scores, question)[0].in_order()
+        return self._law(self._studied(scores, question)).in_order()
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the released set is a true top k], ties counting as equal: exact, to 1e-9."""
-        return self._law(scores, question)[0].success()
+    success_probability = utility.success_probability
+    quality = utility.quality
+    number_correct = utility.number_correct
+    inclusion_probabilities = utility.inclusion_probabilities
 
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-9."""
-        return self._law(scores, question)[0].quality()
-
-    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-9."""
-        return self._law(scores, question)[0].number_correct()
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-9."""
-        law, candidates = self._law(scores, question)
-        return law.inclusion(candidates, len(question_of(scores, question)))
+    def _law(self, scores: Scores) -> SequenceLaw:
+        sequences, candidates = self._sequences(scores)
+        support = levels(sequences.steps, sequences.rate)
+        return SequenceLaw(support, support.chances, candidates, len(scores))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
         sequences, candidates = self._sequences(scores)

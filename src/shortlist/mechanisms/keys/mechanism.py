@@ -13,7 +13,7 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values
+from shortlist._arrays import Floats, Indices, Values, sorted_rows
 from shortlist._reading import checked_flag
 from shortlist._text import about
 from shortlist.accounting.checked_numbers import count
@@ -145,7 +145,10 @@ class KeySet(Budgeted[DeltaBudget]):
 
     @property
     def _coin(self) -> PublicCoin | None:
-        """Of truncated geometric noise: every label gets its share of epsilon and of delta."""
+        """The coin that decides where truncated geometric noise ends; None for Gaussian noise.
+
+        Every label of a person gets its share of epsilon and of delta.
+        """
         budget = self.guarantee
         if self.weighted or self._cap.most > FEW or isinstance(budget, ZCDP):
             return None
@@ -224,7 +227,7 @@ class KeySet(Budgeted[DeltaBudget]):
         return Outcome([places[i] for i in order], Extras(values=values, margins=margins), notes)
 
     def _measured_deviation(self, names: int) -> Fraction:
-        """Of the noise on counts that are measured, where one person may hold so many of the names."""
+        """The deviation of the noise on counts that are measured, where one person may hold so many of the names."""
         measured = self._bar.measured
         assert measured is not None
         deviation = Fraction(math.sqrt(max(names, 1))) * measured
@@ -267,9 +270,7 @@ class KeySet(Budgeted[DeltaBudget]):
         reals[draw[few], column[few]] = sums[few] * float(self._cap.grid)
         if self.ordered:
             return Draws(indices, reals if self.values else None)
-        beyond = np.iinfo(np.int64).max
-        indices = np.sort(np.where(indices < 0, beyond, indices), axis=1)
-        return Draws(np.where(indices == beyond, -1, indices))
+        return Draws(sorted_rows(indices))
 
     def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[named] of every label, without a limit k: exact, to 1e-12."""
@@ -311,7 +312,7 @@ class KeySet(Budgeted[DeltaBudget]):
         return tuple(zip((1 - less, less), noises, strict=False))
 
     def _ranked(self, scores: object, question: ScoreWords) -> Ranked:
-        """Of the k largest (Theorem 220)."""
+        """How many of the k largest are named, how many of these are right, and P[all are] (Theorem 220)."""
         if self.k is None:
             raise ValueError("a true top k needs a k: write k=10, for example")
         known = sums_and_right(self._studied(scores, question), self._cap, self.k)

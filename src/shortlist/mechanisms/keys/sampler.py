@@ -124,7 +124,7 @@ class GeometricKeys:
         return np.clip(np.floor(bits), 0, LEVELS[-1]).astype(np.int8)
 
     def sums(self, scores: Indices, words: Words, level: Indices, source: Source) -> Indices:
-        return scores + self.noise.draws(words, level, source)
+        return self.noise.sums(scores, words, level, source)
 
     def chance(self, score: int) -> arb:
         return self.noise.chance_at_least(self.step - score)

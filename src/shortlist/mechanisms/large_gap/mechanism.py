@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import InitVar
 from fractions import Fraction
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Protocol, Unpack
 
 import numpy as np
 
@@ -57,7 +57,6 @@ class LargeGap(Budgeted[Budget]):
     limit: int | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/large-gap.md#proof"
-    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None) -> None:
@@ -82,44 +81,55 @@ class LargeGap(Budgeted[Budget]):
         offsets(self.regularizer, last_rank(scores, self.limit))
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        k = int(self._ranks(scores, source, 1)[0])
-        return Outcome([], Extras(k=k), (f"k = {k}: the scores fall off behind rank {k}",))
+        k = int(gap_ranks(self, scores, source, 1)[0])
+        how = "rise" if scores._turned else "fall off"
+        return Outcome([], Extras(k=k), (f"k = {k}: the scores {how} behind rank {k}",))
 
     def _scale(self, scores: Scores) -> Fraction:
         """2 R / e, exactly."""
         return 2 * scores.range_sensitivity / Fraction(epsilon_of_a_round(1, self.guarantee))
-
-    def _ranks(self, scores: Scores, source: Source, draws: int) -> Indices:
-        limit = last_rank(scores, self.limit)
-        sorted_scores, shifts = largest(scores, limit + 1), offsets(self.regularizer, limit)
-        return large_gaps(sorted_scores, shifts, self._scale(scores), source, draws)
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """Independent ranks, for study and audit of public scores."""
         scores, source = self._studied(scores, question), checked_source(rng)
-        return self._ranks(scores, source, checked_draws(draws))
+        return gap_ranks(self, scores, source, checked_draws(draws))
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[the rank is j], for j = 1, 2, .. up to the last: exact, to 1e-12, and they sum to 1."""
-        return rank_chances(self._aims(self._studied(scores, question)))
+        return rank_chances(gap_aims(self, self._studied(scores, question)))
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the rank is one with the largest u(j) + r(j)], ties counting as equal: exact, to 1e-12."""
-        aims = self._aims(self._studied(scores, question))
+        aims = gap_aims(self, self._studied(scores, question))
         best = max(one for one in aims if one is not None)
         return float(rank_chances(aims)[[one == best for one in aims]].sum())
 
-    def _aims(self, scores: Scores) -> list[Fraction | None]:
-        limit, scale = last_rank(scores, self.limit), self._scale(scores)
-        return rank_aims(largest(scores, limit + 1), offsets(self.regularizer, limit), scale)
+
+class ByGaps(Protocol):
+    """A mechanism that chooses a rank by its gap."""
+
+    @property
+    def regularizer(self) -> Regularizer | None: ...
+
+    @property
+    def limit(self) -> int | None: ...
+
+    def _scale(self, scores: Scores, /) -> Fraction: ...
 
 
-def rank_aims(
-    ranking: Sequence[int | Fraction], shifts: Sequence[Fraction | None], scale: Fraction
-) -> list[Fraction | None]:
-    """(u(j) + r(j)) / scale, exactly; None for a rank that is never chosen."""
+def gap_ranks(mechanism: ByGaps, scores: Scores, source: Source, draws: int) -> Indices:
+    """Independent ranks with the largest noisy gap."""
+    limit = last_rank(scores, mechanism.limit)
+    ranking, shifts = largest(scores, limit + 1), offsets(mechanism.regularizer, limit)
+    return large_gaps(ranking, shifts, mechanism._scale(scores), source, draws)
+
+
+def gap_aims(mechanism: ByGaps, scores: Scores) -> list[Fraction | None]:
+    """(u(j) + r(j)) / scale of every rank, exactly; None for a rank that is never chosen."""
+    limit, scale = last_rank(scores, mechanism.limit), mechanism._scale(scores)
+    ranking, shifts = largest(scores, limit + 1), offsets(mechanism.regularizer, limit)
     return [None if r is None else (ranking[j] - ranking[j + 1] + r) / scale for j, r in enumerate(shifts)]
 
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 import math
 from dataclasses import InitVar
 from fractions import Fraction
-from functools import lru_cache
 from typing import ClassVar, Unpack
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.accounting.calibrated_rounds import FEW, seems_too_much
 from shortlist.accounting.checked_numbers import number, up
 from shortlist.accounting.tight_zcdp import range_rho
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
@@ -26,10 +24,9 @@ from shortlist.ledger.filter import Currency
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_noise, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.limited_domain.law import BarredRace, ExponentialBar
+from shortlist.mechanisms.limited_domain.rates import SHARES, SPARE, gumbel_rates, quick_heights
 from shortlist.mechanisms.oneshot.mechanism import (
     epsilon_of_a_round,
-    plain_epsilon_of_a_round,
-    quick_epsilon_of_a_round,
     renyi_epsilon_of_a_round,
 )
 from shortlist.mechanisms.unknown_domain import (
@@ -42,24 +39,12 @@ from shortlist.mechanisms.unknown_domain import (
     listing,
     part_of,
 )
-from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP, ThinnedRange
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race
 from shortlist.sampling.race_batch import LINE, Field, padded
 from shortlist.sampling.threshold_runner import Runner, best_of, how_many_above
 from shortlist.scores import Scores, ScoreWords
-
-SHARES = (Fraction(0), Fraction(1, 64), *(Fraction(n, 20) for n in (1, 2, 3, 5, 7, 9, 10, 12)))
-"""Shares of delta for the conversion, among which the best is taken: by public numbers alone. None: rounds add up."""
-
-LOWER = 1 - 1e-3
-"""A bar that is lower by less than this is not worth another calibration."""
-
-SPARE = 1e-7
-"""By how much e stays below what is calibrated where rounds are converted, so that their charge fits as well."""
-
-NEAR = 1.005
-"""Shares whose quick height is within this of the lowest are tried, if that is by zCDP: it misleads by less than 1%."""
 
 
 @described
@@ -154,7 +139,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         """The part of delta that the bar nearly always gets under (epsilon, delta), by a quick estimate."""
         budget = self.guarantee
         assert isinstance(budget, ApproxDP)
-        return part_of(budget.delta, 1 - _quick_heights(self.k, self._limit, budget)[0][1])
+        return part_of(budget.delta, 1 - quick_heights(self.k, self._limit, budget)[0][1])
 
     @property
     def _limit(self) -> int:
@@ -165,7 +150,7 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
     def _rates(self) -> tuple[float, float]:
         """(e, the delta of the bar)."""
         if _checked_kind(self.noise) == GUMBEL:
-            return _gumbel_rates(self.k, self._limit, self.guarantee, self.split)
+            return gumbel_rates(self.k, self._limit, self.guarantee, self.split)
         budget = self.guarantee
         assert isinstance(budget, ApproxDP)
         return epsilon_of_a_round(self.k, PureDP(budget.epsilon)), budget.delta
@@ -273,17 +258,6 @@ def _checked_kind(noise: str | Noise) -> Noise:
     return kind
 
 
-def _quick_heights(k: int, limit: int, budget: ApproxDP) -> list[tuple[float, Fraction]]:
-    """(the height of the bar by zCDP or the plain sum, the share of delta for conversion), the lowest first."""
-    quick = quick_epsilon_of_a_round if k <= FEW else plain_epsilon_of_a_round
-
-    def height(share: Fraction) -> float:
-        e = quick(k, ApproxDP(budget.epsilon, part_of(budget.delta, share)))
-        return math.log(limit / ((1 - share) * budget.delta)) / e if e else math.inf
-
-    return sorted((height(share), share) for share in SHARES)
-
-
 def quick_list(k: int, limit: int, budget: DeltaBudget) -> LimitedDomainTopK:
     """A list with Gumbel noise within the budget that needs no long calibration; its bar stands up to 7% higher.
 
@@ -306,48 +280,3 @@ def quick_list(k: int, limit: int, budget: DeltaBudget) -> LimitedDomainTopK:
 def default_limit(k: int) -> int:
     """How many rows a list looks at, if nobody says: a public number, many enough for k names and their bar."""
     return max(1000, 10 * k)
-
-
-@lru_cache
-def _gumbel_rates(k: int, limit: int, budget: DeltaBudget, split: float | None) -> tuple[float, float]:
-    """(e, delta of the bar): delta is split where the bar c + 1 + ln(M) / e stands lowest, or where `split` says."""
-    if isinstance(budget, ZCDP):
-        return epsilon_of_a_round(k, ZCDP(budget.rho)), budget.delta
-    return _lowest(k, limit, budget) if split is None else _rates_at(k, budget, Fraction(split))
-
-
-def _lowest(k: int, limit: int, budget: ApproxDP) -> tuple[float, float]:
-    """The rates of the share, of SHARES, whose calibrated bar is lowest, or nearly.
-
-    Another share is better if an e that would lower the bar fits its part of the budget: one look at the privacy
-    curve, where finding the e itself takes many.
-    """
-    quick, first = (heights := _quick_heights(k, limit, budget))[0]
-    best, beside = _rates_at(k, budget, first), _for_rounds(budget, first)
-    for height, share in heights[1:]:
-        rest = part_of(budget.delta, 1 - share)
-        lowest = math.log(dummies(limit, Fraction(best[1]))) / best[0]
-        if not rest or not lowest or (first and height > NEAR * quick):
-            continue
-        rate = math.log(dummies(limit, Fraction(rest))) / (LOWER * lowest)
-        rounds = _for_rounds(budget, share)
-        if seems_too_much(rate, k, rounds, (best[0], beside)):
-            continue
-        if rounds.excess(BoundedRange(rate).repeat(k)) <= 0:
-            best, beside = _rates_at(k, budget, share), rounds
-    return best
-
-
-def _rates_at(k: int, budget: ApproxDP, share: Fraction) -> tuple[float, float]:
-    """e and the delta of the bar, both rounded down, if that share of delta converts the rounds.
-
-    e is less by SPARE where rounds are converted: a ledger adds the bar's delta to their curve, and rounds that up.
-    """
-    rounds = _for_rounds(budget, share)
-    e = epsilon_of_a_round(k, rounds)
-    return e if isinstance(rounds, PureDP) else e * (1 - SPARE), part_of(budget.delta, 1 - share)
-
-
-def _for_rounds(budget: ApproxDP, share: Fraction) -> ApproxDP | PureDP:
-    converted = part_of(budget.delta, share)
-    return ApproxDP(budget.epsilon, converted) if converted else PureDP(budget.epsilon)

@@ -19,6 +19,7 @@ from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.exact.key_bars import certified_rate
 from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin, laplace_margin
 from shortlist.exact.noise_distributions import LAPLACE
+from shortlist.exact.partial_reals import rounded_down
 from shortlist.exact.quality import Quality
 from shortlist.exact.truncated_geometric import Geometric
 from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
@@ -50,9 +51,9 @@ class Parts:
 
     selection: Selection
     epsilon: Fraction | None
-    """Of all measurements together, where their noise is geometric or Laplace."""
+    """What all measurements together cost, where their noise is geometric or Laplace; None: Gaussian."""
     deviation: Fraction | None
-    """Of Gaussian noise on one number that moves by 1."""
+    """The deviation of Gaussian noise on one number that one person moves by 1."""
 
     def noise(self, number: int, sensitivity: Fraction) -> Fraction:
         """The scale of the noise on each of so many numbers that one person may all move."""
@@ -127,17 +128,17 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
         return True
 
     def _parts(self, public: bool) -> Parts:
-        """Of the budget, each rounded so that together they fit."""
+        """The parts of the budget, each rounded so that together they fit."""
         return _shared(self, public)
 
     def _share(self, public: bool) -> Parts:
         budget = self.guarantee
         if isinstance(budget, ZCDP):
-            names = _down((1 - QUARTER) * Fraction(budget.rho))
+            names = rounded_down((1 - QUARTER) * Fraction(budget.rho))
             rest = Fraction(budget.rho) - Fraction(names)
             return Parts(self._selection(ZCDP(names, budget.delta), public), None, 1 / _root_below(2 * rest))
         share = Fraction(1, 3) if public else min(Fraction(1, 3), _balanced(self.k, budget.delta))
-        names = _down((1 - share) * Fraction(budget.epsilon))
+        names = rounded_down((1 - share) * Fraction(budget.epsilon))
         rest = Fraction(budget.epsilon) - Fraction(names)
         if self.k <= FEW or not budget.delta:
             return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
@@ -178,8 +179,8 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
         counts = numbers.astype(np.int64)
         if gaussian:
             return [float(n) for n in add_whole_noise(counts, scale=scale, noise=GAUSSIAN, source=source)]
-        level = np.zeros(len(counts), np.int64)
-        return [float(n) for n in counts + Geometric(1 / scale).draws(source.words(len(counts)), level, source)]
+        words, level = source.words(len(counts)), np.zeros(len(counts), np.int64)
+        return [float(n) for n in Geometric(1 / scale).sums(counts, words, level, source)]
 
     def _margin(self, parts: Parts, scale: Fraction, whole: bool) -> Margin:
         if parts.epsilon is None:
@@ -231,7 +232,7 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
 
 @lru_cache
 def _shared(mechanism: MeasuredSet, public: bool) -> Parts:
-    """The same for the same public facts: to find it may take long."""
+    """`_share`, remembered: the same for the same public facts, and to find it may take long."""
     return mechanism._share(public)
 
 
@@ -252,8 +253,3 @@ def _root_below(square: Fraction) -> Fraction:
     while Fraction(r) ** 2 > square:
         r = math.nextafter(r, 0.0)
     return Fraction(r)
-
-
-def _down(exact: Fraction) -> float:
-    nearest = float(exact)
-    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)

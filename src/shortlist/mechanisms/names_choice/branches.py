@@ -16,7 +16,7 @@ import numpy as np
 
 from shortlist._text import about
 from shortlist.exact.binomials import log_choose
-from shortlist.exact.partial_reals import rounded
+from shortlist.exact.partial_reals import rounded, rounded_down
 from shortlist.mechanisms.canonical_limited.mechanism import GAMMA, MOST_CLASSES, CanonicalLimitedDomain
 from shortlist.mechanisms.contract import Mechanism
 from shortlist.mechanisms.keys.mechanism import KeySet
@@ -86,12 +86,12 @@ class Parts:
     def of(cls, budget: DeltaBudget) -> Parts:
         """Each rounded down, so that together they fit."""
         if isinstance(budget, ZCDP):
-            first = down(SHARE**2 * Fraction(budget.rho))
-            rest = down(Fraction(budget.rho) - Fraction(first))
+            first = rounded_down(SHARE**2 * Fraction(budget.rho))
+            rest = rounded_down(Fraction(budget.rho) - Fraction(first))
             _check_shared(first, rest)
             return cls(epsilon_of_a_round(1, ZCDP(first)), ZCDP(rest, budget.delta))
-        first = down(SHARE * Fraction(budget.epsilon))
-        rest = down(Fraction(budget.epsilon) - Fraction(first))
+        first = rounded_down(SHARE * Fraction(budget.epsilon))
+        rest = rounded_down(Fraction(budget.epsilon) - Fraction(first))
         _check_shared(first, rest)
         return cls(first, ApproxDP(rest, budget.delta))
 
@@ -148,12 +148,6 @@ def _keys(k: int, most: int, budget: DeltaBudget, in_order: bool) -> Branch:
     """Its bar is not compared: the k-th count is, which moves as all other bars do."""
     mechanism = KeySet(most=most, weighted=True, values=False, k=k, in_order=in_order, budget=budget)
     return Branch("keys", mechanism, ((k, Fraction(0)),), 0, mechanism.bar)
-
-
-def down(exact: Fraction) -> float:
-    """The nearest float that is not above."""
-    nearest = float(exact)
-    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
 
 
 def _check_shared(first: float, rest: float) -> None:

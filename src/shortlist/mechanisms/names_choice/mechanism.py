@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats
+from shortlist._arrays import Floats, sorted_rows
 from shortlist._reading import checked_flag
 from shortlist.accounting.checked_numbers import count
 from shortlist.exact.key_bars import LARGEST_MOST
@@ -202,16 +202,12 @@ class NamesChoice(Budgeted[DeltaBudget]):
                 if branch.kind == "keys":
                     places = by_score(scores)[places]
                 rows[ours, : places.shape[1]] = places
-        if not self.in_order:
-            beyond = np.iinfo(np.int64).max
-            rows = np.sort(np.where(rows < 0, beyond, rows), axis=1)
-            rows = np.where(rows == beyond, -1, rows)
-        return Draws(rows, chosen=chosen)
+        return Draws(rows if self.in_order else sorted_rows(rows), chosen=chosen)
 
 
 @lru_cache
 def _branches(mechanism: NamesChoice) -> tuple[Branch, ...]:
-    """The same for the same public facts."""
+    """What is chosen from; the same for the same public facts, so it is remembered."""
     return branches(
         mechanism.k,
         Parts.of(mechanism.guarantee),

@@ -34,7 +34,7 @@ class Choice:
         return self._one(WordStream(source))
 
     def draw_many(self, source: Source, draws: int) -> Indices:
-        """Independent ones."""
+        """The numbers of the branches of independent choices."""
         stream = WordStream(source, ahead=1024)
         return np.array([self._one(stream) for _ in range(draws)], np.int64)
 
@@ -45,7 +45,7 @@ class Choice:
                 return place
 
     def chances(self) -> Floats:
-        """Of every branch."""
+        """P[each branch is chosen]."""
         weights = np.exp([-rounded(loss) for loss in self._losses])
         chances: Floats = weights / weights.sum()
         return chances

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Unpack
 
-import numpy as np
-
-from shortlist._arrays import Floats, Indices
+from shortlist._arrays import Indices
+from shortlist.accounting.checked_numbers import up
 from shortlist.exact.gaussian_noise import GAUSSIAN
-from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.partial_reals import exactly
-from shortlist.exact.score_intervals import Contest, kth_largest
+from shortlist.exact.partial_reals import exactly, rounded_down
 from shortlist.mechanisms.checks import (
     check_known_candidates,
-    check_studied,
     checked_draws,
     checked_source,
     checked_work,
 )
 from shortlist.mechanisms.contract import Outcome
-from shortlist.mechanisms.oneshot.law import quality, right_probability
+from shortlist.mechanisms.oneshot.law import OneshotLaw
 from shortlist.mechanisms.unknown_domain import part_of
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, RenyiDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import race_many
-from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import question_of
-
-if TYPE_CHECKING:
-    from shortlist.exact.quality import Quality
+from shortlist.scores import Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,31 +57,13 @@ class GaussianMax:
         finish = race(scores._numbers, k=1, scale=scale, noise=GAUSSIAN, source=source, work=self.work)
         return Outcome([int(finish.indices[0])])
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Indices:
-        scores = self._studied(scores, question)
+    def release_many(self, scores: Scores, *, draws: int, rng: Source | None) -> Indices:
+        """The positions of independent winners, one row each."""
         source, count = checked_source(rng), checked_draws(draws)
         return race_many(scores.values, k=1, scale=self._scale(scores), noise=GAUSSIAN, source=source, draws=count)
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        return right_probability(*self._race(scores, question))
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        return quality(*self._race(scores, question))
-
-    def _studied(self, scores: object, question: ScoreWords) -> Scores:
-        scores = question_of(scores, question)
-        check_studied(scores)
-        self._check(scores)
-        return scores
-
-    def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
-        """(scores in noise units above the largest, 1, the noise): what the exact laws are functions of."""
-        scores = self._studied(scores, question)
-        values = scores.values
-        positions = Contest(values, 1, self._scale(scores), GAUSSIAN, kth_largest(values, 1)).positions(values)
-        return np.where(values == -np.inf, -np.inf, positions), 1, GAUSSIAN
+    def _law(self, scores: Scores) -> OneshotLaw:
+        return OneshotLaw.of(scores.values, 1, self._scale(scores), GAUSSIAN)
 
 
 def gaussian_max(budget: Guarantee, work: Work) -> GaussianMax:
@@ -123,11 +95,12 @@ def renyi_rate(budget: RenyiDP, m: int) -> float:
                 "higher orders, or larger divergences"
             )
         exact = min(exactly(square.sqrt().lower()) for square in squares)
-    nearest = float(exact)
-    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
+    return rounded_down(exact)
 
 
 @lru_cache
 def winner_rate(budget: ApproxDP, m: int) -> float:
     """r = R / sigma, rounded down: D_a <= a r^2/2 + ln(m) / (a-1) (Cor 9 of the paper) is what is converted here."""
-    return calibrate(lambda r: ZCDP(r * r / 2), ApproxDP(budget.epsilon, part_of(budget.delta, Fraction(1, m))))
+    return calibrate(
+        lambda r: ZCDP(up(Fraction(r) ** 2 / 2)), ApproxDP(budget.epsilon, part_of(budget.delta, Fraction(1, m)))
+    )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from shortlist._arrays import Floats, Indices
 from shortlist.exact.noise_distributions import Noise
+from shortlist.mechanisms.booking import record_of
 from shortlist.mechanisms.checks import Budget, checked_budget, checked_noise, checked_weights
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.noisy_max.gaussian import GaussianMax, gaussian_max
@@ -92,7 +93,7 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
     def __repr__(self) -> str:
         """As of every mechanism; a prior stands in it where there is one, so that older records read as they did."""
         words = ("budget", "noise", "work") if self.prior is None else ("budget", "noise", "work", "prior")
-        return f"{type(self).__qualname__}({', '.join(f'{word}={getattr(self, word)!r}' for word in words)})"
+        return record_of(self, words)
 
     @property
     def name(self) -> str:
@@ -121,17 +122,22 @@ class NoisyMax(Budgeted[Budget | RenyiDP]):
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Indices:
         """The positions of independent winners, for study and audit of public scores."""
-        return self._top_one.release_many(scores, draws=draws, rng=rng, **question)[:, 0]
+        return self._top_one.release_many(self._studied(scores, question), draws=draws, rng=rng)[:, 0]
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
         """P[candidate i wins], for every candidate: exact, and they sum to 1."""
-        positions, _, noise = self._top_one._race(scores, question)
-        return winner_probabilities(positions, noise)
+        law = self._top_one._law(self._studied(scores, question))
+        return winner_probabilities(law.s, law.noise)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the winner has the largest score]: exact, to 1e-9."""
-        return self._top_one.success_probability(scores, **question)
+        scores = self._studied(scores, question)
+        if self.prior is None:
+            return self._top_one._law(scores).success()
+        return float(self.probabilities(scores)[scores.values == scores.values.max()].sum())
 
     def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the winner (Definition 118): exact, to 1e-9."""
-        return self._top_one.quality(scores, **question)
+        if self.prior is not None:
+            raise ValueError("the quality of a winner with prior= is its success_probability; read that")
+        return self._top_one._law(self._studied(scores, question)).quality()

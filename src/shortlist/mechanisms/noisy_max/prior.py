@@ -8,27 +8,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.exact.noise_distributions import GUMBEL, Noise
+from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.partial_reals import NoisyScore, Real, ball
 from shortlist.exact.score_intervals import POSITION_ROUNDING, Contest, kth_largest, ranking
-from shortlist.mechanisms.checks import check_studied, checked_draws, checked_source
+from shortlist.mechanisms.checks import checked_draws, checked_source
 from shortlist.mechanisms.contract import Outcome
-from shortlist.mechanisms.noisy_max.law import winner_probabilities
+from shortlist.mechanisms.oneshot.law import OneshotLaw
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK
 from shortlist.privacy import Guarantee
 from shortlist.sampling.entropy import Source
-from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import question_of
+from shortlist.scores import Scores
 
 if TYPE_CHECKING:
     from flint import arb
-
-    from shortlist.exact.quality import Quality
 
 
 class WeightedScore(NoisyScore):
@@ -61,7 +58,7 @@ class WeightedMax:
 
     @property
     def charge(self) -> Guarantee:
-        """That of equal weights."""
+        """The charge of equal weights: public weights cost nothing."""
         return self.plain.charge
 
     def _check(self, scores: Scores) -> None:
@@ -97,33 +94,16 @@ class WeightedMax:
 
         return int(ranking(low, high, 1, exact)[0])
 
-    def release_many(
-        self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
-    ) -> Indices:
+    def release_many(self, scores: Scores, *, draws: int, rng: Source | None) -> Indices:
         """The positions of independent winners, one row each."""
-        contest, source = self._contest(self._studied(scores, question)), checked_source(rng)
+        contest, source = self._contest(scores), checked_source(rng)
         return np.array([[self._winner(contest, source)] for _ in range(checked_draws(draws))])
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        values = self._studied(scores, question).values
-        positions, _, noise = self._race(scores, question)
-        return float(winner_probabilities(positions, noise)[values == values.max()].sum())
-
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        raise ValueError("the quality of a winner with prior= is its success_probability; read that")
-
-    def _studied(self, scores: object, question: ScoreWords) -> Scores:
-        scores = question_of(scores, question)
-        check_studied(scores)
-        self._check(scores)
-        return scores
-
-    def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
-        """(scores in noise units, ahead by the logarithms of their weights; 1; the noise)."""
-        scores = self._studied(scores, question)
+    def _law(self, scores: Scores) -> OneshotLaw:
+        """That of scores which are ahead by the logarithms of their weights."""
         values = scores.values
         positions = self._contest(scores).positions(values) + _logarithms(self.prior)
-        return np.where(values == -np.inf, -np.inf, positions), 1, GUMBEL
+        return OneshotLaw(np.where(values == -np.inf, -np.inf, positions), 1, GUMBEL)
 
 
 def _slack(ends: Floats, ahead: Floats) -> Floats:

@@ -13,6 +13,7 @@ smooth between its kinks. Wrong ones raise ValueError.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -32,6 +33,7 @@ from shortlist.exact.separation_integral import (
     seen_below,
     separation_range,
 )
+from shortlist.exact.set_chances import set_probabilities
 from shortlist.exact.weighted_scores import crowd_of, gather
 
 ERROR = 1e-9
@@ -133,16 +135,6 @@ def inclusion_probabilities(s: Floats, k: int, noise: Noise) -> Floats:
     return items.per_item(np.clip(refined(evaluate, settled), 0.0, 1.0))
 
 
-def great_good(s: Floats, k: int, noise: Noise) -> tuple[float, float]:
-    """(P[the set is great], P[the set is good]), two words for sets (Definition 118).
-
-    Great: it contains ranks 1 to ceil(k/10) and nothing beyond rank floor(1.1 k); good: ceil(k/100) and floor(1.5 k).
-    Of a tie across one of these ranks none need be in the head and all may be in the rest.
-    """
-    great, good = ranks_within(np.sort(s)[::-1], k)
-    return within_ranks(s, k, *great, noise), within_ranks(s, k, *good, noise)
-
-
 def within_ranks(s: Floats, k: int, head: int, reach: int, noise: Noise) -> float:
     """P[ranks 1 to ``head`` are all returned and no rank beyond ``reach`` is], for 0 <= head <= k <= reach.
 
@@ -198,7 +190,32 @@ def _checked(s: Floats, k: int) -> tuple[Items, int]:
     return items_of(scores, number + 1), number
 
 
-def standing(values: Values, k: int, scale: Fraction, noise: Noise) -> tuple[Floats, int, Noise]:
-    """(scores in noise units above the k-th largest, k, noise): what the exact laws here are functions of."""
-    contest = Contest(values, k, scale, noise, kth_largest(values, k))
-    return np.where(values == -np.inf, -np.inf, contest.positions(values)), k, noise
+@dataclass(frozen=True, slots=True)
+class OneshotLaw:
+    """The law of the k largest s_i + N_i as one value: what is asked of it are the functions above."""
+
+    s: Floats
+    k: int
+    noise: Noise
+
+    @classmethod
+    def of(cls, values: Values, k: int, scale: Fraction, noise: Noise) -> OneshotLaw:
+        """That of exact scores under noise of that scale: s is how far each is above the k-th largest."""
+        contest = Contest(values, k, scale, noise, kth_largest(values, k))
+        return cls(np.where(values == -np.inf, -np.inf, contest.positions(values)), k, noise)
+
+    def sets(self) -> dict[tuple[int, ...], float]:
+        """P[each set is returned], where there are few."""
+        return set_probabilities(self.s, self.k, self.noise)
+
+    def success(self) -> float:
+        return right_probability(self.s, self.k, self.noise)
+
+    def quality(self) -> Quality:
+        return quality(self.s, self.k, self.noise)
+
+    def number_correct(self) -> Floats:
+        return number_correct(self.s, self.k, self.noise)
+
+    def inclusion(self) -> Floats:
+        return inclusion_probabilities(self.s, self.k, self.noise)

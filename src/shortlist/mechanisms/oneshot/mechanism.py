@@ -9,21 +9,22 @@ import math
 from dataclasses import InitVar
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices
+from shortlist._arrays import Indices
 from shortlist.accounting.bounded_range import range_renyi
 from shortlist.accounting.calibrated_rounds import FEW, largest_round
 from shortlist.accounting.renyi import renyi_epsilon
 from shortlist.accounting.tight_zcdp import largest_range
 from shortlist.exact.crossing import crossing
 from shortlist.exact.noise_distributions import Noise
-from shortlist.exact.set_chances import set_probabilities
+from shortlist.mechanisms import utility
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
+    check_noise_keeps,
     checked_budget,
     checked_draws,
     checked_k,
@@ -32,21 +33,12 @@ from shortlist.mechanisms.checks import (
     checked_work,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
-from shortlist.mechanisms.oneshot.law import (
-    inclusion_probabilities,
-    number_correct,
-    quality,
-    right_probability,
-    standing,
-)
+from shortlist.mechanisms.oneshot.law import OneshotLaw
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, calibrate
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import Work, race
 from shortlist.sampling.race_batch import race_many
 from shortlist.scores import Scores, ScoreWords
-
-if TYPE_CHECKING:
-    from shortlist.exact.quality import Quality
 
 TINY = 1e-300
 """Below every epsilon that is told apart."""
@@ -94,12 +86,9 @@ class OneshotTopK(Budgeted[Budget]):
         object.__setattr__(self, "k", checked_k(self.k))
         self._pay(checked_budget(epsilon, self.budget, scale, self.k))
         checked_work(self.work)
-        noise, budget = checked_noise(self.noise), self.guarantee
-        if isinstance(budget, PureDP):
-            if budget.epsilon / self.k == 0:
-                raise ValueError("epsilon is too small to be shared by k rounds; choose a larger epsilon")
-        elif not noise.bounded_range:
-            raise ValueError(f'{noise.name} noise keeps pure budgets only; for {budget} write noise="gumbel"')
+        check_noise_keeps(checked_noise(self.noise), self.guarantee)
+        if isinstance(self.guarantee, PureDP) and self.guarantee.epsilon / self.k == 0:
+            raise ValueError("epsilon is too small to be shared by k rounds; choose a larger epsilon")
 
     @property
     def name(self) -> str:
@@ -108,9 +97,7 @@ class OneshotTopK(Budgeted[Budget]):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise k rounds of bounded range, which says more than the budget; otherwise the budget."""
-        if not checked_noise(self.noise).bounded_range:
-            return self.guarantee
-        return _rounds(self.k, self.guarantee)
+        return charge_of_rounds(self.k, checked_noise(self.noise), self.guarantee)
 
     @property
     def ordered(self) -> bool:
@@ -150,30 +137,19 @@ class OneshotTopK(Budgeted[Budget]):
         )
         return rows if self.ordered else np.sort(rows, axis=1)
 
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-        """P[each set of k candidates], whatever its order: exact, to 1e-9, where there are at most 100,000 sets."""
-        return set_probabilities(*self._race(scores, question))
+    probabilities = utility.probabilities
+    success_probability = utility.success_probability
+    quality = utility.quality
+    number_correct = utility.number_correct
+    inclusion_probabilities = utility.inclusion_probabilities
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the released set is a true top k], ties counting as equal: exact, to 1e-9."""
-        return right_probability(*self._race(scores, question))
+    def _law(self, scores: Scores) -> OneshotLaw:
+        return OneshotLaw.of(scores.values, self.k, self._scale(scores), checked_noise(self.noise))
 
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-9."""
-        return quality(*self._race(scores, question))
 
-    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-9."""
-        return number_correct(*self._race(scores, question))
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-9."""
-        return inclusion_probabilities(*self._race(scores, question))
-
-    def _race(self, scores: object, question: ScoreWords) -> tuple[Floats, int, Noise]:
-        """(scores in noise units above the k-th largest, k, noise): what the exact laws are functions of."""
-        scores = self._studied(scores, question)
-        return standing(scores.values, self.k, self._scale(scores), checked_noise(self.noise))
+def charge_of_rounds(k: int, noise: Noise, budget: Budget) -> Guarantee:
+    """k rounds of bounded range, where the noise has one, which says more than the budget; otherwise the budget."""
+    return _rounds(k, budget) if noise.bounded_range else budget
 
 
 @lru_cache

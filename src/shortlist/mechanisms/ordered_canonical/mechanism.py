@@ -8,35 +8,33 @@ from __future__ import annotations
 
 from dataclasses import InitVar
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices
+from shortlist._arrays import Indices
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.sequence_classes import ladder
 from shortlist.exact.sequence_laws import SequenceLaw, levels
 from shortlist.exact.sequence_races import race_chances
+from shortlist.mechanisms import utility
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
+    check_noise_keeps,
     checked_budget,
     checked_draws,
     checked_k,
-    checked_noise,
     checked_source,
+    noise_for,
 )
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
-from shortlist.privacy import BoundedRange, Guarantee, PureDP
+from shortlist.mechanisms.oneshot.mechanism import charge_of_rounds, epsilon_of_a_round
+from shortlist.privacy import Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.sequence_draw import Sequences
 from shortlist.sampling.sequence_race import SequenceRace, envelope_of
 from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import question_of
-
-if TYPE_CHECKING:
-    from shortlist.exact.quality import Quality
 
 
 @described
@@ -77,17 +75,14 @@ class OrderedCanonicalTopK(Budgeted[Budget]):
     def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
         self._pay(checked_budget(epsilon, self.budget))
-        kind, budget = self._kind, self.guarantee
+        kind = self._kind
         if kind not in (GUMBEL, EXPONENTIAL):
             raise ValueError(f'{kind.name} noise has no exact draw of lists; write noise="exponential" or "gumbel"')
-        if not isinstance(budget, PureDP) and not kind.bounded_range:
-            raise ValueError(f'{kind.name} noise keeps pure budgets only; for {budget} write noise="gumbel"')
+        check_noise_keeps(kind, self.guarantee)
 
     @property
     def _kind(self) -> Noise:
-        if self.noise is not None:
-            return checked_noise(self.noise)
-        return EXPONENTIAL if isinstance(self.guarantee, PureDP) else GUMBEL
+        return noise_for(self.noise, self.guarantee)
 
     @property
     def name(self) -> str:
@@ -96,7 +91,7 @@ class OrderedCanonicalTopK(Budgeted[Budget]):
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise bounded range, which says more than the budget; otherwise the budget."""
-        return BoundedRange(epsilon_of_a_round(1, self.guarantee)) if self._kind.bounded_range else self.guarantee
+        return charge_of_rounds(1, self._kind, self.guarantee)
 
     @property
     def ordered(self) -> bool:
@@ -129,28 +124,15 @@ class OrderedCanonicalTopK(Budgeted[Budget]):
 
     def order_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the released list is the true top k in order], ties counting as equal: exact, to 1e-8."""
-        return self._law(scores, question)[0].in_order()
+        return self._law(self._studied(scores, question)).in_order()
 
-    def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
-        """P[the released set is a true top k], ties counting as equal: exact, to 1e-8."""
-        return self._law(scores, question)[0].success()
+    success_probability = utility.success_probability
+    quality = utility.quality
+    number_correct = utility.number_correct
+    inclusion_probabilities = utility.inclusion_probabilities
 
-    def quality(self, scores: object, **question: Unpack[ScoreWords]) -> Quality:
-        """P[top], P[great], P[good] and the expected recall of the released set (Definition 118): exact, to 1e-8."""
-        return self._law(scores, question)[0].quality()
-
-    def number_correct(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[c of the released items score at least the k-th largest], c = 0..k: exact, to 1e-8."""
-        return self._law(scores, question)[0].number_correct()
-
-    def inclusion_probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> Floats:
-        """P[candidate i is released], for every candidate: exact, to 1e-8."""
-        law, candidates = self._law(scores, question)
-        return law.inclusion(candidates, len(question_of(scores, question)))
-
-    def _law(self, scores: object, question: ScoreWords) -> tuple[SequenceLaw, Indices]:
-        """(the law of the level, the candidate at each rank), of public scores."""
-        scores = self._studied(scores, question)
+    def _law(self, scores: Scores) -> SequenceLaw:
         steps, candidates = ladder(scores._numbers, self.k, gap=True)
         support = levels(steps, self._rate(scores) * steps.unit)
-        return SequenceLaw(support, support.chances if self._kind == GUMBEL else race_chances(support)), candidates
+        chances = support.chances if self._kind == GUMBEL else race_chances(support)
+        return SequenceLaw(support, chances, candidates, len(scores))

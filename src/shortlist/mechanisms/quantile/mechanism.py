@@ -16,13 +16,21 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.extras import Extras
-from shortlist.mechanisms.checks import Budget, checked_budget, checked_draws, checked_noise, checked_source
+from shortlist.mechanisms.checks import (
+    Budget,
+    check_noise_keeps,
+    checked_budget,
+    checked_draws,
+    checked_noise,
+    checked_source,
+    noise_for,
+)
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms.oneshot.mechanism import charge_of_rounds, epsilon_of_a_round
 from shortlist.mechanisms.quantile.law import LARGEST, Run, all_runs, point_chances, sequence_chances
 from shortlist.mechanisms.quantile.nodes import Node
 from shortlist.mechanisms.quantile.sampler import Recursion
-from shortlist.privacy import BoundedRange, Guarantee, PureDP
+from shortlist.privacy import Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.uniforms import WordStream
 from shortlist.scores import Scores, ScoreWords
@@ -78,13 +86,11 @@ class Quantile(Budgeted[Budget]):
     def __post_init__(self, epsilon: float | None) -> None:
         object.__setattr__(self, "q", checked_q(self.q))
         self._pay(checked_budget(epsilon, self.budget))
-        pure = isinstance(self.budget, PureDP)
-        noise = ("exponential" if pure else "gumbel") if self.noise is None else checked_noise(self.noise).name
-        if noise not in NAMES:
+        kind = noise_for(self.noise, self.guarantee)
+        if kind.name not in NAMES:
             raise ValueError('noise must be "exponential" (permute-and-flip) or "gumbel" (the exponential mechanism)')
-        if noise == "exponential" and not pure:
-            raise ValueError(f'exponential noise keeps pure budgets only; for {self.budget} write noise="gumbel"')
-        object.__setattr__(self, "noise", noise)
+        check_noise_keeps(kind, self.guarantee)
+        object.__setattr__(self, "noise", kind.name)
         if epsilon_of_a_round(self.levels, self.guarantee) == 0:
             raise ValueError("epsilon is too small to be shared by the levels; choose a larger epsilon")
 
@@ -104,15 +110,13 @@ class Quantile(Budgeted[Budget]):
 
     @property
     def epsilon_of_a_level(self) -> float:
-        """e, rounded down."""
+        """e: the epsilon of one of the L levels, rounded down."""
         return epsilon_of_a_round(self.levels, self.guarantee)
 
     @property
     def charge(self) -> Guarantee:
         """With Gumbel noise L rounds of bounded range, which says more than the budget; otherwise the budget."""
-        if self._noise == "exponential":
-            return self.guarantee
-        return BoundedRange(self.epsilon_of_a_level).repeat(self.levels)
+        return charge_of_rounds(self.levels, checked_noise(self._noise), self.guarantee)
 
     @property
     def _noise(self) -> str:

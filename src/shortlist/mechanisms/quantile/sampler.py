@@ -145,9 +145,9 @@ class Recursion:
     """Several quantiles: the middle one of all, then those on either side of what came out (Algorithm 246)."""
 
     q: tuple[Fraction, ...]
-    """Increasing."""
+    """Which quantiles, in increasing order."""
     rate: Callable[[Fraction], Fraction]
-    """By the q inside a node."""
+    """The rate of a node, by the q that is asked inside it."""
     flips: bool
 
     def draw(self, root: Node, stream: WordStream) -> list[int]:

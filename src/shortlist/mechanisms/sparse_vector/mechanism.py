@@ -17,7 +17,7 @@ from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.partial_reals import rounded
 from shortlist.extras import Extras
 from shortlist.ledger.filter import Currency
-from shortlist.mechanisms.booking import noted
+from shortlist.mechanisms.booking import noted, record_of
 from shortlist.mechanisms.checks import (
     check_known_candidates,
     check_ledger,
@@ -121,7 +121,7 @@ class SparseVector(Budgeted[PureDP]):
         """As of every mechanism; other branches than two stand in it, so that older records read as they did."""
         words = ["threshold", "k", "budget", "adaptive", "noise", "theta", "sensitivity", "monotone"]
         words[4:4] = [] if not self.branches and self.deviations == 2 else ["branches", "deviations"]
-        return f"{type(self).__qualname__}({', '.join(f'{word}={getattr(self, word)!r}' for word in words)})"
+        return record_of(self, words)
 
     @property
     def refundable(self) -> tuple[Currency, ...]:

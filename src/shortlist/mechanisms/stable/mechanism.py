@@ -14,6 +14,7 @@ import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.accounting.checked_numbers import number, up
+from shortlist.exact.partial_reals import rounded_down
 from shortlist.exact.quality import Quality
 from shortlist.exact.stability_test import (
     GaussianTest,
@@ -30,11 +31,10 @@ from shortlist.mechanisms.checks import check_known_candidates, checked_draws, c
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.large_gap.mechanism import (
     Regularizer,
-    large_gaps,
-    largest,
+    gap_aims,
+    gap_ranks,
     last_rank,
     offsets,
-    rank_aims,
     rank_chances,
     store_ranks,
 )
@@ -65,7 +65,7 @@ class Parts:
     """epsilon of `LargeGap`; None if k is fixed."""
     test: StabilityTest
     cost: Guarantee
-    """Of the test."""
+    """What the test costs."""
     fill: float | None
     """epsilon of the round that fills up; None if there is none."""
     fill_delta: float
@@ -130,7 +130,6 @@ class StableTopK(Budgeted[DeltaBudget]):
     split: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/stable.md#proof"
-    largest_only: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
@@ -190,18 +189,12 @@ class StableTopK(Budgeted[DeltaBudget]):
         if self.k is not None and not self.fill:
             stable = self._tested(scores, self.k, source)
             return Outcome(None, notes=(FAILED,)) if stable is None else Outcome(stable)
-        j = int(self._chosen(scores, source, 1)[0])
+        j = int(gap_ranks(self, scores, source, 1)[0])
         stable = self._tested(scores, j, source)
         if not self.fill:
             return Outcome(stable, Extras(k=j), (f"k = {j}", *([FAILED] if stable is None else [])))
         indices, used = self._filled(scores, stable or [], source)
         return Outcome(indices, Extras(k=j, used=used))
-
-    def _chosen(self, scores: Scores, source: Source, draws: int) -> Indices:
-        """Independent ranks with the large gap."""
-        limit = last_rank(scores, self.limit)
-        values, shifts = largest(scores, limit + 1), offsets(self.regularizer, limit)
-        return large_gaps(values, shifts, self._scale(scores), source, draws)
 
     def _tested(self, scores: Scores, j: int, source: Source) -> list[int] | None:
         """The positions of the top j, if they pass."""
@@ -254,7 +247,8 @@ class StableTopK(Budgeted[DeltaBudget]):
         if self.k is not None and not self.fill:
             sets = tested_sets(scores, np.full(number, min(self.k, scores._size + 1)), self.k, test, source)
             return replace(sets, chosen=sets.chosen * np.array([0, 1]))
-        sets = tested_sets(scores, self._chosen(scores, source, number), last_rank(scores, self.limit), test, source)
+        ranks = gap_ranks(self, scores, source, number)
+        sets = tested_sets(scores, ranks, last_rank(scores, self.limit), test, source)
         if self.k is None:
             return sets
         rows = np.full((number, self.k), -1, np.int64)
@@ -291,9 +285,8 @@ class StableTopK(Budgeted[DeltaBudget]):
     def _law(self, scores: Scores) -> StableLaw:
         if self.k is not None and not self.fill:
             return StableLaw.of(scores, {self.k: 1.0}, self._parts.test)
-        limit = last_rank(scores, self.limit)
-        aims = rank_aims(largest(scores, limit + 1), offsets(self.regularizer, limit), self._scale(scores))
-        return StableLaw.of(scores, dict(enumerate(rank_chances(aims).tolist(), 1)), self._parts.test)
+        chances = rank_chances(gap_aims(self, scores)).tolist()
+        return StableLaw.of(scores, dict(enumerate(chances, 1)), self._parts.test)
 
     def _filled_right(self, scores: Scores, stable: list[int]) -> float:
         """P[the k labels are a true top k | this set has passed, or none]."""
@@ -321,11 +314,11 @@ def _shared(budget: DeltaBudget, test: TestName, chooses: bool, fills: bool, spl
     delta = part_of(budget.delta, Fraction(1, 2)) if fills else budget.delta
     if isinstance(budget, ApproxDP) and test != "gaussian":
         whole = Fraction(budget.epsilon) / (2 if fills else 1)
-        gap = _down(whole / 2) if chooses else None
-        own = _down(whole / 2 if chooses else whole)
+        gap = rounded_down(whole / 2) if chooses else None
+        own = rounded_down(whole / 2 if chooses else whole)
         exact = Fraction(own), Fraction(delta)
         coin = OptimalTest(*exact) if test == "optimal" else LaplaceTest(*exact)
-        return Parts(gap, coin, ApproxDP(own, delta), _down(whole) if fills else None, delta)
+        return Parts(gap, coin, ApproxDP(own, delta), rounded_down(whole) if fills else None, delta)
     rho = budget.rho if isinstance(budget, ZCDP) else None
     if isinstance(budget, ApproxDP):
         share = Fraction(1, 2) if split is None else Fraction(split)
@@ -338,8 +331,3 @@ def _shared(budget: DeltaBudget, test: TestName, chooses: bool, fills: bool, spl
     rate = rate_below(for_test, 1)
     fill = epsilon_of_a_round(1, ZCDP(rho / 2)) if fills else None
     return Parts(gap, GaussianTest(rate, quantile_above(delta)), ZCDP(up(rate**2 / 2), delta), fill, delta)
-
-
-def _down(exact: Fraction) -> float:
-    nearest = float(exact)
-    return nearest if Fraction(nearest) <= exact else float(np.nextafter(nearest, 0.0))

@@ -17,7 +17,8 @@ def are_general(scores: Scores) -> bool:
     """Whether a public list has other scores than whole-number counts under add/remove: from public facts."""
     counts = scores.monotone and scores.largest_sensitivity == 1 and not isinstance(scores.sensitivity, tuple | list)
     numbers = scores._numbers if scores._names is None else scores._names.scores
-    return scores.public and not (counts and numbers.dtype.kind != "f" and scores.neighbours == "add-remove")
+    whole = numbers.dtype.kind != "f" and not scores._turned  # negated counts are none
+    return scores.public and not (counts and whole and scores.neighbours == "add-remove")
 
 
 def ranked_gaps(scores: Scores, most: int) -> tuple[Indices, list[int]]:
