@@ -24,7 +24,7 @@ def refused(done, code=1):
 
 
 def test_an_unknown_error_shows_its_kind_alone(monkeypatch, capsys):
-    def fail():
+    def fail(**_):
         raise KeyError("private")
 
     monkeypatch.setattr(cli, "app", fail)

@@ -1,6 +1,7 @@
 """Pictures of releases: released things alone, in letters and colours that can be read."""
 
 from types import SimpleNamespace
+from typing import Any, cast
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -10,6 +11,7 @@ from matplotlib.colors import to_rgb
 
 import shortlist as sl
 from shortlist.pages import plots
+from shortlist.pages.plan_plot import plot_plan
 
 mpl.use("Agg")
 COUNTS = {"ada": 900, "bob": 500, "cy": 200, "dee": 20}
@@ -45,9 +47,34 @@ def test_gaps_are_said_and_a_set_has_no_numbers():
 @pytest.mark.parametrize(("style", "light"), [("default", False), ("dark_background", True)])
 def test_words_can_be_read_on_their_ground(style, light):
     with plt.style.context(style):
-        for _, axes in (drawn(), drawn(values=True)):
+        row = SimpleNamespace(mechanism="m", budget="pure", domain="unknown", epsilon=0.1, reached=0.9, top=0.9)
+        facts: dict[str, Any] = {"rows": [row], "k": 1, "limit": (), "goal": "top", "described": "made up"}
+        compared = plots.plot_comparison(cast(Any, SimpleNamespace(**facts)))
+        planned = plot_plan(cast(Any, SimpleNamespace(**facts, target=0.9, bound=0.01, collapse=None)))
+        for axes in (drawn()[1], drawn(values=True)[1], compared, planned):
             shown = [axes.title, *axes.texts, *axes.get_yticklabels(), axes.xaxis.label]
             assert all((sum(to_rgb(text.get_color())) > 1.5) == light for text in shown if text.get_text() not in "123")
+
+
+def test_long_names_have_room_and_others_are_cut(recwarn):
+    long = {"a name of many letters that goes on and on": 900, "x" * 99: 500, "cy": 20}
+    axes = sl.top_k(long, 2, epsilon=1.0, monotone=True, public=True, values=True).plot()
+    axes.figure.canvas.draw()
+    assert not recwarn.list
+    assert [len(tick.get_text()) for tick in axes.get_yticklabels()] == [3 + 42, 3 + plots.LONGEST]
+    panels = sl.top_k([sl.Scores(long, public=True, monotone=True)] * 2, 2, epsilon=1.0, values=True).plot()
+    panels[0].figure.canvas.draw()
+    assert not recwarn.list
+    assert max(len(tick.get_text()) for tick in panels[0].get_yticklabels()) == 3 + plots.SHORT
+
+
+def test_a_picture_says_what_it_holds():
+    assert drawn()[1].get_title(loc="left") == "3 selected, a set: the order says nothing"
+    assert sl.select([9, 1], epsilon=1.0).plot().get_title(loc="left") == "1 selected"
+    none = sl.top_k({"a": 3, "b": 1}, 2, epsilon=0.1, delta=1e-9, monotone=True)
+    assert none.plot().get_title(loc="left") == "Nothing could be released"
+    large = sl.top_k(COUNTS, 2, epsilon=12.0, monotone=True, public=True).plot()
+    assert "promises little" in large.get_xlabel().replace("\n", " ")
 
 
 def test_letters_that_a_font_lacks_are_looked_for_in_the_others(monkeypatch):

@@ -9,7 +9,8 @@ from functools import lru_cache
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from shortlist._text import Advice, terminal_safe
+from shortlist._text import Advice, terminal_safe, width
+from shortlist.pages.guarantee_in_words import caution
 from shortlist.pages.summary import first_of, quantile_in_words
 
 if TYPE_CHECKING:
@@ -24,8 +25,11 @@ ACCENT = "#0f766e"
 SOFT = "#94a3b8"
 FINE = "#64748b"
 PALE = "#e2e8f0"
+DARK = "#334155"
 PANELS = 12
 """Groups that are drawn."""
+SHORT, LONGEST = 24, 60
+"""Letters of a name that a picture has room for, and for which it makes room."""
 BOXES = "Last Resort"
 """A font of matplotlib's that has a box for every letter: better than nothing, and than a warning."""
 NO_FONT = (
@@ -36,7 +40,7 @@ AS_TEXT: dict[str, Any] = {"parse_math": False, "usetex": False}
 """For words that somebody else chose: neither formulas nor, whatever the caller's settings, a program for TeX."""
 
 
-def new_axes(width: float, height: float) -> Axes:
+def new_axes(wide: float, high: float) -> Axes:
     """Of a new figure, in inches.
 
     Raises
@@ -50,7 +54,7 @@ def new_axes(width: float, height: float) -> Axes:
         raise ModuleNotFoundError(
             "a picture needs matplotlib: pip install 'shortlist[plot]'", name=missing.name
         ) from None
-    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+    return plt.subplots(figsize=(wide, high), layout="constrained")[1]
 
 
 def new_panels(across: int, down: int, size: tuple[float, float]) -> list[Axes]:
@@ -65,32 +69,40 @@ def new_panels(across: int, down: int, size: tuple[float, float]) -> list[Axes]:
     return list(figure.subplots(down, across, squeeze=False).ravel())
 
 
-def plot_release(release: Release, ax: Axes | None = None) -> Axes:
+def plot_release(release: Release, ax: Axes | None = None, most: int = LONGEST) -> Axes:
     """The items, best first where that was released; as bars with their margins where values were, else as a list."""
     items = release.items or []
+    names = [_shown(item, most) for item in items]
     if ax is None:
-        ax = new_axes(6, 1.1 + 0.34 * len(items))
-    ink, soft = _inks(ax)
-    names = [_shown(item) for item in items]
+        ax = new_axes(6 + 0.09 * max(0, max(map(width, names), default=0) - SHORT), 1.1 + 0.34 * len(items))
+    ink, soft = inks(ax)
     fonts = {**AS_TEXT, "fontfamily": families("".join(names))}
     if release.values is not None and release.q is None:
         _draw_bars(ax, release, names, ink, fonts)
     else:
         _draw_list(ax, release, names, ink, fonts)
-    kind = f"in order, {first_of(release)} first" if release.ordered else "a set: the order says nothing"
-    many = "1 quantile" if len(names) == 1 else f"{len(names)} quantiles"
-    title = f"{len(names)} selected, {kind}" if release.q is None else many
-    ax.set_title(title, loc="left", color=ink, fontsize=12)
+    ax.set_title(_title(release), loc="left", color=ink, fontsize=12)
     promise = terminal_safe(f"{release.guarantee} for one {release.unit}, {release.mechanism}")
+    promise += "; an epsilon above 10 promises little" if caution(release.guarantee) else ""
     promise = ("lines at the ends: 95%; " if release.margins else "") + promise
     ax.set_xlabel(fill(_short(promise, 160), 68), loc="left", color=soft, fontsize=9, **AS_TEXT)
     return ax
 
 
+def _title(release: Release) -> str:
+    many = len(release)
+    if release.q is not None:
+        return "1 quantile" if many == 1 else f"{many} quantiles"
+    if many < 2:
+        return "1 selected" if many else "Nothing could be released"
+    kind = f"in order, {first_of(release)} first" if release.ordered else "a set: the order says nothing"
+    return f"{many} selected, {kind}"
+
+
 def _draw_list(ax: Axes, release: Release, names: list[str], ink: str, fonts: dict[str, Any]) -> None:
     """Numbered where the order was released, and with equal marks where it was not."""
     rows = range(len(names))
-    ranked = release.ordered and release.q is None
+    ranked = release.ordered and release.q is None and len(names) > 1
     ax.scatter([0] * len(rows), rows, s=190 if ranked else 60, color=ACCENT, zorder=2)
     for row, name in enumerate(names):
         if ranked:
@@ -122,7 +134,7 @@ def _draw_bars(ax: Axes, release: Release, names: list[str], ink: str, fonts: di
     ax.spines[:].set_visible(False)
 
 
-def _inks(ax: Axes) -> tuple[str, str]:
+def inks(ax: Axes) -> tuple[str, str]:
     """Colours of text and of fine print that can be read on the ground of these axes, light or dark."""
     from matplotlib.colors import to_rgba
 
@@ -167,15 +179,15 @@ def plot_groups(release: GroupedRelease) -> list[Axes]:
     tallest = max((len(one) for _, one in first), default=0)
     panels = new_panels(across, down, (3.6 * across, 0.7 + (0.9 + 0.34 * tallest) * down))
     for ax, (key, one) in zip(panels, first, strict=False):
-        plot_release(one, ax)
-        name = _shown(key)
-        ax.set_title(name, loc="left", color=_inks(ax)[0], fontsize=12, fontfamily=families(name), **AS_TEXT)
+        plot_release(one, ax, SHORT)
+        name = _shown(key, SHORT)
+        ax.set_title(name, loc="left", color=inks(ax)[0], fontsize=12, fontfamily=families(name), **AS_TEXT)
         ax.set(xlabel="", ylim=(tallest - 0.4, -0.6))
     for ax in panels[len(first) :]:
         ax.set_visible(False)
     more = f"; {len(release) - len(first)} more groups are not drawn" if len(release) > len(first) else ""
     promise = terminal_safe(f"{release.guarantee} for one {release.unit} in all groups{more}")
-    panels[0].figure.suptitle(_short(promise, 160), x=0.02, ha="left", color=_inks(panels[0])[1], fontsize=9, **AS_TEXT)
+    panels[0].figure.suptitle(_short(promise, 160), x=0.02, ha="left", color=inks(panels[0])[1], fontsize=9, **AS_TEXT)
     return panels[: len(first)]
 
 
@@ -225,19 +237,20 @@ def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     if comparison.limit:
         ax.plot(*zip(*comparison.limit, strict=True), color=SOFT, linestyle="--", label="no mechanism can do better")
     ax.set(xscale="log", ylim=(-0.02, 1.02), xlabel="epsilon")
-    ax.set_title(f"Chance that the released set is a true top {comparison.k}", loc="left", color=INK, fontsize=12)
+    ink = inks(ax)[0]
+    ax.set_title(f"Chance that the released set is a true top {comparison.k}", loc="left", color=ink, fontsize=12)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(axis="y", color="#e2e8f0")
+    ax.grid(axis="y", color=PALE if ink == INK else DARK)
     ax.set_axisbelow(True)
     ax.legend(frameon=False, fontsize=9)
     return ax
 
 
-def _shown(item: object) -> str:
+def _shown(item: object, most: int) -> str:
     """A label on one line, without what a picture cannot show; several columns side by side."""
     text = ", ".join(map(str, item)) if isinstance(item, tuple) else str(item)
-    return _short(terminal_safe(text))
+    return _short(terminal_safe(text), most)
 
 
-def _short(text: str, most: int = 60) -> str:
+def _short(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"

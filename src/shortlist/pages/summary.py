@@ -132,8 +132,8 @@ def _vague(lists: list[Release], hints: bool) -> list[str]:
     widest = max((margin.half_width for value, margin in pairs if abs(value) < margin.half_width), default=0.0)
     if not 0 < widest < math.inf:
         return []
-    asked = ((one.asked is not None and one.largest is not False) or "key set" in one.mechanism for one in lists)
-    may = hints and all(asked)
+    fit = ((one.asked is not None and one.largest is not False) or "key set" in one.mechanism for one in lists)
+    may = hints and all(fit)
     out = f"; at_least={math.ceil(widest)} leaves such items out, free of charge." if may else "."
     return [f"A value below its ± says little{out}"]
 
