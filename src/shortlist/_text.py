@@ -56,7 +56,7 @@ def without_passwords(text: str) -> str:
     >>> without_passwords("there is no postgresql://anna:secret@db/base?password=secret&name=q4 here")
     'there is no postgresql://anna:...@db/base?password=...&name=q4 here'
     """
-    return PASSWORDS.sub(lambda found: f"{found[1]}...@" if found[1] else f"{found[2]}...", text)
+    return PASSWORDS.sub(lambda match: f"{match[1]}...@" if match[1] else f"{match[2]}...", text)
 
 
 def _shows(letter: str) -> bool:
