@@ -140,13 +140,14 @@ def sorted_by_level(
     function = _known("by_level", scores)
     if function is None:
         return None
-    at, groups = _address_if_any(index), _address_if_any(starts) if starts is not index else None
-    n = len(scores) if index is None else len(index)
+    those, groups = (None if one is None else np.ascontiguousarray(one) for one in (index, starts))
+    n = len(scores) if those is None else len(those)
+    at, begins = (None if one is None else _address(one) for one in (those, groups))
     room = np.empty(n + KINDS + 1 + n // 8 + 1, np.int64)  # the starts, the counts, how many stand above, the levels
     ordered = _address(room)
     counts = ordered + 8 * n
     above_at, levels = counts + 8 * KINDS, counts + 8 * (KINDS + 1)
-    place = _address(scores), scores.strides[0], at, n, rule, above, at if starts is index else groups, size
+    place = _address(scores), scores.strides[0], at, n, rule, above, begins, size
     if function(*place, levels, ordered, counts, above_at):
         return None
     *numbers, high = room[n : n + KINDS + 1].tolist()
@@ -259,10 +260,6 @@ def float_peaks(values: object) -> tuple[Values, Values] | None:
         return None
     peaks = run_maxima(values, RUN)
     return None if peaks is None or not -np.inf < peaks.max() < np.inf else (values, peaks)
-
-
-def _address_if_any(array: NDArray[Any] | None) -> int | None:
-    return None if array is None else _address(np.ascontiguousarray(array))
 
 
 def _address(array: NDArray[Any]) -> int:

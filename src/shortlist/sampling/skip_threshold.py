@@ -53,8 +53,9 @@ def _crowded_place(contest: Contest, tops: Values) -> int:
 def raised(contest: Contest, peaks: Values, run: int, threshold: float) -> float:
     """A higher threshold, where the maxima of runs (`peaks`) or what the highest of them hold tell of more candidates.
 
-    That is asked where the threshold would cost many hits. How many pass by their maxima is a sure lower bound. By how
-    many times more do is told by LOOKED of the runs that stand high, and taken three standard errors lower.
+    That is asked where the threshold would cost many hits. How many pass by their maxima is a sure lower bound; how
+    many do in all is told by LOOKED of the runs that stand high, and taken three standard errors lower: by how many
+    pass in each, or by how many times more pass than by its maximum.
     """
     chance, wanted = passing(contest.noise, contest.k)[1], enough(contest.k)
     heights = contest.positions(peaks)
@@ -63,16 +64,23 @@ def raised(contest: Contest, peaks: Values, run: int, threshold: float) -> float
     near = np.flatnonzero(heights >= GRID[place] - NEAR)
     if len(near) >= 2 * LOOKED:
         some = near[(np.arange(LOOKED) * 0.6180339887498949 % 1 * len(near)).astype(np.int64)]
-        counts, highest = held(contest, contest.values, run, some), np.clip(np.floor(2 * heights[some]) + 100, 0, 200)
         higher = np.arange(place + 1, min(place + 1 + HIGHER, len(GRID)))
-        passed = counts @ np.stack([chance[one : one + BINS][::-1] for one in higher], axis=1)
-        by_peak = chance[higher + (BINS - 1) - highest.astype(np.int64)[:, None]]
+        distance = (higher + BINS - 1)[:, None]
+        passed = held(contest, contest.values, run, some) @ chance[distance - np.arange(BINS)].T
+        highest = np.clip(np.floor(2 * heights[some]) + 100, 0, BINS - 1).astype(np.int64)
         with np.errstate(all="ignore"):
-            times = passed.sum(axis=0) / by_peak.sum(axis=0)
-            error = np.sqrt(((passed - times * by_peak) ** 2).sum(axis=0)) / passed.sum(axis=0)
-        sure = 0.9 * (1 - 3 * error) * times * surely[higher]
-        place = int(np.max(higher[sure >= wanted], initial=place))
+            each = _at_least(passed, np.ones_like(passed)) * len(near)
+            times = _at_least(passed, chance[distance - highest].T) * surely[higher]
+        place = int(np.max(higher[np.fmax(each, times) >= wanted], initial=place))
     return max(threshold, float(GRID[place]))
+
+
+def _at_least(passed: Floats, beside: Floats) -> Floats:
+    """How many pass for each of those beside, in all rows together; three standard errors lower, and a tenth."""
+    ratio: Floats = passed.sum(axis=0) / beside.sum(axis=0)
+    error = np.sqrt(((passed - ratio * beside) ** 2).sum(axis=0)) / beside.sum(axis=0)
+    least: Floats = 0.9 * (ratio - 3 * error)
+    return least
 
 
 NEAR = 7.0
