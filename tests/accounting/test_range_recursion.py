@@ -90,3 +90,10 @@ def test_tiny_rounds_cost_in_proportion(rounds):
     for tiny in (1e-12, 1e-50, 1e-200):
         assert many_rounds(tiny, rounds)(share * tiny) / tiny == pytest.approx(known, rel=1e-5)
     assert np.all(many_rounds(1e-12, rounds)(share * 1e-12) >= one_round(1e-12)(share * 1e-12) * (1 - 1e-9))
+
+
+@pytest.mark.parametrize(("epsilon", "rounds"), [(10.0, 500), (15.99, 350)])
+def test_corners_that_rounding_bent_are_no_error(epsilon, rounds):
+    _, values = recursion(epsilon, rounds)  # V is 1 for long, and the cap makes a corner that points upwards
+    assert ((values >= 0) & (values <= 1)).all()
+    assert values[0] == 1.0

@@ -17,7 +17,7 @@ import numpy as np
 from shortlist.accounting.bounded_range import WIDEST, range_renyi
 from shortlist.accounting.calibration import calibrate
 from shortlist.accounting.finer_guarantees import BoundedRange
-from shortlist.accounting.guarantees import ApproxDP, PureDP
+from shortlist.accounting.guarantees import ApproxDP
 from shortlist.accounting.renyi import renyi_epsilon
 from shortlist.exact.crossing import crossing
 
@@ -73,7 +73,7 @@ def largest_round(rounds: int, budget: ApproxDP, near: float) -> float:
 
 
 def likely_round(rounds: int, budget: ApproxDP, near: float) -> float | None:
-    """About what `largest_round` finds for more than MANY rounds, with no exact look at so many; None if it is not told.
+    """About what `largest_round` finds for more than MANY rounds, with no exact look at so many; None if that fails.
 
     It is off by some parts in a thousand, which are nearly the same for another share of delta.
     """

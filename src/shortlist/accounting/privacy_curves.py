@@ -51,8 +51,8 @@ class Curves:
     joint : whether many applications are better charged by the sum of their Renyi curves than by the
         product of their pairs.
     by_renyi : whether its pair says no more than its Renyi curve and its thinning do.
-    blocks : for a number of adaptive applications, and a delta below which nothing matters, a pair whose power dominates
-        them all together.
+    blocks : for a number of adaptive applications, and a delta below which nothing matters, a pair whose power
+        dominates them all together.
     why_not : why there is no pure, or no zCDP, guarantee.
     """
 

@@ -8,6 +8,9 @@ Let x - t be in the cell that starts n steps below x, and w = e^{x-t} relative t
 in w, so what is to be maximised is a constant - a w - e^{n step} b / w with a, b >= 0. It has its maximum inside the
 cell for two or three n alone, those from h to h + 2 with h = ln(a/b) / step, and no maximum over t lies between two
 cells, for chords meet in corners that point downwards. So all maxima are found cell by cell, with no search over t.
+
+Rounding bends corners a little the other way: at the cap of 1, at x = 0, and beside what was raised for a doubt. Where
+that leaves a or b unknown, all t of the grid are tried as well, with what a cell may hold beyond its ends.
 """
 
 from __future__ import annotations
@@ -116,7 +119,7 @@ def one_more(values: Floats, grid: Grid) -> Floats:
     a *= step
     a *= step
     best, short = values.copy(), None  # t = 0 and t = epsilon give V(x)
-    if not (a * least * least >= CLEAR * starts).all():
+    if not ((least > 0) & (a * least * least >= CLEAR * starts)).all():
         unknown, beyond, short = _doubts(a, a * least, starts, grid)
         log_bend[unknown] = 0.0
         _on_the_grid(best, values, beyond, grid)
@@ -170,7 +173,7 @@ def _doubts(a: Floats, least: Floats, starts: Floats, grid: Grid) -> tuple[Mask,
     doubt = ERROR * starts
     off = doubt / np.maximum(least, 5e-324)
     most = (np.abs(a) + doubt) * math.exp(1.5 * grid.step)
-    unknown = ~(off <= NEAR)
+    unknown = ~((off <= NEAR) & (a > doubt))
     nowhere = least + doubt < (a - doubt) * math.exp(-grid.epsilon - 2 * grid.step)
     beyond = np.where(unknown & ~nowhere, most / 4, 0.0)
     return unknown, beyond, np.where(unknown, 0.0, most * off * off / 4)

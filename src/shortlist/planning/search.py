@@ -36,8 +36,8 @@ def least_epsilon_reaching(
     epsilon and the log odds, in which the qualities of all mechanisms are nearly straight lines.
 
     Rough laws say where to look, and an exact one whether that is enough: what is returned was tried exactly. Where a
-    little was lacking by a rough law, less than a width below, and the exact law agrees with it to a fifth of the width,
-    that is the answer; if they differ by more, the search runs once more by exact laws alone.
+    little was lacking by a rough law, less than a width below, and the exact law agrees with it to a fifth of the
+    width, that is the answer; if they differ by more, the search runs once more by exact laws alone.
 
     Examples
     --------

@@ -17,7 +17,6 @@ from shortlist.exact.set_chances import MOST_SETS
 from shortlist.exact.unknown_domain_thresholds import canonical_offset
 from shortlist.mechanisms.limited_domain.law import correct_labels, right_sets, working_list
 
-
 NONE = 60.0
 """A class whose chance is below e^-60 of another's has none."""
 

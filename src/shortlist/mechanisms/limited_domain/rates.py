@@ -55,11 +55,7 @@ def _lowest(k: int, limit: int, budget: ApproxDP) -> tuple[float, float]:
         if not rest or not lowest or (first and height > NEAR * quick):
             continue
         rate, rounds = math.log(dummies(limit, Fraction(rest))) / (LOWER * lowest), _for_rounds(budget, share)
-        if k > MANY:
-            better = _likely(k, rounds) >= rate
-        else:
-            better = rounds.excess(BoundedRange(rate).repeat(k)) <= 0
-        if better:
+        if _likely(k, rounds) >= rate if k > MANY else rounds.excess(BoundedRange(rate).repeat(k)) <= 0:
             chosen, e, bar = share, _likely(k, rounds), rest
     return _rates_at(k, budget, chosen)
 
