@@ -310,7 +310,12 @@ class Ledger:
     def check(self, guarantee: Guarantee, *others: Guarantee, fresh: bool = True) -> None:
         """Raise as `reserve` of these would; it books nothing and promises no room.
 
-        `fresh=False` goes by what this object saw last, without another look.
+        Parameters
+        ----------
+        guarantee, others
+            True statements of one release, of which one must have room.
+        fresh
+            False goes by what this object saw last, without another look.
         """
         after_charge(self.terms, open_state(self._book, fresh=fresh), guarantee, *others)
 
