@@ -140,7 +140,7 @@ class Layout:
 
     def is_crowded(self) -> bool:
         """Whether the best scores crowd into few blocks, so that the centre lies far below the k-th of them."""
-        return self.small is not None and self.small.high >= self.contest.k
+        return self.small is not None and self.small.high >= 2 * self.contest.k
 
     def plan(self) -> SkipPlan:
         """Every candidate in a group of its own level, its small block's, its run's or its block's."""

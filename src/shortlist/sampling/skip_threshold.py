@@ -54,33 +54,42 @@ def raised(contest: Contest, peaks: Values, run: int, threshold: float) -> float
     """A higher threshold, where the maxima of runs (`peaks`) or what the highest of them hold tell of more candidates.
 
     That is asked where the threshold would cost many hits. How many pass by their maxima is a sure lower bound; how
-    many do in all is told by LOOKED of the runs that stand high, and taken three standard errors lower: by how many
-    pass in each, or by how many times more pass than by its maximum.
+    many do in all is told by LOOKED of the runs that stand high: by how many pass in each, or by how many times more
+    pass than by its maximum. That is taken three standard errors lower, unless k surely pass but for a small chance.
     """
     chance, wanted = passing(contest.noise, contest.k)[1], enough(contest.k)
+    place = int(np.searchsorted(GRID, threshold, side="right")) - 1
+    higher = np.arange(place + 1, min(place + 1 + HIGHER, len(GRID)))
     heights = contest.positions(peaks)
-    surely = np.convolve(histogram(heights), chance, "valid")
-    place = int(np.max(np.flatnonzero(surely >= wanted), initial=np.searchsorted(GRID, threshold, side="right") - 1))
+    surely = _surely(contest.noise, heights, GRID[higher])
+    place = int(np.max(higher[surely >= wanted], initial=place))
     near = np.flatnonzero(heights >= GRID[place] - NEAR)
     if len(near) >= 2 * LOOKED:
         some = near[(np.arange(LOOKED) * 0.6180339887498949 % 1 * len(near)).astype(np.int64)]
-        higher = np.arange(place + 1, min(place + 1 + HIGHER, len(GRID)))
         distance = (higher + BINS - 1)[:, None]
         passed = held(contest, contest.values, run, some) @ chance[distance - np.arange(BINS)].T
         highest = np.clip(np.floor(2 * heights[some]) + 100, 0, BINS - 1).astype(np.int64)
         with np.errstate(all="ignore"):
-            each = _at_least(passed, np.ones_like(passed)) * len(near)
-            times = _at_least(passed, chance[distance - highest].T) * surely[higher]
-        place = int(np.max(higher[np.fmax(each, times) >= wanted], initial=place))
+            each, each_error = _ratio(passed, np.ones_like(passed))
+            times, times_error = _ratio(passed, chance[distance - highest].T)
+            least = np.fmax((each - 3 * each_error) * len(near), (times - 3 * times_error) * surely)
+        likely = (surely >= contest.k + 3 * math.sqrt(contest.k)) & (0.9 * times * surely >= wanted)
+        place = int(np.max(higher[likely | (0.9 * least >= wanted)], initial=place))
     return max(threshold, float(GRID[place]))
 
 
-def _at_least(passed: Floats, beside: Floats) -> Floats:
-    """How many pass for each of those beside, in all rows together; three standard errors lower, and a tenth."""
-    ratio: Floats = passed.sum(axis=0) / beside.sum(axis=0)
-    error = np.sqrt(((passed - ratio * beside) ** 2).sum(axis=0)) / beside.sum(axis=0)
-    least: Floats = 0.9 * (ratio - 3 * error)
-    return least
+def _surely(noise: Noise, heights: Floats, thresholds: Floats) -> Floats:
+    """How many of these pass each threshold, on the average; heights are rounded down to eighths."""
+    bins = np.bincount(np.clip(np.floor(8 * heights), -400, 400).astype(np.int64) + 400)[1:]  # the lowest pass none
+    some = np.flatnonzero(bins)
+    passed: Floats = np.exp(noise.log_survival(thresholds[:, None] - (some - 399) / 8)) @ bins[some]
+    return passed
+
+
+def _ratio(passed: Floats, beside: Floats) -> tuple[Floats, Floats]:
+    """(how many pass for each of those beside, in all rows together; its standard error)."""
+    ratio = passed.sum(axis=0) / beside.sum(axis=0)
+    return ratio, np.sqrt(((passed - ratio * beside) ** 2).sum(axis=0)) / beside.sum(axis=0)
 
 
 NEAR = 7.0
