@@ -27,7 +27,8 @@ def test_an_odd_label_changes_no_other(odd, made):
 @pytest.mark.parametrize("odd", ["Mr Smith", pd.NA, 10**400, 1j, None], ids=str)
 def test_an_odd_cell_is_missing_and_raises_nothing(odd):
     rows = np.array([[odd, 1.0], [2, 3.0]], object)
-    for table in (rows, rows.tolist(), pd.DataFrame(rows, columns=["a", "b"])):
+    frame = pd.DataFrame({"a": pd.Series([odd, 2], dtype=object), "b": [1.0, 3.0]})
+    for table in (rows, rows.tolist(), frame):
         numbers = np.asarray(numbers_of(table), np.float64)
         assert np.isnan(numbers[0, 0]) or odd == 10**400
         assert numbers[:, 1].tolist() == [1.0, 3.0]

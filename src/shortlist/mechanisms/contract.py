@@ -68,8 +68,7 @@ class Draws:
         """With reals from this column on as values of the scores themselves, where these were negated."""
         if not scores._turned or self.reals is None:
             return self
-        before, values = self.reals[:, :first], 0.0 - self.reals[:, first:]
-        return replace(self, reals=np.column_stack([before, values]))
+        return replace(self, reals=np.column_stack([self.reals[:, :first], 0.0 - self.reals[:, first:]]))
 
 
 class Mechanism(ABC):
@@ -103,6 +102,11 @@ class Mechanism(ABC):
 
     largest_only: ClassVar[bool] = False
     """Whether what it says has no meaning for the smallest, or no proof: then `largest=False` is refused."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not hasattr(cls.release_many, "__wrapped__"):  # whatever a caller makes of floats that run out: as `_drawn`
+            cls.release_many = np.errstate(all="ignore")(cls.release_many)  # type: ignore[method-assign]
 
     @property
     def treats_alike(self) -> bool:

@@ -31,7 +31,7 @@ PANELS = 12
 SHORT, LONGEST = 24, 60
 """Letters of a name that a picture has room for, and for which it makes room."""
 BOXES = "Last Resort"
-"""A font of matplotlib's that has a box for every letter: better than nothing, and than a warning."""
+"""A font of later versions of matplotlib that has a box for every letter: better than nothing, and than a warning."""
 NO_FONT = (
     "no installed font has all letters of these names: some are drawn as boxes. Install one that has them, for example "
     "Noto Sans CJK; the names themselves are whole in release.items"
@@ -155,9 +155,9 @@ def families(text: str) -> list[str]:
         has = missing & _letters(font.fname)
         if has:
             more[font.name] = None
-            missing -= has
-            if font.name.startswith(BOXES):
-                warnings.warn(NO_FONT, Advice, stacklevel=4)
+            missing -= set() if font.name.startswith(BOXES) else has
+    if missing - set(map(ord, " \n")):
+        warnings.warn(NO_FONT, Advice, stacklevel=4)
     return [*own, *more]
 
 

@@ -167,7 +167,7 @@ def _derivative(mean: arb, c: Fraction, n: int, order: int) -> arb:
     if not mean > 0:
         raise ArithmeticError("a mean could not be told from 0: more precision is needed")
     m = arb_series([mean, 1], order + 1)
-    value = (-arb(rational(c)) / m).exp()
+    value = (-arb(rational(c)) * (1 / m)).exp()  # 0 / m is an error of python-flint before 0.9
     for _ in range(n):
         value *= m
     return value[order]
