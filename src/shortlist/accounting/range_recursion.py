@@ -40,6 +40,8 @@ CLEAR = 2.0**30 * ULP
 """Where a step^2 min(1, b/a)^2 exceeds so much of V, h is known to a part in ten thousand, the maximum to ROUNDING."""
 NEAR = 1 / 64
 """A cell is looked into if its maximum lies within so many steps of it."""
+Chords = tuple[Floats, Floats, Floats, Floats, Floats, Indices]
+"""Of some cells: V at the start and its slope, both also an epsilon further on, ln(b/a) / 2, and their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ def one_more(values: Floats, grid: Grid) -> Floats:
     return np.minimum(best, 1.0, out=best)
 
 
-def _inside(best: Floats, n: Floats, chords: tuple[Floats, ...], short: Floats | None, grid: Grid) -> None:
+def _inside(best: Floats, n: Floats, chords: Chords, short: Floats | None, grid: Grid) -> None:
     """Raises `best` by what is reached in each cell for the x that is n steps above its start, 1 <= n <= cells.
 
     At w = sqrt(e^{n step} b/a), or at the end of the cell that is nearest to it: there is a t for every one. `short` is
