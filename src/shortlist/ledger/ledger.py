@@ -310,7 +310,7 @@ class Ledger:
     def check(self, guarantee: Guarantee, *others: Guarantee, fresh: bool = True) -> None:
         """Raise as `reserve` of these would; it books nothing and promises no room.
 
-        `fresh=False` goes by what this object saw last, without another look.
+        Where `fresh` is False it goes by what this object saw last, without another look.
         """
         after_charge(self.terms, open_state(self._book, fresh=fresh), guarantee, *others)
 
