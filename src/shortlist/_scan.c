@@ -26,7 +26,8 @@ enum {
     SOON = 24,    /* so many scores ahead the next one is asked for, where they stand here and there */
     BINS = 201,   /* heights -50, -49.5, .., 50 */
     KINDS = 64,   /* more than there are levels */
-    SHORT = 32    /* the most winners that are found one by one */
+    PLACES = 191, /* thresholds -50, -49.5, .., 45 */
+    MOST = 128    /* so many winners are found one by one */
 };
 
 enum { EXPONENTIAL, GUMBEL, LAPLACE, LOGISTIC, HALF_LOGISTIC }; /* as in rough_noise.py */
@@ -35,6 +36,7 @@ static const double FAR = 1e300; /* positions are clamped here */
 static const double LN2 = 0.6931471805599453;
 static const double ROUGH = 0x1p-32; /* rough_noise.py: noise is good to that */
 static const uint64_t PLAIN = (uint64_t)1 << 40;
+static const double BROAD = 0x1p35; /* 32 in units of 2^-30: so many scores of a sample must tell the same */
 
 /* How positions follow from scores, and levels from positions: score_intervals.py and skip_schedule.py. */
 typedef struct {
@@ -75,29 +77,63 @@ static inline double clamped(double position)
     return position > FAR ? FAR : position;
 }
 
-/* Noise plus a constant, the same for all words: rough_noise.py. */
-static inline double rough_noise(uint64_t word, int kind)
+/* ln(1 - U) of a uniform that starts with so many zeros, and then this word. */
+static inline double log_complement(uint64_t word, int64_t level)
 {
-    int64_t half = (int64_t)(word >> 1), rest = INT64_MAX - half;
+    if (level == 0 && word >> 63)
+        return log((double)~word) - 64 * LN2;
+    return log1p(-ldexp((double)word, (int)(-64 - level)));
+}
+
+/* The noise of such a uniform, good to ROUGH where the word is plain. */
+static inline double noise_of(uint64_t word, int64_t level, int kind)
+{
+    double log_u = log((double)word) - (double)(64 + level) * LN2;
     switch (kind) {
     case EXPONENTIAL:
-        return -log((double)half);
+        return -log_u;
     case GUMBEL:
-        return -log(-log1p((double)half * -0x1p-63));
+        return -log(-log_complement(word, level));
     case LAPLACE:
-        return copysign(log((double)(half < rest ? half : rest) * 0x1p-62), (double)(((int64_t)1 << 62) - half));
+        return level == 0 && word >> 63 ? log_complement(word, level) + LN2 : -log_u - LN2;
     case LOGISTIC:
-        return log((double)rest) - log((double)half);
+        return log_complement(word, level) - log_u;
     default:
-        return log(0x1p64 - (double)half) - log((double)half);
+        return log(2 - ldexp((double)word, (int)(-64 - level))) - log_u;
     }
 }
 
-/* What that is below, if the word starts with so many zeros: U >= 2^-(zeros + 1), and -ln U tells of each kind. */
-static inline double most_noise(uint64_t word, int kind)
+/* What that is below: U >= 2^-(zeros + 1), and -ln U tells of each kind. */
+static inline double most_noise(uint64_t word, int64_t level, int kind)
 {
-    static const int more[] = {-62, 1, 0, 1, 2};
-    return (more[kind] + __builtin_clzll(word)) * LN2 + 1e-6;
+    static const int more[] = {1, 1, 0, 1, 2};
+    return (double)(more[kind] + level + __builtin_clzll(word)) * LN2 + 1e-6;
+}
+
+/* At which place of the grid of thresholds enough candidates pass, the highest one; -1 if nowhere.
+ *
+ * `tops` are how many surely stand at each height, `some` those of a sample, each of which is worth `each` candidates.
+ * Chances are whole numbers of 2^-30, so that no sum is rounded: skip_threshold.py has the same in NumPy. */
+static int crowded_place(
+    const int64_t *tops, const int64_t *some, const int64_t *chance, const int64_t *square, double each, double enough)
+{
+    int at[BINS], bins = 0;
+    for (int j = 0; j < BINS; j++)
+        if (tops[j] || some[j])
+            at[bins++] = j;
+    for (int place = PLACES - 1; place >= 0; place--) {
+        int64_t by_tops = 0, by_some = 0, squares = 0;
+        for (int i = 0; i < bins; i++) {
+            int64_t distance = place + BINS - 1 - at[i];
+            by_tops += tops[at[i]] * chance[distance];
+            by_some += some[at[i]] * chance[distance];
+            squares += some[at[i]] * square[distance];
+        }
+        double total = (double)by_some;
+        if ((double)by_tops >= enough || (total * total >= BROAD * (double)squares && each * total >= enough))
+            return place;
+    }
+    return -1;
 }
 
 #define JOINED(a, b) a##_##b
@@ -145,26 +181,54 @@ static inline double most_noise(uint64_t word, int kind)
 #define BITS int64_t
 #include "_scan_of_type.h"
 
-/* `starts` sorted by level, those of one level as they came; counts[j] is how many are at level j. */
-EXPORT void by_level(const int64_t *starts, const int8_t *level, int64_t n, int64_t *counts, int64_t *sorted)
+enum { LEVEL, LENGTH, STRIDE, GROUPS, WORDS, COLUMNS }; /* what is said of a batch of groups: skipping.py */
+
+/* The candidates that are hit, batch by batch, and their levels: how many. Negative: floats or words do not suffice.
+ *
+ * Each batch has so many of the words, of which the first is in `firsts`; none, if it surely has no hit. */
+EXPORT int64_t hits(
+    const int64_t *batch, int64_t batches, const int64_t *starts, const uint64_t *firsts, const uint64_t *words,
+    int64_t *index, int64_t *level)
 {
-    int64_t next[KINDS];
-    for (int j = 0; j < KINDS; j++)
-        counts[j] = 0;
-    for (int64_t i = 0; i < n; i++)
-        counts[level[i]]++;
-    next[0] = 0;
-    for (int j = 1; j < KINDS; j++)
-        next[j] = next[j - 1] + counts[j - 1];
-    for (int64_t i = 0; i < n; i++)
-        sorted[next[level[i]]++] = starts[i];
+    int64_t count = 0;
+    for (int64_t b = 0; b < batches; b++, starts += batch[GROUPS], words += batch[WORDS], batch += COLUMNS) {
+        int64_t length = batch[LENGTH], stride = batch[STRIDE], trials = length * batch[GROUPS], before = count;
+        if (batch[LEVEL] == 0) {
+            for (int64_t group = 0; group < batch[GROUPS]; group++)
+                for (int64_t i = 0; i < length; i++)
+                    index[count++] = starts[group] + i * stride;
+        } else if (batch[WORDS]) {
+            double chance = ldexp(1, (int)-batch[LEVEL]), rate = 1 / log1p(-chance), wide = 2 / chance;
+            int64_t place = -1, used = 0;
+            for (; used < batch[WORDS] && place < trials; used++) {
+                double v = (double)(used ? words[used] : firsts[b]);
+                v = v > 0.5 ? v : 0.5;
+                double ratio = (log(v) - 64 * LN2) * rate, error = ratio * 0x1p-40 + (2 / v + 0x1p-40) * wide;
+                if (ratio - error >= (double)trials)
+                    break;
+                int64_t least = (int64_t)(ratio - error + 1), most = (int64_t)(ratio + error + 1);
+                if (least != most)
+                    return -1;
+                place += least;
+                if (place < trials) {
+                    int64_t group = length == 1 ? place : place / length;
+                    index[count++] = starts[group] + (place - group * length) * stride;
+                }
+            }
+            if (used == batch[WORDS] && place < trials)
+                return -1;
+        }
+        for (; before < count; before++)
+            level[before] = batch[LEVEL];
+    }
+    return count;
 }
 
-/* Rough noise of many words, for tests: winners below compares by it. */
-EXPORT void rough(const uint64_t *words, int64_t n, int kind, double *noise)
+/* The noise of many words, for tests: finishes are compared by it. */
+EXPORT void noises(const uint64_t *words, const int64_t *level, int64_t n, int kind, double *noise)
 {
     for (int64_t i = 0; i < n; i++)
-        noise[i] = rough_noise(words[i], kind);
+        noise[i] = noise_of(words[i], level[i], kind);
 }
 
 /* Of what stands here: _scan.py takes no library with another number. */

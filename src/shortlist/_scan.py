@@ -9,7 +9,9 @@ NumPy; both give the same numbers, bit for bit but for the sign of a zero, on wh
 from __future__ import annotations
 
 import ctypes
+import math
 import os
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,9 +36,10 @@ LOOKED_AT = 1 << 14
 MANY = 256
 """Fewer scores than these are partitioned by NumPy in less time than a function of ours is called."""
 
-BINS = 201
+BINS, PLACES = 201, 191
+"""Heights -50, -49.5, .., 50 and thresholds -50, -49.5, .., 45."""
 KINDS = 64
-SHORT = 32
+MOST = 128
 """So many winners are found one by one."""
 
 _COUNT, _PLACE = ctypes.c_int64, ctypes.c_void_p
@@ -58,16 +61,23 @@ class Rule(ctypes.Structure):
     )
 
 
+_REAL, _KIND, _RULE = ctypes.c_double, ctypes.c_int, ctypes.POINTER(Rule)
+_SCORES = [_PLACE, _COUNT]
+"""Where they are, and how many bytes from one to the next."""
+
 _ARGUMENTS: dict[str, list[Any]] = {
-    "run_maxima": [_PLACE, _COUNT, _COUNT, _COUNT, _PLACE],
-    "column_maxima": [_PLACE, _COUNT, _COUNT, _COUNT, _PLACE, _COUNT, _PLACE],
-    "levels": [_PLACE, _COUNT, _PLACE, _COUNT, ctypes.POINTER(Rule), _PLACE, ctypes.c_double, ctypes.POINTER(_COUNT)],
-    "histograms": [_PLACE, _COUNT, _COUNT, _PLACE, _COUNT, ctypes.POINTER(Rule), _PLACE],
-    "by_level": [_PLACE, _PLACE, _COUNT, _PLACE, _PLACE],
-    "kth_largest": [_PLACE, _COUNT, _COUNT, _COUNT, _PLACE],
-    "winners": [_PLACE, _COUNT, _COUNT, _PLACE, _COUNT, ctypes.c_int, ctypes.c_double, ctypes.c_double, _PLACE],
-    "rough": [_PLACE, _COUNT, ctypes.c_int, _PLACE],
+    "run_maxima": [*_SCORES, _COUNT, _COUNT, _PLACE],
+    "column_maxima": [*_SCORES, _COUNT, _COUNT, _PLACE, _COUNT, _PLACE],
+    "by_level": [*_SCORES, _PLACE, _COUNT, _RULE, _REAL, _PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE],
+    "histograms": [*_SCORES, _COUNT, _PLACE, _COUNT, _RULE, _PLACE],
+    "threshold": [_PLACE, _COUNT, *_SCORES, _PLACE, _COUNT, _RULE, _PLACE, _PLACE, _REAL, _REAL],
+    "kth_largest": [*_SCORES, _COUNT, _COUNT, _PLACE],
+    "winners": [*_SCORES, _PLACE, _PLACE, _COUNT, _PLACE, _COUNT, _KIND, _REAL, _COUNT, _REAL, _REAL, _PLACE],
+    "hits": [_PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE, _PLACE],
+    "noises": [_PLACE, _PLACE, _COUNT, _KIND, _PLACE],
 }
+_COUNTING = {"hits"}
+"""These return how many there are."""
 
 
 def library(place: Path) -> ctypes.CDLL | None:
@@ -87,7 +97,7 @@ LIBRARY = None if os.environ.get("SHORTLIST_COMPILED") == "0" else library(Path(
 @cache
 def _function(loaded: ctypes.CDLL, name: str, kind: str) -> Any:
     function = getattr(loaded, f"{name}_{kind}" if kind else name)
-    function.argtypes = _ARGUMENTS[name]
+    function.argtypes, function.restype = _ARGUMENTS[name], _COUNT if name in _COUNTING else _KIND
     return function
 
 
@@ -120,44 +130,85 @@ def column_maxima(values: Values, block: int, columns: int, blocks: Indices) -> 
     return largest
 
 
-def score_levels(
-    values: Values, index: Indices | None, rule: Rule, above: float
-) -> tuple[NDArray[np.int8], int] | None:
-    """The level of each score (of those at `index`, if it is given), and how many stand above that height."""
-    function = _known("levels", values)
+def sorted_by_level(
+    scores: Values, index: Indices | None, rule: Rule, above: float, starts: Indices | None, size: int
+) -> tuple[Indices, list[int], int] | None:
+    """(where groups start, sorted by the level of their scores, how many are at each level, how many stand above).
+
+    The scores are all of these, or those at `index`. Group i starts at `size` times `starts[i]`, or times i.
+    """
+    function = _known("by_level", scores)
     if function is None:
         return None
-    at = None if index is None else np.ascontiguousarray(index)
-    n = len(values) if at is None else len(at)
-    level, higher = np.empty(n, np.int8), _COUNT()
-    place = _address(values), values.strides[0], None if at is None else _address(at)
-    return None if function(*place, n, rule, _address(level), above, higher) else (level, higher.value)
+    those, groups = (None if one is None else np.ascontiguousarray(one) for one in (index, starts))
+    n = len(scores) if those is None else len(those)
+    at, begins = (None if one is None else _address(one) for one in (those, groups))
+    room = np.empty(n + KINDS + 1 + n // 8 + 1, np.int64)  # the starts, the counts, how many stand above, the levels
+    ordered = _address(room)
+    counts = ordered + 8 * n
+    above_at, levels = counts + 8 * KINDS, counts + 8 * (KINDS + 1)
+    place = _address(scores), scores.strides[0], at, n, rule, above, begins, size
+    if function(*place, levels, ordered, counts, above_at):
+        return None
+    *numbers, high = room[n : n + KINDS + 1].tolist()
+    return room[:n], numbers, high
 
 
-def height_counts(values: Values, block: int, blocks: Indices, rule: Rule) -> Floats | None:
+def height_counts(values: Values, block: int, blocks: Indices, rule: Rule) -> Indices | None:
     """For each of these blocks, how many of its scores stand at each height -50, -49.5, .., 50."""
     function = _known("histograms", values)
     if function is None:
         return None
-    blocks, counts = np.ascontiguousarray(blocks), np.empty((len(blocks), BINS))
+    blocks, counts = np.ascontiguousarray(blocks), np.empty((len(blocks), BINS), np.int64)
     place = _address(values), values.strides[0], block
     return None if function(*place, _address(blocks), len(blocks), rule, _address(counts)) else counts
 
 
-def sorted_by_level(starts: Indices, level: NDArray[np.int8]) -> tuple[Indices, Indices] | None:
-    """(starts sorted by level, how many are at each level), those of one level as they came."""
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What a threshold is chosen by: a sample of positions, and the chances of noise, as whole numbers."""
+
+    places: Indices
+    chance: Indices
+    square: Indices
+    addresses: tuple[int, int, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "addresses", tuple(map(_address, (self.places, self.chance, self.square))))
+
+
+def threshold_place(
+    tops: Values, scores: Values, sample: Sampled, rule: Rule, each: float, enough: float
+) -> int | None:
+    """The place of the threshold in its grid; -1 where none is high enough."""
+    function = _known("threshold", scores)
+    if function is None:
+        return None
+    places, chance, square = sample.addresses
+    scored = _address(scores), scores.strides[0], places, len(sample.places)
+    place: int = function(_address(tops), len(tops), *scored, rule, chance, square, each, enough)
+    return None if place < -1 else place
+
+
+def hits_of(
+    batches: Indices, starts: Indices, firsts: Words, words: Words, most: int
+) -> tuple[Indices, Indices] | None:
+    """(which candidates are hit, their levels): at most so many. None also where floats or words do not suffice.
+
+    A row of `batches` is (level, length, stride, number of groups, number of words); the groups are in `starts`.
+    """
     if LIBRARY is None:
         return None
-    starts, level = np.ascontiguousarray(starts), np.ascontiguousarray(level)
-    counts, ordered = np.empty(KINDS, np.int64), np.empty(len(starts), np.int64)
-    place = _address(starts), _address(level), len(starts)
-    _function(LIBRARY, "by_level", "")(*place, _address(counts), _address(ordered))
-    return ordered, counts
+    room = np.empty((2, most), np.int64)
+    index = _address(room)
+    place = _address(batches), len(batches), _address(starts), _address(firsts), _address(words)
+    count = _function(LIBRARY, "hits", "")(*place, index, index + 8 * most)
+    return None if count < 0 else (room[0, :count], room[1, :count])
 
 
 def kth_of(values: Values, k: int) -> int | float | None:
     """The k-th largest score; None also where there are few."""
-    function = _known("kth_largest", values) if k <= SHORT and len(values) >= MANY else None
+    function = _known("kth_largest", values) if k <= MOST and len(values) >= MANY else None
     if function is None:
         return None
     kth = np.empty(1, values.dtype)
@@ -166,22 +217,37 @@ def kth_of(values: Values, k: int) -> int | float | None:
     return number
 
 
-def clear_winners(values: Values, words: Words, k: int, kind: int, centre: float, factor: float) -> list[int] | None:
-    """Where the k highest finishes stand, best first; an empty list where that is not clear. k is at most SHORT."""
-    function = _known("winners", values) if words.shape == values.shape and words.flags.c_contiguous else None
+def clear_winners(
+    values: Values, words: Words, k: int, kind: int, factor: float, centre: int | float
+) -> list[int] | None:
+    """Where the k highest finishes stand, best first; an empty list where that is not clear."""
+    function = _known("winners", values) if words.shape == values.shape and k <= MOST else None
     if function is None:
         return None
+    whole, real = (0, centre) if values.dtype.kind == "f" else (centre, 0.0)
     places = (_COUNT * k)()
-    place = _address(values), values.strides[0], len(values), _address(words)
-    return list(places) if function(*place, k, kind, centre, factor, places) else []
+    place = _address(values), values.strides[0], None, None, len(values), _address(words)
+    return list(places) if function(*place, k, kind, factor, whole, real, -math.inf, places) else []
 
 
-def rough_noise(words: Words, kind: int) -> Floats | None:
-    """The noise by which `clear_winners` compares, for tests."""
+def clear_hits(values: Values, hits: tuple[Indices, Indices, Words], k: int, kind: int, rule: Rule) -> list[int] | None:
+    """The same of hits (which candidates, at which levels, their words), if these finish above the rule's threshold."""
+    function = _known("winners", values) if k <= MOST else None
+    if function is None:
+        return None
+    index, level, words = (np.ascontiguousarray(one) for one in hits)
+    places = (_COUNT * k)()
+    place = _address(values), values.strides[0], _address(index), _address(level), len(index), _address(words)
+    clear = function(*place, k, kind, rule.factor, rule.whole, rule.centre, rule.threshold, places)
+    return list(places) if clear else []
+
+
+def noises(words: Words, level: Indices, kind: int) -> Floats | None:
+    """The noise by which finishes are compared, for tests."""
     if LIBRARY is None:
         return None
     noise = np.empty(len(words))
-    _function(LIBRARY, "rough", "")(_address(words), len(words), kind, _address(noise))
+    _function(LIBRARY, "noises", "")(_address(words), _address(level), len(words), kind, _address(noise))
     return noise
 
 

@@ -126,27 +126,38 @@ static inline __attribute__((always_inline)) double OF(height_of)(T score, const
     return clamped(difference * rule->factor);
 }
 
-/* The level of each of n scores: of those at `index`, or of the first n if there is none. Nonzero: not to be used. */
-EXPORT int OF(levels)(
-    const char *x, int64_t step, const int64_t *index, int64_t n, const Rule *rule, int8_t *level, double above,
-    int64_t *higher)
+/* Groups sorted by the level of their largest score, those of one level as they come; how many are at each level.
+ *
+ * The scores are those at `index`, or the first n if there is none. Group i starts at `size` times starts[i], or times i
+ * if there are no starts. `higher` is how many scores stand above that height. Nonzero: not to be used. */
+EXPORT int OF(by_level)(
+    const char *x, int64_t step, const int64_t *index, int64_t n, const Rule *rule, double above, const int64_t *starts,
+    int64_t size, int8_t *level, int64_t *sorted, int64_t *counts, int64_t *higher)
 {
+    int64_t next[KINDS], count = 0;
     int lost = 0;
-    int64_t count = 0;
+    for (int j = 0; j < KINDS; j++)
+        counts[j] = 0;
     for (int64_t i = 0; i < n; i++) {
         if (index)
             __builtin_prefetch(x + index[i + SOON < n ? i + SOON : i] * step);
         double height = OF(height_of)(AT(index ? index[i] : i), rule, &lost);
         level[i] = level_of(height, rule);
+        counts[level[i]]++;
         count += height > above;
     }
     *higher = count;
+    next[0] = 0;
+    for (int j = 1; j < KINDS; j++)
+        next[j] = next[j - 1] + counts[j - 1];
+    for (int64_t i = 0; i < n; i++)
+        sorted[next[level[i]]++] = (starts ? starts[i] : i) * size;
     return lost;
 }
 
 /* How many scores of each of these blocks stand at each height. Nonzero: not to be used. */
 EXPORT int OF(histograms)(
-    const char *x, int64_t step, int64_t block, const int64_t *blocks, int64_t n, const Rule *rule, double *counts)
+    const char *x, int64_t step, int64_t block, const int64_t *blocks, int64_t n, const Rule *rule, int64_t *counts)
 {
     int lost = 0;
     for (int64_t b = 0; b < n; b++, counts += BINS) {
@@ -154,15 +165,31 @@ EXPORT int OF(histograms)(
         for (int64_t i = blocks[b] * block; i < (blocks[b] + 1) * block; i++)
             held[bin_of(OF(height_of)(AT(i), rule, &lost))]++;
         for (int j = 0; j < BINS; j++)
-            counts[j] = (double)held[j + 1];
+            counts[j] = held[j + 1];
     }
     return lost;
+}
+
+/* The place in the grid of thresholds, by the maxima of blocks and a sample of the scores. Below -1: not to be used. */
+EXPORT int OF(threshold)(
+    const T *tops, int64_t blocks, const char *x, int64_t step, const int64_t *sample, int64_t n, const Rule *rule,
+    const int64_t *chance, const int64_t *square, double each, double enough)
+{
+    int64_t by_tops[BINS + 1] = {0}, by_sample[BINS + 1] = {0};
+    int lost = 0;
+    for (int64_t i = 0; i < n; i++)
+        __builtin_prefetch(x + sample[i] * step);
+    for (int64_t i = 0; i < blocks; i++)
+        by_tops[bin_of(OF(height_of)(tops[i], rule, &lost))]++;
+    for (int64_t i = 0; i < n; i++)
+        by_sample[bin_of(OF(height_of)(AT(sample[i]), rule, &lost))]++;
+    return lost ? -2 : crowded_place(by_tops + 1, by_sample + 1, chance, square, each, enough);
 }
 
 /* The k-th largest score. */
 EXPORT void OF(kth_largest)(const char *x, int64_t step, int64_t n, int64_t k, T *kth)
 {
-    T best[SHORT]; /* falling */
+    T best[MOST]; /* falling */
     for (int64_t i = 0; i < n; i++) {
         T score = AT(i);
         int64_t place = i < k ? i : k;
@@ -175,37 +202,44 @@ EXPORT void OF(kth_largest)(const char *x, int64_t step, int64_t n, int64_t k, T
     *kth = best[k - 1];
 }
 
-/* The k highest finishes, best first, where that is clear: score_intervals.py has the same in NumPy. Zero: it is not. */
+/* The k highest finishes, best first, where that is clear: of the first n candidates, or of those at `index`, whose
+ * uniforms start with so many zeros; then all of them finish above `floor`, surely. Zero: it is not clear. */
 EXPORT int OF(winners)(
-    const char *x, int64_t step, int64_t n, const uint64_t *words, int64_t k, int kind, double centre, double factor,
-    int64_t *places)
+    const char *x, int64_t step, const int64_t *index, const int64_t *level, int64_t n, const uint64_t *words, int64_t k,
+    int kind, double factor, int64_t whole, double centre, double floor, int64_t *places)
 {
-    double finish[SHORT + 1]; /* falling; that of the next one is last */
-    int64_t place[SHORT + 1], found = 0, wanted = k < n ? k + 1 : k;
+    const Rule rule = {.factor = factor, .whole = whole, .centre = centre};
+    double finish[MOST + 1], least = floor - 1e-3 * (1 + fabs(floor)); /* falling; that of the next one is last */
+    int64_t place[MOST + 1], count = 0;
+    int lost = 0;
     for (int64_t i = 0; i < n; i++) {
+        if (index)
+            __builtin_prefetch(x + index[i + SOON < n ? i + SOON : i] * step);
         uint64_t word = words[i];
+        int64_t zeros = level ? level[i] : 0;
         if (word < PLAIN || word >= -PLAIN)
             return 0;
-        double z = ((double)AT(i) - centre) * factor;
-        if (found == wanted && z + most_noise(word, kind) < finish[found - 1])
+        double z = OF(height_of)(AT(index ? index[i] : i), &rule, &lost);
+        if (z + most_noise(word, zeros, kind) < least)
             continue;
-        z += rough_noise(word, kind);
-        if (z != z)
-            return 0;
-        if (found == wanted && !(z > finish[found - 1]))
+        z += noise_of(word, zeros, kind);
+        if (count > k && !(z > finish[k]))
             continue;
-        int64_t at = found < wanted ? found++ : found - 1;
+        int64_t at = count > k ? k : count++;
         for (; at > 0 && z > finish[at - 1]; at--) {
             finish[at] = finish[at - 1];
             place[at] = place[at - 1];
         }
         finish[at] = z;
         place[at] = i;
+        if (count > k && finish[k] > least)
+            least = finish[k];
     }
-    for (int64_t i = 0; i + 1 < wanted; i++) {
+    if (lost || count < k || !(finish[k - 1] - floor > 4 * ROUGH + 0x1p-47 * fabs(finish[k - 1])))
+        return 0;
+    for (int64_t i = 0; i + 1 < count; i++) {
         double one = finish[i], other = finish[i + 1];
-        double error = other > -INFINITY ? 4 * ROUGH + 0x1p-47 * (fabs(one) + fabs(other)) : 0;
-        if (!(one - other > error))
+        if (!(one - other > 4 * ROUGH + 0x1p-47 * (fabs(one) + fabs(other))))
             return 0;
     }
     for (int64_t i = 0; i < k; i++)

@@ -86,12 +86,13 @@ def json_line(content: object, *, strict: bool = False) -> str:
 
 
 def as_sentence(text: str) -> str:
-    """With a capital letter and a full stop.
+    """With a capital letter, unless it begins with a name of Python's or of mathematics, and a full stop.
 
-    >>> as_sentence("values are noisy"), as_sentence("Really?")
-    ('Values are noisy.', 'Really?')
+    >>> as_sentence("values are noisy"), as_sentence("Really?"), as_sentence("k = 3: enough")
+    ('Values are noisy.', 'Really?', 'k = 3: enough.')
     """
-    whole = text[:1].upper() + text[1:]
+    first = text.partition(" ")[0].rstrip(",:;")
+    whole = text[:1].upper() + text[1:] if first.isalpha() and first != "k" else text
     return whole if whole.endswith((".", "?", "!")) else f"{whole}."
 
 

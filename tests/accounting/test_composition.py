@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from shortlist.accounting import accountant, bounded_range
+from shortlist.accounting import accountant
 from shortlist.accounting.bounded_range import many_rounds, one_round
 from shortlist.accounting.convolution import connect, convolve
 from shortlist.accounting.gumbel_curves import forward
 from shortlist.accounting.privacy_curves import Pair, two_point
+from shortlist.accounting.range_recursion import recursion
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Composition, GumbelDP, PureDP, RenyiDP, compose
 from tests.helpers.typed import of_kind
 
@@ -276,7 +277,7 @@ def test_the_work_of_an_answer_does_not_grow_with_the_number_of_charges(total, m
 def work_of(total, monkeypatch):
     """(how many functions of the accounting are called, how many points are transformed) for one answer."""
     folder, calls, points = str(Path(accountant.__file__).parent), [], []
-    bounded_range._recursion.cache_clear()
+    recursion.cache_clear()
 
     def noted(frame, event, _):
         if event == "call" and frame.f_code.co_filename.startswith(folder):

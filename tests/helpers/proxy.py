@@ -111,7 +111,6 @@ class Proxy:
             server.sendall(words[: int(self.share * len(words))])
         if how == "ended":
             client.sendall(ENDED)
-            client.recv(1)  # the client hangs up first: it has read what it was told, and no end of the stream
         client.close()
         if how != "late":
             server.close()

@@ -116,7 +116,8 @@ def asks(folder):
     """The number of the request that a call makes: the same for the same words that an approval is looked for by."""
     seen: dict[Any, int] = {}
 
-    def charge(self, cost, said):
+    def charge(self, offers):
+        cost, said = offers[0]
         raise ApprovalNeeded(self.path, seen.setdefault((cost, *(said[word] for word in WORDS)), len(seen)))
 
     def ask(call, words):

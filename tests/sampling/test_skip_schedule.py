@@ -1,83 +1,95 @@
-"""A threshold is raised where the high blocks hold many; the law stays, and where few hold all nothing is raised."""
+"""A plan is the same whether NumPy or a compiled pass has read the scores."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
-import shortlist as sl
-from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
+from shortlist import _scan
+from shortlist.exact.noise_distributions import KINDS
 from shortlist.exact.score_intervals import Contest
-from shortlist.sampling import skip_schedule
-from shortlist.sampling.race import skip_race
-from shortlist.sampling.skip_schedule import OPEN, choose_threshold, levels, make_plan, raised
-from tests.helpers.support import assert_law
+from shortlist.sampling import skip_schedule, skip_threshold
+from shortlist.sampling.skip_schedule import SMALL, Layout, Maxima, make_plan
 
-BLOCK = 4096
-
-
-def seen(values, noise=EXPONENTIAL, k=1, scale=Fraction(1)):
-    contest = Contest(values, k, scale, noise, values.max().item())
-    heights = contest.positions(values.reshape(-1, BLOCK).max(axis=1))
-    return contest, heights, choose_threshold(contest, heights)
+D = 40_007
+SCORES = {
+    "bell": np.random.default_rng(1).normal(0, 100, D),
+    "tied at a cap": np.minimum(np.random.default_rng(2).pareto(1.0, D) * 10, 500).astype(np.int64),
+    "one block": np.where(np.arange(D) < 64, 10**6, np.arange(D) % 1000),
+    "never": np.where(np.arange(D) % 2, -np.inf, np.arange(D) / 10).astype(np.float32),
+}
 
 
-def tied_at_a_cap(blocks):
-    """Forty in each block stand at the cap."""
-    values = np.zeros((blocks, BLOCK), np.int64)
-    values[:, np.arange(40) * 97] = 30
-    return values.ravel()
+def same(one, two):
+    """Whether two plans test every candidate in the same order at the same level."""
+    assert one.threshold == two.threshold
+    assert one.contest.centre == two.contest.centre
+    assert len(one.batches) == len(two.batches)
+    for mine, other in zip(one.batches, two.batches, strict=True):
+        assert (mine.level, mine.length, mine.stride) == (other.level, other.length, other.stride)
+        assert np.array_equal(mine.starts, other.starts)
 
 
-def opened(contest, heights, threshold):
-    """How many blocks are read once more."""
-    return np.count_nonzero(levels(contest.noise, heights, threshold) <= OPEN)
+@pytest.mark.parametrize("k", [1, 20])
+@pytest.mark.parametrize("noise", ["laplace", "half-logistic"])
+@pytest.mark.parametrize("shape", SCORES)
+def test_the_plan_of_numpy_is_that_of_compiled_passes(shape, noise, k, monkeypatch):
+    monkeypatch.setattr(skip_schedule, "MANY", 64)
+    monkeypatch.setattr(skip_threshold, "LOOKED", 8)
+    plans = []
+    for library in (_scan.LIBRARY, None):
+        monkeypatch.setattr(_scan, "LIBRARY", library)
+        plans.append(make_plan(SCORES[shape], k, Fraction(20), KINDS[noise], 2048 if k == 1 else 64))
+    same(*plans)
 
 
-def test_many_at_a_cap_raise_the_threshold_so_that_no_block_is_opened():
-    values = tied_at_a_cap(1000)
-    contest, heights, threshold = seen(values)
-    higher = raised(contest, heights, BLOCK, threshold)
-    assert threshold + 2 < higher < np.log(1000 * 40)
-    assert opened(contest, heights, threshold) == 1000
-    assert not opened(contest, heights, higher)
-    assert make_plan(values, 1, Fraction(1), EXPONENTIAL, BLOCK).threshold == higher
+@pytest.mark.parametrize("block", [32, 512, 2048])
+def test_maxima_are_those_of_their_runs_and_blocks_also_if_runs_were_seen(block):
+    values = SCORES["bell"]
+    seen = np.maximum.reduceat(values, np.arange(0, D, _scan.RUN))
+    for maxima in (Maxima.of(values, block), Maxima.of(values, block, seen)):
+        assert maxima.run == min(block, _scan.RUN)
+        for size, largest in ((maxima.run, maxima.peaks), (block, maxima.tops)):
+            assert np.array_equal(largest, values[: D // size * size].reshape(-1, size).max(axis=1))
+    same(
+        make_plan(values, 1, Fraction(20), KINDS["gumbel"], block, seen=seen),
+        make_plan(values, 1, Fraction(20), KINDS["gumbel"], block),
+    )
 
 
-def test_a_cheap_plan_is_not_looked_into(monkeypatch):
-    contest, heights, threshold = seen(tied_at_a_cap(1000))
-    monkeypatch.setattr(skip_schedule, "MANY", 1e9)
-    assert raised(contest, heights, BLOCK, threshold) == threshold
-    contest, heights, threshold = seen(tied_at_a_cap(2 * skip_schedule.LOOKED - 1))
-    monkeypatch.setattr(skip_schedule, "MANY", 0)
-    assert raised(contest, heights, BLOCK, threshold) == threshold
+def test_small_blocks_are_columns_of_their_run(monkeypatch):
+    values = SCORES["tied at a cap"]
+    wanted: Any = [values[3 * 512 + c : 4 * 512 : 512 // SMALL].max() for c in range(512 // SMALL)]
+    for library in (_scan.LIBRARY, None):
+        monkeypatch.setattr(_scan, "LIBRARY", library)
+        assert skip_schedule._column_maxima(values, 512, np.array([3])).tolist() == wanted
+        assert skip_schedule._column_maxima(values, 512, np.array([3] * 200)).tolist() == wanted * 200
+    monkeypatch.setattr(skip_schedule, "column_maxima", lambda *question: wanted)  # also where none can be built
+    monkeypatch.setattr(skip_schedule, "run_maxima", lambda *question: wanted)
+    assert skip_schedule._column_maxima(values, 512, np.array([0])) is wanted
+    assert skip_schedule.block_maxima(values, 512) is wanted
 
 
-def test_what_a_few_blocks_hold_raises_nothing():
-    """One score at the cap in each block, and thousands in a single one, which the look may or may not meet."""
-    values = np.zeros((1000, BLOCK), np.int64)
-    values[:, 5] = 30
-    values[int(0.6180339887498949 * 1000), :] = 30  # the second that is looked into
-    contest, heights, _ = seen(values.ravel())
-    assert raised(contest, heights, BLOCK, 5.0) <= np.log(1000)
+def test_blocks_are_opened_as_far_as_they_stand_high():
+    """None of them, into runs alone, into small blocks, and one by one."""
+    values = np.zeros(8 * 4096, np.int64)
+    values[5] = 20
+    maxima = Maxima.of(values, 4096)
+    for threshold, parts in ((35.0, []), (25.0, [512]), (23.0, [512, SMALL]), (20.0, [512, SMALL, 1])):
+        contest = Contest(values, 1, Fraction(1), KINDS["exponential"], 0)
+        layout = Layout.of(contest, maxima, threshold)
+        assert [layout.runs is not None, layout.small is not None] == [512 in parts, SMALL in parts]
+        assert {batch.length for batch in layout.plan().batches} == {4096, *parts}
 
 
-@pytest.mark.parametrize("noise", [EXPONENTIAL, GUMBEL], ids=lambda noise: noise.name)
-def test_races_with_a_raised_threshold_have_the_law(noise, monkeypatch):
-    """By group: whether the winner is one of the 8 ahead, of the 264 at the cap, or of the rest."""
-    monkeypatch.setattr(skip_schedule, "MANY", 0)
-    monkeypatch.setattr(skip_schedule, "LOOKED", 8)
-    monkeypatch.setattr(skip_schedule, "choose_threshold", lambda contest, heights: 0.5)
-    square = np.zeros((24, 512), np.int64)
-    square[:, ::50] = 4
-    square[::3, 7] = 6
-    values = square.ravel()
-    plan = make_plan(values, 1, Fraction(1), noise, 512)
-    assert plan.threshold > 0.5
-    winners = [values[skip_race(plan, sl.testing.seeded(seed)).indices[0]] for seed in range(4000)]
-    counts = [winners.count(level) for level in (6, 4, 0)]
-    mechanism = sl.mechanisms.NoisyMax(epsilon=1.0, noise=noise.name)
-    chances = mechanism.probabilities(values, monotone=True)
-    law = [chances[values == level].sum() for level in (6, 4, 0)]
-    other = sl.mechanisms.NoisyMax(epsilon=1.15, noise=noise.name).probabilities(values, monotone=True)
-    assert_law(counts, law, wrong=[other[values == level].sum() for level in (6, 4, 0)])
+def test_a_crowd_in_few_blocks_is_seen_and_the_centre_is_the_kth_largest():
+    """Also where all that are high stand behind the last whole run."""
+    for place in (slice(0, 64), slice(D - 64, D)):
+        values = np.arange(D) % 1000
+        values[place] = 10**6 + np.arange(64)
+        plan = make_plan(values, 3, Fraction(5), KINDS["gumbel"], 1024)
+        assert plan.contest.centre == 10**6 + 61
+    never = np.full(D, -np.inf)
+    never[:64] = np.arange(64)
+    assert make_plan(never, 3, Fraction(5), KINDS["gumbel"], 1024).contest.centre == 61.0

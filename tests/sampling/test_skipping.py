@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from shortlist import _scan
 from shortlist.exact.noise_distributions import KINDS
 from shortlist.exact.partial_reals import word
 from shortlist.exact.score_intervals import Contest
@@ -14,8 +15,10 @@ from shortlist.mechanisms.noisy_max.law import winner_probabilities
 from shortlist.sampling import skipping
 from shortlist.sampling.entropy import SECURE, Seeded
 from shortlist.sampling.race import prepare, race, skip_race
-from shortlist.sampling.skip_schedule import OPEN, SMALL, block_size, choose_threshold, levels, make_plan
-from shortlist.sampling.skipping import CHUNK, LEVELS, Hits, successes
+from shortlist.sampling.skip_levels import LEVELS, levels
+from shortlist.sampling.skip_schedule import OPEN_BLOCK, OPEN_RUN, OPEN_SMALL, SMALL, block_size, make_plan
+from shortlist.sampling.skip_threshold import choose_threshold
+from shortlist.sampling.skipping import CHUNK, Hits, successes
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind
 
@@ -101,32 +104,34 @@ def test_a_level_never_promises_more_zero_bits_than_the_tail_allows(noise):
         assert level[-1] == 0
 
 
-@pytest.mark.parametrize("d", [512, 5000, 40_007])
+@pytest.mark.parametrize(("d", "block"), [(512, 32), (5000, 128), (40_007, 128), (40_007, 2048), (40_960, 4096)])
 @pytest.mark.parametrize("k", [1, 7])
-@pytest.mark.parametrize("threshold", [None, -30.0, 3.0, 44.0])
-def test_every_candidate_is_tested_exactly_once(d, k, threshold):
+@pytest.mark.parametrize("threshold", [None, -30.0, 3.0, 44.0, 190.0])
+def test_every_candidate_is_tested_exactly_once(d, block, k, threshold):
     values = np.sort(Seeded(d).words(d) % np.uint64(1000)).astype(np.int64)
-    plan = make_plan(values, k, Fraction(5), KINDS["laplace"], 32 if d < 5000 else 128, threshold)
-    members = [batch.members(np.arange(len(batch.starts) * batch.length)) for batch in plan.batches]
+    plan = make_plan(values, k, Fraction(5), KINDS["laplace"], block, threshold)
+    members = [batch.members(np.arange(batch.trials)) for batch in plan.batches]
     assert np.array_equal(np.sort(np.concatenate(members)), np.arange(d))
+    above = {1: -1, SMALL: OPEN_SMALL, 512: OPEN_RUN, block: OPEN_RUN if block <= 512 else OPEN_BLOCK}
     for batch in plan.batches:
-        assert batch.length == 1 or batch.level > OPEN
-        inside = values[batch.members(np.arange(len(batch.starts) * batch.length))]
+        assert batch.level > above[batch.length] or batch.length == block == SMALL
+        inside = values[batch.members(np.arange(batch.trials))]
         own = levels(plan.contest.noise, plan.contest.positions(inside), plan.threshold)
         assert (own >= batch.level).all()
 
 
 @full_size
 @named
-@pytest.mark.parametrize("block", [64, 256])
+@pytest.mark.parametrize("block", [64, 1024])
 def test_winners_from_opened_blocks_have_the_law(noise, block):
-    """One spike in each block, so that all are opened; most winners then come from small blocks, which are columns."""
+    """One spike in each block, so that all are opened; most winners then come from runs or from columns of them."""
     d = 2048
     spikes = np.arange(0, d, block) + 5
     values = np.zeros(d, np.int64)
     values[spikes] = 3
     plan = make_plan(values, 1, Fraction(1), noise, block, threshold=5.3 - 3)  # the centre is at the spikes
-    assert any(batch.length == SMALL and batch.stride == block // SMALL for batch in plan.batches)
+    lengths = {(batch.length, batch.stride) for batch in plan.batches}
+    assert lengths >= {(SMALL, min(block, 512) // SMALL)} | ({(512, 1)} if block > 512 else set())
     source = Seeded(block)
     won = np.bincount([int(skip_race(plan, source).indices[0]) for _ in range(sized(500, full=10_000))], minlength=d)
     law = winner_probabilities(values.astype(float), noise)
@@ -182,7 +187,7 @@ def test_the_threshold_is_passed_by_enough_candidates_on_every_shape(noise):
     for values in shapes:
         for k in (1, 40):
             contest = Contest(values, k, Fraction(20), noise, int(np.sort(values)[-k]))
-            threshold = choose_threshold(contest, contest.positions(values.reshape(-1, 50).max(axis=1)))
+            threshold = choose_threshold(contest, values.reshape(-1, 50).max(axis=1))
             expected = np.exp(noise.log_survival(threshold - contest.positions(values))).sum()
             assert expected >= k * (1 - 1.01e-5)
 
@@ -216,6 +221,55 @@ def test_a_word_that_would_have_been_a_hit_is_drawn_again_until_it_is_not():
         cells = (mine >> np.uint64(58)).astype(int)
         law = np.where(np.arange(64) < 2 ** (6 - j), 0, 1 / (64 - 2 ** (6 - j)))
         assert_law(np.bincount(cells, minlength=64), law, wrong=np.full(64, 1 / 64))
+
+
+SHAPES = {
+    "equal": np.zeros(9000, np.int64),
+    "one ahead": np.where(np.arange(9000) == 700, 60, 0),
+    "two levels": np.arange(9000) % 2 * 3,
+    "rising": np.arange(9000) / 100,
+}
+
+
+@pytest.mark.parametrize("words", ["enough", "few"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_draw_in_numpy_is_that_of_compiled_passes_word_by_word(shape, words, monkeypatch):
+    """Also where the words that are drawn at once do not suffice."""
+    if words == "few":
+        monkeypatch.setattr(skipping, "_enough", lambda expected: 2)
+    for threshold in (0.5, 4.0, 9.0):
+        plan = make_plan(SHAPES[shape], 1, Fraction(1), KINDS["gumbel"], 1024, threshold)
+        found = []
+        for library in (_scan.LIBRARY, None):
+            with monkeypatch.context() as other:
+                other.setattr(_scan, "LIBRARY", library)
+                source = Seeded(3)
+                hits = plan.draw(source)
+                found.append([*(part.tolist() for part in (hits.index, hits.words, hits.level)), word(source)])
+        assert found[0] == found[1]
+        assert len(set(found[0][0])) == len(found[0][0])
+
+
+@pytest.mark.skipif(_scan.LIBRARY is None, reason="not built here")
+def test_a_compiled_draw_gives_up_where_floats_or_words_do_not_suffice():
+    row, starts = np.array([[1, 4, 1, 2, 3]]), np.array([100, 200])
+
+    def hits(*words):
+        return _scan.hits_of(row, starts, np.array(words[:1], np.uint64), np.array([0, *words[1:]], np.uint64), 3)
+
+    few, nine, none = (1 << 64) // 10, 1 << 55, 3 << 62  # so many failures before the next: 3, about 9, and none
+    index, level = hits(few, none, nine)
+    assert (index.tolist(), level.tolist()) == ([103, 200], [1, 1])
+    assert len(hits(nine + 1, 0, 0)[0]) == 0
+    assert hits(few, none, none) is None  # three words, three successes, and two trials are left
+    assert hits(1 << 63, none, nine) is None  # 1 failure, or 0: what was not drawn of U tells
+
+
+def test_what_a_compiled_draw_has_found_is_taken_as_it_is(monkeypatch):
+    """Also where none can be built: a stand-in answers."""
+    monkeypatch.setattr(skipping, "hits_of", lambda *question: (np.array([7]), np.array([4])))
+    hits = make_plan(SHAPES["equal"], 1, Fraction(1), KINDS["gumbel"], 1024, 4.0).draw(Seeded(1))
+    assert (hits.index.tolist(), hits.level.tolist(), len(hits.words)) == ([7], [4], 1)
 
 
 class Counting:

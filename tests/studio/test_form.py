@@ -38,7 +38,7 @@ def test_every_name_that_enough_people_hold_comes_with_counts_and_margins(studio
     assert all(" ± " in one and one.endswith("(95%)") for one in job["values"])
     assert set(job["items"]) <= set(FILMS)
     assert job["ordered"] is True
-    assert f"{len(job['items'])} came out. One user" in job["summary"]
+    assert f"{len(job['items'])} came out: a name needs about" in job["summary"]
     assert sl.Ledger(studio.folder / "both.db").spent.epsilon == 2.0
     sent = studio.send("GET", f"download/{job['job']}/list.csv")
     rows = list(csv.DictReader(io.StringIO(sent[2].decode())))

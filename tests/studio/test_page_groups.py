@@ -63,7 +63,7 @@ def test_every_group_has_its_own_list_in_the_page(look, studio):
     assert page.locator(".result .list").count() == 4
     assert page.locator(".result .list").first.locator(".name").all_inner_texts() == ["Alien", "Heat"]
     assert "both.db, entry 1" in page.inner_text(".result")
-    assert "one user counts in at most 1 group" in page.inner_text(".result")
+    assert "One user counts in at most 1 group" in page.inner_text(".result")
     for link in page.locator(".downloads a[download]").all():
         with page.expect_download() as started:
             link.click()

@@ -71,7 +71,7 @@ def delta_upper(charges: Charges, epsilon: float) -> float:
         return thinning
     by_renyi, order = renyi_delta(renyi_total(charges), epsilon)
     delta = min(1.0, thinning + by_renyi)
-    return max(min(delta, *(curve(epsilon) for curve in _upper_curves(charges, order, delta))), LEAST)
+    return max(min([delta, *(curve(epsilon) for curve in _upper_curves(charges, order, delta))]), LEAST)
 
 
 @np.errstate(all="ignore")
@@ -121,7 +121,7 @@ def tradeoff_lower(charges: Charges, alpha: float) -> float:
     curves = [
         curve
         for target in {small, max((1 - alpha) / 4, 1e-9), 0.05}
-        for curve in _upper_curves(charges, renyi_epsilon(renyi_total(charges), target)[1], target)
+        for curve in _upper_curves(charges, renyi_epsilon(renyi_total(charges), target)[1], target, renyi=True)
     ]
     pure, thinning = pure_total(charges), thinning_total(charges)
 
@@ -140,24 +140,32 @@ def tradeoff_lower(charges: Charges, alpha: float) -> float:
     return best
 
 
-def plans(charges: Charges) -> list[list[Pair]]:
-    """Ways to cover all charges by a product of pairs."""
+def plans(charges: Charges, small: float = 0.0, *, renyi: bool = True) -> list[list[Pair]]:
+    """Ways to cover all charges by a product of pairs, sharp where a delta is above `small`.
+
+    Without one that says no more than the Renyi sum, where `renyi` is False.
+    """
     apart = [pair for charge in charges if not charge[0].joint for pair in _pairs_of(charge)]
     joint = [charge for charge in charges if charge[0].joint]
     if not joint:
         return [apart]
-    covers = [[*apart, _together(joint)]]
+    covers = [[*apart, _together(joint)]] if renyi or apart or not _by_renyi(joint) else []
     in_blocks = [(charge, charge[0].blocks) for charge in joint if charge[0].blocks is not None]
     if in_blocks:
         largest, blocks = max(in_blocks, key=lambda item: item[0][1] * item[0][0].pure ** 2)
         others = [pair for charge in joint if charge is not largest for pair in _pairs_of(charge)]
-        covers.append([*apart, *others, blocks(largest[1])])
+        covers.append([*apart, *others, blocks(largest[1], small)])
     return covers
 
 
 def _pairs_of(charge: tuple[Curves, int]) -> list[Pair]:
     curves, times = charge
     return [Pair(profile, times, curves.pure) for profile in curves.pairs]
+
+
+def _by_renyi(joint: Charges) -> bool:
+    """Whether the one pair for all of them says no more than the sum of their Renyi curves."""
+    return len(joint) > 1 or joint[0][1] > 1 or joint[0][0].by_renyi
 
 
 def _together(joint: Charges) -> Pair:
@@ -169,13 +177,18 @@ def _together(joint: Charges) -> Pair:
     return Pair(symmetric(lambda x: np.where(x >= pure, thinning, np.minimum(thinning + half(x), 1.0))), 1, pure)
 
 
-def _upper_curves(charges: Charges, order: float, delta: float) -> list[Callable[[float], float]]:
-    """For each plan, delta as a function of epsilon: exact for one pair, sharp near `delta` for a product."""
+def _upper_curves(
+    charges: Charges, order: float, delta: float, *, renyi: bool = False
+) -> list[Callable[[float], float]]:
+    """For each plan, delta as a function of epsilon: exact for one pair, sharp near `delta` for a product.
+
+    Without that of the Renyi sum alone, unless `renyi` says so: most look at it themselves.
+    """
     return [
         _value_of(plan[0].profile)
         if len(plan) == 1 and plan[0].times == 1
         else convolve(plan, order - 1, _small(delta)).delta
-        for plan in plans(charges)
+        for plan in plans(charges, _small(delta), renyi=renyi)
     ]
 
 

@@ -8,17 +8,19 @@ loss so far.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.accounting.privacy_curves import ULP, Pair, Profile, symmetric, two_point, two_point_renyi
+from shortlist.accounting.range_recursion import recursion
 from shortlist.accounting.tight_zcdp import range_rho
 
-WIDEST = 30.0
+WIDEST = 16.0
 """The recursion is not tried for windows wider than this: there is nothing to gain."""
-TINY = 1e-290
+TINY = 1e-220
+NATS = 8.0
+"""Recursions for deltas that differ by less may be the same."""
 LONGEST_BLOCK = 300
 """So many rounds at most are followed by the recursion; more are charged as a product of blocks."""
 
@@ -66,30 +68,26 @@ def worst_law(epsilon: float, order: float) -> Profile:
     return two_point(epsilon - under, -under)
 
 
-WORK = 1.2e7
-"""Cells visited by one recursion: sets its grid, hence its time (a twentieth of a second) and its slack."""
-ROUGH = 7.5e5
-"""The same where a number within a few parts in a hundred is enough, from above as well."""
-
-
-def blocks(epsilon: float, rounds: int, work: float = WORK) -> Pair:
+def blocks(epsilon: float, rounds: int, small: float = 0.0) -> Pair:
     """A pair whose power dominates `rounds` adaptive rounds: blocks, each with the recursion's profile.
 
-    Where no block length divides `rounds`, the last block is rounded up.
+    Where no block length divides `rounds`, the last block is rounded up. Profiles below `small`, of all blocks
+    together, are not told apart.
     """
     length = min(range(LONGEST_BLOCK, 2 * LONGEST_BLOCK // 3, -1), key=lambda size: -(-rounds // size) * size)
     length = min(length, rounds)
     times = -(-rounds // length)
-    return Pair(many_rounds(epsilon, length, work), times, length * epsilon)
+    return Pair(many_rounds(epsilon, length, small / times), times, length * epsilon)
 
 
-def many_rounds(epsilon: float, rounds: int, work: float = WORK) -> Profile:
-    """V_rounds of the recursion, by chords in e^x between its grid points; rounded up."""
+def many_rounds(epsilon: float, rounds: int, small: float = 0.0) -> Profile:
+    """V_rounds of the recursion, by chords in e^x between its grid points; rounded up, but where it is below `small`
+    not by little."""
     if rounds == 1:
         return one_round(epsilon)
     if epsilon < TINY:  # too small for a grid; together they are (rounds epsilon)-DP, hence of twice that range
         return one_round(2 * rounds * epsilon)
-    step, values = _recursion(epsilon, rounds, work)
+    step, values = recursion(epsilon, rounds, NATS * math.ceil(-math.log(small) / NATS) if small else math.inf)
 
     def half(x: Floats) -> Floats:
         place = np.minimum(x / step, len(values) - 1.0)
@@ -100,83 +98,3 @@ def many_rounds(epsilon: float, rounds: int, work: float = WORK) -> Profile:
         return chord
 
     return symmetric(half)
-
-
-@lru_cache(maxsize=64)
-def _recursion(epsilon: float, rounds: int, work: float) -> tuple[float, Floats]:
-    """Grid step and V(0), V(step), V(2 step), ... after `rounds` rounds; rounded up.
-
-    V_0(x) = (1 - e^x)_+ and V_j(x) = max_t A(t) V_{j-1}(x - t) + B(t) V_{j-1}(x - t + epsilon), with A(t) =
-    P(loss = t) and B(t) = P(loss = t - epsilon) = (e^t - 1) / (e^epsilon - 1). V is kept on a grid that
-    divides epsilon. Beyond its top V is replaced by its value there (V decreases); below zero it follows by
-    symmetry (the mirror image of a window is a window).
-    """
-    reach = min(rounds * epsilon, rounds * epsilon**2 / 8 + 9 * epsilon * math.sqrt(rounds))
-    cells = min(max(int(math.sqrt(work * epsilon / (rounds * reach))), 6), 256)
-    step = epsilon / cells
-    top = math.ceil(reach / step)
-    below = -step * np.arange(cells, 0, -1)
-    values = np.zeros(1)  # V_0; V_j is nothing from j epsilon on, and only what is not nothing is kept
-    for done in range(1, rounds + 1):
-        size = min(done * cells, top) + 1
-        above = np.zeros(size + cells)
-        above[: values.size] = values
-        above[top:] = values[-1]
-        mirrored = -np.expm1(below) + np.exp(below) * above[cells:0:-1]
-        values = _one_more(np.concatenate([mirrored, above]), cells, epsilon)
-    return step, np.append(values, np.zeros(top + 1 - values.size))
-
-
-def _one_more(values: Floats, cells: int, epsilon: float) -> Floats:
-    """V_j at 0, step, ..., top from V_{j-1} at -epsilon, ..., top + epsilon.
-
-    Between grid points V is replaced by its chord in e^x, which lies above it because V is convex in e^x.
-    Let x - t be in the cell that starts `back + 1` steps below x, and w = e^{x-t} relative to its start.
-    Both values of V are then linear in w and B is r/w - 1 over e^epsilon - 1, so the objective is constant
-    - a w - b/w with a, b >= 0: its maximum over the cell is at sqrt(b/a), or at an end. The maximum over t
-    is exact for the chords; each round adds their error, of second order and upwards.
-
-    All t on the grid are tried for every x. Off the grid, a cell has its maximum inside for at most two x.
-    """
-    step = epsilon / cells
-    odds = 1 / math.expm1(epsilon)
-    points = len(values) - 2 * cells
-    best = values[cells : cells + points].copy()  # t = 0
-    near, far = np.empty(points), np.empty(points)
-    for back in range(1, cells + 1):
-        low = min(math.expm1(back * step) * odds, 1.0)
-        np.multiply(values[cells - back :][:points], 1 - low, out=near)
-        np.multiply(values[2 * cells - back :][:points], low, out=far)
-        near += far
-        np.maximum(best, near, out=best)
-    _inside_cells(best, values, cells, epsilon)
-    return np.minimum(best * (1 + 64 * ULP), 1.0)
-
-
-def _inside_cells(best: Floats, values: Floats, cells: int, epsilon: float) -> None:
-    """Raises `best` by what is reached between grid points: w = sqrt(b/a) is inside a cell for at most two x."""
-    step, odds = epsilon / cells, 1 / math.expm1(epsilon)
-    slopes = np.diff(values) / math.expm1(step)
-    starts, far_starts, slope, far_slope = values[:-1][:-cells], values[:-1][cells:], slopes[:-cells], slopes[cells:]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        a = odds * (far_slope - slope) - slope
-        if epsilon < 0.5:  # ln(b/a) in the form that keeps its digits
-            log_bend = np.log1p((odds * (starts - far_starts) + slope) / a)
-        else:
-            log_bend = np.log(odds * (starts - slope - far_starts + far_slope) / a)
-    inside = np.flatnonzero((log_bend < 2 * step) & (log_bend > -(epsilon + step)))
-    if not inside.size:
-        return
-    some = slice(int(inside[0]), int(inside[-1]) + 1)  # nearly all between are inside too
-    starts, far_starts, slope, far_slope = starts[some], far_starts[some], slope[some], far_slope[some]
-    log_bend = np.clip(np.nan_to_num(log_bend[some]), -2 * epsilon, 2 * epsilon)
-    first = np.floor(log_bend / -step)
-    for back in (first, first + 1):
-        rise = (back + 1) * step
-        log_w = np.clip((rise + log_bend) / 2, 0.0, step)
-        low, more = np.expm1(rise - log_w) * odds, np.expm1(log_w)
-        np.minimum(low, 1.0, out=low)
-        reached = (1 - low) * (starts + slope * more) + low * (far_starts + far_slope * more)
-        place = np.arange(some.start - cells + 1, some.stop - cells + 1) + back.astype(np.int64)
-        there = (back >= 0) & (back < cells) & (place >= 0) & (place < best.size)
-        np.maximum.at(best, place[there], reached[there])

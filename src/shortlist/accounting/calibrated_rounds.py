@@ -2,7 +2,9 @@
 
 Composing rounds on a fine grid takes most of a calibration. Their Renyi divergences cost next to nothing and follow the
 same line: ln of the exact cost over theirs, the *gap*, changes by a hundredth where e changes threefold. So the search
-runs over them, and each exact look says the gap where it is needed.
+runs over them, and each exact look says the gap where it is needed. How the gap changes with e and delta is that of few
+rounds that cost as much, ALIKE in place of many, to one part in twenty. What is returned was tried exactly, so no guess
+can cost privacy.
 """
 
 from __future__ import annotations
@@ -15,23 +17,25 @@ import numpy as np
 from shortlist.accounting.bounded_range import WIDEST, range_renyi
 from shortlist.accounting.calibration import calibrate
 from shortlist.accounting.finer_guarantees import BoundedRange
-from shortlist.accounting.guarantees import ApproxDP, PureDP
+from shortlist.accounting.guarantees import ApproxDP
 from shortlist.accounting.renyi import renyi_epsilon
 from shortlist.exact.crossing import crossing
 
 FEW = 5
 """So few rounds are composed in no time, and searched for as everything else is."""
-SPARE = 1e-7
-"""How far below the line the last look aims, relative to e."""
-CLOSE = 1e-6
+SPARE = 5e-7
+"""How far below the line a look aims, relative to e: nearly always more than the gap misleads the second one."""
+CLOSE = 1.5e-6
 """An e that fits is taken if none above e (1 + CLOSE) does, by the slope between the last two looks."""
 LOOKS = 6
 FAR = 0.5
 """An exact look that is farther off, in ln epsilon, says that the gap misled."""
 GAP = -0.06
 """Where to look first."""
-MARGIN = 0.01
-"""In ln epsilon: the gap of one delta is that of another, half or twice as large, within less."""
+ALIKE = 24
+"""So many rounds say how the gap of many changes."""
+MANY = 2 * ALIKE
+"""Of more rounds an exact look takes longer than these."""
 
 
 def largest_round(rounds: int, budget: ApproxDP, near: float) -> float:
@@ -40,14 +44,14 @@ def largest_round(rounds: int, budget: ApproxDP, near: float) -> float:
     Parameters
     ----------
     rounds
-        How many; up to FEW, e is within a part in 10^9 of the largest, as `calibrate` has it. Beyond, in 10^6.
+        How many; up to FEW, e is within a part in 10^9 of the largest, as `calibrate` has it. Beyond, within CLOSE.
     budget
         (epsilon, delta).
     near
         Where to begin.
     """
     tried: list[tuple[float, float]] = []  # (ln e, gap)
-    log_e = None if rounds <= FEW or not budget.epsilon or not budget.delta else _place(rounds, budget, near, GAP)
+    log_e = None if rounds <= FEW or not budget.epsilon or not budget.delta else _first(rounds, budget, near)
     for _ in range(LOOKS):
         if log_e is None:
             break
@@ -56,36 +60,53 @@ def largest_round(rounds: int, budget: ApproxDP, near: float) -> float:
             break
         by_renyi = renyi_excess(log_e, rounds, budget)
         tried.append((log_e, excess - by_renyi))
-        slope = (renyi_excess(log_e + 1e-3, rounds, budget) - by_renyi) / 1e-3 + _bend(tried)
+        bend = _bend(tried, rounds, budget.delta)
+        slope = (renyi_excess(log_e + 1e-3, rounds, budget) - by_renyi) / 1e-3 + bend
         if not 0.5 < slope < 4.0:
             break
         if -CLOSE * slope < excess <= 0:
             return math.exp(log_e)
         # where the Renyi cost and the gap, a line through the last two, meet the budget; a little below
-        aim = _place(rounds, budget, math.exp(log_e - excess / slope), tried[-1][1] - excess / slope * _bend(tried))
+        aim = _place(rounds, budget, math.exp(log_e - excess / slope), tried[-1][1] - excess / slope * bend)
         log_e = None if aim is None else aim - SPARE
     return calibrate(lambda e: BoundedRange(e).repeat(rounds), budget, near=near if log_e is None else math.exp(log_e))
 
 
-def _bend(tried: list[tuple[float, float]]) -> float:
-    """How much the gap changes with ln e, by the last two looks."""
-    if len(tried) < 2 or tried[-1][0] == tried[-2][0]:
-        return 0.0
-    return (tried[-1][1] - tried[-2][1]) / (tried[-1][0] - tried[-2][0])
+def likely_round(rounds: int, budget: ApproxDP, near: float) -> float | None:
+    """About what `largest_round` finds for more than MANY rounds, with no exact look at so many; None if that fails.
 
-
-def seems_too_much(e: float, rounds: int, budget: ApproxDP | PureDP, beside: tuple[float, ApproxDP | PureDP]) -> bool:
-    """Whether `rounds` of e cost more than the budget, by their Renyi divergences and the gap of what just fits.
-
-    `beside` is an e that just fits another budget with about the same delta. If this says no, an exact look must tell.
+    It is off by some parts in a thousand, which are nearly the same for another share of delta.
     """
-    here, (known, there) = budget, beside
-    if rounds <= FEW or not isinstance(here, ApproxDP) or not isinstance(there, ApproxDP):
-        return False
-    if not here.delta or not there.delta or not here.epsilon:
-        return False
-    gap = -renyi_excess(math.log(known), rounds, there)
-    return renyi_excess(math.log(e), rounds, here) + gap > MARGIN
+    place = _first(rounds, budget, near) if budget.epsilon and budget.delta else None
+    return None if place is None else math.exp(place)
+
+
+def _first(rounds: int, budget: ApproxDP, near: float) -> float | None:
+    """ln e where to look first. What the gap of many rounds lacks of its limit is in proportion to 1 / rounds."""
+    place = _place(rounds, budget, near, GAP, 1e-5)
+    if place is None or rounds <= MANY:
+        return place
+    few, half = (_gap_alike(rounds, place, budget.delta, some) for some in (ALIKE, ALIKE // 2))
+    gap = few + (few - half) * (1 - ALIKE / rounds)
+    return _place(rounds, budget, math.exp(place), gap, 1e-5) if abs(gap - GAP) < FAR else place
+
+
+def _bend(tried: list[tuple[float, float]], rounds: int, delta: float) -> float:
+    """How much the gap changes with ln e: by the last two looks, or by fewer rounds."""
+    log_e = tried[-1][0]
+    if len(tried) > 1 and log_e != tried[-2][0]:
+        return (tried[-1][1] - tried[-2][1]) / (log_e - tried[-2][0])
+    if rounds <= MANY:
+        return 0.0
+    bend = (_gap_alike(rounds, log_e + 0.02, delta) - _gap_alike(rounds, log_e, delta)) / 0.02
+    return bend if abs(bend) < FAR else 0.0
+
+
+def _gap_alike(rounds: int, log_e: float, delta: float, few: int = ALIKE) -> float:
+    """The gap of `few` rounds whose zCDP is that of `rounds`; not a number where they cost nothing."""
+    log_e += 0.5 * math.log(rounds / few)
+    cost = BoundedRange(math.exp(log_e)).repeat(few).epsilon_at(delta)
+    return -renyi_excess(log_e, few, ApproxDP(cost, delta)) if cost else math.nan
 
 
 @np.errstate(all="ignore")
@@ -96,9 +117,9 @@ def renyi_excess(log_e: float, rounds: int, budget: ApproxDP) -> float:
     return math.log(cost / budget.epsilon) if 0 < cost < math.inf else math.copysign(50.0, cost - 1.0)
 
 
-def _place(rounds: int, budget: ApproxDP, near: float, gap: float) -> float | None:
+def _place(rounds: int, budget: ApproxDP, near: float, gap: float, close: float = 1e-8) -> float | None:
     """ln e where the Renyi cost and a gap meet the budget; None if they do so nowhere near."""
-    return _crossing(lambda log_e: renyi_excess(log_e, rounds, budget) + gap, near, 1e-9)
+    return _crossing(lambda log_e: renyi_excess(log_e, rounds, budget) + gap, near, close)
 
 
 def rough_place(rounds: int, budget: ApproxDP, near: float, gap: Callable[[int, float, float], float]) -> float | None:

@@ -125,7 +125,8 @@ def connect(pair: Pair, far: float, step: float, nodes: int) -> Atoms:
     half = max(1, math.ceil(far / step * (1 - 1e-12)))
     stride = max(1, math.ceil(2 * half / nodes))
     inner = stride * np.arange(-(half // stride), half // stride + 1)
-    places = np.unique(np.concatenate([[-half], inner, [half]])).astype(np.int64)
+    end = np.full(int(half % stride > 0), half)
+    places = np.concatenate([-end, inner, end])
     values = np.minimum(pair.profile(places.astype(np.float64) * step), 1.0)
     while True:
         gaps, rises = np.diff(places) * step, np.diff(values)

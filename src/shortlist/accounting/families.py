@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -65,7 +66,7 @@ def zcdp(rho: float, delta: float) -> Curves:
             return orders * rho
 
     curves = _by_renyi(divergences, law, delta, rho, why_not)
-    return curves if rho else replace(curves, pairs=(law,), pure=0.0)
+    return curves if rho else replace(curves, pairs=(law,), pure=0.0, by_renyi=False)
 
 
 def renyi(orders: tuple[float, ...], epsilons: tuple[float, ...]) -> Curves:
@@ -87,14 +88,11 @@ def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str
     """A guarantee known by its Renyi curve alone."""
     half = renyi_profile(curve)
     profile = symmetric(lambda x: np.minimum(delta + half(x), 1.0))
-    return Curves(curve, (profile,), lambda order: (law,), delta, rho=rho, joint=True, why_not=why_not)
+    return Curves(curve, (profile,), lambda order: (law,), delta, rho=rho, joint=True, by_renyi=True, why_not=why_not)
 
 
-def ranged(epsilon: float, work: float = bounded_range.WORK) -> Curves:
-    """epsilon-bounded range: zCDP by `range_rho` (Theorem 164), and tighter curves in `bounded_range`.
-
-    `work` is what many rounds are composed with; less is faster and rounds up more.
-    """
+def ranged(epsilon: float) -> Curves:
+    """epsilon-bounded range: zCDP by `range_rho` (Theorem 164), and tighter curves in `bounded_range`."""
     return Curves(
         renyi=lambda orders: bounded_range.range_renyi(epsilon, orders),
         pairs=(bounded_range.one_round(epsilon),),
@@ -102,7 +100,7 @@ def ranged(epsilon: float, work: float = bounded_range.WORK) -> Curves:
         pure=epsilon,
         rho=range_rho(epsilon),
         joint=True,
-        blocks=(lambda times: bounded_range.blocks(epsilon, times, work)) if epsilon < bounded_range.WIDEST else None,
+        blocks=partial(bounded_range.blocks, epsilon) if epsilon < bounded_range.WIDEST else None,
     )
 
 

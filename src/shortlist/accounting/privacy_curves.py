@@ -50,7 +50,9 @@ class Curves:
     rho : zCDP of what is left, infinite if there is none.
     joint : whether many applications are better charged by the sum of their Renyi curves than by the
         product of their pairs.
-    blocks : for a number of adaptive applications, a pair whose power dominates them all together.
+    by_renyi : whether its pair says no more than its Renyi curve and its thinning do.
+    blocks : for a number of adaptive applications, and a delta below which nothing matters, a pair whose power
+        dominates them all together.
     why_not : why there is no pure, or no zCDP, guarantee.
     """
 
@@ -61,7 +63,8 @@ class Curves:
     pure: float = math.inf
     rho: float = math.inf
     joint: bool = False
-    blocks: Callable[[int], Pair] | None = None
+    by_renyi: bool = False
+    blocks: Callable[[int, float], Pair] | None = None
     why_not: str = ""
 
 

@@ -89,7 +89,7 @@ def _run(out: Path, setting: Setting, chosen: list[Experiment], jobs: int) -> No
 
         def tell(experiment: Experiment, record: Record) -> None:
             bar.advance(task)
-            bar.console.print(f"[bold]{record.name}[/]  {record.title} ({record.seconds:.0f} s)", **plain)
+            bar.console.print(f"[bold]{record.name}[/]  {record.title} ({record.seconds:.0f} s of processor)", **plain)
             for line in record.lines:
                 bar.console.print(escape(f"  {line.verdict}: {line.paper} ({line.place}) Ours: {line.ours}"), **plain)
 

@@ -17,13 +17,16 @@ from itertools import pairwise
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, Words
-from shortlist._scan import SHORT, clear_winners, kth_of
+from shortlist._scan import Rule, clear_hits, clear_winners, kth_of
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import Bits, Draw, NoisyScore, compare
 from shortlist.exact.rough_noise import KINDS, PLAIN, ROUGH
 
 POSITION_ROUNDING = 2.0**-50
 """Relative error of a position: one rounded difference, one rounded factor, one product."""
+
+SHORT = 32
+"""So many winners are compared one by one in less time than in arrays."""
 
 EXACT_FLOATS = 2**52
 """A whole centre up to here, and whatever is near it, are floats as they are."""
@@ -92,10 +95,19 @@ class Contest:
         if rough is None or k > SHORT or self._exponent or not -EXACT_FLOATS <= self.centre <= EXACT_FLOATS:
             return None
         kind = KINDS.get(rough)
-        compiled = None if kind is None else clear_winners(self.values, words, k, kind, self.centre, self._factor)
+        compiled = None if kind is None else clear_winners(self.values, words, k, kind, self._factor, self.centre)
         if compiled is not None:
             return np.array(compiled) if compiled else None
         return self._clear_winners(words, rough)
+
+    def clear_hits(self, index: Indices, words: Words, level: Indices, rule: Rule) -> Indices | None:
+        """The places among these hits of the k highest finishes, best first, where k surely pass the rule's threshold.
+
+        By a compiled pass, as `clear_winners`; None where it is not there, or where that is not clear.
+        """
+        kind = None if self.noise.rough is None else KINDS.get(self.noise.rough)
+        places = None if kind is None else clear_hits(self.values, (index, level, words), self.k, kind, rule)
+        return np.array(places) if places else None
 
     @np.errstate(all="ignore")
     def _clear_winners(self, words: Words, rough: Callable[[Words], Floats]) -> Indices | None:

@@ -15,7 +15,7 @@ from shortlist.ledger.closing import checked_reason, closed_words, left_here, op
 from shortlist.ledger.filter import Balance, Currency
 from shortlist.ledger.opening import opened
 from shortlist.ledger.replay import verified
-from shortlist.ledger.reservation import Receipt, Reservation, booked_entry
+from shortlist.ledger.reservation import Receipt, Reservation, receipted_entry
 from shortlist.ledger.shares import share_of
 from shortlist.ledger.standing import Standing
 from shortlist.ledger.terms import Terms
@@ -267,7 +267,7 @@ class Ledger:
 
         None settles it: it was not booked and never will be, whatever of it is still under way to a server.
         """
-        return booked_entry(self._book, receipt)
+        return receipted_entry(self._book, receipt)
 
     def close(self, reason: str | None = None) -> None:
         """End the budget for good: nothing is booked from now on, and the `reason` is noted. Only an owner may.
@@ -310,7 +310,12 @@ class Ledger:
     def check(self, guarantee: Guarantee, *others: Guarantee, fresh: bool = True) -> None:
         """Raise as `reserve` of these would; it books nothing and promises no room.
 
-        Where `fresh` is False it goes by what this object saw last, without another look.
+        Parameters
+        ----------
+        guarantee, others
+            True statements of one release, of which one must have room.
+        fresh
+            False goes by what this object saw last, without another look.
         """
         after_charge(self.terms, open_state(self._book, fresh=fresh), guarantee, *others)
 

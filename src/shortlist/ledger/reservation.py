@@ -121,7 +121,7 @@ class Reservation:
         object.__setattr__(self, "_stood", after)
 
 
-def booked_entry(book: Store, receipt: Receipt | str) -> LedgerEntry | None:
+def receipted_entry(book: Store, receipt: Receipt | str) -> LedgerEntry | None:
     """The entry that a receipt, a hash or a token belongs to; None if there is none."""
     if not isinstance(receipt, Receipt):
         return book.find(checked_token(receipt))

@@ -16,6 +16,15 @@ STEEPEST = 700.0
 SMOOTH = 6
 """So many tries follow the curve through the nearest three; what is not smooth is then sought between two points."""
 
+SHORT = 0.35
+"""How far below the least epsilon rough laws look at last, in widths: a little must be lacking there."""
+SPARE = 0.1
+"""How far above it an exact law looks."""
+ALONG = 12
+"""So many rough tries at most follow the curve from the start."""
+TYPICAL = 4.0
+"""The log odds grow by so much to a factor of e, until two tries tell."""
+
 
 def least_epsilon_reaching(
     quality: Callable[[float], float], target: float, *, start: float = 1.0, width: float = 1e-4, step: float = 0.7
@@ -26,8 +35,9 @@ def least_epsilon_reaching(
     so on by longer steps until the target lies between; then by the curve through the nearest three. It runs over ln
     epsilon and the log odds, in which the qualities of all mechanisms are nearly straight lines.
 
-    Rough laws say where to look, and an exact one whether that is enough: what is returned was tried exactly. If the
-    two differ by a fifth of what is lacking a width below, or more, the search runs once more by exact laws alone.
+    Rough laws say where to look, and an exact one whether that is enough: what is returned was tried exactly. Where a
+    little was lacking by a rough law, less than a width below, and the exact law agrees with it to a fifth of the
+    width, that is the answer; if they differ by more, the search runs once more by exact laws alone.
 
     Examples
     --------
@@ -39,41 +49,85 @@ def least_epsilon_reaching(
     def lack(log_epsilon: float) -> float:
         return goal - _log_odds(quality(math.exp(log_epsilon)))
 
-    near = _roughly(lack, math.log(start), width, step)
+    with rough():
+        tried = dict[float, float]()
+        near = _along(lack, math.log(start), tried, width, step) or _between(lack, math.log(start), tried, width, step)
     if near is None:
         return _searched(lack, math.log(start), width, step)
-    rough_at_end, rough_below, end = near
-    exact = lack(end)
-    if exact <= 0 and abs(exact - rough_at_end) < 0.2 * rough_below:  # then a width below it is not enough either
-        return math.exp(end)
+    slope, left, end = near
+    for _ in range(2):
+        exact = lack(end)
+        if exact <= 0 and abs(exact + left) < 0.2 * slope * width:  # then a little is lacking where rough laws said so
+            return math.exp(end)
+        if not 0 < exact < 0.5 * slope * width:
+            break
+        end, left = end + exact / slope + SPARE * width, SPARE * slope * width  # not a width above what is not enough
     return _searched(lack, end, width, 0.5 * width)
 
 
-def _roughly(
-    lack: Callable[[float], float], here: float, width: float, step: float
+def _along(
+    lack: Callable[[float], float], here: float, tried: dict[float, float], width: float, step: float
 ) -> tuple[float, float, float] | None:
-    """(what is lacking at the end, what is lacking a width below it, the end) by rough laws: enough and not enough.
+    """(the slope, what is left over at a point, the point), along the curve through what was tried; None if it is none.
 
-    None where they do not say.
+    What was tried last is less than a width below, and a little is lacking there.
     """
-    with rough():
-        place = math.log(_searched(lack, here, 0.5 * width, step) or math.inf)
-        if not LEAST < place < MOST:
+    low, high, slope = -math.inf, math.inf, TYPICAL
+    for _ in range(ALONG):
+        value = tried[here] = lack(here)
+        low, high = (max(low, here), high) if value > 0 else (low, min(high, here))
+        near = sorted(tried, key=lambda x: abs(tried[x]))[:3]
+        if len(near) > 1:
+            slope = (tried[near[0]] - tried[near[1]]) / (near[1] - near[0])
+            if near[0] == here and 0 < value < (1 - 2 * SPARE) * slope * width:
+                return slope, SPARE * slope * width, here + value / slope + SPARE * width
+        here = _next(tried, near, slope, step) - SHORT * width
+        if not low < here < high:
+            step *= 2.0
+            here = (low + high) / 2 if math.isfinite(high - low) else low + step if value > 0 else high - step
+        if not LEAST < here < MOST:
             return None
-        end = place + 0.1 * width
-        at_end, below = lack(end), lack(end - 0.95 * width)
-    return (at_end, below, end) if at_end <= 0 < below else None
+    return None
 
 
-def _searched(law: Callable[[float], float], here: float, width: float, step: float) -> float:
-    """The least epsilon at which nothing is lacking, rounded up by less than the relative width."""
-    tried = dict[float, float]()
+def _next(tried: dict[float, float], near: list[float], slope: float, step: float) -> float:
+    """Where the curve through the nearest crosses, if that is not far from them; else no number."""
+    if abs(tried[near[0]]) >= STEEPEST / 2 or not 0 < slope < math.inf:
+        return math.nan
+    aim = _zero(tried, near) if len(near) > 1 else near[0] + tried[near[0]] / slope
+    return min(max(aim, near[0] - 4 * step), near[0] + 4 * step) if aim == aim else aim
+
+
+def _between(
+    lack: Callable[[float], float], here: float, tried: dict[float, float], width: float, step: float
+) -> tuple[float, float, float] | None:
+    """The same, between a point where something is lacking and one where nothing is; None where they do not say."""
+    place = math.log(_searched(lack, here, 0.5 * width, step, tried) or math.inf)
+    if not LEAST < place < MOST:
+        return None
+    end = place + SPARE * width
+    at_end, below = lack(end), lack(end - 0.95 * width)
+    return ((below - at_end) / (0.95 * width), -at_end, end) if at_end <= 0 < below else None
+
+
+def _searched(
+    law: Callable[[float], float], here: float, width: float, step: float, tried: dict[float, float] | None = None
+) -> float:
+    """The least epsilon at which nothing is lacking, rounded up by less than the relative width.
+
+    `tried` is what is known of the law.
+    """
+    tried = dict[float, float]() if tried is None else tried
 
     def lack(log_epsilon: float) -> float:
         if log_epsilon not in tried:
             tried[log_epsilon] = law(log_epsilon)
         return tried[log_epsilon]
 
+    high = min((x for x, lacking in tried.items() if lacking <= 0), default=math.inf)
+    low = max((x for x, lacking in tried.items() if lacking > 0 and x < high), default=-math.inf)
+    if math.isfinite(high - low):
+        return math.exp(_least_enough(lack, low, high, tried, width))
     down = lack(here) <= 0
     while LEAST < here < MOST:
         before, here = here, here - step if down else here + step
@@ -98,11 +152,16 @@ def _least_enough(
 def _on_the_curve(tried: dict[float, float], width: float) -> float:
     """Where the curve through the three nearest tries crosses, or no number; if the nearest is that near, beyond it."""
     near = sorted(tried, key=lambda x: abs(tried[x]))[:3]
+    here = _zero(tried, near)
+    beyond = 0.9 * width if tried[near[0]] > 0 else -0.9 * width
+    return near[0] + beyond if abs(here - near[0]) <= 0.8 * width else here
+
+
+def _zero(tried: dict[float, float], near: list[float]) -> float:
+    """Where the polynomial in what is lacking, through these points, is at 0; no number where it is none."""
     if len({tried[x] for x in near}) < len(near):
         return math.nan
-    here = sum(x * math.prod(tried[y] / (tried[y] - tried[x]) for y in near if y != x) for x in near)
-    beyond = 0.9 * width if tried[near[0]] > 0 else -0.9 * width
-    return here if abs(here - near[0]) > 0.8 * width else near[0] + beyond
+    return sum(x * math.prod(tried[y] / (tried[y] - tried[x]) for y in near if y != x) for x in near)
 
 
 def _log_odds(chance: float) -> float:

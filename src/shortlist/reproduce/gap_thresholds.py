@@ -155,19 +155,23 @@ def judge_f(columns: Columns) -> Finding:
 
 
 def judge_left(columns: Columns) -> Finding:
-    """Roughly 40%: all between 35% and 50%."""
+    """Roughly 40%: the mean between 35% and 45%."""
     rows = [a for a, _ in _pairs(columns)]
     rest = [row["left"] for row in rows if row["reached"]]
     runs, reached = (sum(row[word] for row in rows) for word in ("trials", "reached"))
     if not rest:
         return Finding("not comparable", "no run gave k answers", "nothing to average")
-    ours = f"{min(rest):.0%} to {max(rest):.0%}, over the {reached:,} of {runs:,} runs that gave k answers"
+    mean = float(np.mean(rest))
+    ours = (
+        f"{min(rest):.0%} to {max(rest):.0%}, {mean:.0%} on average, over the {reached:,} of {runs:,} runs that gave k "
+    )
+    ours += "answers"
     why = (
-        "roughly is taken as 35% to 50%, for k above 2; at k = 2 the threshold alone takes 39%, and at most 31% can be "
-        "left"
+        "roughly is taken as a mean of 35% to 45%, for k above 2; at k = 2 the threshold alone takes 39%, and at most "
+        "31% can be left, at k = 4 at most 36%"
     )
     two = _at_two(columns, lambda a, _: a["left"], ".0%")
-    return held(min(rest) >= 0.35 and max(rest) <= 0.5, ours + two, _on(columns) + why, "corrected")
+    return held(0.35 <= mean <= 0.45, ours + two, _on(columns) + why, "corrected")
 
 
 def judge_sizes(columns: Columns) -> Finding:

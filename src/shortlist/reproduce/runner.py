@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 from shortlist.reproduce.catalogue import EXPERIMENTS
 from shortlist.reproduce.experiment import Experiment, Setting
@@ -62,9 +62,9 @@ def _finish(folder: Path, setting: Setting, experiment: Experiment) -> Record:
     record = stored(folder, experiment, setting)
     if record is not None:
         return record
-    start = perf_counter()
+    start = process_time()
     result = experiment.run(setting)
-    return save(folder, experiment, setting, result, perf_counter() - start)
+    return save(folder, experiment, setting, result, process_time() - start)
 
 
 def _finish_named(folder: Path, setting: Setting, name: str) -> Record:

@@ -60,6 +60,7 @@ class Record:
     table: str
     rows: int
     seconds: float
+    """Of processor: how busy the machine was makes no difference."""
     effort: str
     seed: int
     fingerprint: str

@@ -243,7 +243,7 @@ def _made(records: Sequence[Record]) -> str:
         ("Version", escape(version())),
         ("Effort", escape(", ".join(efforts) or "none")),
         ("Seed", escape(", ".join(map(str, seeds)) or "none")),
-        ("Time", f"{seconds:,.0f} s for {len(records)} experiments"),
+        ("Time", f"{seconds:,.0f} s of processor for {len(records)} experiments"),
         ("Data", f"{sum(bool(record.made_up) for record in records)} of them with made-up data in part, marked so"),
     ]
     listed = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts)

@@ -36,7 +36,7 @@ from shortlist.exact.partial_reals import (
 )
 from shortlist.exact.score_intervals import FAR, Contest
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.skip_schedule import Layout, block_maxima
+from shortlist.sampling.skip_schedule import Layout, Maxima
 
 COMPARISON_SLACK = 2.0**-50
 """Relative error allowed to each number in a comparison of floats; true: a few 2^-53."""
@@ -169,9 +169,9 @@ def passing(values: Values, barrier: Barrier, tests: Sequence[Test]) -> Iterator
     start, size = 0, FIRST_CHUNK
     while start < len(values):
         chunk = values[start : start + size]
-        peaks = block_maxima(chunk, BLOCK)
+        maxima = Maxima.of(chunk, BLOCK)
         contests = [Contest(chunk, 1, test.scale, test.noise, origin) for test in tests]
-        candidates = [_candidates(*one, peaks, barrier.source) for one in zip(contests, lines, strict=True)]
+        candidates = [_candidates(*one, maxima, barrier.source) for one in zip(contests, lines, strict=True)]
         last = -1
         for index, number, bits, level, sure in sorted(_numbered(candidates)):
             if index == last:
@@ -188,10 +188,10 @@ Candidate = tuple[int, int, int, bool]
 
 
 @np.errstate(all="ignore")
-def _candidates(contest: Contest, line: tuple[float, float], peaks: Values, source: Source) -> list[Candidate]:
+def _candidates(contest: Contest, line: tuple[float, float], maxima: Maxima, source: Source) -> list[Candidate]:
     """All that may reach the line, whose noisy position is known to lie between two floats."""
     lowest, highest = line
-    layout = Layout.of(contest, contest.positions(peaks), BLOCK, min(max(lowest, -FAR), FAR))
+    layout = Layout.of(contest, maxima, min(max(lowest, -FAR), FAR))
     hits = layout.plan().draw(source)
     values = contest.values[hits.index]
     low, high = contest.intervals(values, hits.words, hits.level)

@@ -16,11 +16,11 @@ from typing import Literal
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, Words
-from shortlist._scan import SHORT
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import NoisyScore, Term, nearest_float, total
-from shortlist.exact.score_intervals import Contest, clear_order, kth_largest, ranking
+from shortlist.exact.score_intervals import SHORT, Contest, clear_order, kth_largest, ranking
 from shortlist.sampling.entropy import Source
+from shortlist.sampling.skip_levels import rule_of
 from shortlist.sampling.skip_schedule import block_size, make_plan
 from shortlist.sampling.skipping import CHUNK, SOME, Hits, SkipPlan
 
@@ -130,14 +130,20 @@ def full_race(contest: Contest, source: Source) -> Finish:
         with np.errstate(all="ignore"):
             runners = _best(contest, _everyone(d, source) if words is None else _with_words(words))
             return runners.finish(contest, source)
+    return _clear_finish(contest, clear, words[clear], np.zeros(len(clear), np.int64), source)
+
+
+def _clear_finish(contest: Contest, index: Indices, words: Words, level: Indices, source: Source) -> Finish:
+    """These are the winners, best first."""
     drawn: list[NoisyScore] = []
 
     def exact() -> list[NoisyScore]:
         if not drawn:  # the same ones each time: they may have drawn more bits
-            drawn.extend(contest.noisy_score(i, int(words[i]), 0, source) for i in clear.tolist())
+            each = zip(index.tolist(), words.tolist(), level.tolist(), strict=True)
+            drawn.extend(contest.noisy_score(*one, source) for one in each)
         return drawn
 
-    return Finish(clear, contest, exact)
+    return Finish(index, contest, exact)
 
 
 @np.errstate(all="ignore")
@@ -149,7 +155,10 @@ def skip_race(plan: SkipPlan, source: Source) -> Finish:
 @np.errstate(all="ignore")
 def race_of_hits(plan: SkipPlan, hits: Hits, source: Source) -> Finish:
     """The race in which these are the hits."""
-    contest = plan.contest
+    contest, rule = plan.contest, rule_of(plan.contest, plan.threshold)
+    clear = None if rule is None else contest.clear_hits(hits.index, hits.words, hits.level, rule)
+    if clear is not None:
+        return _clear_finish(contest, hits.index[clear], hits.words[clear], hits.level[clear], source)
     passed, runners = 0, []
     for start in range(0, len(hits.index), SOME):
         some = slice(start, start + SOME)

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Words
+from shortlist._scan import hits_of
 from shortlist.exact.noise_distributions import LN2
 from shortlist.exact.partial_reals import failures_before_success
 from shortlist.exact.score_intervals import Contest
 from shortlist.sampling.entropy import Source
 
-LEVELS = np.array([0, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 26, 40])
 CHUNK = 1 << 15
 SOME = 1 << 13
 """So many hits at a time are turned into numbers: what is computed on the way stays near."""
@@ -49,6 +49,19 @@ class Batch:
     starts: Indices
     stride: int = 1
 
+    @property
+    def trials(self) -> int:
+        """How many candidates are tested."""
+        return len(self.starts) * self.length
+
+    def words_for(self, first: int) -> int:
+        """How many words a test of them needs, but for a small chance, if this is the first of them."""
+        return words_for(self.trials, self.level, first)
+
+    def places(self, first: int, words: Words, source: Source) -> Indices:
+        """Who is hit, counted through all groups: from so many words and more, if they do not suffice."""
+        return np.arange(self.trials) if not self.level else places_of(self.trials, self.level, first, words, source)
+
     def members(self, places: Indices) -> Indices:
         """The candidates at these places, counted through all groups."""
         group = places // self.length
@@ -67,15 +80,32 @@ class SkipPlan:
 
     def draw(self, source: Source) -> Hits:
         """Test every candidate once."""
-        index = [_NONE]
-        level = [_NONE]
-        for batch, first in zip(self.batches, source.words(len(self.batches)).tolist(), strict=True):
-            places = successes(len(batch.starts) * batch.length, batch.level, first, source)
-            if len(places):
-                index.append(batch.members(places))
-                level.append(np.full(len(places), batch.level))
-        hits = np.concatenate(index)
-        return Hits(hits, source.words(len(hits)), np.concatenate(level))
+        firsts, batches = source.words(len(self.batches)), self.batches
+        needed = [batch.words_for(first) for batch, first in zip(batches, firsts.tolist(), strict=True)]
+        words = source.words(sum(needed))
+        index, level = self._compiled_hits(firsts, words, needed) or self._hits(firsts, words, needed, source)
+        return Hits(index, source.words(len(index)), level)
+
+    def _compiled_hits(self, firsts: Words, words: Words, needed: list[int]) -> tuple[Indices, Indices] | None:
+        """(candidates, levels) by a compiled pass."""
+        rows = [
+            (batch.level, batch.length, batch.stride, len(batch.starts), count)
+            for batch, count in zip(self.batches, needed, strict=True)
+        ]
+        starts = np.concatenate([_NONE, *(batch.starts for batch in self.batches)])
+        most = len(words) + sum(batch.trials for batch in self.batches if not batch.level)
+        return hits_of(np.array(rows, np.int64), starts, firsts, words, most)
+
+    def _hits(self, firsts: Words, words: Words, needed: list[int], source: Source) -> tuple[Indices, Indices]:
+        """The same in NumPy; more words are drawn where these do not suffice."""
+        index, level, start = [_NONE], [_NONE], 0
+        for batch, first, count in zip(self.batches, firsts.tolist(), needed, strict=True):
+            own = words[start : start + count]
+            places = batch.places(first, own, source)
+            index.append(batch.members(places))
+            level.append(np.full(len(places), batch.level))
+            start += count
+        return np.concatenate(index), np.concatenate(level)
 
     def reveal(self, hits: Hits, source: Source) -> Iterator[tuple[Indices, Words, Indices]]:
         """Every candidate in turn, in chunks of (index, words, level): the hits as they are, the rest given
@@ -116,19 +146,28 @@ def successes(trials: int, level: int, first: int, source: Source) -> Indices:
 
     The number of failures before the next success is floor(ln U / ln(1 - 2^-level)); `first` is the first word of U.
     """
-    if level == 0 or trials == 0:
+    if level == 0:
         return np.arange(trials)
-    if first + 1 + (trials << (64 - level)) <= 1 << 64:
-        return _NONE  # U <= 1 - trials 2^-level <= (1 - 2^-level)^trials: no success
-    hits: list[Indices] = []
-    start = 0
-    while start < trials:
-        words = source.words(_enough((trials - start) * 2.0**-level)).copy()
-        if not hits:
-            words[0] = first
+    return places_of(trials, level, first, source.words(words_for(trials, level, first)), source)
+
+
+def words_for(trials: int, level: int, first: int) -> int:
+    """How many words such trials need, seldom more; none where the first tells that there is no success."""
+    if level == 0 or first + 1 + (trials << (64 - level)) <= 1 << 64:
+        return 0  # U <= 1 - trials 2^-level <= (1 - 2^-level)^trials: no success
+    return _enough(trials * 2.0**-level)
+
+
+def places_of(trials: int, level: int, first: int, words: Words, source: Source) -> Indices:
+    """The successes, from `first` in place of the first of these words; from more, where they do not suffice."""
+    hits, start = [_NONE], 0
+    if len(words):
+        words = np.append(np.uint64(first), words[1:])
+    while len(words):
         position = start - 1 + np.cumsum(_failures(words, level, trials, source) + 1)
         hits.append(position[: np.searchsorted(position, trials)])
         start = int(position[-1]) + 1
+        words = source.words(_enough((trials - start) * 2.0**-level) if start < trials else 0)
     return np.concatenate(hits)
 
 

@@ -5,16 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 
-from shortlist._arrays import Floats, Values
-from shortlist._imports import IMPORTS
+from shortlist._arrays import Floats, Indices, Mask, Values
+from shortlist.exact.binomials import log_choose
 from shortlist.exact.quality import ranks_within
 from shortlist.exact.set_chances import MOST_SETS
 from shortlist.exact.unknown_domain_thresholds import canonical_offset
 from shortlist.mechanisms.limited_domain.law import correct_labels, right_sets, working_list
+
+NONE = 60.0
+"""A class whose chance is below e^-60 of another's has none."""
+
+KEPT = 1 << 17
+"""Classes of so many pairs of ranks are kept for the next question: a search asks often, and some megabytes are few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,52 +34,65 @@ class Reached:
     good: float
 
 
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Sets of at most k of n listed labels by (h, t): ranks 1..h are in, rank h + 1 is not, and t is the last one in.
+
+    What does not depend on the counts, nor on the bar: the empty set first, then ranks 1..h alone, h = 1, 2, ..
+    """
+
+    h: Indices
+    t: Indices
+    full: Mask
+    """Whether all k are there."""
+    number: Floats
+    """ln of how many sets there are."""
+    right: Floats
+    """How many of the first `correct` ranks are in, on average."""
+
+
+@lru_cache(maxsize=2)
+def classes_of(n: int, k: int, correct: int) -> Classes:
+    """All classes; of the ranks between h + 1 and t any number up to the size allowed may be in."""
+    size = min(k, n)
+    alone = np.arange(size + 1)
+    h, t = np.meshgrid(np.arange(min(k, max(n - 1, 0))), np.arange(2, n + 1), indexing="ij")
+    h, t = h[t >= h + 2], t[t >= h + 2]
+    binomials, sums = _tables(max(n, 1), k)
+    parts = [(alone, alone, alone == k, np.zeros(size + 1), alone.astype(float))]
+    for room, full in ((k - 1 - h, True), (k - 2 - h, False)):  # how many may be between, or must
+        first, last, many = h[room >= 0], t[room >= 0], room[room >= 0]
+        between = last - first - 2
+        number = binomials[between, many] if full else sums[between, many]
+        share = np.clip(np.minimum(correct, last - 1) - (first + 1), 0, None) / np.maximum(between, 1)
+        right = first + (last <= correct) + share * _mean_between(between, many, full, sums)
+        parts.append((first, last, np.full(len(first), full), number, right))
+    return Classes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
 def canonical_limited_domain(counts: Values, k: int, epsilon: float, delta: float, limit: int, gamma: float) -> Reached:
     """Sets of at most k listed labels, with weights e^{eps (g m(y) - (1 - g) M(y))}, summed class by class.
 
-    A class is (h, t): ranks 1..h are in, rank h + 1 is not, and rank t is the last one in; of the ranks between them
-    any number up to the size allowed. B = c + 1 + ln(N (1 - delta) / delta) / (g eps), N = sum_{j<=k} C(L, j), rounded
-    up as the mechanism does it.
+    B = c + 1 + ln(N (1 - delta) / delta) / (g eps), N = sum_{j<=k} C(L, j), rounded up as the mechanism does it.
     """
     listed, c = working_list(counts, limit)
     n = len(listed)
     bar = c + 1 + float(canonical_offset(k, limit, Fraction(gamma) * Fraction(epsilon), Fraction(delta)))
-    binomials, sums = _tables(max(n, 1), k)
+    sets = (classes_of if n * k <= KEPT else classes_of.__wrapped__)(n, k, correct_labels(listed, k))
     above = np.append(np.maximum(listed, bar), bar)  # the largest count left out is that of rank h + 1, or the bar
-    logs, shares, top = [-epsilon * (1 - gamma) * float(above[0]) + epsilon * gamma * bar], [0.0], -math.inf
-    classes: list[tuple[int, int]] = [(0, 0)]
-    correct = correct_labels(listed, k)
-    for h in range(min(k, n) + 1):
-        outside = (1 - gamma) * float(above[h])
-        if h:  # ranks 1..h alone
-            inside = gamma * (listed[h - 1] if h == k else min(listed[h - 1], bar))
-            logs.append(epsilon * (inside - outside))
-            shares.append(float(h))
-            classes.append((h, h))
-            top = logs[-1] if h == k else top
-        if h >= k or h + 2 > n:
-            continue
-        t = np.arange(h + 2, n + 1)
-        between = t - h - 2
-        right_between = np.clip(np.minimum(correct, t - 1) - (h + 1), 0, None) / np.maximum(between, 1)
-        certain = h + (t <= correct)
-        for size, full in ((k - 1 - h, True), (k - 2 - h, False)):
-            if size < 0:
-                continue
-            here = listed[t - 1] if full else np.minimum(listed[t - 1], bar)
-            number = binomials[between, size] if full else sums[between, size]
-            logs.extend((epsilon * (gamma * here - outside) + number).tolist())
-            shares.extend((certain + right_between * _mean_between(between, size, full, sums)).tolist())
-            classes.extend((h, last) for last in t.tolist())
-    weights = np.array(logs)
-    total = float(np.logaddexp.reduce(weights))
-    chance = math.exp(min(top + right_sets(listed, k) - total, 0.0)) if n >= k else 0.0
-    chances, ends = np.exp(weights - total), np.array(classes)
+    last = np.append(bar, listed)[sets.t]
+    inside = np.where(sets.full, last, np.minimum(last, bar))
+    logs = epsilon * (gamma * inside - (1 - gamma) * above[sets.h]) + sets.number
+    some = np.flatnonzero(logs > logs.max() - NONE)
+    chances = np.exp(logs[some] - logs.max())
+    log_total = float(logs.max()) + math.log(float(chances.sum()))
+    chances /= chances.sum()
+    top = math.exp(min(float(logs[k]) - log_total + right_sets(listed, k), 0.0)) if n >= k else 0.0
     great, good = (
-        min(1.0, float(chances[(ends[:, 0] >= head) & (ends[:, 1] <= reach)].sum()))
+        min(1.0, float(chances[(sets.h[some] >= head) & (sets.t[some] <= reach)].sum()))
         for head, reach in ranks_within(np.sort(counts)[::-1], k)
     )
-    return Reached(min(1.0, chance), min(1.0, float(chances @ np.array(shares)) / k), great, good)
+    return Reached(top, min(1.0, float(chances @ sets.right[some]) / k), great, good)
 
 
 def set_chances(listed: Floats, bar: float, k: int, epsilon: float, gamma: float) -> dict[tuple[int, ...], float]:
@@ -97,22 +117,16 @@ def set_chances(listed: Floats, bar: float, k: int, epsilon: float, gamma: float
 
 def _tables(n: int, k: int) -> tuple[Floats, Floats]:
     """(ln C(m, r), ln sum_{i<=r} C(m, i)) for m = 0..n, r = 0..k."""
-    with IMPORTS:
-        from scipy.special import gammaln
-
     m, r = np.arange(n + 1)[:, None], np.arange(k + 1)[None, :]
-    with np.errstate(invalid="ignore"):
-        logs = np.where(r <= m, gammaln(m + 1.0) - gammaln(r + 1.0) - gammaln(np.maximum(m - r, 0) + 1.0), -np.inf)
+    logs = np.where(r <= m, log_choose(np.minimum(r, m), np.maximum(m - r, 0)), -np.inf)
     return logs, np.logaddexp.accumulate(logs, axis=1)
 
 
-def _mean_between(between: Values, size: int, full: bool, sums: Floats) -> Floats:
+def _mean_between(between: Indices, size: Indices, full: bool, sums: Floats) -> Floats:
     """How many of the ranks between are in, on average over the class: exactly `size`, or any number up to it."""
     if full:
-        return np.full(len(between), float(size))
-    if size == 0:
-        return np.zeros(len(between))
+        return size.astype(float)
     with np.errstate(divide="ignore"):  # sum_i i C(N, i) = N sum_i C(N - 1, i - 1)
-        logs = np.log(between.astype(float)) + sums[np.maximum(between - 1, 0), size - 1] - sums[between, size]
-    result: Floats = np.exp(logs)
-    return result
+        fewer = sums[np.maximum(between - 1, 0), np.maximum(size - 1, 0)]
+        logs = np.log(between.astype(float)) + fewer - sums[between, size]
+    return np.where(size > 0, np.exp(logs), 0.0)

@@ -25,8 +25,8 @@ from shortlist.exact.partial_reals import ball
 from shortlist.exact.truncated_geometric import Geometric
 from shortlist.sampling.additive import whole_sums
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.skip_schedule import levels
-from shortlist.sampling.skipping import LEVELS, successes
+from shortlist.sampling.skip_levels import levels, round_down
+from shortlist.sampling.skipping import successes
 
 if TYPE_CHECKING:
     from flint import arb
@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 
 DEVIATIONS = 9.0
 """Normal noise is larger with probability e^-43."""
+
+
+LEVELS = np.array([0, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 26, 40])
+ROUNDED = round_down(LEVELS)
+"""Names are tested at these levels."""
 
 
 class KeyNoise(SteppedNoise, Protocol):
@@ -69,7 +74,7 @@ class GaussianKeys:
 
     def levels(self, scores: Values) -> NDArray[np.int8]:
         sigma = float(self.bar.sigma)
-        return levels(GAUSSIAN, scores / (self.unit * sigma), float(self.bar.reach) / sigma)
+        return levels(GAUSSIAN, scores / (self.unit * sigma), float(self.bar.reach) / sigma, ROUNDED)
 
     def sums(self, scores: Indices, words: Words, level: Indices, source: Source) -> Indices:
         per, scale = 1 / (self.unit * self.bar.grid), self.bar.sigma / self.bar.grid

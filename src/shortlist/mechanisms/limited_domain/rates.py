@@ -9,7 +9,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from shortlist.accounting.calibrated_rounds import FEW, seems_too_much
+from shortlist.accounting.calibrated_rounds import FEW, MANY, likely_round
 from shortlist.exact.unknown_domain_thresholds import dummies
 from shortlist.mechanisms.oneshot.mechanism import (
     epsilon_of_a_round,
@@ -44,22 +44,29 @@ def _lowest(k: int, limit: int, budget: ApproxDP) -> tuple[float, float]:
     """The rates of the share, of SHARES, whose calibrated bar is lowest, or nearly.
 
     Another share is better if an e that would lower the bar fits its part of the budget: one look at the privacy
-    curve, where finding the e itself takes many.
+    curve, where finding the e itself takes several. For many rounds, where every look takes long, likely numbers are
+    compared, and the chosen share alone is calibrated.
     """
-    quick, first = (heights := quick_heights(k, limit, budget))[0]
-    best, beside = _rates_at(k, budget, first), _for_rounds(budget, first)
-    for height, share in heights[1:]:
+    (quick, first), *others = quick_heights(k, limit, budget)
+    chosen, e, bar = first, _likely(k, _for_rounds(budget, first)), part_of(budget.delta, 1 - first)
+    for height, share in others:
         rest = part_of(budget.delta, 1 - share)
-        lowest = math.log(dummies(limit, Fraction(best[1]))) / best[0]
+        lowest = math.log(dummies(limit, Fraction(bar))) / e
         if not rest or not lowest or (first and height > NEAR * quick):
             continue
-        rate = math.log(dummies(limit, Fraction(rest))) / (LOWER * lowest)
-        rounds = _for_rounds(budget, share)
-        if seems_too_much(rate, k, rounds, (best[0], beside)):
-            continue
-        if rounds.excess(BoundedRange(rate).repeat(k)) <= 0:
-            best, beside = _rates_at(k, budget, share), rounds
-    return best
+        rate, rounds = math.log(dummies(limit, Fraction(rest))) / (LOWER * lowest), _for_rounds(budget, share)
+        if _likely(k, rounds) >= rate if k > MANY else rounds.excess(BoundedRange(rate).repeat(k)) <= 0:
+            chosen, e, bar = share, _likely(k, rounds), rest
+    return _rates_at(k, budget, chosen)
+
+
+@lru_cache
+def _likely(k: int, rounds: ApproxDP | PureDP) -> float:
+    """About the e of k rounds, only to choose a share by."""
+    likely = None
+    if k > MANY and isinstance(rounds, ApproxDP):
+        likely = likely_round(k, rounds, plain_epsilon_of_a_round(k, rounds))
+    return likely or epsilon_of_a_round(k, rounds)
 
 
 def _rates_at(k: int, budget: ApproxDP, share: Fraction) -> tuple[float, float]:
