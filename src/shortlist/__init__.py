@@ -1,4 +1,4 @@
-"""shortlist: pick winners from private data and show nobody's secret.
+"""shortlist: pick winners from private data, so that no single person's data shows.
 
 >>> import shortlist as sl
 >>> release = sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True)

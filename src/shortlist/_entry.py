@@ -15,7 +15,8 @@ def main() -> None:
     """Run the command and end the process.
 
     It ends with 0, 1 for bad input, 2 for bad usage, 3 for an exceeded budget, 4 while a release waits for
-    somebody's approval, or 128 + a signal that stopped it (130 for Ctrl-C).
+    somebody's approval, 5 if it is not known whether a charge was booked, or 128 + a signal that
+    stopped it (130 for Ctrl-C).
     """
     COMMAND.install()
     from shortlist.cli.app import load, work

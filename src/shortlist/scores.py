@@ -65,7 +65,7 @@ class Scores:
         What "one person" means: `"add-remove"` or `"replace"`.
     public
         Whether the list of candidates is public knowledge. A plain array is public: its candidates are its
-        positions. Labels (and series) came from somewhere, so they must say `public=True`.
+        positions. Labels (and series) may come from the data itself; if they do not, say `public=True`.
     unit
         What one "person" is, for the record.
 
