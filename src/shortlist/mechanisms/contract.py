@@ -103,11 +103,6 @@ class Mechanism(ABC):
     largest_only: ClassVar[bool] = False
     """Whether what it says has no meaning for the smallest, or no proof: then `largest=False` is refused."""
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if not hasattr(cls.release_many, "__wrapped__"):  # whatever a caller makes of floats that run out: as `_drawn`
-            cls.release_many = np.errstate(all="ignore")(cls.release_many)  # type: ignore[method-assign]
-
     @property
     def treats_alike(self) -> bool:
         """Whether this one does: `exchangeable`, unless its parameters tell candidates apart."""

@@ -85,7 +85,7 @@ def epsilon_of(guarantee: Guarantee) -> float:
     """The epsilon that tells how much is promised; of guarantees without one, at a tiny delta."""
     if isinstance(guarantee, PureDP | ApproxDP):
         return guarantee.epsilon
-    return guarantee.epsilon_at(TINY)
+    return guarantee.epsilon_at(TINY + getattr(guarantee, "delta", 0.0))
 
 
 def caution(guarantee: Guarantee) -> str:

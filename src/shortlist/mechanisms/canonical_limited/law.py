@@ -82,7 +82,9 @@ def canonical_limited_domain(counts: Values, k: int, epsilon: float, delta: floa
     above = np.append(np.maximum(listed, bar), bar)  # the largest count left out is that of rank h + 1, or the bar
     last = np.append(bar, listed)[sets.t]
     inside = np.where(sets.full, last, np.minimum(last, bar))
-    logs = epsilon * (gamma * inside - (1 - gamma) * above[sets.h]) + sets.number
+    places = gamma * inside - (1 - gamma) * above[sets.h]
+    with np.errstate(over="ignore"):  # far below is below
+        logs = epsilon * (places - places.max()) + sets.number
     some = np.flatnonzero(logs > logs.max() - NONE)
     chances = np.exp(logs[some] - logs.max())
     log_total = float(logs.max()) + math.log(float(chances.sum()))
