@@ -25,6 +25,9 @@ STEP = 0.25
 CERTAIN = 42.0
 """A chance of e^-42 is none."""
 
+LATE = math.log(1e-15)
+"""Whoever has rung with less chance by the end does not count."""
+
 CELLS = 1 << 22
 """About so many numbers are held at once."""
 
@@ -201,19 +204,18 @@ def _expected(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
     """
     step, certain = _fineness()
     v = _times(log_rate, correct, k, log_bar)
+    in_time = int(np.count_nonzero(log_rate[correct:] + v[-1] >= LATE)) if len(v) else 0
+    rates = log_rate[: correct + in_time]
+    x = np.exp(np.minimum(np.add.outer(rates, v), 40.0))
+    still, rung = np.exp(-x), -np.expm1(-x)
     everyone, without_one = np.zeros((2, k, len(v)))
     everyone[0] = 1.0
-    for i, log_one in enumerate(log_rate.tolist()):
-        later = slice(int(np.searchsorted(v, -certain - log_one)), None)  # before, it has surely not rung
-        x = np.exp(np.minimum(log_one + v[later], 40.0))
-        still, rung = np.exp(-x), -np.expm1(-x)
-        if i >= correct and (not len(x) or rung[-1] < 1e-15):
-            break  # this one and all after it ring too late to matter
-        most = min(i + 1, k)
-        _count_one_more(without_one[:most, later], still, rung)
+    for i, first in enumerate(np.searchsorted(v, -certain - rates).tolist()):  # before, it has surely not rung
+        stays, rings, most = still[i, first:], rung[i, first:], min(i + 1, k)
+        _count_one_more(without_one[:most, first:], stays, rings)
         if i < correct:
-            without_one[:most, later] += (x * still) * everyone[:most, later]
-            _count_one_more(everyone[: most + 1, later], still, rung)
+            without_one[:most, first:] += (x[i, first:] * stays) * everyone[:most, first:]
+            _count_one_more(everyone[: most + 1, first:], stays, rings)
     weight = np.exp(-np.exp(np.minimum(log_bar + v, 40.0)))
     return float((without_one.sum(axis=0) * weight).sum()) * step
 
