@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values, Words
 
-NUMBER = 3
+NUMBER = 4
 """Of what `_scan.c` offers: a library with another number was built from another version and is left alone."""
 
 TYPES = {np.dtype(name): name for name in

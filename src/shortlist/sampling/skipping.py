@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Words
 from shortlist._scan import hits_of
@@ -68,6 +69,15 @@ class Batch:
         index: Indices = self.starts[group] + (places - group * self.length) * self.stride
         return index
 
+    def put_level(self, tested: NDArray[np.int8]) -> None:
+        """Write the level to all candidates of the batch: group by group, or by what has the same place in each."""
+        if len(self.starts) < self.length:
+            for start in self.starts.tolist():
+                tested[start : start + self.length * self.stride : self.stride] = self.level
+        else:
+            for offset in range(self.length):
+                tested[self.starts + offset * self.stride] = self.level
+
 
 @dataclass(frozen=True, slots=True)
 class SkipPlan:
@@ -113,8 +123,7 @@ class SkipPlan:
         d = len(self.contest.values)
         tested = np.empty(d, np.int8)
         for batch in self.batches:
-            for offset in range(batch.length):
-                tested[batch.starts + offset * batch.stride] = batch.level
+            batch.put_level(tested)
         order = np.argsort(hits.index)
         hit_index = hits.index[order]
         for start in range(0, d, CHUNK):
