@@ -270,9 +270,10 @@ def test_a_compiled_draw_gives_up_where_floats_or_words_do_not_suffice():
 def test_compiled_skips_are_those_of_numpy_where_a_word_lies_between_two():
     """Words on both sides of (1 - 2^-level)^m: told as NumPy tells them, or not at all."""
     told = 0
-    for level, failures, off in product((1, 2, 4, 9, 14, 26), (1, 2, 7, 300, 5000), (-(2**40), -(2**22), -1, 0, 2**22)):
+    offsets = [sign * 2**power for sign in (-1, 1) for power in (0, 30, 36, 44)]
+    for level, failures, off in product((1, 2, 4, 9, 14, 26), (1, 2, 7, 300, 5000), offsets):
         border = int(Fraction(2**level - 1, 2**level) ** failures * 2**64) + off
-        if border < 2**40:
+        if not 2**40 <= border < 2**64:
             continue
         words, trials = np.array([0, border, 1 << 41], np.uint64), 12 << level
         row = np.array([[level, trials, 1, 1, len(words)]])
