@@ -28,6 +28,7 @@ enum {
     KINDS = 64,   /* more than there are levels */
     PLACES = 191, /* thresholds -50, -49.5, .., 45 */
     MOST = 128,   /* so many winners are found one by one */
+    EIGHTHS = 400, /* eighths in 50 */
     QUICK = 256   /* so many logarithms are taken at once */
 };
 

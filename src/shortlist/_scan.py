@@ -38,6 +38,8 @@ MANY = 256
 
 BINS, PLACES = 201, 191
 """Heights -50, -49.5, .., 50 and thresholds -50, -49.5, .., 45."""
+EIGHTHS = 400
+"""Eighths of a unit in 50."""
 KINDS = 64
 MOST = 128
 """So many winners are found one by one."""
@@ -69,6 +71,7 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "run_maxima": [*_SCORES, _COUNT, _COUNT, _PLACE],
     "column_maxima": [*_SCORES, _COUNT, _COUNT, _PLACE, _COUNT, _PLACE],
     "by_level": [*_SCORES, _PLACE, _COUNT, _RULE, _REAL, _PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE],
+    "eighths": [*_SCORES, _COUNT, _RULE, _PLACE, _PLACE],
     "histograms": [*_SCORES, _COUNT, _PLACE, _COUNT, _RULE, _PLACE],
     "threshold": [_PLACE, _COUNT, *_SCORES, _PLACE, _COUNT, _RULE, _PLACE, _PLACE, _REAL, _REAL],
     "kth_largest": [*_SCORES, _COUNT, _COUNT, _PLACE],
@@ -152,6 +155,16 @@ def sorted_by_level(
         return None
     *numbers, high = room[n : n + KINDS + 1].tolist()
     return room[:n], numbers, high
+
+
+def in_eighths(values: Values, rule: Rule) -> tuple[NDArray[np.int16], Indices] | None:
+    """(the heights of these scores in eighths from -50 on, cut at 0 and at twice EIGHTHS; how many stand at each)."""
+    function = _known("eighths", values)
+    if function is None:
+        return None
+    places, counts = np.empty(len(values), np.int16), np.zeros(2 * EIGHTHS + 1, np.int64)
+    scored = _address(values), values.strides[0], len(values)
+    return None if function(*scored, rule, _address(places), _address(counts)) else (places, counts)
 
 
 def height_counts(values: Values, block: int, blocks: Indices, rule: Rule) -> Indices | None:

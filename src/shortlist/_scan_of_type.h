@@ -33,10 +33,13 @@ static inline __attribute__((always_inline)) int OF(side_by_side)(
             }
         }
     for (int s = 0; s < streams; s++) {
-        T most = best[s][0][0];
+        OF(mask) first = best[s][0] > best[s][1];
+        OF(lanes) both = (OF(lanes))(((OF(mask))best[s][0] & first) | ((OF(mask))best[s][1] & ~first));
+        T each[LANES / sizeof(T)], most;
+        __builtin_memcpy(each, &both, sizeof each);
+        most = each[0];
         for (int j = 0; j < (int)(LANES / sizeof(T)); j++)
-            for (int half = 0; half < 2; half++)
-                most = best[s][half][j] > most ? best[s][half][j] : most;
+            most = each[j] > most ? each[j] : most;
         largest[s * next] = most;
     }
     for (int j = 0; j < (int)(LANES / sizeof(T)); j++)
@@ -152,6 +155,22 @@ EXPORT int OF(by_level)(
         next[j] = next[j - 1] + counts[j - 1];
     for (int64_t i = 0; i < n; i++)
         sorted[next[level[i]]++] = (starts ? starts[i] : i) * size;
+    return lost;
+}
+
+/* The height of each score in eighths, floor(8 height) + EIGHTHS, cut at both ends; how many stand at each.
+ * Nonzero: not to be used. */
+EXPORT int OF(eighths)(const char *x, int64_t step, int64_t n, const Rule *rule, int16_t *places, int64_t *counts)
+{
+    int lost = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double eight = 8 * OF(height_of)(AT(i), rule, &lost);
+        eight = eight > -EIGHTHS ? eight : -EIGHTHS; /* NaN too */
+        eight = eight > EIGHTHS ? EIGHTHS : eight;
+        int below = (int)eight;
+        places[i] = (int16_t)(below - (eight < below) + EIGHTHS);
+        counts[places[i]]++;
+    }
     return lost;
 }
 
