@@ -79,6 +79,33 @@ static inline double clamped(double position)
     return position > FAR ? FAR : position;
 }
 
+typedef union {
+    uint64_t bits;
+    double real;
+} Bits;
+
+static const double QUICKLY = -11; /* a quick logarithm is good above this, that is where U is at least 2^-15.8 */
+
+/* ln U of words, U in [0, 1): to 2^-32 where it is above QUICKLY, and else below it.
+ *
+ * U = 2^e m with m near 1, and ln m = 2 artanh s, s = (m - 1) / (m + 1), |s| < 0.172, whose series ends after s^11;
+ * what comes after it, and the bits of a word that are left out, are below 2^-34. Exponents are moved as bits, which a
+ * compiler turns into vector code. */
+static FAST void quick_logs(const uint64_t *words, int64_t n, double *logs)
+{
+    const uint64_t one = (uint64_t)1023 << 52, half = 0x3fe6a09e667f3bcd; /* 1 and the square root of 1/2 */
+    for (int64_t i = 0; i < n; i++) {
+        Bits u = {.bits = words[i] >> 12 | one}, m, e;
+        u.real -= 1;
+        uint64_t power = (u.bits + (one - half)) >> 52; /* e + 1023 */
+        m.bits = u.bits - (power << 52) + one;
+        e.bits = power | (uint64_t)1075 << 52; /* 2^52 + power */
+        double s = (m.real - 1) / (m.real + 1), z = s * s;
+        double series = 1 + z * (1. / 3 + z * (1. / 5 + z * (1. / 7 + z * (1. / 9 + z * (1. / 11)))));
+        logs[i] = (e.real - (0x1p52 + 1023)) * LN2 + 2 * s * series;
+    }
+}
+
 /* ln(1 - U) of a uniform that starts with so many zeros, and then this word. */
 static inline double log_complement(uint64_t word, int64_t level)
 {
@@ -185,33 +212,6 @@ static int crowded_place(
 
 enum { LEVEL, LENGTH, STRIDE, GROUPS, WORDS, COLUMNS }; /* what is said of a batch of groups: skipping.py */
 
-typedef union {
-    uint64_t bits;
-    double real;
-} Bits;
-
-static const double QUICKLY = -11; /* a quick logarithm is good above this, that is where U is at least 2^-15.8 */
-
-/* ln U of words, U in [0, 1): to 2^-32 where it is above QUICKLY, and else below it.
- *
- * U = 2^e m with m near 1, and ln m = 2 artanh s, s = (m - 1) / (m + 1), |s| < 0.172, whose series ends after s^11;
- * what comes after it, and the bits of a word that are left out, are below 2^-34. Exponents are moved as bits, which a
- * compiler turns into vector code. */
-static FAST void quick_logs(const uint64_t *words, int64_t n, double *logs)
-{
-    const uint64_t one = (uint64_t)1023 << 52, half = 0x3fe6a09e667f3bcd; /* 1 and the square root of 1/2 */
-    for (int64_t i = 0; i < n; i++) {
-        Bits u = {.bits = words[i] >> 12 | one}, m, e;
-        u.real -= 1;
-        uint64_t power = (u.bits + (one - half)) >> 52; /* e + 1023 */
-        m.bits = u.bits - (power << 52) + one;
-        e.bits = power | (uint64_t)1075 << 52; /* 2^52 + power */
-        double s = (m.real - 1) / (m.real + 1), z = s * s;
-        double series = 1 + z * (1. / 3 + z * (1. / 5 + z * (1. / 7 + z * (1. / 9 + z * (1. / 11)))));
-        logs[i] = (e.real - (0x1p52 + 1023)) * LN2 + 2 * s * series;
-    }
-}
-
 /* The candidates that are hit, batch by batch, and their levels: how many. Negative: floats or words do not suffice.
  *
  * Each batch has so many of the words, of which the first is in `firsts`; none, if it surely has no hit. A skip is told
@@ -266,17 +266,53 @@ EXPORT int64_t hits(
     return count;
 }
 
+/* The hits of many rows, which come level by level and counted through rows and candidates, sorted by their rows.
+ *
+ * A level has sizes[level] candidates, from firsts[level] on in `starts`. `ends` is where each row's hits end, `room` is
+ * for two numbers of each hit. */
+EXPORT void by_row(
+    const int64_t *place, const int64_t *level, int64_t n, const int64_t *sizes, const int64_t *firsts,
+    const int64_t *starts, int64_t rows, int64_t *room, int64_t *ends, int64_t *index, int64_t *sorted)
+{
+    int64_t row = 0, base = 0, before = 0;
+    for (int64_t i = 0; i < rows; i++)
+        ends[i] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (i == 0 || level[i] != level[i - 1])
+            row = base = 0;
+        for (; place[i] - base >= sizes[level[i]]; row++)
+            base += sizes[level[i]];
+        room[i] = row;
+        room[n + i] = starts[firsts[level[i]] + place[i] - base];
+        ends[row]++;
+    }
+    for (int64_t i = 0; i < rows; i++) { /* where its hits begin, and each of them moves it on */
+        int64_t own = ends[i];
+        ends[i] = before;
+        before += own;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = ends[room[i]]++;
+        index[at] = room[n + i];
+        sorted[at] = level[i];
+    }
+}
+
 /* The noise of many words, for tests: finishes are compared by it. */
 EXPORT void noises(const uint64_t *words, const int64_t *level, int64_t n, int kind, double *noise)
 {
-    for (int64_t i = 0; i < n; i++)
-        noise[i] = noise_of(words[i], level[i], kind);
+    for (int64_t i = 0; i < n; i++) {
+        double quick;
+        quick_logs(words + i, 1, &quick);
+        int by_quick = kind == EXPONENTIAL && quick > QUICKLY;
+        noise[i] = by_quick ? (double)level[i] * LN2 - quick : noise_of(words[i], level[i], kind);
+    }
 }
 
 /* Of what stands here: _scan.py takes no library with another number. */
 EXPORT int64_t scan_number(void)
 {
-    return 4;
+    return 5;
 }
 
 #ifdef DIGEST /* of the sources, so that a build knows whether the library is theirs */

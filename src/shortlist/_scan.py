@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values, Words
 
-NUMBER = 4
+NUMBER = 5
 """Of what `_scan.c` offers: a library with another number was built from another version and is left alone."""
 
 TYPES = {np.dtype(name): name for name in
@@ -76,6 +76,21 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "threshold": [_PLACE, _COUNT, *_SCORES, _PLACE, _COUNT, _RULE, _PLACE, _PLACE, _REAL, _REAL],
     "kth_largest": [*_SCORES, _COUNT, _COUNT, _PLACE],
     "winners": [*_SCORES, _PLACE, _PLACE, _COUNT, _PLACE, _COUNT, _KIND, _REAL, _COUNT, _REAL, _REAL, _PLACE],
+    "row_winners": [
+        *_SCORES,
+        *(3 * [_PLACE]),
+        _COUNT,
+        _PLACE,
+        _COUNT,
+        _KIND,
+        _REAL,
+        _COUNT,
+        _REAL,
+        _REAL,
+        _PLACE,
+        _PLACE,
+    ],
+    "by_row": [_PLACE, _PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE],
     "hits": [_PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE, _PLACE],
     "noises": [_PLACE, _PLACE, _COUNT, _KIND, _PLACE],
 }
@@ -217,6 +232,38 @@ def hits_of(
     place = _address(batches), len(batches), _address(starts), _address(firsts), _address(words)
     count = _function(LIBRARY, "hits", "")(*place, index, index + 8 * most)
     return None if count < 0 else (room[0, :count], room[1, :count])
+
+
+def sorted_by_row(
+    hits: tuple[Indices, Indices], sizes: Indices, starts: Indices, rows: int
+) -> tuple[Indices, Indices, Indices] | None:
+    """(candidates, levels, where each row's end): of hits of many rows, which are counted through rows and candidates.
+
+    They come as places and levels, level by level; level j has `sizes[j]` candidates, in `starts` one after another.
+    """
+    if LIBRARY is None:
+        return None
+    (places, level), n = hits, len(hits[0])
+    firsts, room, ends = np.cumsum(sizes) - sizes, np.empty((4, n), np.int64), np.empty(rows, np.int64)
+    place = _address(places), _address(level), n, _address(sizes), _address(firsts), _address(starts), rows
+    index = _address(room) + 16 * n
+    _function(LIBRARY, "by_row", "")(*place, _address(room), _address(ends), index, index + 8 * n)
+    return room[2], room[3], ends
+
+
+def clear_rows(
+    values: Values, hits: tuple[Indices, Indices, Words], ends: Indices, k: int, kind: int, rule: Rule
+) -> tuple[Indices, NDArray[np.bool_]] | None:
+    """(the winners of each row of hits, in which rows they are clear), as `clear_hits`; `ends` is where rows end."""
+    function = _known("row_winners", values) if k <= MOST else None
+    if function is None:
+        return None
+    (index, level, words), rows = hits, len(ends)
+    clear, won = np.empty(rows, np.bool_), np.zeros((rows, k), np.int64)
+    place = _address(values), values.strides[0], _address(index), _address(level), _address(ends), rows, _address(words)
+    whole = rule.factor, rule.whole, rule.centre, rule.threshold
+    function(*place, k, kind, *whole, _address(clear), _address(won))
+    return won, clear
 
 
 def kth_of(values: Values, k: int) -> int | float | None:

@@ -229,19 +229,28 @@ EXPORT int OF(winners)(
 {
     const Rule rule = {.factor = factor, .whole = whole, .centre = centre};
     double finish[MOST + 1], least = floor - 1e-3 * (1 + fabs(floor)); /* falling; that of the next one is last */
+    double logs[QUICK];
     int64_t place[MOST + 1], count = 0;
     int lost = 0;
     for (int64_t i = 0; i < n; i++) {
         if (index)
             __builtin_prefetch(x + index[i + SOON < n ? i + SOON : i] * step);
+        if (kind == EXPONENTIAL && i % QUICK == 0)
+            quick_logs(words + i, n - i < QUICK ? n - i : QUICK, logs);
         uint64_t word = words[i];
         int64_t zeros = level ? level[i] : 0;
         if (word < PLAIN || word >= -PLAIN)
             return 0;
         double z = OF(height_of)(AT(index ? index[i] : i), &rule, &lost);
-        if (z + most_noise(word, zeros, kind) < least)
-            continue;
-        z += noise_of(word, zeros, kind);
+        if (kind == EXPONENTIAL && logs[i % QUICK] > QUICKLY) {
+            z += (double)zeros * LN2 - logs[i % QUICK];
+            if (z < least)
+                continue;
+        } else {
+            if (z + most_noise(word, zeros, kind) < least)
+                continue;
+            z += noise_of(word, zeros, kind);
+        }
         if (count > k && !(z > finish[k]))
             continue;
         int64_t at = count > k ? k : count++;
@@ -264,6 +273,22 @@ EXPORT int OF(winners)(
     for (int64_t i = 0; i < k; i++)
         places[i] = place[i];
     return 1;
+}
+
+/* The winners of many rows of hits, where they are clear, which is said of each row; `ends` is where its hits end. */
+EXPORT void OF(row_winners)(
+    const char *x, int64_t step, const int64_t *index, const int64_t *level, const int64_t *ends, int64_t rows,
+    const uint64_t *words, int64_t k, int kind, double factor, int64_t whole, double centre, double floor, int8_t *clear,
+    int64_t *won)
+{
+    int64_t places[MOST], start = 0;
+    for (int64_t row = 0; row < rows; start = ends[row++], won += k) {
+        clear[row] = (int8_t)OF(winners)(
+            x, step, index + start, level + start, ends[row] - start, words + start, k, kind, factor, whole, centre,
+            floor, places);
+        for (int64_t i = 0; i < k && clear[row]; i++)
+            won[i] = index[start + places[i]];
+    }
 }
 
 #undef AT

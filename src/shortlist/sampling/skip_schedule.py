@@ -17,7 +17,7 @@ from shortlist._scan import RUN, column_maxima, run_maxima
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.sampling.skip_levels import ByLevel, histogram, levels, whole_levels
-from shortlist.sampling.skip_threshold import GRID, choose_threshold, enough, passing, raised
+from shortlist.sampling.skip_threshold import GRID, choose_threshold, nearly_enough, passing, raised
 from shortlist.sampling.skipping import Batch, SkipPlan
 
 OPEN_BLOCK, OPEN_RUN, OPEN_SMALL = 10, 5, 0
@@ -90,7 +90,7 @@ def plan_of_all(values: Values, k: int, scale: Fraction, noise: Noise, threshold
     if threshold is None:
         threshold, chance = passing(noise, k)
         crowd = np.convolve(histogram(heights + 0.25), chance, "valid")  # heights to the nearest half
-        threshold = max([threshold, *GRID[crowd >= enough(k)].tolist()])
+        threshold = max([threshold, *GRID[crowd >= nearly_enough(k)].tolist()])
     one_by_one = ByLevel.of_levels(whole_levels(noise, heights, threshold))
     return SkipPlan(contest, threshold, tuple(one_by_one.batches(above=-1)))
 

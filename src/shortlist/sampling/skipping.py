@@ -90,11 +90,15 @@ class SkipPlan:
 
     def draw(self, source: Source) -> Hits:
         """Test every candidate once."""
+        index, level = self.places(source)
+        return Hits(index, source.words(len(index)), level)
+
+    def places(self, source: Source) -> tuple[Indices, Indices]:
+        """(who is hit, at which levels), batch by batch."""
         firsts, batches = source.words(len(self.batches)), self.batches
         needed = [batch.words_for(first) for batch, first in zip(batches, firsts.tolist(), strict=True)]
         words = source.words(sum(needed))
-        index, level = self._compiled_hits(firsts, words, needed) or self._hits(firsts, words, needed, source)
-        return Hits(index, source.words(len(index)), level)
+        return self._compiled_hits(firsts, words, needed) or self._hits(firsts, words, needed, source)
 
     def _compiled_hits(self, firsts: Words, words: Words, needed: list[int]) -> tuple[Indices, Indices] | None:
         """(candidates, levels) by a compiled pass."""
