@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values, Words
 
-NUMBER = 5
+NUMBER = 6
 """Of what `_scan.c` offers: a library with another number was built from another version and is left alone."""
 
 TYPES = {np.dtype(name): name for name in
@@ -67,6 +67,11 @@ _REAL, _KIND, _RULE = ctypes.c_double, ctypes.c_int, ctypes.POINTER(Rule)
 _SCORES = [_PLACE, _COUNT]
 """Where they are, and how many bytes from one to the next."""
 
+_HITS = [_PLACE, _PLACE, _PLACE]
+"""Candidates, levels, and where those of each row end."""
+_CONTEST = [_REAL, _COUNT, _REAL, _REAL]
+"""1 / scale, the centre of integers and of floats, and the threshold."""
+
 _ARGUMENTS: dict[str, list[Any]] = {
     "run_maxima": [*_SCORES, _COUNT, _COUNT, _PLACE],
     "column_maxima": [*_SCORES, _COUNT, _COUNT, _PLACE, _COUNT, _PLACE],
@@ -75,21 +80,8 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "histograms": [*_SCORES, _COUNT, _PLACE, _COUNT, _RULE, _PLACE],
     "threshold": [_PLACE, _COUNT, *_SCORES, _PLACE, _COUNT, _RULE, _PLACE, _PLACE, _REAL, _REAL],
     "kth_largest": [*_SCORES, _COUNT, _COUNT, _PLACE],
-    "winners": [*_SCORES, _PLACE, _PLACE, _COUNT, _PLACE, _COUNT, _KIND, _REAL, _COUNT, _REAL, _REAL, _PLACE],
-    "row_winners": [
-        *_SCORES,
-        *(3 * [_PLACE]),
-        _COUNT,
-        _PLACE,
-        _COUNT,
-        _KIND,
-        _REAL,
-        _COUNT,
-        _REAL,
-        _REAL,
-        _PLACE,
-        _PLACE,
-    ],
+    "winners": [*_SCORES, _PLACE, _PLACE, _COUNT, _PLACE, _COUNT, _KIND, *_CONTEST, _PLACE],
+    "row_winners": [*_SCORES, _COUNT, *_HITS, _COUNT, _PLACE, _COUNT, _KIND, *_CONTEST, _PLACE, _PLACE, _PLACE],
     "by_row": [_PLACE, _PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE],
     "hits": [_PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE, _PLACE],
     "noises": [_PLACE, _PLACE, _COUNT, _KIND, _PLACE],
@@ -254,15 +246,18 @@ def sorted_by_row(
 def clear_rows(
     values: Values, hits: tuple[Indices, Indices, Words], ends: Indices, k: int, kind: int, rule: Rule
 ) -> tuple[Indices, NDArray[np.bool_]] | None:
-    """(the winners of each row of hits, in which rows they are clear), as `clear_hits`; `ends` is where rows end."""
+    """(the winners of each row of hits, in no order; in which rows they are clear), as `clear_hits`.
+
+    `ends` is where the hits of each row end.
+    """
     function = _known("row_winners", values) if k <= MOST else None
     if function is None:
         return None
-    (index, level, words), rows = hits, len(ends)
-    clear, won = np.empty(rows, np.bool_), np.zeros((rows, k), np.int64)
-    place = _address(values), values.strides[0], _address(index), _address(level), _address(ends), rows, _address(words)
-    whole = rule.factor, rule.whole, rule.centre, rule.threshold
-    function(*place, k, kind, *whole, _address(clear), _address(won))
+    (index, level, words), rows, d = hits, len(ends), len(values)
+    clear, won, heights = np.empty(rows, np.bool_), np.zeros((rows, k), np.int64), np.empty(d)
+    place = _address(values), values.strides[0], d, _address(index), _address(level), _address(ends), rows
+    noise = kind, rule.factor, rule.whole, rule.centre, rule.threshold
+    function(*place, _address(words), k, *noise, _address(heights), _address(clear), _address(won))
     return won, clear
 
 

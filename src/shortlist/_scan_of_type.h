@@ -235,22 +235,18 @@ EXPORT int OF(winners)(
     for (int64_t i = 0; i < n; i++) {
         if (index)
             __builtin_prefetch(x + index[i + SOON < n ? i + SOON : i] * step);
-        if (kind == EXPONENTIAL && i % QUICK == 0)
+        if (kind <= GUMBEL && i % QUICK == 0)
             quick_logs(words + i, n - i < QUICK ? n - i : QUICK, logs);
         uint64_t word = words[i];
         int64_t zeros = level ? level[i] : 0;
         if (word < PLAIN || word >= -PLAIN)
             return 0;
         double z = OF(height_of)(AT(index ? index[i] : i), &rule, &lost);
-        if (kind == EXPONENTIAL && logs[i % QUICK] > QUICKLY) {
-            z += (double)zeros * LN2 - logs[i % QUICK];
-            if (z < least)
-                continue;
-        } else {
-            if (z + most_noise(word, zeros, kind) < least)
-                continue;
-            z += noise_of(word, zeros, kind);
-        }
+        if (kind != EXPONENTIAL && z + most_noise(word, zeros, kind) < least)
+            continue;
+        z += kind <= GUMBEL ? quick_noise(word, zeros, kind, logs[i % QUICK]) : noise_of(word, zeros, kind);
+        if (z < least)
+            continue;
         if (count > k && !(z > finish[k]))
             continue;
         int64_t at = count > k ? k : count++;
@@ -275,19 +271,49 @@ EXPORT int OF(winners)(
     return 1;
 }
 
-/* The winners of many rows of hits, where they are clear, which is said of each row; `ends` is where its hits end. */
-EXPORT void OF(row_winners)(
-    const char *x, int64_t step, const int64_t *index, const int64_t *level, const int64_t *ends, int64_t rows,
-    const uint64_t *words, int64_t k, int kind, double factor, int64_t whole, double centre, double floor, int8_t *clear,
-    int64_t *won)
+/* The winners of many rows of hits, in no order, where they are clear, which is said of each row; `ends` is where its
+ * hits end, and `heights` is room for a number of each of the d scores.
+ *
+ * Of few hits each is compared with all, which waits for nothing; of many the winners are found as in a single race. */
+EXPORT FAST void OF(row_winners)(
+    const char *x, int64_t step, int64_t d, const int64_t *index, const int64_t *level, const int64_t *ends, int64_t rows,
+    const uint64_t *words, int64_t k, int kind, double factor, int64_t whole, double centre, double floor, double *heights,
+    int8_t *clear, int64_t *won)
 {
+    const Rule rule = {.factor = factor, .whole = whole, .centre = centre};
+    const double least = floor - 1e-3 * (1 + fabs(floor));
+    double z[SEVERAL];
     int64_t places[MOST], start = 0;
+    int lost = 0;
+    for (int64_t i = 0; i < d; i++)
+        heights[i] = OF(height_of)(AT(i), &rule, &lost);
     for (int64_t row = 0; row < rows; start = ends[row++], won += k) {
-        clear[row] = (int8_t)OF(winners)(
-            x, step, index + start, level + start, ends[row] - start, words + start, k, kind, factor, whole, centre,
-            floor, places);
-        for (int64_t i = 0; i < k && clear[row]; i++)
-            won[i] = index[start + places[i]];
+        int64_t n = ends[row] - start;
+        clear[row] = 0;
+        if (lost || n < k)
+            continue;
+        if (n > SEVERAL) {
+            clear[row] = (int8_t)OF(winners)(
+                x, step, index + start, level + start, n, words + start, k, kind, factor, whole, centre, floor, places);
+            for (int64_t i = 0; i < k && clear[row]; i++)
+                won[i] = index[start + places[i]];
+            continue;
+        }
+        int plain = 1;
+        quick_logs(words + start, n, z);
+        for (int64_t i = 0; i < n; i++) {
+            uint64_t word = words[start + i];
+            int64_t zeros = level[start + i];
+            double height = heights[index[start + i]];
+            plain &= word >= PLAIN && word < -PLAIN;
+            if (kind != EXPONENTIAL && height + most_noise(word | 1, zeros, kind) < least)
+                z[i] = -INFINITY;
+            else
+                z[i] = height + quick_noise(word, zeros, kind, z[i]);
+        }
+        for (int64_t i = n; i % EIGHT; i++)
+            z[i] = -INFINITY;
+        clear[row] = (int8_t)(plain && best_of(z, n, k, floor, index + start, won));
     }
 }
 
