@@ -13,6 +13,8 @@ import pytest
 
 pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'shortlist[postgres]'")
 
+import psycopg
+
 import shortlist as sl
 from shortlist import Ledger, PureDP
 from shortlist.ledger.server import line as ledger_line
@@ -64,6 +66,42 @@ def test_what_fails_after_the_commit_takes_nothing_back(ledger, server, monkeypa
     monkeypatch.undo()
     ledger.charge(PureDP(0.25))
     assert ledger.verify() == 2
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("books", [False, True])
+def test_an_interrupt_is_an_interrupt_whatever_becomes_of_what_it_cancels(ledger, server, monkeypatch, kind, books):
+    """psycopg cancels then what the server is doing, and raises how that ended in the interrupt's place."""
+    real = ledger_line.Line.execute
+
+    def pressed(line, query, *words):
+        if ("shortlist.charge" in query) != books:
+            return real(line, query, *words)
+        try:
+            raise kind
+        except kind:
+            raise psycopg.OperationalError("the pipeline was aborted") from None
+
+    ledger.charge(PureDP(0.25))
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger_line.Line, "execute", pressed)
+        with pytest.raises(kind):
+            ledger.charge(PureDP(0.25))
+    assert ledger.spent.epsilon == 0.25
+    while server.sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") != [(0,)]:
+        pass  # the server notices by itself that a connection was closed
+
+
+def test_an_interrupt_that_was_handled_before_is_not_raised_again(ledger, url, proxy):
+    """Whoever was interrupted asks what was booked while they handle it."""
+    far = Ledger(url("anna", host=proxy.folder))
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        proxy.cut = "after"
+        with pytest.raises(OutcomeUnknown) as unknown:
+            far.charge(PureDP(0.25))
+        assert present(far.find(unknown.value.receipt)).number == 1
 
 
 @pytest.mark.parametrize(("cut", "booked"), [("before", False), ("after", True), ("ended", True)])
