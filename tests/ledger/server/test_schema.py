@@ -194,6 +194,30 @@ def test_an_analyst_with_sql_cannot_overdraw(ledger, sql):
     assert ledger.verify() == 2
 
 
+@pytest.mark.parametrize("cost", [("9" * 1000, "0"), ("0", "9" * 1000)], ids=["rule a", "rule b"])
+def test_a_cost_that_no_float_holds_is_in_nobodys_way(url, sql, tmp_path, cost):
+    """One rule admits it, so that the other is closed; everything can be read and charged on."""
+    ledger = Ledger(url(), budget=ApproxDP(1.0, 1e-6))
+    ledger.grant("anna")
+    assert charging(sql, ledger, *cost) == 1
+    assert "booked: epsilon" in str(ledger)
+    assert ledger.remaining.delta == 5e-07
+    ledger.report(tmp_path / "page.html")
+    ledger.charge(PureDP(0.125))
+    assert ledger.verify() == 2
+
+
+@pytest.mark.parametrize("setting", ["standard_conforming_strings = off", "transform_null_equals = on"])
+def test_no_setting_of_a_session_changes_what_is_a_text(ledger, server, setting):
+    with psycopg.connect(host=str(server.folder), dbname="ledgers", user="anna", autocommit=True) as line:
+        line.execute(f"SET {setting}")
+        for words in ('"a"b"', '"\\u0041"', '"\t"', '"\\"'):
+            said = ['""', '""', words, '""', '""', '""', '"1"', "1/4", None, "0"]
+            with pytest.raises(psycopg.Error):
+                line.execute(f"SELECT shortlist.charge({', '.join(['%s'] * 12)})", (ledger.name, "a" * 32, *said))
+    assert ledger.verify() == 0
+
+
 @pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
 def test_sessions_that_look_before_they_wait_cannot_both_charge(ledger, server, isolation):
     """Two transactions with the same snapshot: whichever comes second is refused, whatever its isolation."""
