@@ -103,7 +103,7 @@ def by_ibis(name: str, ledger: sl.Ledger, where: str, rows: str) -> Any:
     """Rows stay in the database."""
     import ibis
 
-    table = ibis.postgres.connect(host=where, user="postgres", database="rows").table(rows)
+    table = ibis.postgres.connect(host=where, user=name, database="rows").table(rows)
     return lambda: sl.top_k(table, 3, ledger=ledger, purpose=name, **ASK).items
 
 
@@ -160,6 +160,7 @@ def prepare(folder: Path) -> tuple[str, str, str]:
     with psycopg.connect(host=str(folder), user="postgres", dbname="rows") as line:
         line.execute("CREATE TABLE basket (who bigint, fruit text)")
         line.cursor().executemany("INSERT INTO basket VALUES (%s, %s)", rows.rows())
+        line.execute("GRANT SELECT ON basket TO ben")
     return (
         str(public / "rows.parquet"),
         str(public / "fruit.txt"),
