@@ -418,11 +418,11 @@ def own_base(server, name):
 def test_a_newer_schema_is_refused_and_left_alone(server, own_base):
     url = server.url(own_base)
     ledger = Ledger(url, budget=PureDP(1.0))
-    server.sql("UPDATE shortlist.about SET version = 3", base=own_base)
+    server.sql("UPDATE shortlist.about SET version = 4", base=own_base)
     for act in (ledger.verify, lambda: Ledger(url), lambda: Ledger(url, budget=PureDP(1.0)),
                 lambda: ledger.charge(PureDP(0.1)),
                 lambda: Ledger(server.url(own_base, "another"), budget=PureDP(1.0))):  # fmt: skip
-        with pytest.raises(LedgerError, match=r"schema 3, not 2 as this version's.*upgrade"):
+        with pytest.raises(LedgerError, match=r"schema 4, not 3 as this version's.*upgrade"):
             act()
 
 
@@ -436,16 +436,16 @@ def test_an_older_schema_is_upgraded_by_its_owner_alone_with_every_entry(server,
 
     def step(number):
         return (
-            "ALTER TABLE shortlist.ledgers ADD note text; UPDATE shortlist.about SET version = 3"
-            if number == 3
+            "ALTER TABLE shortlist.ledgers ADD note text; UPDATE shortlist.about SET version = 4"
+            if number == 4
             else first(number)
         )
 
     for module in ("schema", "book"):
-        monkeypatch.setattr(f"shortlist.ledger.server.{module}.NEWEST", 3)
+        monkeypatch.setattr(f"shortlist.ledger.server.{module}.NEWEST", 4)
     monkeypatch.setattr(server_schema, "step", step)
     for open_it in (lambda: Ledger(url), lambda: Ledger(url.replace(OWNER, "anna"), budget=PureDP(1.0))):
-        with pytest.raises(LedgerError, match=r"schema 2, not 3|cannot be used so by this role"):
+        with pytest.raises(LedgerError, match=r"schema 3, not 4|cannot be used so by this role"):
             open_it()
     again = Ledger(url, budget=PureDP(1.0))
     again.charge(PureDP(0.25))
@@ -468,7 +468,7 @@ def test_a_ledger_of_schema_1_is_upgraded_and_its_requests_cover_no_cost(server,
         assert charging(run, old, "1/2") == 4
         assert isinstance(run("ben", f"SELECT shortlist.approve('{old.name}', repeat('c', 32), 4, '\"1\"')"), list)
         head = old.head
-    with pytest.raises(LedgerError, match=r"schema 1, not 2.*its owner opens it with budget= once"):
+    with pytest.raises(LedgerError, match=r"schema 1, not 3.*its owner opens it with budget= once"):
         Ledger(url)
     again = Ledger(url, budget=PureDP(1.0), approval=True)
     assert again.verify(head=head) == 5

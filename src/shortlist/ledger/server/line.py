@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
+from shortlist._signals import COMMAND
 from shortlist.ledger.errors import LedgerError
 from shortlist.ledger.server.address import Address
 from shortlist.ledger.turn import PAUSES
@@ -250,6 +251,7 @@ def patiently(path: str, wait: float, work: Callable[[], Found]) -> Found:
             failed = one
         if failed.code not in (*AGAIN, *STARTING) or time.monotonic() >= until:
             break
+        COMMAND.check()  # a signal that came while psycopg waited: nothing was booked
         time.sleep(pause)
         pause = min(2 * pause, PAUSES[1])
     raise LedgerError(f"{path} {meaning(failed.code, wait)}")

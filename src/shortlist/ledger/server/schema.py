@@ -20,7 +20,7 @@ from shortlist.ledger.server.address import Address
 from shortlist.ledger.server.line import LOCK, Failed, Line, Lines, in_codes, patiently, rows_of, together
 from shortlist.ledger.terms import Terms
 
-NEWEST = 2
+NEWEST = 3
 """The schema that this version makes and uses. An older one is upgraded by its owner, a newer one is refused."""
 CALLED = (
     "look(text, bigint)", "rows_between(text, bigint, bigint)", "ends(text)", "with_hash(text, text)",
