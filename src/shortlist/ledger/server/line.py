@@ -207,7 +207,7 @@ def in_codes(line: Line, work: Callable[[Line], Found], *, booking: bool = False
 def _interrupt_behind(error: BaseException, before: BaseException | None) -> BaseException | None:
     """What was interrupting when this error came of it; nothing of what was handled before."""
     behind = error.__context__
-    while behind is not None and behind is not before and isinstance(behind, Exception):
+    while behind is not None and behind is not before and isinstance(behind, Exception | GeneratorExit):
         behind = behind.__context__
     return None if behind is before else behind
 
