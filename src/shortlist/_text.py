@@ -302,15 +302,25 @@ def kind_of_words(name: str, **said: str) -> Callable[[Called], Called]:
     return kind
 
 
-def text_table(columns: dict[str, list[str]]) -> str:
-    """A table in plain text: the names, a rule, the rows."""
+def text_table(columns: dict[str, list[str]], right: Collection[str] = ()) -> str:
+    """A table in plain text: the names, a rule, the rows; the columns named in `right` end where their names end.
+
+    >>> print(text_table({"item": ["tea", "milk"], "value": ["1,204", "87"]}, right=["value"]))
+    item  value
+    ----  -----
+    tea   1,204
+    milk     87
+    """
     heads = list(map(terminal_safe, columns))
     widths = [max(map(width, [head, *cells])) for head, cells in zip(heads, columns.values(), strict=True)]
     rows = [heads, ["-" * wide for wide in widths], *zip(*columns.values(), strict=True)]
-    return "\n".join(
-        "  ".join(cell + " " * (wide - width(cell)) for cell, wide in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
+    ends = [name in right for name in columns]
+
+    def placed(cell: str, wide: int, end: bool) -> str:
+        blanks = " " * (wide - width(cell))
+        return blanks + cell if end else cell + blanks
+
+    return "\n".join("  ".join(map(placed, row, widths, ends)).rstrip() for row in rows)
 
 
 TOKENS = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|.""", re.DOTALL)
