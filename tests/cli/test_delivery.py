@@ -146,9 +146,10 @@ def test_what_was_written_is_said_and_who_may_read_it(tmp_path):
     (tmp_path / "known.txt").write_text("a\nb\nc\n")
     asked = ["top", "rows.csv", "-k", "2", "--user", "who", "--item", "what", "--candidates", "known.txt"]
     asked += ["--epsilon", "1", "--out", "l.csv"]
-    assert called(*asked, cwd=tmp_path).stdout.endswith("\nwritten to l.csv, readable by you alone\n")
+    beside = "what it means to l.csv-metadata.json"
+    assert called(*asked, cwd=tmp_path).stdout.endswith(f"\nwritten to l.csv, readable by you alone; {beside}\n")
     again = called(*asked, "--json", cwd=tmp_path)
-    assert again.stderr == "written to l.csv, in place of what was there, readable by you alone\n"
+    assert again.stderr == f"written to l.csv, in place of what was there, readable by you alone; {beside}\n"
     assert again.stdout.count("\n") == 1
     assert called(*asked, "--quiet", cwd=tmp_path).stdout.count("\n") == 2
 

@@ -10,7 +10,7 @@ import polars as pl
 ENGINES = ("parquet", "csv", "jsonl", "polars", "polars lazy", "pandas", "pyarrow", "duckdb", "ibis")
 TEXT = ("csv", "jsonl")
 """Engines in which every field is text."""
-AFRESH = {"enable_external_file_cache": False}
+AFRESH: dict[str, Any] = {"enable_external_file_cache": False}
 """Tests write other rows to a path within one tick of the clock, and DuckDB 1.5 would still have the old ones."""
 
 
