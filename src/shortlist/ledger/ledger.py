@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Self
 
-from shortlist._text import kind_of_words
+from shortlist._kind_words import kind_of_words
 from shortlist.accounting.checked_numbers import count, number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.ledger.admission import after_charge, countable, first_with_room, left_of_terms, spent_of, within
