@@ -15,7 +15,7 @@ from shortlist._text import csv_table, page_safe, terminal_safe, without_argumen
 from shortlist._version import version
 from shortlist.accounting.checked_numbers import up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.pages.guarantee_in_words import odds, percent
+from shortlist.pages.guarantee_in_words import in_short, odds, percent
 from shortlist.pages.odds_box import caution_in, facts, meter, odds_box, price_in
 from shortlist.pages.rounding import number_text
 from shortlist.pages.theme import page, table
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from shortlist.ledger.chain import LedgerEntry
     from shortlist.ledger.ledger import Ledger
     from shortlist.ledger.standing import Standing
+    from shortlist.ledger.terms import Terms
 
 MOST_ROWS = 2_000
 """Entries on the page, the newest; the table beside it has them all."""
 
 HEAD = ("entry", "when (UTC)", "who asked", "what for", "table and columns", "how", "cost")
 """What is shown of an entry."""
+CLASS, INSIDE = re.compile(r"(k=\d+ by )?([A-Z][A-Za-z]+)\b"), re.compile(r"(?<=[a-z])(?=[A-Z])")
+"""The name of a mechanism as a ledger holds it, and where its words meet."""
 
 
 def write_ledger(ledger: Ledger, path: str | os.PathLike[str], title: str = "") -> None:
@@ -127,13 +130,24 @@ def _units(units: list[str]) -> str:
 def _stands(ledger: Ledger, standing: Standing, verified: int) -> str:
     head = page_safe(ledger.head)
     rows = [
-        ("Budget", f"{page_safe(str(ledger.terms))}"),
+        ("Budget", page_safe(f"{in_short(ledger.terms.budget)}{rules_in_words(ledger.terms, ', ')}")),
         ("Booked so far", page_safe(standing.so_far)),
         ("Releases", f"{standing.releases:,}"),
         ("Left", page_safe(ledger.closed or standing.admits)),
         ("Chain", f"{verified_in_words(verified)} Head <code>{head}</code>"),
     ]
     return f"<h2>Where it stands</h2>{meter(standing.share)}{facts(rows)}"
+
+
+def rules_in_words(terms: Terms, before: str = "") -> str:
+    """By which rules a ledger adds up, beside its budget; "" for the plain sum."""
+    rules = [
+        f"{100 * terms.split:g}% of δ is kept for sharper sums" if terms.split else "",
+        f"sums of Rényi divergence at order {terms.order:g}" if terms.order is not None else "",
+        "each release is approved by another person" if terms.approval else "",
+    ]
+    said = ", ".join(filter(None, rules))
+    return f"{before}{said}" if said else ""
 
 
 def verified_in_words(entries: int) -> str:
@@ -236,10 +250,21 @@ def _row(entry: LedgerEntry, approvals: dict[int | None, str | None], rho: bool)
         who,
         entry.purpose or "not said",
         DIGEST.sub(r"\1…", without_folder(entry.source or "not noted")),
-        without_arguments(entry.mechanism) or "not noted",
+        _how(entry.mechanism),
         cost_in_words(entry, rho=rho),
     )
     return tuple(terminal_safe(cell) for cell in cells)
+
+
+def _how(mechanism: str) -> str:
+    """Which mechanism, in words.
+
+    >>> _how("k=2 by MeasuredTopK(k=2) for 'YouTube'")
+    "k=2 by measured top k for 'YouTube'"
+    """
+    name = CLASS.match(shown := without_arguments(mechanism))
+    plain = name and INSIDE.sub(" ", name[2]).lower()
+    return f"{name[1]}{plain}{shown[name.end() :]}" if name else shown or "not noted"
 
 
 def _asked(entry: LedgerEntry, rho: bool) -> str:
