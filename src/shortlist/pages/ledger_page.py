@@ -31,8 +31,6 @@ MOST_ROWS = 2_000
 
 HEAD = ("entry", "when (UTC)", "who asked", "what for", "table and columns", "how", "cost")
 """What is shown of an entry."""
-CLASS, INSIDE = re.compile(r"(k=\d+ by )?([A-Z][A-Za-z]+)\b"), re.compile(r"(?<=[a-z])(?=[A-Z])")
-"""The name of a mechanism as a ledger holds it, and where its words meet."""
 
 
 def write_ledger(ledger: Ledger, path: str | os.PathLike[str], title: str = "") -> None:
@@ -250,21 +248,10 @@ def _row(entry: LedgerEntry, approvals: dict[int | None, str | None], rho: bool)
         who,
         entry.purpose or "not said",
         DIGEST.sub(r"\1…", without_folder(entry.source or "not noted")),
-        _how(entry.mechanism),
+        without_arguments(entry.mechanism) or "not noted",
         cost_in_words(entry, rho=rho),
     )
     return tuple(terminal_safe(cell) for cell in cells)
-
-
-def _how(mechanism: str) -> str:
-    """Which mechanism, in words.
-
-    >>> _how("k=2 by MeasuredTopK(k=2) for 'YouTube'")
-    "k=2 by measured top k for 'YouTube'"
-    """
-    name = CLASS.match(shown := without_arguments(mechanism))
-    plain = name and INSIDE.sub(" ", name[2]).lower()
-    return f"{name[1]}{plain}{shown[name.end() :]}" if name else shown or "not noted"
 
 
 def _asked(entry: LedgerEntry, rho: bool) -> str:

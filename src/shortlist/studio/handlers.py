@@ -219,7 +219,8 @@ def _odds_in_words(plan: Offer) -> str:
 def _handed(way: str, name: str) -> str:
     """How a file is handed over; its name in any script (RFC 6266), and in letters that every browser reads."""
     plain = "".join(letter if letter.isascii() and letter not in '"\\%' else "_" for letter in name)
-    return f"{way}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+    whole = "" if plain == name else f"; filename*=UTF-8''{quote(name, safe='')}"
+    return f'{way}; filename="{plain}"{whole}'
 
 
 def _json(value: dict[str, Any], status: int = 200) -> Answer:
