@@ -8,6 +8,7 @@ import numpy as np
 
 import shortlist as sl
 from shortlist.studio.folder import Folder
+from shortlist.studio.limits import Limits
 from shortlist.studio.server import Studio
 
 SECRET = "person-4711"
@@ -34,10 +35,14 @@ QUESTION = {
 }  # fmt: skip
 
 
+PATIENT = Limits(plan_seconds=600.0)
+"""However busy the machine is, no plan takes too long."""
+
+
 class Running:
     """A studio in a thread of this process, and its log."""
 
-    def __init__(self, folder, limits=None):
+    def __init__(self, folder, limits=PATIENT):
         self.log: list[str] = []
         self.folder = folder
         self.server = Studio(Folder.of(folder), log=self.log.append, limits=limits)
