@@ -1,7 +1,7 @@
 """Many integers of which there are few different ones: counted by number, not sorted. Draws nothing.
 
 What a set is drawn from are the ranked scores, and these are known from how many candidates have each number. Who is at
-which rank is looked up for the winners alone. So a set costs two readings of the scores and little memory.
+which rank is looked up for the winners alone (Lemma 268). So a set costs two readings of the scores and little memory.
 """
 
 from __future__ import annotations
