@@ -41,7 +41,7 @@ def test_winners_in_rows_have_the_law_wherever_the_threshold_is(noise, threshold
     monkeypatch.setattr(race_rows, "plan_of_all", partial(plan_of_all, threshold=threshold))
     monkeypatch.setattr(race_rows, "ROWS", 300)
     law, wrong = (law_of(noise, scale) for scale in (Fraction(3), Fraction(5)))
-    assert_law(counted(drawn(noise, 2_000), law), list(law.values()), wrong=list(wrong.values()))
+    assert_law(counted(drawn(noise, 1_000), law), list(law.values()), wrong=list(wrong.values()))
 
 
 @kinds

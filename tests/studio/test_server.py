@@ -374,6 +374,8 @@ def test_downloads_are_the_list_the_report_and_code_that_runs(studio, monkeypatc
     assert headers["Content-Disposition"] == 'attachment; filename="top3.csv"'
     assert listed.decode().split("\r\n") == ["item", *job["items"], ""]
     assert b"What was paid" in studio.send("GET", f"download/{job['job']}/report.html")[2]
+    whole = sl.Release.from_json(studio.send("GET", f"download/{job['job']}/list.json")[2].decode())
+    assert list(whole) == job["items"]
     program = studio.send("GET", f"download/{job['job']}/repeat.py")[2].decode()
     monkeypatch.chdir(studio.folder)
     exec(compile(program, "repeat.py", "exec"), {})
@@ -413,9 +415,7 @@ def test_ten_at_once_are_served_and_never_overdraw(studio):
         if status == 400:
             return "refused"
         status, started = studio.ask("release", {"confirm": plan["confirm"], "agree": True})
-        while (told := studio.ask(f"job/{started['job']}")[1])["state"] not in ("done", "failed"):
-            pass
-        return told["state"]
+        return studio.finished(started["job"])["state"]
 
     with ThreadPoolExecutor(10) as many:
         outcomes = list(many.map(one, range(10)))
