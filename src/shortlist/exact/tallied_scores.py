@@ -22,7 +22,7 @@ SPAN = 1 << 22
 """Numbers further apart than this are not counted one by one."""
 CHUNK = 1 << 20
 FEW = 64
-"""Each different number of the winners is looked for in all scores. More of these than so many cost more than an order."""
+"""Each different number of the winners is looked for in all scores: more than so many cost more than an order."""
 
 
 @dataclass(frozen=True, slots=True)
