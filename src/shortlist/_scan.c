@@ -11,6 +11,9 @@
 #if !defined(FLT_EVAL_METHOD) || FLT_EVAL_METHOD != 0
 #error "floats must be rounded after each operation, as NumPy rounds them"
 #endif
+#if defined(__FAST_MATH__) || __FINITE_MATH_ONLY__
+#error "floats must be neither reordered nor taken for finite: -inf and NaN are compared here"
+#endif
 
 #ifdef SEVERAL_PROCESSORS /* one function for each kind of processor, chosen when the library is loaded */
 #define FAST __attribute__((target_clones("avx2", "default")))

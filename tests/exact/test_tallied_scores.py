@@ -9,7 +9,7 @@ import pytest
 import shortlist as sl
 from shortlist._runs import Runs
 from shortlist.exact import tallied_scores
-from shortlist.exact.ranked_subsets import _descending
+from shortlist.exact.ranked_subsets import descending
 from shortlist.exact.tallied_scores import positions_of, runs_of, tallied
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK
 from tests.helpers.typed import present
@@ -34,10 +34,21 @@ def few_will_do(monkeypatch):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_ranks_and_candidates_are_those_of_sorting(shape):
     values = SHAPES[shape]
-    counted, order = present(tallied(values)), _descending(values)
+    counted, order = present(tallied(values)), descending(values)
     assert np.array_equal(runs_of(counted).expanded(), values[order])
     for ranks in (np.arange(D), np.array([7]), np.array([D - 1, 0, D // 2, 1]), np.array([], np.int64)):
         assert np.array_equal(positions_of(counted, ranks), order[ranks])
+
+
+def test_many_different_winners_are_looked_up_in_an_order(monkeypatch):
+    """One look at all scores for each of thousands of numbers took minutes at a million candidates."""
+    counted, ranks = present(tallied(np.arange(2 * D)[::-1] // 2)), np.arange(0, 2 * tallied_scores.FEW, 2)
+    asked = []
+    monkeypatch.setattr(tallied_scores, "descending", lambda values: asked.append(1) or descending(values))
+    assert counted.positions(ranks).tolist() == ranks.tolist()
+    assert not asked
+    assert counted.positions(np.arange(2 * D)).tolist() == list(range(2 * D))
+    assert asked
 
 
 def test_what_came_as_runs_has_its_ranks_for_places():

@@ -82,6 +82,14 @@ def test_a_compiler_that_cannot_choose_functions_when_loading_builds_them_too(tm
     assert built(source, tmp_path / "made")  # as it is there already
 
 
+@pytest.mark.skipif(not compiler(), reason="no C compiler here")
+@pytest.mark.parametrize("flag", ["-ffast-math", "-ffinite-math-only", "-O2"])
+def test_nothing_is_built_where_floats_may_be_reordered_or_taken_for_finite(flag):
+    """-inf is compared, and error bounds are those of operations as they stand."""
+    words = [*compiler(), "-std=gnu11", "-fsyntax-only", flag, str(SOURCES / "_scan.c")]
+    assert (subprocess.run(words, capture_output=True, check=False).returncode == 0) == (flag == "-O2")
+
+
 def test_the_readme_runs_from_it(wheel, tmp_path):
     """In a process that finds the wheel in place of the checkout."""
     zipfile.ZipFile(wheel).extractall(tmp_path / "unpacked")

@@ -87,6 +87,30 @@ def test_float_and_exact_skips_agree_word_by_word():
         assert counted.tolist() == exact
 
 
+def test_nothing_is_drawn_for_words_behind_the_last_trial():
+    """They tell nothing: a compiled pass does not look at them, so the next words would not be those of NumPy's way."""
+    drawn = []
+
+    class Watched:
+        secure = False
+
+        def words(self, count):
+            drawn.append(count)
+            return Seeded(1).words(count)
+
+    wide, unclear = 1 << 40, int(Fraction(15, 16) ** 20 * 2**64)  # 257 failures; 19 or 20
+    for words, wanted in (([wide, unclear, unclear], False), ([1 << 63, unclear, wide], True)):
+        drawn.clear()
+        found = skipping.places_of(100, 4, words[0], np.array(words, np.uint64), Watched())
+        assert len(found) == 2 * wanted
+        assert any(drawn) == wanted
+    drawn.clear()
+    several = np.append(np.full(skipping.SOME - 1, 1 << 63), [wide, *9 * [unclear]]).astype(np.uint64)
+    found = skipping.places_of(11 * skipping.SOME, 4, 1 << 63, several, Watched())
+    assert np.array_equal(found, np.arange(10, 11 * (skipping.SOME - 1), 11))
+    assert not any(drawn)
+
+
 def test_no_trials_and_certain_trials():
     assert successes(0, 5, 0, SECURE).tolist() == []
     assert successes(3, 0, 0, SECURE).tolist() == [0, 1, 2]

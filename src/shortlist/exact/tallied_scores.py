@@ -1,7 +1,8 @@
 """Many integers of which there are few different ones: counted by number, not sorted. Draws nothing.
 
 What a set is drawn from are the ranked scores, and these are known from how many candidates have each number. Who is at
-which rank is looked up for the winners alone (Lemma 268). So a set costs two readings of the scores and little memory.
+which rank is looked up for the winners alone (Lemma 268). So a set costs two readings of the scores and little memory,
+where the winners have few different numbers; many of them are looked up in an order of all.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ import numpy as np
 
 from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
+from shortlist.exact.ranked_subsets import descending
 
 MANY = 1 << 16
 """Fewer candidates than these are sorted in little time."""
 SPAN = 1 << 22
 """Numbers further apart than this are not counted one by one."""
 CHUNK = 1 << 20
+FEW = 64
+"""Each different number of the winners is looked for in all scores: more than so many cost more than an order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +35,16 @@ class Tallied:
     def positions(self, ranks: Indices) -> Indices:
         """Where these ranks stand among the candidates, in the same order."""
         which = np.searchsorted(self.runs.ends, ranks, side="right")
+        different = np.unique(which).tolist()
+        if len(different) > FEW:
+            return descending(self.values)[ranks]
         place = ranks - self.runs.starts_and_length[which]  # among those that are tied
         found, before = np.zeros(len(ranks), np.int64), np.zeros(len(ranks), np.int64)
         least = self.runs.values[which.max(initial=0)]
         for start, chunk in _chunks(self.values):
             near = np.flatnonzero(chunk >= least)
             scores = chunk[near]
-            for one in np.unique(which).tolist():
+            for one in different:
                 mine = which == one
                 tied = near[scores == self.runs.values[one]]
                 here = mine & (place >= before) & (place < before + len(tied))

@@ -176,11 +176,13 @@ def places_of(trials: int, level: int, first: int, words: Words, source: Source)
     hits, start = [_NONE], 0
     if len(words):
         words = np.append(np.uint64(first), words[1:])
-    while len(words):
-        position = start - 1 + np.cumsum(_failures(words, level, trials, source) + 1)
+    while len(words) and start < trials:
+        some, words = words[:SOME], words[SOME:]
+        position = start - 1 + np.cumsum(_failures(some, level, trials - start, source) + 1)
         hits.append(position[: np.searchsorted(position, trials)])
         start = int(position[-1]) + 1
-        words = source.words(_enough((trials - start) * 2.0**-level) if start < trials else 0)
+        if start < trials and not len(words):
+            words = source.words(_enough((trials - start) * 2.0**-level))
     return np.concatenate(hits)
 
 
@@ -190,14 +192,17 @@ def _enough(expected: float) -> int:
 
 
 def _failures(words: Words, level: int, most: int, source: Source) -> Indices:
-    """floor(ln U / ln(1 - 2^-level)), cut at `most`; exact arithmetic where a float cannot tell."""
-    if len(words) > SOME:
-        return np.concatenate([_failures(words[i : i + SOME], level, most, source) for i in range(0, len(words), SOME)])
+    """floor(ln U / ln(1 - 2^-level)), cut at `most`; exact arithmetic where a float cannot tell.
+
+    Of words behind `most` trials nothing is asked: no bit is drawn for them, as in a compiled pass, which stops there.
+    """
     v = np.maximum(words.astype(np.float64), 0.5)
     ratio = (np.log(v) - 64 * LN2) / math.log1p(-(2.0**-level))
     error = failure_error(v, ratio, level)
-    count = np.floor(np.minimum(ratio, most))
-    for i in np.flatnonzero((np.floor(ratio - error) != np.floor(ratio + error)) & (ratio - error < most)):
+    count, least = (np.floor(np.clip(one, 0, most)) for one in (ratio, ratio - error))
+    reached = np.append(0, np.cumsum(least + 1)[:-1])  # at least so many trials before each word
+    unclear = (np.floor(ratio - error) != np.floor(ratio + error)) & (ratio - error < most)
+    for i in np.flatnonzero(unclear & (reached < most)):
         count[i] = min(failures_before_success(int(words[i]), level, source), most)
     return count.astype(np.int64)
 
