@@ -23,6 +23,7 @@ def _cases() -> dict[str, tuple[Callable[[], Any], Callable[[Any, Any], object]]
     """What is drawn from, made before the clock runs, and what is timed: from it and a budget to a first release."""
     import shortlist as sl
     from shortlist import mechanisms as m
+    from shortlist.pate import PATE, MultiLabelPATE
 
     def released(kind: Callable[..., Any], scores: Any, budget: Any) -> None:
         mechanism = kind(budget=budget)
@@ -36,14 +37,13 @@ def _cases() -> dict[str, tuple[Callable[[], Any], Callable[[Any, Any], object]]
         return _names, partial(released, partial(kind, **words))
 
     def labelled(_: None, budget: Any) -> None:
-        sl.PATE(epsilon=budget.epsilon, delta=budget.delta, queries=1_000, classes=10).label([1] * 60 + [2] * 40)
+        PATE(epsilon=budget.epsilon, delta=budget.delta, queries=1_000, classes=10).label([1] * 60 + [2] * 40)
 
     def labelled_several(_: None, budget: Any) -> None:
-        sl.MultiLabelPATE(epsilon=budget.epsilon, delta=budget.delta, queries=100).label([[1, 0, 1]] * 100)
+        MultiLabelPATE(epsilon=budget.epsilon, delta=budget.delta, queries=100).label([[1, 0, 1]] * 100)
 
     def tuned(_: None, budget: Any) -> None:
-        part = sl.PureDP(budget.epsilon / 4)
-        sl.tune([1, 2, 3], lambda value, **_: (value, value), base=part, budget=budget)
+        sl.tune(lambda value: (value, value), [1, 2, 3], guarantee=sl.ZCDP(budget.epsilon**2 / 80), budget=budget)
 
     rows = {
         **{f"one-shot, k = {k:,}": listed(m.OneshotTopK, k=k) for k in SIZES},
@@ -121,7 +121,7 @@ def _grouped() -> Any:
     import shortlist as sl
 
     names, groups = [f"item {i}" for i in range(20)], [f"group {i}" for i in range(10)]
-    return sl.count(_rows(), user="user", item="item", candidates=names, by="group", groups=groups, most_groups=5)
+    return sl.count(_rows(), user="user", item="item", candidates=names, by="group", groups=groups, groups_per_user=5)
 
 
 def first(name: str, epsilon: float, delta: float) -> dict[str, float]:

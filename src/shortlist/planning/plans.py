@@ -26,7 +26,7 @@ from shortlist.planning.answer import MOST, Plan, PlanRow
 from shortlist.planning.candidates_for_plan import affordable, contestants, cost
 from shortlist.planning.goals import checked_goal
 from shortlist.planning.limited_domain_search import least_epsilon_of_a_list
-from shortlist.planning.search import least_epsilon_reaching
+from shortlist.planning.search import TYPICAL, least_with_slope
 from shortlist.planning.shapes import shaped
 from shortlist.scores import Scores, ScoreWords
 from shortlist.smallest import question_of
@@ -150,7 +150,8 @@ class Trail:
 
     def __init__(self, bound: float | None) -> None:
         self._bound = bound or 0.1
-        self._last: dict[tuple[str, bool], float] = {}
+        self.slope = TYPICAL
+        self._last: dict[tuple[str, bool, bool], float] = {}
         self._paid: dict[tuple[str, bool, str], float] = {}
 
     def start(self, one: Planned) -> tuple[float, float]:
@@ -160,12 +161,16 @@ class Trail:
             paid = [p for kind in kinds if (p := self._paid.get((one.domain, kind, one.currencies[0])))]
             if paid:
                 return min(paid), 0.15
-        last = self._last.get((one.domain, one.ordered))
-        return (self._bound * (10.0 if one.ordered else 1.3), 0.7) if last is None else (last, 0.15)
+        last, rounds = self._last, one.rounds > 1
+        if p := last.get((one.domain, one.ordered, rounds)):
+            return p, 0.15
+        if one.ordered and not rounds and (p := last.get((one.domain, False, False))):
+            return 2 * p, 0.3  # a list in one round needs about twice what its set does
+        return self._bound * (10.0 if one.ordered else 1.3), 0.7
 
-    def add(self, one: Planned, p: float) -> None:
+    def add(self, one: Planned, p: float, slope: float) -> None:
         if 0 < p <= MOST:
-            self._last[one.domain, one.ordered] = p
+            self._last[one.domain, one.ordered, one.rounds > 1], self.slope = p, slope
 
     def pay(self, row: PlanRow) -> None:
         p = row.epsilon if row.budget == "approx" else largest_range(row.rho, 1) if row.rho <= MOST else 0.0
@@ -194,8 +199,11 @@ def _rows(
         if one.race is not None:
             law = partial(one.race, scores, goal)
             return least_epsilon_of_a_list(law, one.rounds, own, target, start=start, step=step, width=WIDTH, most=MOST)
-        p = least_epsilon_reaching(lambda p: one.law(scores, goal, p, own), target, start=start, step=step, width=WIDTH)
-        trail.add(one, p)
+        law = partial(one.law, scores, goal)
+        p, slope = least_with_slope(
+            lambda p: law(p, own), target, start=start, step=step, width=WIDTH, slope=trail.slope
+        )
+        trail.add(one, p, slope)
         return math.inf if p > MOST else p
 
     rows: list[PlanRow] = []

@@ -46,6 +46,13 @@ def least_epsilon_reaching(
     >>> round(least_epsilon_reaching(lambda e: e / (1 + e), 0.9), 3)  # the odds are e
     9.0
     """
+    return least_with_slope(quality, target, start=start, width=width, step=step)[0]
+
+
+def least_with_slope(
+    quality: Callable[[float], float], target: float, *, start: float, width: float, step: float, slope: float = TYPICAL
+) -> tuple[float, float]:
+    """The same, and how fast the log odds grow there with ln epsilon; a `slope` is believed until two tries tell."""
     goal = _log_odds(target)
 
     def lack(log_epsilon: float) -> float:
@@ -53,28 +60,29 @@ def least_epsilon_reaching(
 
     with rough():
         tried = dict[float, float]()
-        near = _along(lack, math.log(start), tried, width, step) or _between(lack, math.log(start), tried, width, step)
+        near = _along(lack, math.log(start), tried, width, step, slope)
+        near = near or _between(lack, math.log(start), tried, width, step)
     if near is None:
-        return _searched(lack, math.log(start), width, step)
+        return _searched(lack, math.log(start), width, step), slope
     slope, left, end = near
     for _ in range(2):
         exact = lack(end)
         if exact <= 0 and abs(exact + left) < 0.2 * slope * width:  # then a little is lacking where rough laws said so
-            return math.exp(end)
+            return math.exp(end), slope
         if not 0 < exact < 0.5 * slope * width:
             break
         end, left = end + exact / slope + SPARE * width, SPARE * slope * width  # not a width above what is not enough
-    return _searched(lack, end, width, 0.5 * width)
+    return _searched(lack, end, width, 0.5 * width), slope
 
 
 def _along(
-    lack: Callable[[float], float], here: float, tried: dict[float, float], width: float, step: float
+    lack: Callable[[float], float], here: float, tried: dict[float, float], width: float, step: float, slope: float
 ) -> tuple[float, float, float] | None:
     """(the slope, what is left over at a point, the point), along the curve through what was tried; None if it is none.
 
     Less than a width below it something was tried, and a little was lacking.
     """
-    low, high, slope = -math.inf, math.inf, TYPICAL
+    low, high = -math.inf, math.inf
     for _ in range(ALONG):
         value = tried[here] = lack(here)
         low, high = (max(low, here), high) if value > 0 else (low, min(high, here))
