@@ -248,7 +248,8 @@ def meant(word: str, known: Iterable[str]) -> str:
     """
     names = list(known)
     alike = [name for name in names if name.strip().casefold() == word.strip().casefold()]
-    near = alike or get_close_matches(word, names, n=1, cutoff=0.7)
+    begun = [name for name in names if len(word) > 2 and name.startswith(word)]
+    near = alike or get_close_matches(word, names, n=1, cutoff=0.7) or (begun if len(begun) == 1 else [])
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
