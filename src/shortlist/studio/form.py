@@ -178,7 +178,9 @@ class Offer:
         counted = price.startswith(f"{after.currency} ")
         of = f"of the {whole} in {name}" if counted else f"from {name}, whose budget is {after.currency} {whole}"
         if counted and after.currency == "epsilon":
-            most = "up to " if after.delta and not after.used_up else ""  # by which rule it counts depends on the charge
+            most = (
+                "up to " if after.delta and not after.used_up else ""
+            )  # by which rule it counts depends on the charge
             return f"I spend {price} {of}; {most}{after.left_text} will be left."
         return f"I spend {price} {of}; then {after.admits}."
 
