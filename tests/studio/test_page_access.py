@@ -75,6 +75,7 @@ def screens(page):
     yield "a large epsilon"
     release(page)
     page.fill("#by", "")
+    page.fill("#groups", "")
     page.fill("#epsilon", "1")
     page.check("input[value=every]")
     page.fill("#delta", "1e-6")
