@@ -7,6 +7,8 @@ from tests.helpers.browser import check_contrast, check_keyboard, check_looks
 from tests.helpers.studios import Running, fill
 from tests.helpers.support import full_size
 
+pytestmark = pytest.mark.usefixtures("known_plans")
+
 
 @pytest.fixture
 def studio(tmp_path):

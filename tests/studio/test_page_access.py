@@ -100,6 +100,7 @@ TABLES = ("the officer's view", "approvals that wait")
 
 
 @full_size
+@pytest.mark.usefixtures("known_plans")
 def test_axe_finds_nothing_on_any_screen(look, studio, checker):
     """By all its rules; in the suite, where both kinds of screen have the same elements, on one of them by those rules
     alone that look at colours and sizes."""
@@ -159,6 +160,7 @@ def test_another_separator_is_asked_for_where_the_header_is_one_name(look, studi
     assert page.locator("#roles label").all_inner_texts() == ["who", "film"]
 
 
+@pytest.mark.usefixtures("known_plans")
 def test_the_tick_for_a_large_epsilon_comes_when_it_is_needed(look, studio):
     page = arrive(look, studio)
     try_films(page)

@@ -8,6 +8,7 @@ from tests.helpers.browser import check_looks
 from tests.helpers.studios import FILMS, QUESTION, Running, fill
 from tests.helpers.support import full_size
 
+pytestmark = pytest.mark.usefixtures("known_plans")
 COUNTRIES = ("CH", "DE", "FR", "<b>XX</b>")
 BUDGET = ApproxDP(1.0, 1e-6)
 

@@ -425,9 +425,7 @@ def test_ten_at_once_are_served_and_never_overdraw(studio):
         if status == 400:
             return "refused"
         status, started = studio.ask("release", {"confirm": plan["confirm"], "agree": True})
-        while (told := studio.ask(f"job/{started['job']}")[1])["state"] not in ("done", "failed"):
-            pass
-        return told["state"]
+        return studio.finished(started["job"])["state"]
 
     with ThreadPoolExecutor(10) as many:
         outcomes = list(many.map(one, range(10)))

@@ -34,7 +34,7 @@ BOXES = "Last Resort"
 """A font of later versions of matplotlib that has a box for every letter: better than nothing, and than a warning."""
 NO_FONT = (
     "no installed font has all letters of these names: some are drawn as boxes. Install one that has them, for example "
-    "Noto Sans CJK; the names themselves are whole in release.items"
+    "Noto Sans CJK; the names themselves are whole"
 )
 AS_TEXT: dict[str, Any] = {"parse_math": False, "usetex": False}
 """For words that somebody else chose: neither formulas nor, whatever the caller's settings, a program for TeX."""
