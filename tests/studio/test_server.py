@@ -348,6 +348,16 @@ def test_a_confirmation_works_once_and_only_when_it_is_meant(studio):
     assert studio.ask("release", {"confirm": plan["confirm"], "agree": True})[0] == 400
 
 
+def test_tabs_that_race_on_one_consent_make_one_release(studio):
+    word = studio.ask("plan", QUESTION)[1]["confirm"]
+    with ThreadPoolExecutor(8) as tabs:
+        answers = list(tabs.map(lambda _: studio.ask("release", {"confirm": word, "agree": True}), range(8)))
+    (job,) = (answer["job"] for status, answer in answers if status == 200)
+    while studio.ask(f"job/{job}")[1]["state"] not in ("done", "failed"):
+        pass
+    assert [entry.kind for entry in sl.Ledger(studio.folder / "year.db").entries()] == ["charge"]
+
+
 def test_an_old_plan_cannot_be_confirmed(studio, monkeypatch):
     _, plan = studio.ask("plan", QUESTION)
     monkeypatch.setattr("shortlist.studio.work.PATIENCE", -1.0)

@@ -85,7 +85,9 @@ def plot_release(release: Release, ax: Axes | None = None, most: int = LONGEST) 
     promise = terminal_safe(f"{in_short(release.guarantee)} for one {release.unit}, {release.mechanism}")
     promise += "; an epsilon above 10 promises little" if caution(release.guarantee) else ""
     promise = ("lines at the ends: 95%; " if release.margins else "") + promise
-    beside = min(SHORT, max(map(width, names), default=0)) if release.values is not None else 0  # names left of the bars
+    beside = (
+        min(SHORT, max(map(width, names), default=0)) if release.values is not None else 0
+    )  # names left of the bars
     ax.set_xlabel(fill(_short(promise, 160), 74 - beside), loc="left", color=soft, fontsize=9, **AS_TEXT)
     return ax
 

@@ -12,7 +12,7 @@ from shortlist.pages.rounding import chance_text
 from shortlist.planning.shapes import shaped
 from shortlist.privacy import ApproxDP, PureDP
 from shortlist.scores import Scores
-from shortlist.studio.form import Offer
+from shortlist.studio.form import Form, Offer
 from shortlist.studio.planner import Planner
 from shortlist.studio.quantile_form import QuantileForm
 
@@ -89,7 +89,8 @@ def _forecast(plan: Offer, facts: dict[str, Any]) -> Forecast | None:
         scores = Scores(counts, monotone=True, labels=range(len(counts)), public=facts["domain"] == "known")
         with rough():
             found = law(scores)
-        margins = plan.mechanism.release(scores).margins if plan.question.values else None
+        wanted = isinstance(plan.question, Form) and plan.question.values
+        margins = plan.mechanism.release(scores).margins if wanted else None
     except (ValueError, TypeError, ArithmeticError):  # the plan itself says why
         return None
     return Forecast(found.top, found.recall, margins[0].half_width if margins else None)

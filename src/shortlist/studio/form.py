@@ -83,8 +83,6 @@ class Form:
         by, groups = text_in(request, "by", needed=False), groups_in(request)
         if by and request.get("candidates") == "every":
             raise ValueError("by: a list for every group needs a number of items; choose another way to get candidates")
-        if groups and not by:
-            raise ValueError("by: write the column that says to which group a row belongs, or take the groups away")
         if by and not groups and candidates is not None:
             raise ValueError("groups: write the public groups beside a public list of candidates, for example CH, DE")
         smallest = flag_in(request, "smallest")
@@ -106,7 +104,7 @@ class Form:
             most=most,
             where=text_in(request, "where", needed=False),
             by=by,
-            groups=groups if by else (),
+            groups=groups,
             groups_per_user=1 if request.get("groups_per_user") is None else whole_in(request, "groups_per_user"),
             large=flag_in(request, "large"),
             smallest=smallest,
@@ -178,7 +176,9 @@ class Offer:
         counted = price.startswith(f"{after.currency} ")
         of = f"of the {whole} in {name}" if counted else f"from {name}, whose budget is {after.currency} {whole}"
         if counted and after.currency == "epsilon":
-            most = "up to " if after.delta and not after.used_up else ""  # by which rule it counts depends on the charge
+            most = (
+                "up to " if after.delta and not after.used_up else ""
+            )  # by which rule it counts depends on the charge
             return f"I spend {price} {of}; {most}{after.left_text} will be left."
         return f"I spend {price} {of}; then {after.admits}."
 

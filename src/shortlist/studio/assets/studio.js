@@ -49,7 +49,7 @@
       candidates_file: data.get("candidates_file"), candidates_text: data.get("candidates_text"), k: number(data.get("k")),
       epsilon: number(data.get("epsilon")), columns: known, separator: $("separator-box").hidden ? null : data.get("separator"), smallest: $("smallest").checked && $("smallest").offsetParent !== null,
       large: $("large").checked && !$("large-box").hidden, delta: number(data.get("delta")), ordered: $("ordered").checked, values: $("values").checked, most: number(data.get("most")),
-      where: data.get("where").trim(), by: data.get("by").trim(), groups: data.get("groups").trim(), groups_per_user: number(data.get("groups_per_user")),
+      where: data.get("where").trim(), by: data.get("by").trim(), groups: $("groups").closest("[data-way]").hidden ? "" : data.get("groups").trim(), groups_per_user: number(data.get("groups_per_user")),
       ledger: data.get("ledger"), purpose: data.get("purpose").trim(), unit: data.get("unit").trim(), users: number(data.get("users")), items: number(data.get("items")), shape: data.get("shape"),
     };
   };
