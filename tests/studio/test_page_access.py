@@ -208,4 +208,4 @@ def test_an_empty_form_says_all_that_is_missing(look, studio):
     page.click("#show-plan")
     page.wait_for_function("() => document.activeElement.id === 'user'")
     said = page.locator("#problem li").all_inner_texts()
-    assert said == ["the column that says who a row is about", "a δ, such as 1e-6, since the names come from the data"]
+    assert said == ["the column that says who a row is about", "a delta, such as 1e-6, since the names come from the data"]

@@ -50,7 +50,7 @@ def released(look, studio, *, values=False, **how):
     assert "in all groups together" in page.inner_text("#plan-facts")
     assert (
         page.inner_text("#agree-text")
-        == "I spend epsilon 40 of the 90 in both.db; then a charge of up to epsilon 50 would still be admitted."
+        == "I spend epsilon 40 of the 90 in both.db; up to 50 will be left."
     )
     page.check("#agree")
     page.click("#release")

@@ -374,6 +374,8 @@ def test_downloads_are_the_list_the_report_and_code_that_runs(studio, monkeypatc
     assert headers["Content-Disposition"] == 'attachment; filename="top3.csv"'
     assert listed.decode().split("\r\n") == ["item", *job["items"], ""]
     assert b"What was paid" in studio.send("GET", f"download/{job['job']}/report.html")[2]
+    whole = sl.Release.from_json(studio.send("GET", f"download/{job['job']}/list.json")[2].decode())
+    assert list(whole) == job["items"]
     program = studio.send("GET", f"download/{job['job']}/repeat.py")[2].decode()
     monkeypatch.chdir(studio.folder)
     exec(compile(program, "repeat.py", "exec"), {})

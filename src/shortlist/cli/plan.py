@@ -55,8 +55,8 @@ def plan(
     """Rank the mechanisms for data described in a word. It never looks at private scores.
 
     \b
-    For example: shortlist plan -k 10 --shape zipf:1.1 --items 10000 --users 50000 \\
-                   --target 0.99
+    For example: shortlist plan -k 10 --shape zipf:1.1 --items 10000 \\
+                   --users 50000 --target 0.99
     """
     question: dict[str, Any] = {}
     if scores is not None:

@@ -22,6 +22,8 @@ SPARE = 0.1
 """How far above it an exact law looks."""
 ALONG = 12
 """So many rough tries at most follow the curve from the start."""
+NEAR = 20.0
+"""Two tries so many widths apart say the slope between them."""
 TYPICAL = 4.0
 """The log odds grow by so much to a factor of e, until two tries tell."""
 
@@ -70,7 +72,7 @@ def _along(
 ) -> tuple[float, float, float] | None:
     """(the slope, what is left over at a point, the point), along the curve through what was tried; None if it is none.
 
-    What was tried last is less than a width below, and a little is lacking there.
+    Less than a width below it something was tried, and a little was lacking.
     """
     low, high, slope = -math.inf, math.inf, TYPICAL
     for _ in range(ALONG):
@@ -79,8 +81,9 @@ def _along(
         near = sorted(tried, key=lambda x: abs(tried[x]))[:3]
         if len(near) > 1:
             slope = (tried[near[0]] - tried[near[1]]) / (near[1] - near[0])
-            if near[0] == here and 0 < value < (1 - 2 * SPARE) * slope * width:
-                return slope, SPARE * slope * width, here + value / slope + SPARE * width
+            told = near[0] == here or abs(near[1] - near[0]) <= NEAR * width  # a slope that far points say misleads
+            if told and 0 < tried.get(low, math.inf) < (1 - 2 * SPARE) * slope * width:
+                return slope, SPARE * slope * width, low + tried[low] / slope + SPARE * width
         here = _next(tried, near, slope, step) - SHORT * width
         if not low < here < high:
             step *= 2.0

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Words
 from shortlist._scan import hits_of
@@ -68,6 +69,15 @@ class Batch:
         index: Indices = self.starts[group] + (places - group * self.length) * self.stride
         return index
 
+    def put_level(self, tested: NDArray[np.int8]) -> None:
+        """Write the level to all candidates of the batch: group by group, or by what has the same place in each."""
+        if len(self.starts) < self.length:
+            for start in self.starts.tolist():
+                tested[start : start + self.length * self.stride : self.stride] = self.level
+        else:
+            for offset in range(self.length):
+                tested[self.starts + offset * self.stride] = self.level
+
 
 @dataclass(frozen=True, slots=True)
 class SkipPlan:
@@ -80,11 +90,15 @@ class SkipPlan:
 
     def draw(self, source: Source) -> Hits:
         """Test every candidate once."""
+        index, level = self.places(source)
+        return Hits(index, source.words(len(index)), level)
+
+    def places(self, source: Source) -> tuple[Indices, Indices]:
+        """(who is hit, at which levels), batch by batch."""
         firsts, batches = source.words(len(self.batches)), self.batches
         needed = [batch.words_for(first) for batch, first in zip(batches, firsts.tolist(), strict=True)]
         words = source.words(sum(needed))
-        index, level = self._compiled_hits(firsts, words, needed) or self._hits(firsts, words, needed, source)
-        return Hits(index, source.words(len(index)), level)
+        return self._compiled_hits(firsts, words, needed) or self._hits(firsts, words, needed, source)
 
     def _compiled_hits(self, firsts: Words, words: Words, needed: list[int]) -> tuple[Indices, Indices] | None:
         """(candidates, levels) by a compiled pass."""
@@ -113,8 +127,7 @@ class SkipPlan:
         d = len(self.contest.values)
         tested = np.empty(d, np.int8)
         for batch in self.batches:
-            for offset in range(batch.length):
-                tested[batch.starts + offset * batch.stride] = batch.level
+            batch.put_level(tested)
         order = np.argsort(hits.index)
         hit_index = hits.index[order]
         for start in range(0, d, CHUNK):

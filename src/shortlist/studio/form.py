@@ -83,6 +83,8 @@ class Form:
         by, groups = text_in(request, "by", needed=False), groups_in(request)
         if by and request.get("candidates") == "every":
             raise ValueError("by: a list for every group needs a number of items; choose another way to get candidates")
+        if groups and not by:
+            raise ValueError("by: write the column that says to which group a row belongs, or take the groups away")
         if by and not groups and candidates is not None:
             raise ValueError("groups: write the public groups beside a public list of candidates, for example CH, DE")
         smallest = flag_in(request, "smallest")
@@ -175,9 +177,9 @@ class Offer:
         price, whole = self.price(), number_text(after.of)
         counted = price.startswith(f"{after.currency} ")
         of = f"of the {whole} in {name}" if counted else f"from {name}, whose budget is {after.currency} {whole}"
-        if counted and not after.delta and after.currency == "epsilon":
-            left = after.left_text
-            return f"I spend {price} {of}; {left} will be left."
+        if counted and after.currency == "epsilon":
+            most = "up to " if after.delta and not after.used_up else ""  # by which rule it counts depends on the charge
+            return f"I spend {price} {of}; {most}{after.left_text} will be left."
         return f"I spend {price} {of}; then {after.admits}."
 
     def price(self) -> str:
