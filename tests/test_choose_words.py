@@ -26,6 +26,27 @@ def test_words_of_a_question(words, said):
         sl.top_k(ROWS, 1, user="user_id", item="film", **words)
 
 
+def test_what_is_missing_or_has_no_name_is_said_with_what_to_write():
+    ask: Any = sl
+    for call, said in (
+        (lambda: ask.top_k([3, 1], 1, 0.5), r"top_k takes scores and k alone without their names: write epsilon=0\.5"),
+        (lambda: ask.top_k([3, 1], epsilon=1.0), "top_k needs k: write k=10, for example"),
+        (lambda: ask.top_k([3, 1], 1, k=1, epsilon=1.0), "top_k has k twice, in its place and by name"),
+        (lambda: ask.count(ROWS), 'count needs user and item: write user="user_id", item="film", for example'),
+        (lambda: ask.count(ROWS, "user_id", "film"), "count takes source alone without its name: write user="),
+        (lambda: ask.select([3, 1], epsilon=1.0, k=2), r"one winner: write top_k\(\.\.\., k=\.\.\.\)"),
+        (lambda: ask.Scores([3, 1], sensitivty=1), "Scores knows no word 'sensitivty'; did you mean 'sensitivity'"),
+        (lambda: ask.mechanisms.CanonicalTopK(k=1, epsilom=1), "CanonicalTopK knows no word 'epsilom'; did you mean"),
+        (lambda: ask.mechanisms.CanonicalTopK(1, 1.0), "CanonicalTopK takes everything by name: write"),
+        (lambda: ask.top_k("films.parquet", 1, epsilon=1.0), 'name the columns too: user="user_id", item="film"'),
+        (lambda: ask.top_k(ROWS, 1, epsilon=1.0), "name the columns too"),
+        (lambda: ask.top_k(None, 1, epsilon=1.0), "a mapping, not None$"),
+    ):
+        with pytest.raises(TypeError, match=said) as caught:
+            call()
+        assert caught.value.__context__ is None
+
+
 def test_methods():
     with pytest.raises(ValueError, match="method='gaurded' is not known; did you mean 'guarded'"):
         sl.top_k([3, 1], 1, epsilon=1.0, method="gaurded")

@@ -17,6 +17,7 @@ from shortlist._imports import IMPORTS
 
 Result = TypeVar("Result")
 NOT_NUMBERS = "scores must be integers or floats; convert them, for example with .astype(float)"
+ROWS = '; of the rows of a table name the columns too: user="user_id", item="film"'
 FrameKind = Literal["polars", "pandas", "pyarrow"]
 Engine = Literal["polars", "pandas", "pyarrow", "duckdb", "ibis", "spark"]
 FRAMES: tuple[FrameKind, ...] = ("polars", "pandas", "pyarrow")
@@ -65,7 +66,7 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | N
 
     if library == "pyarrow":
         values = _as_chunked(values)
-    wrong = f"scores must be one series of numbers, not a {type(values).__name__}; pick the column with the scores"
+    wrong = f"scores must be one series of numbers, not {named_type(values)}; pick the column with the scores{ROWS}"
     series: Any = attempt(lambda: nw.from_native(values, series_only=True), TypeError, wrong)
     if series.null_count():
         raise ValueError("scores must not be missing; fill the gaps or drop those candidates")
@@ -77,6 +78,16 @@ def unpack(values: object) -> tuple[object, Iterable[Hashable] | None, Frame | N
     except Exception:  # each library has its own
         pass
     raise TypeError(NOT_NUMBERS)
+
+
+def named_type(value: object) -> str:
+    """What kind of thing it is, as a part of a sentence.
+
+    >>> named_type(3), named_type("x"), named_type(None)
+    ('an int', 'a str', 'None')
+    """
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0].lower() in 'aeio' else 'a'} {name}"
 
 
 def attempt(action: Callable[[], Result], fails: type[Exception] | tuple[type[Exception], ...], message: str) -> Result:
@@ -136,7 +147,10 @@ def _as_array(values: object) -> Values:
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError("scores must not be masked; fill the gaps or drop those candidates")
     if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
-        raise TypeError(f"scores must be a list, an array, a series or a mapping, not a {type(values).__name__}")
+        table = isinstance(values, str) or hasattr(values, "columns")
+        raise TypeError(
+            f"scores must be a list, an array, a series or a mapping, not {named_type(values)}{ROWS if table else ''}"
+        )
     flat = "scores must be one-dimensional: one number per candidate"
     return attempt(partial(np.asarray, values), ValueError, flat)
 

@@ -12,12 +12,11 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
-from functools import wraps
 from html import escape
-from typing import Any, TypeVar, cast
+from typing import Any
 
 JOINERS = "\u200c\u200d"
 """Parts of words and of pictures in many scripts; they move nothing."""
@@ -249,7 +248,8 @@ def meant(word: str, known: Iterable[str]) -> str:
     """
     names = list(known)
     alike = [name for name in names if name.strip().casefold() == word.strip().casefold()]
-    near = alike or get_close_matches(word, names, n=1, cutoff=0.7)
+    begun = [name for name in names if len(word) > 2 and name.startswith(word)]
+    near = alike or get_close_matches(word, names, n=1, cutoff=0.7) or (begun if len(begun) == 1 else [])
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
@@ -275,42 +275,25 @@ def other_word(word: str, known: Iterable[str], said: Mapping[str, str] = SAID) 
     return other if told is not None and told[1] in names else meant(word, names)
 
 
-Called = TypeVar("Called", bound=Callable[..., Any])
+def text_table(columns: dict[str, list[str]], right: Collection[str] = ()) -> str:
+    """A table in plain text: the names, a rule, the rows; the columns named in `right` end where their names end.
 
-
-def kind_of_words(name: str, **said: str) -> Callable[[Called], Called]:
-    """For a function: what is written and not known is refused with what to write instead, before anything else.
-
-    >>> kind_of_words("tea", milk="; there is none")(lambda *, sugar=0: sugar)(sugr=1)
-    Traceback (most recent call last):
-    TypeError: tea knows no word 'sugr'; did you mean 'sugar'?
+    >>> print(text_table({"item": ["tea", "milk"], "value": ["1,204", "87"]}, right=["value"]))
+    item  value
+    ----  -----
+    tea   1,204
+    milk     87
     """
-
-    def kind(function: Called) -> Called:
-        code = function.__code__
-        known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
-        @wraps(function)
-        def called(*arguments: Any, **words: Any) -> Any:
-            for word in sorted(words.keys() - {*known}):
-                hint = said.get(word) or other_word(word, known) or f"; see help({name})"
-                raise TypeError(f"{name} knows no word {word!r}{hint}")
-            return function(*arguments, **words)
-
-        return cast(Called, called)
-
-    return kind
-
-
-def text_table(columns: dict[str, list[str]]) -> str:
-    """A table in plain text: the names, a rule, the rows."""
     heads = list(map(terminal_safe, columns))
     widths = [max(map(width, [head, *cells])) for head, cells in zip(heads, columns.values(), strict=True)]
     rows = [heads, ["-" * wide for wide in widths], *zip(*columns.values(), strict=True)]
-    return "\n".join(
-        "  ".join(cell + " " * (wide - width(cell)) for cell, wide in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
+    ends = [name in right for name in columns]
+
+    def placed(cell: str, wide: int, end: bool) -> str:
+        blanks = " " * (wide - width(cell))
+        return blanks + cell if end else cell + blanks
+
+    return "\n".join("  ".join(map(placed, row, widths, ends)).rstrip() for row in rows)
 
 
 TOKENS = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|.""", re.DOTALL)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from shortlist._imports import late
+from shortlist._kind_words import kind_of_words
 from shortlist._reading import checked_flag
 from shortlist._text import other_word
 from shortlist.grouped_release import GroupedRelease
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 KNOWN = GroupWords.__annotations__.keys()
 """Beside those in the signatures of `select` and `top_k`."""
+
+
+SEVERAL = ("k", "parallel", "ordered", "values", "gaps", "limit", "at_least")
+"""What `top_k` alone knows."""
 
 
 class OneWords(TableWords, total=False):
@@ -61,6 +66,7 @@ def select(  # type: ignore[overload-overlap]
 def select(scores: object, **words: Unpack[OneWords]) -> Release: ...
 @overload
 def select(scores: object, *, by: str | Iterable[str], **words: Unpack[OneWords]) -> GroupedRelease: ...
+@kind_of_words("select")
 def select(
     scores: object,
     *,
@@ -154,6 +160,7 @@ def top_k(scores: object, k: int | None, **words: Unpack[ListWords]) -> Release:
 def top_k(
     scores: object, k: int | Mapping[Any, int] | None, *, by: str | Iterable[str], **words: Unpack[ListWords]
 ) -> GroupedRelease: ...
+@kind_of_words("top_k")
 def top_k(
     scores: object,
     k: Any,
@@ -303,6 +310,8 @@ def check_words(question: GroupWords) -> None:
     """Refuse a word that nobody knows, with the one that may be meant."""
     if not question.keys() <= KNOWN:
         word = min(question.keys() - KNOWN)
+        if word in SEVERAL:
+            raise TypeError(f"{word} is not for select, which releases one winner: write top_k(..., {word}=...)")
         near = other_word(word, [*ListWords.__annotations__, "k", "parallel"])
         raise TypeError(f"{word} is no word that top_k or select know{near or '; see help(shortlist.top_k)'}")
 

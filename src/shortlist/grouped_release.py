@@ -14,8 +14,8 @@ from shortlist.grouped_format import read_groups, written_groups
 from shortlist.pages.card import card
 from shortlist.pages.grouped_page import write_groups
 from shortlist.pages.plots import plot_groups
-from shortlist.pages.summary import groups_in_words, groups_remarks, leads_named, notes_in_words
-from shortlist.release import Release
+from shortlist.pages.summary import groups_in_words, groups_remarks, leads_named, note_of, notes_in_words
+from shortlist.release import FIGURES, Release
 from shortlist.released_frames import NUMBERS, released_frame
 
 if TYPE_CHECKING:
@@ -114,8 +114,11 @@ class GroupedRelease(Mapping[Hashable, Release]):
         return columns
 
     def to_frame(self) -> Any:
-        """One data frame of all lists, in the caller's own kind; the columns of the key come first."""
-        return released_frame(self.columns(), self.frame or Frame(installed_frame()))
+        """One data frame of all lists, in the caller's own kind; the columns of the key come first.
+
+        `note` goes along as in `Release.to_frame`.
+        """
+        return released_frame(self.columns(), self.frame or Frame(installed_frame()), self.note)
 
     def to_json(self) -> str:
         """Everything in it as one line of JSON, for `from_json` (docs/release-format.md)."""
@@ -182,6 +185,11 @@ class GroupedRelease(Mapping[Hashable, Release]):
         return groups_in_words(self)
 
     @property
+    def note(self) -> str:
+        """All that goes with the table where nobody prints it: into the metadata of a frame or of a file."""
+        return note_of(self)
+
+    @property
     def remarks(self) -> list[str]:
         """How to read the table, and what the notes of every list say."""
         return groups_remarks(self)
@@ -197,7 +205,11 @@ class GroupedRelease(Mapping[Hashable, Release]):
 
     def lines(self, columns: dict[str, list[str]], remarks: Iterable[str] | None = None) -> str:
         """A table of these texts (`columns`), a summary, `remarks`, and what holds for all groups."""
-        return self._under(text_table(columns), self.remarks if remarks is None else remarks)
+        return self._under(text_table(columns, self._right()), self.remarks if remarks is None else remarks)
+
+    def _right(self) -> tuple[str, ...]:
+        """Columns of numbers; a key may have a name that is theirs no more."""
+        return tuple(name for name in FIGURES if name not in self.by)
 
     def _under(self, table: str, remarks: Iterable[str]) -> str:
         said = [self.summary, *remarks, self.line(), *notes_in_words(self)]
@@ -205,7 +217,7 @@ class GroupedRelease(Mapping[Hashable, Release]):
 
     def __str__(self) -> str:
         more = f"\n.. and {len(self) - SHOWN} more groups" if len(self) > SHOWN else ""
-        return self._under(text_table(self.texts(SHOWN)) + more, self.remarks)
+        return self._under(text_table(self.texts(SHOWN), self._right()) + more, self.remarks)
 
     def __repr__(self) -> str:
         return f"<GroupedRelease of {len(self)}: {self.line()}>"

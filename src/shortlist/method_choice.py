@@ -176,7 +176,9 @@ def _calls_inside() -> int:
 def _check_listed(request: Request, named: Method | None) -> None:
     """Where the candidates are a public list."""
     if request.k is None:
-        raise ValueError("k=None lets the data choose k, which needs a delta: write delta=1e-6, or a number for k")
+        raise ValueError(
+            "k=None: the data choose how many, and that needs a delta: write delta=1e-6, or a number, as k=5"
+        )
     if request.limit is not None:
         raise ValueError(
             "limit is for candidates that are not public: leave it out, or name a mechanism that takes it, "

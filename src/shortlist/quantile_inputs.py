@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shortlist._imports import late
-from shortlist._reading import FRAMES, Engine, Frame, attempt, unpack
+from shortlist._reading import FRAMES, Engine, Frame, attempt, named_type, unpack
 from shortlist.tables.dialect import TextForm
 from shortlist.tables.groups.grouping import plain_key
 from shortlist.tables.value_frames import groups_in_frame, look_at_frame, places_in_frame
@@ -77,7 +77,7 @@ def asked_of_table(rows: Any, question: ValueQuestion, memory: str | None, text:
         return _asked(question, look_at_frame(rows, question), library, lambda grid, tell: frame(rows, question, grid))
     raise TypeError(
         "rows must be a path, a pandas, polars or pyarrow frame, a DuckDB relation, an Ibis table, a Spark DataFrame, "
-        f"or (without user and value) a list of numbers, not a {type(rows).__name__}"
+        f"or (without user and value) a list of numbers, not {named_type(rows)}"
     )
 
 

@@ -20,9 +20,9 @@ from shortlist.labels import PLAIN, by_label, plain_label, typed
 from shortlist.pages.card import card
 from shortlist.pages.plots import plot_release
 from shortlist.pages.release_page import write_release
-from shortlist.pages.summary import in_words, leads_named, notes_in_words, remarks
+from shortlist.pages.summary import LEAD, OVER, in_words, leads_named, note_of, notes_in_words, remarks
 from shortlist.release_format import read, written
-from shortlist.released_frames import item_columns, released_frame
+from shortlist.released_frames import NUMBERS, item_columns, released_frame
 from shortlist.sampling.entropy import SECURE
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from shortlist.estimates import LowerBound
     from shortlist.ledger.ledger import Receipt
     from shortlist.privacy import Guarantee
+
+
+FIGURES = (*NUMBERS, LEAD, OVER)
+"""Columns of numbers, as they are shown."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -136,6 +140,11 @@ class Release:
     def summary(self) -> str:
         """What came out, what it can give away and what is left, in a few sentences."""
         return in_words(self)
+
+    @property
+    def note(self) -> str:
+        """All that goes with the table where nobody prints it: into the metadata of a frame or of a file."""
+        return note_of(self)
 
     @property
     def remarks(self) -> list[str]:
@@ -244,8 +253,12 @@ class Release:
         return {**ranks, **items, **values, **gaps} if self.q is None else {"q": self.q, "value": list(self._named)}
 
     def to_frame(self) -> Any:
-        """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from."""
-        return released_frame(self.columns(), self.frame or Frame(installed_frame()))
+        """A data frame in the caller's own kind: pandas, polars or pyarrow; or a table of the engine it came from.
+
+        `note` goes along where that kind has a place for it: `attrs["shortlist"]` in pandas, the metadata of the schema
+        in pyarrow, that of every column in Spark. polars, DuckDB and Ibis have none.
+        """
+        return released_frame(self.columns(), self.frame or Frame(installed_frame()), self.note)
 
     def to_json(self) -> str:
         """Everything in it as one line of JSON, for `from_json` (docs/release-format.md). Labels keep their types.
@@ -327,7 +340,7 @@ class Release:
         """A table of these texts (`columns`), a summary, `remarks`, and one line: guarantee, mechanism, unit."""
         how = self.remarks if remarks is None else remarks
         below = [*how, self.line(), *notes_in_words(self)]
-        return "\n".join([text_table(columns), "", self.summary, *below])
+        return "\n".join([text_table(columns, FIGURES), "", self.summary, *below])
 
     def __repr__(self) -> str:
         return f"<Release of {len(self._named)}: {self.line()}>"

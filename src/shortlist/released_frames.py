@@ -45,8 +45,10 @@ def own_frame(engine: Engine, types: list[str]) -> Frame:
     return Frame(engine, tuple(types) if set(types) <= set(TYPES[engine]) else ())
 
 
-def released_frame(columns: Columns, frame: Frame) -> Any:
+def released_frame(columns: Columns, frame: Frame, note: str = "") -> Any:
     """The columns as a frame of that kind, the items in their own types where those are known.
+
+    The `note` goes into the metadata of those kinds that have such (`NOTED`).
 
     Otherwise in the types that the library tells them to be, and as text if it knows none.
     """
@@ -60,13 +62,17 @@ def released_frame(columns: Columns, frame: Frame) -> Any:
     types |= dict(zip(parts, frame.types, strict=True)) if frame.types else {}
     uniform = _uniform(columns, types)
     try:
-        return MAKERS[frame.engine](uniform, types)
+        return noted(MAKERS[frame.engine](uniform, types), frame.engine, note)
     except Exception:  # each library has its own
         if not may_guess:
             raise
-    return MAKERS[frame.engine](
-        {name: uniform[name] if name in types else list(map(str, uniform[name])) for name in uniform}, types
-    )
+    texts = {name: uniform[name] if name in types else list(map(str, uniform[name])) for name in uniform}
+    return noted(MAKERS[frame.engine](texts, types), frame.engine, note)
+
+
+def noted(table: Any, engine: Engine, note: str) -> Any:
+    """The table with a note in its metadata, under our name; as it is where its kind has no place for one."""
+    return NOTED[engine](table, note) if note and engine in NOTED else table
 
 
 def item_columns(items: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
@@ -154,3 +160,25 @@ def _spark(columns: Columns, types: Types) -> Any:
 MAKERS: dict[Engine, Callable[[Columns, Types], Any]] = {
     "polars": _polars, "pandas": _pandas, "pyarrow": _pyarrow, "duckdb": _duckdb, "ibis": _ibis, "spark": _spark,
 }  # fmt: skip
+
+
+def _in_pandas(table: Any, note: str) -> Any:
+    table.attrs[NAME] = note
+    return table
+
+
+def _in_pyarrow(table: Any, note: str) -> Any:
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), NAME: note})
+
+
+def _in_spark(table: Any, note: str) -> Any:
+    """Of every column: a Spark DataFrame has no metadata of its own, and keeps those of its columns in parquet."""
+    for name in table.columns:
+        table = table.withMetadata(name, {NAME: note})
+    return table
+
+
+NAME = "shortlist"
+"""Under which the note stands, as in parquet files of the command line."""
+NOTED: dict[Engine, Callable[[Any, str], Any]] = {"pandas": _in_pandas, "pyarrow": _in_pyarrow, "spark": _in_spark}
+"""Kinds of frames that have metadata. polars, DuckDB and Ibis have none: there `release.note` has the words."""

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self, SupportsIndex, TypedDict, Unpack
 import numpy as np
 
 from shortlist._arrays import Values
+from shortlist._kind_words import kind_of_words
 from shortlist._reading import Frame, checked_flag, checked_labels, checked_values, unpack
 from shortlist._runs import Runs
 from shortlist._scan import float_peaks
@@ -87,6 +88,7 @@ class Scores:
         "_neighbours", "_public", "_range", "_seen", "_sensitivity", "_size", "_source", "_turned", "_unit", "_values",
     )  # fmt: skip
 
+    @kind_of_words("Scores")
     def __init__(
         self,
         values: object,

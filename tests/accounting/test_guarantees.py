@@ -33,7 +33,7 @@ def test_a_bad_size_is_named_with_what_to_write(make, name, bad):
 
 @pytest.mark.parametrize("bad", [-1e-9, 1.0, 2.0, NAN, True, "1e-6", None], ids=repr)
 def test_a_bad_delta_is_named_with_what_to_write(bad):
-    match = r"^delta must be a number at least 0 and less than 1: write delta=1e-06"
+    match = r"^delta must be a number at least 0 and less than 1: write delta=1e-6"
     for ask in (
         lambda: ApproxDP(1.0, bad),
         lambda: ZCDP(0.1, delta=bad),

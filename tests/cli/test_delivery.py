@@ -50,6 +50,20 @@ def test_a_file_keeps_margins_and_a_note(home):
     assert "3 of 3 asked for." in note.fetchall()[0][0]
 
 
+def test_what_a_csv_file_means_stands_beside_it_and_the_file_is_for_every_reader(home):
+    done = called(*TOP, "-k", "3", "--values", "--out", "top.csv", cwd=home)
+    assert "written to top.csv, readable by you alone; what it means to top.csv-metadata.json" in done.stdout
+    rows = list(csv.DictReader(io.StringIO((home / "top.csv").read_text())))
+    assert [list(row) for row in rows] == [["rank", "item", "value", "margin", "gap"]] * 3
+    beside = json.loads((home / "top.csv-metadata.json").read_text())
+    assert (beside["url"], "3 of 3 asked for." in beside["dc:description"]) == ("top.csv", True)
+    assert [one["titles"] for one in beside["tableSchema"]["columns"]] == list(rows[0])
+    assert (home / "top.csv-metadata.json").stat().st_mode & 0o077 == 0
+    (home / "kept.csv-metadata.json").mkdir()
+    done = called(*TOP, "-k", "3", "--out", "kept.csv", cwd=home)
+    assert (done.returncode, done.stdout, (home / "kept.csv").exists()) == (1, "", False)
+
+
 def test_two_formats_are_refused(home):
     done = called(*TOP, "-k", "3", "--json", "--format", "csv", cwd=home)
     assert (done.returncode, "not both" in done.stderr) == (2, True)
@@ -69,7 +83,10 @@ def test_k_may_be_left_out_where_there_is_a_delta(home):
     assert " came out." in called(*TOP, "--delta", "1e-6", cwd=home).stdout
     done = called(*TOP, cwd=home)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "no -k lets the data choose k, which needs a delta: write --delta 1e-6" in done.stderr
+    assert (
+        "no -k: the data choose how many, and that needs a delta: write --delta 1e-6, or a number, as -k 5"
+        in done.stderr
+    )
 
 
 def test_the_ledger_of_the_file_of_defaults_is_said(home, tmp_path):
@@ -129,9 +146,10 @@ def test_what_was_written_is_said_and_who_may_read_it(tmp_path):
     (tmp_path / "known.txt").write_text("a\nb\nc\n")
     asked = ["top", "rows.csv", "-k", "2", "--user", "who", "--item", "what", "--candidates", "known.txt"]
     asked += ["--epsilon", "1", "--out", "l.csv"]
-    assert called(*asked, cwd=tmp_path).stdout.endswith("\nwritten to l.csv, readable by you alone\n")
+    beside = "what it means to l.csv-metadata.json"
+    assert called(*asked, cwd=tmp_path).stdout.endswith(f"\nwritten to l.csv, readable by you alone; {beside}\n")
     again = called(*asked, "--json", cwd=tmp_path)
-    assert again.stderr == "written to l.csv, in place of what was there, readable by you alone\n"
+    assert again.stderr == f"written to l.csv, in place of what was there, readable by you alone; {beside}\n"
     assert again.stdout.count("\n") == 1
     assert called(*asked, "--quiet", cwd=tmp_path).stdout.count("\n") == 2
 

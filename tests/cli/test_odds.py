@@ -32,7 +32,7 @@ def test_it_says_what_it_takes(words):
 def test_bad_numbers_are_refused_in_words():
     done = called("odds", "--", "-1")
     assert done.returncode == 1
-    assert "epsilon" in done.stderr
+    assert "EPSILON" in done.stderr
 
 
 def test_the_version_and_the_exit_codes_are_told():

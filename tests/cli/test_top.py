@@ -113,7 +113,7 @@ def test_a_terminal_shows_a_table_in_colour_and_a_pipe_does_not(folder):
     assert "rank" in shown
     assert "1 │ ant" in shown
     assert "PureDP(epsilon=1.0) for one user (add-remove)" in shown
-    assert "\x1b" not in run(*asked("ratings.parquet", *KNOWN), cwd=folder).stdout
+    assert "\x1b" not in called(*asked("ratings.parquet", *KNOWN, "--ordered"), cwd=folder).stdout
 
 
 def test_labels_cannot_play_tricks_on_a_terminal(folder):
@@ -150,7 +150,11 @@ def test_long_work_shows_how_much_was_read_and_then_wipes_it(tmp_path):
         (asked("ratings.parquet", *KNOWN, "--out", "no/where.csv"), 1, "--out needs a folder"),
         (asked("ratings.parquet", *KNOWN, "--memory", "lots"), 1, "memory must be a size"),
         (asked("ratings.parquet", *KNOWN, "--value", "movie", "--clip", "0,5"), 1, "must be a column of numbers"),
-        (asked("ratings.parquet", *KNOWN, "--value", "movie"), 1, "value and clip go together"),
+        (
+            asked("ratings.parquet", *KNOWN, "--value", "movie"),
+            1,
+            "--value and --clip go together: write --value stars --clip 0,5",
+        ),
         (("top", "ratings.parquet", "-k", "2", "--user", "movie", "--item", "nope", *KNOWN), 1, "--item nope"),
         (asked("ratings.parquet", "--candidates", "catalogue.txt"), 2, "give --epsilon"),
         (asked("ratings.parquet", *KNOWN, "--rho", "1"), 2, "one of them"),

@@ -47,7 +47,6 @@ COVERED = {
     "paid_release.py": "cli/test_app_storm.py",
     "pate.py": "mechanisms/pate/test_mechanism.py",
     "privacy.py": "accounting/test_guarantees.py",
-    "released_frames.py": "tables/test_count.py",
     "table_words.py": "house/test_question_words.py",
     "testing.py": "sampling/test_entropy.py",
     "accounting/accountant.py": "accounting/test_composition.py",

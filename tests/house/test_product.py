@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.terminal import called
+from tests.helpers.terminal import called, run
 from tests.helpers.typed import present
 from tests.house.test_docs import blocks
 
@@ -40,6 +40,49 @@ def test_the_contract_is_the_shared_one():
     if not SHARED.exists():
         pytest.skip("the shared papers are not beside the repository")
     assert blocks(CONTRACT, "python") == blocks(SHARED, "python")
+    assert blocks(CONTRACT, "") == blocks(SHARED, "")
+
+
+def commands_of(page):
+    """What stands on the lines of a page's block of commands, as a shell would take it."""
+    parts = (part for line in blocks(page, "")[0].splitlines() for part in line.split(";  "))
+    return [shlex.split(part, comments=True)[1:] for part in parts]
+
+
+TAKES_LONG = ("reproduce", "audit", "plan", "demo")
+
+
+def ran(commands, folder, call):
+    """What each says; a ledger is made before it is used."""
+    told = {}
+    for words in sorted(commands, key=lambda words: words[:2] != ["ledger", "init"]):
+        done = call(*words, cwd=folder)
+        assert (done.returncode, done.stderr) == (0, ""), words
+        told[" ".join(words)] = done.stdout
+    return told
+
+
+def test_the_commands_of_the_first_part_do_what_they_say(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(compile(blocks(CONTRACT, "python")[0], CONTRACT.name, "exec"), names)
+    (tmp_path / "catalogue.txt").write_text("\n".join(names["catalogue"]))
+    told = list(
+        ran([words for words in commands_of(CONTRACT) if words[0] not in TAKES_LONG], tmp_path, called).values()
+    )
+    assert len(told) == 4
+    assert "10 of 10 asked for." in told[1]
+    assert "booked: epsilon 1 of 3" in told[1]
+    assert (tmp_path / "top.png").stat().st_size > 5_000
+    assert " of 10 asked for" in told[2]
+    assert "epsilon 1 of 3 at delta 1e-6, 1 release" in told[3]
+
+
+@pytest.mark.long
+def test_the_commands_of_the_first_part_that_take_long(tmp_path):
+    told = ran([words for words in commands_of(CONTRACT) if words[0] in TAKES_LONG], tmp_path, run)
+    assert len(told) == 4
+    assert (tmp_path / "report" / "index.html").exists()
 
 
 def run_second(part, tmp_path, monkeypatch):
@@ -121,19 +164,16 @@ def test_quantiles_and_tuning(tmp_path, monkeypatch):
 def test_the_second_part_of_the_contract_is_the_shared_one():
     if not SHARED_SECOND.exists():
         pytest.skip("the shared papers are not beside the repository")
-    ours, theirs = blocks(SECOND, "python"), blocks(SHARED_SECOND, "python")
-    assert ours == theirs[: len(ours)]
+    assert blocks(SECOND, "python") == blocks(SHARED_SECOND, "python")
 
 
 def test_the_command_line_does_what_it_says(tmp_path):
-    lines = [
-        part.partition("#")[0].strip() for line in blocks(SECOND, "")[0].splitlines() for part in line.split(";  ")
-    ]
     told = {}
-    for line in lines:
-        done = called(*shlex.split(line)[1:], cwd=tmp_path)
-        assert (done.returncode, done.stderr) == (0, ""), line
-        told[line] = done.stdout
+    for words in commands_of(SECOND):
+        done = called(*words, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), words
+        told[" ".join(words)] = done.stdout
+    lines = list(told)
     listed, grouped, keys, quantile = (told[line] for line in lines[2:6])
     assert "5 of 5 asked for." in listed
     assert (

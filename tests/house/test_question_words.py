@@ -42,7 +42,7 @@ def test_the_words_of_a_table_are_those_of_count_and_how_far_it_is():
 def test_whatever_takes_plain_values_takes_these_words_and_no_others(function):
     words = GroupWords if function in (sl.top_k, sl.select) else ScoreWords  # a table in place of values
     assert function.__annotations__["question"] == f"Unpack[{words.__name__}]"
-    assert function.__globals__[words.__name__] is words
+    assert inspect.unwrap(function).__globals__[words.__name__] is words
 
 
 def test_a_misspelt_word_is_refused_by_the_call():

@@ -29,9 +29,11 @@ def differences(one, other, tolerance, place=""):
     return [] if one == other and type(one) is type(other) else [f"{place}: {one} {other}"]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] if name == "laws" else []) for name in RECORDED]
-)
+MARKS = {"laws": pytest.mark.long, "releases": pytest.mark.newest}
+"""Frames of releases are recorded with the types of pandas 3."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, ())) for name in RECORDED])
 def test_it_is_as_it_was_recorded(name):
     recorded = json.loads(path(name).read_text())
     now = json.loads(json.dumps(RECORDED[name]()))

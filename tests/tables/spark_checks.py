@@ -336,6 +336,7 @@ def quantiles_agree(spark):
 def own_frames(spark, rows):
     release = sl.top_k(sl.count(rows, user="user", item="item", candidates=["tea", "猫"]), 1, epsilon=1.0, ordered=True)
     frame = release.to_frame()
+    assert {one.metadata["shortlist"] for one in frame.schema.fields} == {release.note}
     assert type(frame) is type(rows)
     assert frame.columns == ["rank", "item"]
     assert dict(frame.dtypes) == {"rank": "bigint", "item": "string"}

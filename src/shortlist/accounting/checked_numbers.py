@@ -27,8 +27,8 @@ def number(name: str, value: object, *, least: float = 0.0, above: bool = False,
             return as_float
     bound = "greater than" if above else "at least"
     room = f"{bound} {least:g}" + (f" and less than {below:g}" if below < math.inf else " and finite")
-    example = 1e-6 if below == 1 else least + 1.0
-    raise ValueError(f"{name} must be a number {room}: write {name}={example:g}, for example")
+    example = "1e-6" if below == 1 else f"{least + 1:g}"
+    raise ValueError(f"{name} must be a number {room}: write {name}={example}, for example")
 
 
 def count(name: str, value: object, most: int = 2**53) -> int:

@@ -6,6 +6,7 @@ import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 
+from shortlist._text import meant
 from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.checks import Budget
 from shortlist.mechanisms.entries import ENTRIES
@@ -18,10 +19,11 @@ def names() -> list[str]:
 
 
 def mechanism_named(name: str, k: int | None, budget: Budget) -> Mechanism:
-    """The mechanism of that name, or an error that lists the names; k=None is the one that is audited by default."""
+    """The mechanism of that name, or an error with those that may be meant; k=None is the one audited by default."""
     makers = _makers()
     if name not in makers:
-        raise ValueError(f"{name!r} is not known; write one of {', '.join(names())}, or FILE.py:FUNCTION")
+        near = meant(name, names()) or f"; write one of {', '.join(names())}, or FILE.py:FUNCTION"
+        raise ValueError(f"{name!r} is not known{near}")
     entry, build = makers[name]
     return build(entry.audited.k if k is None else k, budget)
 

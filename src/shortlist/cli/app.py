@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
-import shlex
 import sys
 import warnings
 from collections.abc import Iterator, MutableMapping
@@ -20,6 +18,7 @@ from shortlist._version import version
 from shortlist.cli.defaults import defaults
 from shortlist.cli.output import Described, Hinting
 from shortlist.cli.usage import UsageError, usage_in_words
+from shortlist.cli.words import in_the_words_of
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError, OutcomeUnknown
 
 
@@ -44,9 +43,6 @@ COMMANDS = {
     "ledger": Place("shortlist.cli.ledger", "app", "A privacy budget in a file that nobody can overdraw."),
     "odds": Place("shortlist.cli.odds", "show_odds", "What an epsilon means: the odds of guessing right."),
 }
-LISTS = {"--groups": "CH,DE,FR", "--candidates": "FILE"}
-"""How a list is given on the command line, for example."""
-GUARANTEE = r"\b[A-Z]\w*\([^()]*\)"
 TABLES = ("top", "keys", "quantile")
 """Commands that read a table; `shortlist.toml` is for them."""
 PLAIN: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
@@ -111,7 +107,7 @@ def _version(wanted: bool) -> None:
 def main_options(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", "-V", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Pick winners from private data, so that no single person's data shows.
@@ -201,21 +197,11 @@ def _say(words: str) -> None:
 
 
 def in_options(words: str, arguments: list[str]) -> str:
-    """Words for Python, as `delta=1e-6`, in those of the command line, as `--delta 1e-6`, where it has that option."""
+    """Words for Python, as `delta=1e-6`, in those of the command that these arguments name."""
     name = arguments[0] if arguments else ""
     if name not in TABLES and name != "plan":
         return words
-    known = {opt for one in app_commands()[name].params for opt in one.opts}
-
-    def option(match: re.Match[str]) -> str:
-        word = "-k" if match[1] == "k" else f"--{(match[1] or '').replace('_', '-')}"
-        value = {"[...]": LISTS.get(word, "...")}.get(match[2] or "", match[2] or "").strip("'\"")
-        if match[1] is None or word not in known:  # what stands in a guarantee stays as it is
-            return match[0]
-        plain = "tab" if value == "\\t" else shlex.quote(value)
-        return {"True": word, "": word, "None": f"no {word}"}.get(value, f"{word} {plain}")
-
-    return re.sub(GUARANTEE + r"|\b([a-z_]+)=('[^']*'|\"[^\"]*\"|\[\.\.\.\]|[\w.+-]*[\w]|)", option, words)
+    return in_the_words_of({opt for one in app_commands()[name].params for opt in one.opts}, words)
 
 
 def app_commands() -> Late:

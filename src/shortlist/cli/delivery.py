@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import typer
 
 from shortlist._files import remove, temporary_name
 from shortlist._signals import COMMAND
-from shortlist._table_files import write_table
+from shortlist._table_files import metadata_path, write_table
 from shortlist._text import csv_table, terminal_safe
 from shortlist.cli.app import in_options
 from shortlist.cli.defaults import FILE
@@ -22,10 +23,9 @@ from shortlist.cli.output import check_writable, echo_json, write_picture
 from shortlist.grouped_release import GroupedRelease
 from shortlist.ledger.opening import on_server
 from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of
-from shortlist.pages.summary import LEAD, OVER, notes_in_words, why_in_words
+from shortlist.pages.summary import notes_in_words, why_in_words
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, Ledger, PureDP
-from shortlist.release import Release
-from shortlist.released_frames import NUMBERS
+from shortlist.release import FIGURES, Release
 from shortlist.tables.file_sources import files_at
 
 
@@ -112,6 +112,8 @@ class Delivery:
             raise typer.BadParameter("parquet is no text: send it to a file, or give --out list.parquet")
         if out is not None:
             check_writable("--out", out, (".csv", ".parquet"), inputs)
+            if out.lower().endswith(".csv"):
+                check_writable("--out", metadata_path(out), (".json",), inputs)
         if plot is not None:
             check_writable("--plot", plot, (".png", ".svg", ".pdf"), [*inputs, *([] if out is None else [out])])
             if not find_spec("matplotlib"):
@@ -124,7 +126,7 @@ class Delivery:
         """Everything that was asked for is tried, the list itself first: it was paid for, and there is no second."""
         steps: dict[str, Callable[[], None]] = {"shown": lambda: self._print(release)}
         if (out := self.out) is not None:
-            steps[f"written to {out}"] = lambda: write_table(out, release.columns(), note=release.summary)
+            steps[f"written to {out}"] = lambda: write_table(out, release.columns(), note=release.note)
         if (plot := self.plot) is not None:
             steps[f"drawn to {plot}"] = lambda: _draw(release, plot)
         if (report := self.report) is not None:
@@ -137,9 +139,11 @@ class Delivery:
             try:
                 take()
             except Exception as error:
-                failed.append(f"the list could not be {step} ({type(error).__name__})")
+                failed.append(f"the list could not be {step} ({_reason(error)})")
             else:
                 written += [f"{step}{_access(paths[step], there)}"] if step in paths else []
+                if step in paths and paths[step].lower().endswith(".csv"):
+                    written.append(f"what it means to {metadata_path(paths[step])}")
         if failed:
             raise OSError(f"{'; '.join(failed)}; what was released is released, and charged where there is a ledger")
         if written and not self.quiet:  # what programs read stays alone on its stream
@@ -158,6 +162,12 @@ class Delivery:
             show(release)
 
 
+def _reason(error: Exception) -> str:
+    """Why something could not be delivered, in words where there are some; never in those of a library."""
+    told = {errno.EPIPE: "nobody reads it any more", errno.ENOSPC: "the disk is full"}
+    return told.get(getattr(error, "errno", None) or 0, type(error).__name__)
+
+
 def _access(path: str, replaced: bool) -> str:
     """What became of a file that was there, and whether others on this machine may read it."""
     own = os.name == "posix" and not os.stat(path).st_mode & 0o077
@@ -167,7 +177,7 @@ def _access(path: str, replaced: bool) -> str:
 def _send_parquet(release: Release | GroupedRelease) -> None:
     draft = f"{temporary_name()}.parquet"
     try:
-        write_table(draft, release.columns(), note=release.summary)
+        write_table(draft, release.columns(), note=release.note)
         with open(draft, "rb") as file:
             sys.stdout.buffer.write(file.read())
     finally:
@@ -198,8 +208,7 @@ def show(release: Release | GroupedRelease) -> None:
         return
     table = Table(show_edge=False, pad_edge=False)
     for name in columns:
-        numeric = name in (*NUMBERS, LEAD, OVER)
-        table.add_column(Text(terminal_safe(name)), justify="right" if numeric else "left", overflow="fold")
+        table.add_column(Text(terminal_safe(name)), justify="right" if name in FIGURES else "left", overflow="fold")
     for row in zip(*columns.values(), strict=True):
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)

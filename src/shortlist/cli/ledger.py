@@ -169,7 +169,7 @@ def report(
     """
     check_writable("--out", out, (".html",), [] if on_server(path) else [path])
     Ledger(path).report(out, title=title)
-    typer.echo(f"written: {terminal_safe(out)}, and its table beside it")
+    typer.echo(f"written: {terminal_safe(out)}, and its table to {terminal_safe(out[: -len('.html')])}.csv")
 
 
 @command()

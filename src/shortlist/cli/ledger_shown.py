@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from shortlist._text import json_line, terminal_safe, without_arguments
+import typer
+
+from shortlist._text import json_line, terminal_safe, text_table, without_arguments
 from shortlist.cli.output import echo_json
 from shortlist.ledger.chain import LedgerEntry
 from shortlist.pages.guarantee_in_words import caution
@@ -47,37 +49,58 @@ def show_ledger(ledger: Ledger, rows: int, as_json: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console, standing = Console(), ledger.standing
-    facts = Table(show_header=False, show_edge=False, pad_edge=False, box=None)
-    for name, value in (
+    console, rho = Console(), ledger.terms.order is None
+    facts, columns = _facts(ledger), _entry_texts(entries, rho=rho)
+    below = [terminal_safe(words) for words in _waiting(entries, rho=rho)]
+    large = list(filter(None, [caution(ledger.terms.budget)]))
+    if not console.is_terminal:  # nothing is cut or broken for programs and files
+        lines = [*(f"{name:<6}  {value}" for name, value in facts), *large]
+        lines += ["", text_table(columns, ["entry"])] if entries else []
+        typer.echo("\n".join([*lines, *(f"\n{words}" for words in below)]))
+        return
+    rows = Table(show_header=False, show_edge=False, pad_edge=False, box=None)
+    for name, value in facts:
+        rows.add_row(Text(name, style="bold"), Text(value, overflow="fold"))
+    console.print(rows)
+    for said in large:
+        console.print(Text(said))
+    if entries:
+        table = Table(show_edge=False, pad_edge=False)
+        shown = [name for name in columns if name != "mechanism" or console.width >= WIDE]
+        for name in shown:
+            table.add_column(name, justify="right" if name == "entry" else "left", overflow="fold")
+        for cells in zip(*(columns[name] for name in shown), strict=True):
+            table.add_row(*map(Text, cells))
+        console.print()
+        console.print(table)
+    for words in below:
+        console.print()
+        console.print(Text(words), overflow="fold")
+
+
+def _facts(ledger: Ledger) -> list[tuple[str, str]]:
+    standing = ledger.standing
+    facts = [
         ("ledger", ledger.path),
         ("budget", str(ledger.terms)),
         ("booked", f"{standing.so_far}, {standing.times}"),
         ("left", ledger.closed or standing.admits),
         *_kept_delta(ledger, standing.releases),
         ("head", ledger.head),
-    ):
-        facts.add_row(Text(name, style="bold"), Text(terminal_safe(value), overflow="fold"))
-    console.print(facts)
-    if large := caution(ledger.terms.budget):
-        console.print(Text(large))
-    if entries:
-        table = Table(show_edge=False, pad_edge=False)
-        narrow = console.width < WIDE
-        for column in HEADS[: -1 if narrow else None]:
-            table.add_column(column, justify="right" if column == "entry" else "left", overflow="fold")
-        for entry in entries:
-            what = entry.kind if entry.refund_of is None else f"refund of {entry.refund_of}"
-            what += "" if entry.request is None else f" of request {entry.request}"
-            minute, mechanism = entry.time[:16].replace("T", " "), without_arguments(entry.mechanism)
-            cost = cost_in_words(entry, rho=ledger.terms.order is None) if entry.kind in ("charge", "refund") else ""
-            cells = [str(entry.number), minute, entry.who or "", what, cost, entry.purpose, mechanism]
-            table.add_row(*(Text(terminal_safe(cell)) for cell in cells[: -1 if narrow else None]))
-        console.print()
-        console.print(table)
-        for words in _waiting(entries, rho=ledger.terms.order is None):
-            console.print()
-            console.print(Text(terminal_safe(words)), overflow="fold")
+    ]
+    return [(name, terminal_safe(value)) for name, value in facts]
+
+
+def _entry_texts(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[str]]:
+    """The entries as a person reads them, column by column."""
+    rows = []
+    for entry in entries:
+        what = entry.kind if entry.refund_of is None else f"refund of {entry.refund_of}"
+        what += "" if entry.request is None else f" of request {entry.request}"
+        minute, mechanism = entry.time[:16].replace("T", " "), without_arguments(entry.mechanism)
+        cost = cost_in_words(entry, rho=rho) if entry.kind in ("charge", "refund") else ""
+        rows.append([str(entry.number), minute, entry.who or "", what, cost, entry.purpose, mechanism])
+    return {name: [terminal_safe(row[n]) for row in rows] for n, name in enumerate(HEADS)}
 
 
 def _waiting(entries: list[LedgerEntry], *, rho: bool) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import Annotated
 
@@ -29,6 +30,10 @@ def show_odds(
     """
     if (epsilon is None) == (rho is None):
         raise typer.BadParameter("give an epsilon, as in `shortlist odds 1`, or --rho: one of them")
+    if not 0 < (epsilon if rho is None else rho) < math.inf:  # type: ignore[operator]
+        raise ValueError(f"{'EPSILON' if rho is None else '--rho'} must be a number above 0, for example 0.5")
+    if delta is not None and not 0 <= delta < 1:
+        raise ValueError("--delta must be a number from 0 to below 1, for example 1e-6")
     guarantee: Guarantee
     if rho is not None:
         guarantee = ZCDP(rho, delta or 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable
@@ -32,8 +33,42 @@ class Described(TyperCommand):
             with formatter.section("Arguments"):
                 formatter.write_dl(said)
         options = [one for one in self.get_params(ctx) if one.param_type_name == "option"]
-        with formatter.section("Options"):
-            formatter.write_dl([one for one in (option.get_help_record(ctx) for option in options) if one is not None])
+        for title, some in _sections(options).items():
+            with formatter.section(title):
+                formatter.write_dl([record for record in (_record(one, ctx) for one in some) if record is not None])
+
+
+SECTIONS = {
+    "Which rows count": ("where", "by", "groups", "groups_per_user"),
+    "What it costs": ("epsilon", "delta", "rho", "yes_really", "ledger", "purpose", "unit"),
+    "How the file is read": ("separator", "multiline", "memory"),
+    "What is printed and written": ("out", "plot", "report", "shown", "as_json", "quiet", "help"),
+}
+"""Where an option stands in a help that is long; all others are about what is asked."""
+LONG = 20
+RANGES = ((r"\[(.*?)x>=(\d+)\]", r"[\1\2 or more]"), (r"\[(.*?)(\d+)<=x<=(\d+)\]", r"[\1\2 to \3]"))
+"""How the library says what a number may be, and how people do."""
+
+
+def _sections(options: list[Any]) -> dict[str, list[Any]]:
+    if len(options) <= LONG:
+        return {"Options": options}
+    titles = {name: title for title, names in SECTIONS.items() for name in names}
+    sections: dict[str, list[Any]] = {title: [] for title in ("What is asked", *SECTIONS)}
+    for one in options:
+        sections[titles.get(one.name, "What is asked")].append(one)
+    return sections
+
+
+def _record(option: Any, ctx: Any) -> tuple[str, str] | None:
+    """What the help says of an option."""
+    record = option.get_help_record(ctx)
+    if record is None:
+        return None
+    said = re.sub(r"default: \(([^)]*)\)", r"default: \1", record[1]).replace("1e-06", "1e-6")
+    for written, meant in RANGES:
+        said = re.sub(written, meant, said)
+    return record[0], said
 
 
 def _arguments(command: TyperCommand, ctx: Any) -> list[Any]:
@@ -46,6 +81,7 @@ class Hinting(TyperGroup):
     instead: ClassVar[dict[str, str]] = {
         "median": "quantile", "quantiles": "quantile", "topk": "top", "top-k": "top", "names": "keys",
         "balance": "show", "status": "show", "spent": "show", "create": "init", "new": "init", "list": "show",
+        "history": "show", "log": "show", "entries": "show", "help": "-h", "version": "--version",
     }  # fmt: skip
     """What others call them."""
 
@@ -61,7 +97,8 @@ class Hinting(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, known = args[0], self.list_commands(ctx)
         if name not in known:
-            near = [one for one in [self.instead.get(name), *get_close_matches(name, known, n=1)] if one in known]
+            known_too = [*known, "-h", *(["--version"] if ctx.parent is None else [])]
+            near = [one for one in [self.instead.get(name), *get_close_matches(name, known, n=1)] if one in known_too]
             if near:
                 ctx.fail(f"there is no command {name!r}: write `{ctx.command_path} {near[0]}`")
             ctx.fail(f"there is no command {name!r}; there are {', '.join(known)}")
@@ -80,7 +117,8 @@ def echo_json(text: str) -> None:
 def check_writable(option: str, path: str, endings: tuple[str, ...], inputs: Iterable[str] = ()) -> None:
     """Refuse, before anything is read or charged, what could not be written afterwards, and the files to be `kept`."""
     if not path.lower().endswith(endings):
-        raise typer.BadParameter(f"{option} must end in {' or '.join(endings)}: {path}")
+        many = f"{', '.join(endings[:-1])} or {endings[-1]}" if endings[1:] else endings[0]
+        raise typer.BadParameter(f"{option} must end in {many}: {path}")
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{folder} is not there: {option} needs a folder to write to")

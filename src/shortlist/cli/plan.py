@@ -13,6 +13,7 @@ from shortlist._text import json_line
 from shortlist.cli.options import Json
 from shortlist.cli.output import echo_json, write_picture
 from shortlist.planning import plan as planned
+from shortlist.planning.answer import NUMBERS
 
 if TYPE_CHECKING:
     from shortlist.planning import Plan
@@ -55,8 +56,8 @@ def plan(
     """Rank the mechanisms for data described in a word. It never looks at private scores.
 
     \b
-    For example: shortlist plan -k 10 --shape zipf:1.1 --items 10000 --users 50000 \\
-                   --target 0.99
+    For example: shortlist plan -k 10 --shape zipf:1.1 --items 10000 \\
+                   --users 50000 --target 0.99
     """
     question: dict[str, Any] = {}
     if scores is not None:
@@ -107,10 +108,9 @@ def _show(answer: Plan) -> None:
         return
     console.print(Text(answer.described, style="bold"))
     table = Table(show_edge=False, pad_edge=False)
-    columns = answer.texts()
-    numbers = ("epsilon", "rho", "delta", "top", "great", "good", "recall")
+    columns = {name: cells for name, cells in answer.texts().items() if any(cells)}
     for name in columns:
-        table.add_column(name, justify="right" if name in numbers else "left")
+        table.add_column(name, justify="right" if name in NUMBERS else "left", overflow="fold")
     for place, cells in enumerate(zip(*columns.values(), strict=True)):
         table.add_row(*map(Text, cells), style="bold green" if place == 0 else None)
     console.print(table)

@@ -39,6 +39,8 @@ def in_own_words(error: Any) -> str:
     said = terminal_safe(" ".join(str(error.format_message()).split()))
     if kind == "MissingParameter" and error.param is not None:
         return f"give {'; and '.join(f'{_written(one)}, {_help(one)}' for one in _missing(error))}"
+    if kind == "NoSuchOption" and re.fullmatch(r"-[\d.]", error.option_name) and "-k" not in _known(context).values():
+        return "a number here must not be below 0"
     if kind == "NoSuchOption":
         return f"there is no option {terminal_safe(error.option_name)}{_near(error.option_name, context)}"
     if kind == "BadOptionUsage":
@@ -87,10 +89,15 @@ def _options(context: Any) -> list[Any]:
     return [one for one in context.command.get_params(context) if one.param_type_name == "option"] if context else []
 
 
+def _known(context: Any) -> dict[str, str]:
+    """The options of a command, by their names without lines in front."""
+    return {opt.lstrip("-"): opt for one in _options(context) for opt in (*one.opts, *one.secondary_opts)}
+
+
 def _near(written: str, context: Any) -> str:
     """The option that was meant, if one can tell."""
-    known = {opt.lstrip("-"): opt for one in _options(context) for opt in (*one.opts, *one.secondary_opts)}
-    word = written.lstrip("-")
+    known = _known(context)
+    word = "n" if re.fullmatch(r"-\d", written) else written.lstrip("-")
     near = [one for one in (INSTEAD.get(word, ""), *get_close_matches(word, known, n=1, cutoff=0.7)) if one in known]
     return f"; did you mean {known[near[0]]}?" if near else ""
 

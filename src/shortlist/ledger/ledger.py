@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Self
 
-from shortlist._text import kind_of_words
+from shortlist._kind_words import kind_of_words
 from shortlist.accounting.checked_numbers import count, number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.ledger.admission import after_charge, countable, first_with_room, left_of_terms, spent_of, within
@@ -285,13 +285,7 @@ class Ledger:
         self._book.share(role, allowed=False)
 
     def if_charged(self, guarantee: Guarantee) -> tuple[Balance, Balance]:
-        """(spent, remaining) as they would be after this charge. Nothing is booked, so others may take the room.
-
-        Raises
-        ------
-        BudgetExceeded, ValueError, LedgerError
-            as `charge` would.
-        """
+        """(spent, remaining) as they would be after this charge; raises as `charge` would. Nothing is booked."""
         total = after_charge(self.terms, open_state(self._book), guarantee).total
         return spent_of(self.terms, total), left_of_terms(self.terms, total)
 

@@ -48,7 +48,7 @@ def checked_token(token: object) -> str:
         raise TypeError("receipt must be a Receipt or text: write ledger.find(release.receipt), for example")
     if not re.fullmatch("[0-9a-f]{32}|[0-9a-f]{64}", token):  # of a part of one nobody could say that it is not there
         raise ValueError(
-            "receipt must be a whole hash, or the whole receipt of an OutcomeUnknown: 64 or 32 of 0 to 9 and a to f"
+            "receipt must be whole: an entry's hash, 64 of 0 to 9 and a to f, or the 32 that an unknown outcome said"
         )
     return token
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_tran
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
+from shortlist._kind_words import kind_of_words
 from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.ledger.filter import Currency
 from shortlist.ledger.ledger import Receipt, Reservation
@@ -328,6 +329,7 @@ def described(cls: Described) -> Described:
         delattr(record, name)  # its default None, or it would hide that of the budget
     record.__post_init__.__defaults__ = (None,) * len(short)  # a dataclass made of this one has none to pass on
     record.__setattr__ = record.__delattr__ = _refuse_change  # those with slots have words for their own fields alone
+    record.__init__ = kind_of_words(cls.__name__)(record.__init__)
     return cast(Described, record)
 
 

@@ -73,6 +73,20 @@ def notes_in_words(release: Release | GroupedRelease) -> list[str]:
     return [as_sentence(terminal_safe(note)) for note in release.notes]
 
 
+MARGINS = "A margin is half of the interval around its value that covers the true one with a probability of 95%."
+
+
+def note_of(release: Release | GroupedRelease) -> str:
+    """What belongs to the numbers and is in no column: what came out, the guarantee, and how the values are meant.
+
+    >>> import shortlist as sl
+    >>> note_of(sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True)).partition(" One user")[0]
+    '2 of 2 asked for.'
+    """
+    margins = [MARGINS] if "margin" in release.columns() else []
+    return " ".join([release.summary, f"{release.line()}.", *margins, *notes_in_words(release)])
+
+
 def why_in_words(release: Release | GroupedRelease) -> str:
     """Why this mechanism, for a reader who has no files of the repository."""
     why, chosen = PLACES.sub("", release.why.removeprefix("auto: ")), release.why.startswith("auto: ")

@@ -11,6 +11,7 @@ from shortlist._text import text_table
 from shortlist.mechanisms.entries import METHODS
 from shortlist.mechanisms.entry import histogram_from
 from shortlist.mechanisms.plan_rows import Goal
+from shortlist.pages.guarantee_in_words import in_full
 from shortlist.pages.plan_plot import plot_plan
 from shortlist.pages.rounding import bound_text, chance_text, cost_text
 from shortlist.planning.goals import GOALS
@@ -18,6 +19,8 @@ from shortlist.planning.goals import GOALS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+NUMBERS = ("epsilon", "rho", "delta", *GOALS)
+"""Columns of numbers, as they are shown."""
 MOST = 1e6
 """An epsilon beyond this is none."""
 
@@ -142,7 +145,7 @@ class Plan:
             "domain": [row.domain for row in self.rows],
             "epsilon": [cost_text(row.epsilon) for row in self.rows],
             "rho": ["" if math.isnan(row.rho) else cost_text(row.rho) for row in self.rows],
-            "delta": [f"{row.delta:g}" if row.delta else "" for row in self.rows],
+            "delta": [in_full(row.delta) if row.delta else "" for row in self.rows],
             "gives": ["list" if row.ordered else "set" for row in self.rows],
         }
         if self.target is None:
@@ -165,7 +168,7 @@ class Plan:
         return plot_plan(self, ax)
 
     def __str__(self) -> str:
-        return "\n".join([self.described, "", text_table(self.texts()), "", *self.beside()])
+        return "\n".join([self.described, "", text_table(self.texts(), NUMBERS), "", *self.beside()])
 
     def _repr_html_(self) -> str:
         from html import escape

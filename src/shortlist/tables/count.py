@@ -7,7 +7,8 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypedDict, Unpack, overload
 
 from shortlist._imports import late
-from shortlist._text import kind_of_words
+from shortlist._kind_words import kind_of_words
+from shortlist._reading import named_type
 from shortlist.grouped_scores import GroupedScores
 from shortlist.scores import Scores
 from shortlist.tables.dialect import TextForm
@@ -317,5 +318,5 @@ def _no_table(source: object) -> TypeError:
     words = "; con.sql(...) gives a relation" if name == "DuckDBPyConnection" else ""
     return TypeError(
         "source must be a path, a pandas, polars or pyarrow frame, a DuckDB relation, an Ibis table or a Spark "
-        f"DataFrame, not a {name}{words}"
+        f"DataFrame, not {named_type(source)}{words}"
     )

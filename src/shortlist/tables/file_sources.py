@@ -16,6 +16,7 @@ from typing import Any
 from shortlist._files import spill_folder
 from shortlist._imports import IMPORTS
 from shortlist._sql import literal, quoted
+from shortlist._text import meant
 from shortlist.tables import sql
 from shortlist.tables.dialect import MARK, PLAIN, Dialect, TextForm
 from shortlist.tables.errors import TableError, in_one_sentence
@@ -132,13 +133,21 @@ def _files(path: str) -> list[str]:
         )
     files = files_at(path)
     if not files:
-        raise FileNotFoundError(f"{path} is not there")
+        raise FileNotFoundError(f"{path} is not there{near_file(path)}")
     for file in files:
         if not os.access(file, os.R_OK):
             raise PermissionError(f"{file} may not be read")
         if not os.path.isfile(file):  # a pipe gives other bytes each time it is opened: checked is not what is counted
             raise OSError(f"{file} is no regular file; write the table into one first")
     return [os.path.abspath(file) for file in files]
+
+
+def near_file(path: str) -> str:
+    """The end of a sentence that says which file may be meant by a path where there is none; empty if nobody knows."""
+    try:
+        return meant(os.path.basename(path), sorted(os.listdir(os.path.dirname(path) or ".")))
+    except OSError:
+        return ""
 
 
 def stamps(path: str) -> list[tuple[int, ...]]:
@@ -231,7 +240,7 @@ def _lines(path: str, items: tuple[str, ...]) -> list[Any]:
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path} is a directory; name the file with the candidates")
     if not os.path.exists(path):
-        raise FileNotFoundError(f"{path} is not there: it should hold the candidates, one a line")
+        raise FileNotFoundError(f"{path} is not there: it should hold the candidates, one a line{near_file(path)}")
     try:
         with open(path, encoding="utf-8-sig", newline=None) as file:
             return [(line,) for line in file.read().split("\n") if line]

@@ -180,7 +180,9 @@ class Question:
                 near = (
                     names if declared else [one for one in names if one.strip().casefold() == name.strip().casefold()]
                 )
-                hint = meant(name, near) if name not in names else ""
+                several = role == "item" and {part.strip() for part in name.split(",")} <= {*names} and declared
+                hint = "; several columns are item=[...]" if several else ""
+                hint = hint or (meant(name, near) if name not in names else "")
                 hint = hint or ("" if declared else separator_hint(names, self.columns))
                 hint = hint or (f"; a text goes in quotes, as in = '{name}'" if role == "where" else "")
                 raise ValueError(f"{said}: the table has {how} of that name{hint or '; write it as the table does'}")
