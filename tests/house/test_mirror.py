@@ -58,7 +58,6 @@ COVERED = {
     "accounting/finer_guarantees.py": "accounting/test_guarantees.py",
     "accounting/gumbel_curves.py": "accounting/test_oracles.py",
     "accounting/privacy_curves.py": "accounting/test_composition.py",
-    "accounting/region_of_tests.py": "accounting/test_tuned.py",
     "accounting/renyi.py": "accounting/test_guarantees.py",
     "accounting/tuned_curves.py": "accounting/test_tuned.py",
     "accounting/whole_profile.py": "accounting/test_tuned.py",

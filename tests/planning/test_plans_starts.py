@@ -1,6 +1,7 @@
 """Where a search begins and what a law leaves out changes no plan."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -8,10 +9,12 @@ import shortlist as sl
 from shortlist.mechanisms.guarded import law as guarded_law
 from shortlist.mechanisms.guarded_list import law as guarded_list_law
 from shortlist.planning import plans
+from shortlist.planning.answer import PlanRow
+from shortlist.planning.candidates_for_plan import contestants
 from shortlist.planning.search import TYPICAL, least_with_slope
 from tests.helpers.support import in_suite
 
-SMALL = {"k": 3, "items": 20, "users": 1_000, "shape": "zipf:1.1", "domain": "known"}
+SMALL: dict[str, Any] = {"k": 3, "items": 20, "users": 1_000, "shape": "zipf:1.1", "domain": "known"}
 
 
 def epsilons(**words):
@@ -44,10 +47,10 @@ def test_a_slope_that_misleads_costs_tries_and_no_accuracy(slope, start):
 
 def test_a_currency_in_which_nothing_was_paid_begins_with_the_others():
     trail = plans.Trail(0.2)
-    one = next(one for one in plans.contestants(4, "known", True) if one.currencies == ("zcdp",))
+    one = next(one for one in contestants(4, "known", True) if one.currencies == ("zcdp",))
     first = trail.start(one)
-    row = plans.PlanRow("", "", "zcdp", "known", True, math.inf, math.inf, 1e-6, 0.9)
+    row = PlanRow("", "", "zcdp", "known", True, math.inf, math.inf, 1e-6, 0.9)
     trail.pay(row)
     assert trail.start(one) == first
-    trail.pay(plans.PlanRow("", "", "zcdp", "known", True, 1.0, 0.02, 1e-6, 0.9))
+    trail.pay(PlanRow("", "", "zcdp", "known", True, 1.0, 0.02, 1e-6, 0.9))
     assert trail.start(one)[0] == pytest.approx(math.sqrt(8 * 0.02), rel=0.01)
