@@ -12,6 +12,7 @@ import numpy as np
 
 from bench import (
     audit,
+    calibration,
     canonical,
     caps,
     currencies,
@@ -55,6 +56,7 @@ TABLES = {
     **peers.TABLES,
     **ledger.TABLES,
     **pages.TABLES,
+    **calibration.TABLES,
     **plan.TABLES,
     **tables.TABLES,
     **quantile.TABLES,

@@ -1,9 +1,11 @@
 """What all tests share."""
 
 import gc
+import os
 import random
 import shutil
 import sys
+import tempfile
 from collections import defaultdict
 from itertools import combinations
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from shortlist.sampling import entropy
+from shortlist.tables import file_sources, files, value_sql
 from tests.helpers import postgres
 from tests.helpers.browser import Look
 
@@ -25,6 +28,25 @@ TRACED = [
     HERE / "mechanisms" / "guarded" / "test_rows.py",
     HERE / "mechanisms" / "canonical" / "test_offsets.py",
 ]
+
+IN_MEMORY = Path("/dev/shm")
+ROOM = 2**32
+"""Bytes that must be free there; the tests write a small part of them."""
+
+
+def work_in_memory():
+    """Temporary files in memory, where there is room and what is written may be run.
+
+    Ledgers and servers sync what they write. On a disk that is busy, with an installation for example, each such call
+    waits long. No test can tell a disk from memory: what a power cut leaves is not tested.
+    """
+    if "TMPDIR" in os.environ or not os.access(IN_MEMORY, os.W_OK) or shutil.disk_usage(IN_MEMORY).free < ROOM:
+        return
+    if not os.statvfs(IN_MEMORY).f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"], tempfile.tempdir = str(IN_MEMORY), None
+
+
+work_in_memory()
 
 settings.register_profile(
     "repeatable", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -134,6 +156,26 @@ def server():
         yield one
     finally:
         one.stop()
+
+
+@pytest.fixture(scope="session")
+def _database():
+    database = file_sources.connect(None)
+    database.execute("SET enable_external_file_cache = false")  # tests write other rows to a path within one tick
+    yield database
+    database.close()
+
+
+@pytest.fixture(scope="class")  # of a test outside a class: each test anew, but not each example of one
+def one_duckdb(_database):
+    """One DuckDB for many counts, each with a connection and temporary tables of its own.
+
+    To start one takes ten times as long as to count a few rows.
+    """
+    with pytest.MonkeyPatch.context() as patched:
+        for module in (files, file_sources, value_sql):
+            patched.setattr(module, "connect", lambda _memory: _database.cursor())
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -18,6 +18,8 @@ from shortlist.mechanisms import KeySet
 from shortlist.testing import seeded
 from tests.helpers.typed import present
 
+pytestmark = pytest.mark.usefixtures("one_duckdb")
+
 
 def made(people=3000, names=400, each=12, seed=1):
     """Rows of people who hold up to `each` names, Zipf, and one name that one person alone has."""

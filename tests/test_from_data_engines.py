@@ -16,6 +16,8 @@ from tests.helpers.typed import present
 from tests.tables.tables import ENGINES, source
 from tests.tables.test_caps import SALT, people_and_items
 
+pytestmark = pytest.mark.usefixtures("one_duckdb")
+
 ASK: dict[str, Any] = {"user": "user", "item": "item", "epsilon": 4.0, "delta": 1e-3}
 WAYS: list[dict[str, Any]] = [{}, {"most": 1}, {"most": 3}, {"most": 3, "weighted": True}, {"values": False}]
 

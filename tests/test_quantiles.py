@@ -26,6 +26,8 @@ from shortlist.votes import Grid, Votes
 from tests.helpers.taint import leaks
 from tests.helpers.typed import present
 
+pytestmark = pytest.mark.usefixtures("one_duckdb")
+
 DAY = datetime.date(2024, 1, 1)
 LAST = datetime.date(2024, 12, 31)
 CASES: list[tuple[str, Any, Any, Any]] = [

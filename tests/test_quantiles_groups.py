@@ -28,6 +28,8 @@ from shortlist.testing import seeded
 from tests.helpers.taint import leaks
 from tests.test_quantiles import by_hand
 
+pytestmark = pytest.mark.usefixtures("one_duckdb")
+
 LISTED = ["CH", "DE", "FR"]
 WORDS: dict[str, Any] = {"user": "u", "value": "k", "lower": 0, "upper": 120, "by": "c", "groups": LISTED}
 

@@ -16,6 +16,8 @@ from shortlist.table_words import TABLE_WORDS
 from shortlist.testing import seeded
 from tests.helpers.typed import present
 
+pytestmark = pytest.mark.usefixtures("one_duckdb")
+
 ITEMS = ["ash"] * 900 + ["elm"] * 10 + ["fir"] * 500 + ["oak"] * 300
 ROWS = pl.DataFrame({"who": range(len(ITEMS)), "what": ITEMS, "stars": [float(n % 5) for n in range(len(ITEMS))]})
 TREES = ["ash", "elm", "fir", "oak", "yew"]

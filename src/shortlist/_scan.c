@@ -11,6 +11,9 @@
 #if !defined(FLT_EVAL_METHOD) || FLT_EVAL_METHOD != 0
 #error "floats must be rounded after each operation, as NumPy rounds them"
 #endif
+#if defined(__FAST_MATH__) || __FINITE_MATH_ONLY__
+#error "floats must be neither reordered nor taken for finite: -inf and NaN are compared here"
+#endif
 
 #ifdef SEVERAL_PROCESSORS /* one function for each kind of processor, chosen when the library is loaded */
 #define FAST __attribute__((target_clones("avx2", "default")))
@@ -27,7 +30,11 @@ enum {
     BINS = 201,   /* heights -50, -49.5, .., 50 */
     KINDS = 64,   /* more than there are levels */
     PLACES = 191, /* thresholds -50, -49.5, .., 45 */
-    MOST = 128    /* so many winners are found one by one */
+    MOST = 128,   /* so many winners are found one by one */
+    EIGHTHS = 400, /* eighths in 50 */
+    SEVERAL = 128, /* so many finishes are compared each with all */
+    EIGHT = 8,    /* finishes are compared so many at once */
+    QUICK = 256   /* so many logarithms are taken at once */
 };
 
 enum { EXPONENTIAL, GUMBEL, LAPLACE, LOGISTIC, HALF_LOGISTIC }; /* as in rough_noise.py */
@@ -77,38 +84,7 @@ static inline double clamped(double position)
     return position > FAR ? FAR : position;
 }
 
-/* ln(1 - U) of a uniform that starts with so many zeros, and then this word. */
-static inline double log_complement(uint64_t word, int64_t level)
-{
-    if (level == 0 && word >> 63)
-        return log((double)~word) - 64 * LN2;
-    return log1p(-ldexp((double)word, (int)(-64 - level)));
-}
-
-/* The noise of such a uniform, good to ROUGH where the word is plain. */
-static inline double noise_of(uint64_t word, int64_t level, int kind)
-{
-    double log_u = log((double)word) - (double)(64 + level) * LN2;
-    switch (kind) {
-    case EXPONENTIAL:
-        return -log_u;
-    case GUMBEL:
-        return -log(-log_complement(word, level));
-    case LAPLACE:
-        return level == 0 && word >> 63 ? log_complement(word, level) + LN2 : -log_u - LN2;
-    case LOGISTIC:
-        return log_complement(word, level) - log_u;
-    default:
-        return log(2 - ldexp((double)word, (int)(-64 - level))) - log_u;
-    }
-}
-
-/* What that is below: U >= 2^-(zeros + 1), and -ln U tells of each kind. */
-static inline double most_noise(uint64_t word, int64_t level, int kind)
-{
-    static const int more[] = {1, 1, 0, 1, 2};
-    return (double)(more[kind] + level + __builtin_clzll(word)) * LN2 + 1e-6;
-}
+#include "_scan_noise.h"
 
 /* At which place of the grid of thresholds enough candidates pass, the highest one; -1 if nowhere.
  *
@@ -134,6 +110,35 @@ static int crowded_place(
             return place;
     }
     return -1;
+}
+
+/* The k largest of n finishes, in no order; zero where these are not clear, or not all above the floor. Behind the last
+ * of them -inf fills up a multiple of EIGHT. */
+static inline __attribute__((always_inline)) int best_of(
+    const double *z, int64_t n, int64_t k, double floor, const int64_t *index, int64_t *won)
+{
+    double last = INFINITY, next = -INFINITY;
+    int64_t above[SEVERAL], count = 0;
+    for (int64_t i = 0; i < n; i += EIGHT) {
+        int64_t more[EIGHT] = {0};
+        for (int64_t j = 0; j < n; j++)
+            for (int each = 0; each < EIGHT; each++)
+                more[each] += z[j] > z[i + each];
+        for (int each = 0; each < EIGHT; each++)
+            above[i + each] = more[each];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int wins = above[i] < k;
+        double one = wins ? z[i] : INFINITY, other = wins ? -INFINITY : z[i];
+        if (wins && count == k)
+            return 0; /* two are equal */
+        won[wins ? count : k - 1] = wins ? index[i] : won[k - 1];
+        count += wins;
+        last = one < last ? one : last;
+        next = other > next ? other : next;
+    }
+    return count == k && last - floor > 4 * ROUGH + 0x1p-47 * fabs(last) &&
+           (next == -INFINITY || last - next > 4 * ROUGH + 0x1p-47 * (fabs(last) + fabs(next)));
 }
 
 #define JOINED(a, b) a##_##b
@@ -185,12 +190,14 @@ enum { LEVEL, LENGTH, STRIDE, GROUPS, WORDS, COLUMNS }; /* what is said of a bat
 
 /* The candidates that are hit, batch by batch, and their levels: how many. Negative: floats or words do not suffice.
  *
- * Each batch has so many of the words, of which the first is in `firsts`; none, if it surely has no hit. */
+ * Each batch has so many of the words, of which the first is in `firsts`; none, if it surely has no hit. A skip is told
+ * by a quick logarithm where its error (2^-32 of 2^level) and that of NumPy's own way (2^-36 of it) leave no doubt. */
 EXPORT int64_t hits(
     const int64_t *batch, int64_t batches, const int64_t *starts, const uint64_t *firsts, const uint64_t *words,
     int64_t *index, int64_t *level)
 {
     int64_t count = 0;
+    double logs[QUICK];
     for (int64_t b = 0; b < batches; b++, starts += batch[GROUPS], words += batch[WORDS], batch += COLUMNS) {
         int64_t length = batch[LENGTH], stride = batch[STRIDE], trials = length * batch[GROUPS], before = count;
         if (batch[LEVEL] == 0) {
@@ -199,19 +206,30 @@ EXPORT int64_t hits(
                     index[count++] = starts[group] + i * stride;
         } else if (batch[WORDS]) {
             double chance = ldexp(1, (int)-batch[LEVEL]), rate = 1 / log1p(-chance), wide = 2 / chance;
+            double doubt = 0x1p-31 / chance;
+            int shift = length & (length - 1) ? 0 : __builtin_ctzll((uint64_t)length);
             int64_t place = -1, used = 0;
             for (; used < batch[WORDS] && place < trials; used++) {
-                double v = (double)(used ? words[used] : firsts[b]);
-                v = v > 0.5 ? v : 0.5;
-                double ratio = (log(v) - 64 * LN2) * rate, error = ratio * 0x1p-40 + (2 / v + 0x1p-40) * wide;
-                if (ratio - error >= (double)trials)
-                    break;
-                int64_t least = (int64_t)(ratio - error + 1), most = (int64_t)(ratio + error + 1);
-                if (least != most)
-                    return -1;
+                if (used % QUICK == 0)
+                    quick_logs(words + used, batch[WORDS] - used < QUICK ? batch[WORDS] - used : QUICK, logs);
+                double quick = used ? logs[used % QUICK] : -INFINITY, ratio = quick * rate;
+                int64_t least = 0, most = 1;
+                if (quick > QUICKLY && doubt < 0.5)
+                    least = (int64_t)(ratio - doubt + 1), most = (int64_t)(ratio + doubt + 1);
+                if (least != most) {
+                    double v = (double)(used ? words[used] : firsts[b]);
+                    v = v > 0.5 ? v : 0.5;
+                    ratio = (log(v) - 64 * LN2) * rate;
+                    double error = ratio * 0x1p-40 + (2 / v + 0x1p-40) * wide;
+                    if (ratio - error >= (double)trials)
+                        break;
+                    least = (int64_t)(ratio - error + 1), most = (int64_t)(ratio + error + 1);
+                    if (least != most)
+                        return -1;
+                }
                 place += least;
                 if (place < trials) {
-                    int64_t group = length == 1 ? place : place / length;
+                    int64_t group = shift ? place >> shift : length == 1 ? place : place / length;
                     index[count++] = starts[group] + (place - group * length) * stride;
                 }
             }
@@ -224,17 +242,52 @@ EXPORT int64_t hits(
     return count;
 }
 
+/* The hits of many rows, which come level by level and counted through rows and candidates, sorted by their rows.
+ *
+ * A level has sizes[level] candidates, from firsts[level] on in `starts`. `ends` is where each row's hits end, `room` is
+ * for two numbers of each hit. */
+EXPORT void by_row(
+    const int64_t *place, const int64_t *level, int64_t n, const int64_t *sizes, const int64_t *firsts,
+    const int64_t *starts, int64_t rows, int64_t *room, int64_t *ends, int64_t *index, int64_t *sorted)
+{
+    int64_t row = 0, base = 0, before = 0;
+    for (int64_t i = 0; i < rows; i++)
+        ends[i] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (i == 0 || level[i] != level[i - 1])
+            row = base = 0;
+        for (; place[i] - base >= sizes[level[i]]; row++)
+            base += sizes[level[i]];
+        room[i] = row;
+        room[n + i] = starts[firsts[level[i]] + place[i] - base];
+        ends[row]++;
+    }
+    for (int64_t i = 0; i < rows; i++) { /* where its hits begin, and each of them moves it on */
+        int64_t own = ends[i];
+        ends[i] = before;
+        before += own;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = ends[room[i]]++;
+        index[at] = room[n + i];
+        sorted[at] = level[i];
+    }
+}
+
 /* The noise of many words, for tests: finishes are compared by it. */
 EXPORT void noises(const uint64_t *words, const int64_t *level, int64_t n, int kind, double *noise)
 {
-    for (int64_t i = 0; i < n; i++)
-        noise[i] = noise_of(words[i], level[i], kind);
+    for (int64_t i = 0; i < n; i++) {
+        double quick;
+        quick_logs(words + i, 1, &quick);
+        noise[i] = quick_noise(words[i], level[i], kind, quick);
+    }
 }
 
 /* Of what stands here: _scan.py takes no library with another number. */
 EXPORT int64_t scan_number(void)
 {
-    return 3;
+    return 6;
 }
 
 #ifdef DIGEST /* of the sources, so that a build knows whether the library is theirs */

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values, Words
 
-NUMBER = 3
+NUMBER = 6
 """Of what `_scan.c` offers: a library with another number was built from another version and is left alone."""
 
 TYPES = {np.dtype(name): name for name in
@@ -38,6 +38,8 @@ MANY = 256
 
 BINS, PLACES = 201, 191
 """Heights -50, -49.5, .., 50 and thresholds -50, -49.5, .., 45."""
+EIGHTHS = 400
+"""Eighths of a unit in 50."""
 KINDS = 64
 MOST = 128
 """So many winners are found one by one."""
@@ -65,14 +67,22 @@ _REAL, _KIND, _RULE = ctypes.c_double, ctypes.c_int, ctypes.POINTER(Rule)
 _SCORES = [_PLACE, _COUNT]
 """Where they are, and how many bytes from one to the next."""
 
+_HITS = [_PLACE, _PLACE, _PLACE]
+"""Candidates, levels, and where those of each row end."""
+_CONTEST = [_REAL, _COUNT, _REAL, _REAL]
+"""1 / scale, the centre of integers and of floats, and the threshold."""
+
 _ARGUMENTS: dict[str, list[Any]] = {
     "run_maxima": [*_SCORES, _COUNT, _COUNT, _PLACE],
     "column_maxima": [*_SCORES, _COUNT, _COUNT, _PLACE, _COUNT, _PLACE],
     "by_level": [*_SCORES, _PLACE, _COUNT, _RULE, _REAL, _PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE],
+    "eighths": [*_SCORES, _COUNT, _RULE, _PLACE, _PLACE],
     "histograms": [*_SCORES, _COUNT, _PLACE, _COUNT, _RULE, _PLACE],
     "threshold": [_PLACE, _COUNT, *_SCORES, _PLACE, _COUNT, _RULE, _PLACE, _PLACE, _REAL, _REAL],
     "kth_largest": [*_SCORES, _COUNT, _COUNT, _PLACE],
-    "winners": [*_SCORES, _PLACE, _PLACE, _COUNT, _PLACE, _COUNT, _KIND, _REAL, _COUNT, _REAL, _REAL, _PLACE],
+    "winners": [*_SCORES, _PLACE, _PLACE, _COUNT, _PLACE, _COUNT, _KIND, *_CONTEST, _PLACE],
+    "row_winners": [*_SCORES, _COUNT, *_HITS, _COUNT, _PLACE, _COUNT, _KIND, *_CONTEST, _PLACE, _PLACE, _PLACE],
+    "by_row": [_PLACE, _PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE],
     "hits": [_PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE, _PLACE],
     "noises": [_PLACE, _PLACE, _COUNT, _KIND, _PLACE],
 }
@@ -154,6 +164,16 @@ def sorted_by_level(
     return room[:n], numbers, high
 
 
+def in_eighths(values: Values, rule: Rule) -> tuple[NDArray[np.int16], Indices] | None:
+    """(the heights of these scores in eighths from -50 on, cut at 0 and at twice EIGHTHS; how many stand at each)."""
+    function = _known("eighths", values)
+    if function is None:
+        return None
+    places, counts = np.empty(len(values), np.int16), np.zeros(2 * EIGHTHS + 1, np.int64)
+    scored = _address(values), values.strides[0], len(values)
+    return None if function(*scored, rule, _address(places), _address(counts)) else (places, counts)
+
+
 def height_counts(values: Values, block: int, blocks: Indices, rule: Rule) -> Indices | None:
     """For each of these blocks, how many of its scores stand at each height -50, -49.5, .., 50."""
     function = _known("histograms", values)
@@ -204,6 +224,41 @@ def hits_of(
     place = _address(batches), len(batches), _address(starts), _address(firsts), _address(words)
     count = _function(LIBRARY, "hits", "")(*place, index, index + 8 * most)
     return None if count < 0 else (room[0, :count], room[1, :count])
+
+
+def sorted_by_row(
+    hits: tuple[Indices, Indices], sizes: Indices, starts: Indices, rows: int
+) -> tuple[Indices, Indices, Indices] | None:
+    """(candidates, levels, where each row's end): of hits of many rows, which are counted through rows and candidates.
+
+    They come as places and levels, level by level; level j has `sizes[j]` candidates, in `starts` one after another.
+    """
+    if LIBRARY is None:
+        return None
+    (places, level), n = hits, len(hits[0])
+    firsts, room, ends = np.cumsum(sizes) - sizes, np.empty((4, n), np.int64), np.empty(rows, np.int64)
+    place = _address(places), _address(level), n, _address(sizes), _address(firsts), _address(starts), rows
+    index = _address(room) + 16 * n
+    _function(LIBRARY, "by_row", "")(*place, _address(room), _address(ends), index, index + 8 * n)
+    return room[2], room[3], ends
+
+
+def clear_rows(
+    values: Values, hits: tuple[Indices, Indices, Words], ends: Indices, k: int, kind: int, rule: Rule
+) -> tuple[Indices, NDArray[np.bool_]] | None:
+    """(the winners of each row of hits, in no order; in which rows they are clear), as `clear_hits`.
+
+    `ends` is where the hits of each row end.
+    """
+    function = _known("row_winners", values) if k <= MOST else None
+    if function is None:
+        return None
+    (index, level, words), rows, d = hits, len(ends), len(values)
+    clear, won, heights = np.empty(rows, np.bool_), np.zeros((rows, k), np.int64), np.empty(d)
+    place = _address(values), values.strides[0], d, _address(index), _address(level), _address(ends), rows
+    noise = kind, rule.factor, rule.whole, rule.centre, rule.threshold
+    function(*place, _address(words), k, *noise, _address(heights), _address(clear), _address(won))
+    return won, clear
 
 
 def kth_of(values: Values, k: int) -> int | float | None:

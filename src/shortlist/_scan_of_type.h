@@ -33,10 +33,13 @@ static inline __attribute__((always_inline)) int OF(side_by_side)(
             }
         }
     for (int s = 0; s < streams; s++) {
-        T most = best[s][0][0];
+        OF(mask) first = best[s][0] > best[s][1];
+        OF(lanes) both = (OF(lanes))(((OF(mask))best[s][0] & first) | ((OF(mask))best[s][1] & ~first));
+        T each[LANES / sizeof(T)], most;
+        __builtin_memcpy(each, &both, sizeof each);
+        most = each[0];
         for (int j = 0; j < (int)(LANES / sizeof(T)); j++)
-            for (int half = 0; half < 2; half++)
-                most = best[s][half][j] > most ? best[s][half][j] : most;
+            most = each[j] > most ? each[j] : most;
         largest[s * next] = most;
     }
     for (int j = 0; j < (int)(LANES / sizeof(T)); j++)
@@ -155,6 +158,22 @@ EXPORT int OF(by_level)(
     return lost;
 }
 
+/* The height of each score in eighths, floor(8 height) + EIGHTHS, cut at both ends; how many stand at each.
+ * Nonzero: not to be used. */
+EXPORT int OF(eighths)(const char *x, int64_t step, int64_t n, const Rule *rule, int16_t *places, int64_t *counts)
+{
+    int lost = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double eight = 8 * OF(height_of)(AT(i), rule, &lost);
+        eight = eight > -EIGHTHS ? eight : -EIGHTHS; /* NaN too */
+        eight = eight > EIGHTHS ? EIGHTHS : eight;
+        int below = (int)eight;
+        places[i] = (int16_t)(below - (eight < below) + EIGHTHS);
+        counts[places[i]]++;
+    }
+    return lost;
+}
+
 /* How many scores of each of these blocks stand at each height. Nonzero: not to be used. */
 EXPORT int OF(histograms)(
     const char *x, int64_t step, int64_t block, const int64_t *blocks, int64_t n, const Rule *rule, int64_t *counts)
@@ -210,19 +229,24 @@ EXPORT int OF(winners)(
 {
     const Rule rule = {.factor = factor, .whole = whole, .centre = centre};
     double finish[MOST + 1], least = floor - 1e-3 * (1 + fabs(floor)); /* falling; that of the next one is last */
+    double logs[QUICK];
     int64_t place[MOST + 1], count = 0;
     int lost = 0;
     for (int64_t i = 0; i < n; i++) {
         if (index)
             __builtin_prefetch(x + index[i + SOON < n ? i + SOON : i] * step);
+        if (kind <= GUMBEL && i % QUICK == 0)
+            quick_logs(words + i, n - i < QUICK ? n - i : QUICK, logs);
         uint64_t word = words[i];
         int64_t zeros = level ? level[i] : 0;
         if (word < PLAIN || word >= -PLAIN)
             return 0;
         double z = OF(height_of)(AT(index ? index[i] : i), &rule, &lost);
-        if (z + most_noise(word, zeros, kind) < least)
+        if (kind != EXPONENTIAL && z + most_noise(word, zeros, kind) < least)
             continue;
-        z += noise_of(word, zeros, kind);
+        z += kind <= GUMBEL ? quick_noise(word, zeros, kind, logs[i % QUICK]) : noise_of(word, zeros, kind);
+        if (z < least)
+            continue;
         if (count > k && !(z > finish[k]))
             continue;
         int64_t at = count > k ? k : count++;
@@ -245,6 +269,52 @@ EXPORT int OF(winners)(
     for (int64_t i = 0; i < k; i++)
         places[i] = place[i];
     return 1;
+}
+
+/* The winners of many rows of hits, in no order, where they are clear, which is said of each row; `ends` is where its
+ * hits end, and `heights` is room for a number of each of the d scores.
+ *
+ * Of few hits each is compared with all, which waits for nothing; of many the winners are found as in a single race. */
+EXPORT FAST void OF(row_winners)(
+    const char *x, int64_t step, int64_t d, const int64_t *index, const int64_t *level, const int64_t *ends, int64_t rows,
+    const uint64_t *words, int64_t k, int kind, double factor, int64_t whole, double centre, double floor, double *heights,
+    int8_t *clear, int64_t *won)
+{
+    const Rule rule = {.factor = factor, .whole = whole, .centre = centre};
+    const double least = floor - 1e-3 * (1 + fabs(floor));
+    double z[SEVERAL];
+    int64_t places[MOST], start = 0;
+    int lost = 0;
+    for (int64_t i = 0; i < d; i++)
+        heights[i] = OF(height_of)(AT(i), &rule, &lost);
+    for (int64_t row = 0; row < rows; start = ends[row++], won += k) {
+        int64_t n = ends[row] - start;
+        clear[row] = 0;
+        if (lost || n < k)
+            continue;
+        if (n > SEVERAL) {
+            clear[row] = (int8_t)OF(winners)(
+                x, step, index + start, level + start, n, words + start, k, kind, factor, whole, centre, floor, places);
+            for (int64_t i = 0; i < k && clear[row]; i++)
+                won[i] = index[start + places[i]];
+            continue;
+        }
+        int plain = 1;
+        quick_logs(words + start, n, z);
+        for (int64_t i = 0; i < n; i++) {
+            uint64_t word = words[start + i];
+            int64_t zeros = level[start + i];
+            double height = heights[index[start + i]];
+            plain &= word >= PLAIN && word < -PLAIN;
+            if (kind != EXPONENTIAL && height + most_noise(word | 1, zeros, kind) < least)
+                z[i] = -INFINITY;
+            else
+                z[i] = height + quick_noise(word, zeros, kind, z[i]);
+        }
+        for (int64_t i = n; i % EIGHT; i++)
+            z[i] = -INFINITY;
+        clear[row] = (int8_t)(plain && best_of(z, n, k, floor, index + start, won));
+    }
 }
 
 #undef AT

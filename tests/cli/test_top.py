@@ -113,7 +113,7 @@ def test_a_terminal_shows_a_table_in_colour_and_a_pipe_does_not(folder):
     assert "rank" in shown
     assert "1 │ ant" in shown
     assert "PureDP(epsilon=1.0) for one user (add-remove)" in shown
-    assert "\x1b" not in run(*asked("ratings.parquet", *KNOWN), cwd=folder).stdout
+    assert "\x1b" not in called(*asked("ratings.parquet", *KNOWN, "--ordered"), cwd=folder).stdout
 
 
 def test_labels_cannot_play_tricks_on_a_terminal(folder):

@@ -2,12 +2,14 @@
 
 import json
 import threading
+import time
 from http.client import HTTPConnection
 
 import numpy as np
 
 import shortlist as sl
 from shortlist.studio.folder import Folder
+from shortlist.studio.limits import Limits
 from shortlist.studio.server import Studio
 
 SECRET = "person-4711"
@@ -34,10 +36,14 @@ QUESTION = {
 }  # fmt: skip
 
 
+PATIENT = Limits(plan_seconds=600.0)
+"""However busy the machine is, no plan takes too long."""
+
+
 class Running:
     """A studio in a thread of this process, and its log."""
 
-    def __init__(self, folder, limits=None):
+    def __init__(self, folder, limits=PATIENT):
         self.log: list[str] = []
         self.folder = folder
         self.server = Studio(Folder.of(folder), log=self.log.append, limits=limits)
@@ -76,10 +82,13 @@ class Running:
         assert status == 200, plan
         status, started = self.ask("release", {"confirm": plan["confirm"], "agree": True})
         assert status == 200, started
-        while True:
-            _, job = self.ask(f"job/{started['job']}")
-            if job["state"] in ("done", "failed"):
-                return job
+        return self.finished(started["job"])
+
+    def finished(self, job):
+        """The state of a job that has ended. The pauses leave the processor to it; nothing depends on them."""
+        while (told := self.ask(f"job/{job}")[1])["state"] not in ("done", "failed"):
+            time.sleep(0.01)
+        return told
 
     def close(self):
         self.server.shutdown()

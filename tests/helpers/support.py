@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from flint import ctx
 from hypothesis import strategies as st
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ def p_value(counts, law) -> float:
     wanted = np.bincount(cell, expected[order])
     keep = wanted > 0
     statistic = ((observed - wanted)[keep] ** 2 / wanted[keep]).sum()
-    return float(chi2.sf(statistic, max(keep.sum() - 1, 1)))
+    return float(chdtrc(max(keep.sum() - 1, 1), statistic))
 
 
 def assert_law(counts, law, *, wrong=None) -> None:
@@ -94,4 +94,4 @@ def p_value_of_two(one, two) -> float:
     keep = a + b > 0
     ratio = np.sqrt(len(two) / len(one))
     statistic = ((ratio * a - b / ratio)[keep] ** 2 / (a + b)[keep]).sum()
-    return float(chi2.sf(statistic, max(keep.sum() - 1, 1)))
+    return float(chdtrc(max(keep.sum() - 1, 1), statistic))

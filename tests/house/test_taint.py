@@ -27,6 +27,8 @@ from tests.helpers.taint import CANDIDATES, COUNTS, check_release, leaks, rows_o
 from tests.helpers.typed import present
 from tests.tables.tables import ENGINES, source
 
+pytestmark = pytest.mark.usefixtures("one_duckdb")
+
 ROWS = rows_of()
 
 

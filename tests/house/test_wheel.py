@@ -40,7 +40,8 @@ def test_it_has_every_file_of_the_package_and_no_other(wheel):
 def test_it_is_for_one_platform_if_it_has_compiled_passes_and_for_all_otherwise(wheel):
     compiled = "shortlist/_scan.native" in zipfile.ZipFile(wheel).namelist()
     assert wheel.name.endswith(f"-py3-none-{platform_tag() if compiled else 'any'}.whl")
-    assert {"shortlist/_scan.c", "shortlist/_scan_of_type.h"} <= set(zipfile.ZipFile(wheel).namelist())
+    sources = {f"shortlist/{name}" for name in ("_scan.c", "_scan_noise.h", "_scan_of_type.h")}
+    assert sources <= set(zipfile.ZipFile(wheel).namelist())
 
 
 def test_it_is_for_all_platforms_where_nothing_is_to_be_compiled(tmp_path, monkeypatch):
@@ -73,11 +74,20 @@ def test_a_compiler_that_cannot_choose_functions_when_loading_builds_them_too(tm
     source = tmp_path / "small"
     source.mkdir()
     (source / "_scan.c").write_text("#ifdef SEVERAL_PROCESSORS\n#error\n#endif\nconst char mark[] = DIGEST;\n")
-    (source / "_scan_of_type.h").write_text("")
+    for header in ("_scan_noise.h", "_scan_of_type.h"):
+        (source / header).write_text("")
     assert built(source, tmp_path / "made")
     assert digest(source).encode() in (tmp_path / "made").read_bytes()
     monkeypatch.setenv("CC", "false")
     assert built(source, tmp_path / "made")  # as it is there already
+
+
+@pytest.mark.skipif(not compiler(), reason="no C compiler here")
+@pytest.mark.parametrize("flag", ["-ffast-math", "-ffinite-math-only", "-O2"])
+def test_nothing_is_built_where_floats_may_be_reordered_or_taken_for_finite(flag):
+    """-inf is compared, and error bounds are those of operations as they stand."""
+    words = [*compiler(), "-std=gnu11", "-fsyntax-only", flag, str(SOURCES / "_scan.c")]
+    assert (subprocess.run(words, capture_output=True, check=False).returncode == 0) == (flag == "-O2")
 
 
 def test_the_readme_runs_from_it(wheel, tmp_path):

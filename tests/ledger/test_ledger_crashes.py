@@ -17,11 +17,6 @@ from tests.helpers.processes import Looking, finish, in_child, release_until_kil
 from tests.helpers.support import full_size, sized
 from tests.helpers.typed import present
 
-try:
-    from shortlist.ledger.server import line as ledger_line
-except ImportError:  # there is no psycopg
-    ledger_line = ledger_file  # type: ignore[misc]
-
 EPSILON = 2.0**-10
 
 
@@ -61,20 +56,24 @@ def dies_at(place):
 
 
 def dies_before_the_commit(ledger, out):
-    """A child that dies when its row is written, and its journal lies beside the file; or its answer was not read."""
-    append, together = ledger_file.append, ledger_line.together
+    """A child that dies when its row is written, and its journal lies beside the file; or before its commit is sent."""
+    Looking(EPSILON, out).release([1, 2], ledger=ledger)
+    append = ledger_file.append
 
     def last_words(*words, **more):
         append(*words, **more)
         die()
 
-    def unheard(line, statements, **more):
-        if more:
-            line.execute = lambda *_: die()
-        return together(line, statements, **more)
+    ledger_file.append = last_words
+    if ledger.path.startswith("postgresql:"):
+        from shortlist.ledger.server.line import Line
 
-    Looking(EPSILON, out).release([1, 2], ledger=ledger)
-    ledger_file.append, ledger_line.together = last_words, unheard
+        execute = Line.execute
+
+        def unsent(line, query, *words, **more):
+            return die() if query == "COMMIT" else execute(line, query, *words, **more)
+
+        Line.execute = unsent  # type: ignore[assignment, method-assign]
     Looking(EPSILON, out).release([1, 2], ledger=ledger)
 
 

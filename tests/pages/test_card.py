@@ -26,7 +26,7 @@ def test_without_values_there_are_none_and_strange_numbers_have_none():
     assert not widths(sl.top_k(COUNTS, 3, epsilon=1.0, monotone=True, public=True)._repr_html_())
     assert not widths(card({"value": ["inf", "1"]}, [float("inf"), 1.0], "", []))
     assert not widths(card({"value": ["-2"]}, [-2.0], "", []))
-    assert widths(card({"value": ["-2", "4"]}, [-2.0, 4.0], "", [])) == [0.0, 9.0]
+    assert widths(card({"value": ["-2", "4"]}, [-2.0, 4.0], "", [])) == [0.0, 6.0]
 
 
 def test_groups_have_one_table():

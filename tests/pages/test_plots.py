@@ -75,6 +75,15 @@ def test_a_picture_says_what_it_holds():
     assert none.plot().get_title(loc="left") == "Nothing could be released"
     large = sl.top_k(COUNTS, 2, epsilon=12.0, monotone=True, public=True).plot()
     assert "promises little" in large.get_xlabel().replace("\n", " ")
+    assert large.get_xlabel().startswith("ε = 12 for one user")  # in words, not as a class
+    least = sl.top_k([9, 1, 3], 2, epsilon=1.0, monotone=True, largest=False).plot()
+    assert least.get_title(loc="left") == "2 smallest, a set: the order says nothing"
+
+
+def test_names_that_differ_in_the_end_alone_are_told_apart():
+    alike = {"the same beginning of a name " * 3 + end: score for end, score in (("one", 900), ("two", 800), ("x", 1))}
+    axes = sl.top_k(alike, 2, epsilon=1.0, monotone=True, public=True, values=True).plot()
+    assert [tick.get_text()[-3:] for tick in axes.get_yticklabels()] == ["one", "two"]
 
 
 def test_letters_that_a_font_lacks_are_looked_for_in_the_others(monkeypatch):

@@ -118,6 +118,26 @@ def test_the_threshold_of_numpy_is_that_of_compiled_passes(shape, k, monkeypatch
         assert thresholds[0] == thresholds[1]
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_heights_in_eighths_are_those_of_positions_rounded_down(shape, monkeypatch):
+    """By a compiled pass and by NumPy, at the edges of eighths too; those beyond 50 are counted at the ends."""
+    values = SHAPES[shape][::7]
+    for scale in (Fraction(20), Fraction(1, 8), Fraction(10**6)):
+        contest = Contest(values, 1, scale, EXPONENTIAL, values.max().item())
+        found = []
+        for library in (_scan.LIBRARY, None):
+            with monkeypatch.context() as other:
+                other.setattr(_scan, "LIBRARY", library)
+                found.append([one.tolist() for one in skip_threshold.eighths(contest, values)])
+        assert found[0] == found[1]
+        places = np.clip(np.floor(8 * contest.positions(values)), -400, 400) + 400
+        assert found[0] == [places.tolist(), np.bincount(places.astype(int), minlength=801).tolist()]
+    monkeypatch.setattr(
+        skip_threshold, "in_eighths", lambda *question: ("heights", "counts")
+    )  # where none can be built
+    assert skip_threshold.eighths(contest, values) == ("heights", "counts")
+
+
 def test_what_a_compiled_pass_says_of_the_threshold_is_taken_as_it_is(monkeypatch):
     """Also where none can be built: a stand-in answers. Noise whose decay is no shift is left to NumPy."""
     contest = Contest(SHAPES["bell"], 1, Fraction(20), GUMBEL, 300.0)

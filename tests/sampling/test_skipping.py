@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from functools import cache, partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -84,6 +85,30 @@ def test_float_and_exact_skips_agree_word_by_word():
         counted = skipping._failures(words, level, 1 << 62, SECURE)
         exact = [failures_before_success(int(word), level, SECURE) for word in words]
         assert counted.tolist() == exact
+
+
+def test_nothing_is_drawn_for_words_behind_the_last_trial():
+    """They tell nothing: a compiled pass does not look at them, so the next words would not be those of NumPy's way."""
+    drawn = []
+
+    class Watched:
+        secure = False
+
+        def words(self, count):
+            drawn.append(count)
+            return Seeded(1).words(count)
+
+    wide, unclear = 1 << 40, int(Fraction(15, 16) ** 20 * 2**64)  # 257 failures; 19 or 20
+    for words, wanted in (([wide, unclear, unclear], False), ([1 << 63, unclear, wide], True)):
+        drawn.clear()
+        found = skipping.places_of(100, 4, words[0], np.array(words, np.uint64), Watched())
+        assert len(found) == 2 * wanted
+        assert any(drawn) == wanted
+    drawn.clear()
+    several = np.append(np.full(skipping.SOME - 1, 1 << 63), [wide, *9 * [unclear]]).astype(np.uint64)
+    found = skipping.places_of(11 * skipping.SOME, 4, 1 << 63, several, Watched())
+    assert np.array_equal(found, np.arange(10, 11 * (skipping.SOME - 1), 11))
+    assert not any(drawn)
 
 
 def test_no_trials_and_certain_trials():
@@ -263,6 +288,25 @@ def test_a_compiled_draw_gives_up_where_floats_or_words_do_not_suffice():
     assert len(hits(nine + 1, 0, 0)[0]) == 0
     assert hits(few, none, none) is None  # three words, three successes, and two trials are left
     assert hits(1 << 63, none, nine) is None  # 1 failure, or 0: what was not drawn of U tells
+
+
+@pytest.mark.skipif(_scan.LIBRARY is None, reason="not built here")
+def test_compiled_skips_are_those_of_numpy_where_a_word_lies_between_two():
+    """Words on both sides of (1 - 2^-level)^m: told as NumPy tells them, or not at all."""
+    told = 0
+    offsets = [sign * 2**power for sign in (-1, 1) for power in (0, 30, 36, 44)]
+    for level, failures, off in product((1, 2, 4, 9, 14, 26), (1, 2, 7, 300, 5000), offsets):
+        border = int(Fraction(2**level - 1, 2**level) ** failures * 2**64) + off
+        if not 2**40 <= border < 2**64:
+            continue
+        words, trials = np.array([0, border, 1 << 41], np.uint64), 12 << level
+        row = np.array([[level, trials, 1, 1, len(words)]])
+        first = np.array([1 << 63], np.uint64) + np.uint64(12345 << 40)
+        compiled = _scan.hits_of(row, np.zeros(1, np.int64), first, words, 3)
+        plain = skipping.places_of(trials, level, int(first[0]), words, Seeded(1))
+        assert compiled is None or compiled[0].tolist() == plain.tolist()
+        told += compiled is not None
+    assert told > 50
 
 
 def test_what_a_compiled_draw_has_found_is_taken_as_it_is(monkeypatch):

@@ -1,9 +1,11 @@
 """The first steps in the studio: made-up films to try it on, a forecast before the consent, a notebook to repeat it."""
 
 import json
+import re
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -116,6 +118,8 @@ def test_the_forecast_needs_no_table_and_says_what_to_fill_in(tmp_path):
         assert set(first) == {"told"}  # an estimate says that it is one, and that the plan follows
         assert first["told"].startswith("A first estimate: ")
         assert first["told"].endswith("Working it out, on made-up counts …")
+        counts = studio.ask("expected", {**QUESTION, "users": 5000, "shape": "zipf:1.1", "values": True})[1]["told"]
+        assert re.search(r"chance of [\d.]+%; on average .* of its 3 names belong there\. A count .* most \d+,", counts)
         wrong = studio.ask("expected", {**QUESTION, "users": 5000, "shape": "evil", "quick": True})
         assert wrong == (200, {"told": "Working it out, on made-up counts …"})
     finally:
@@ -133,3 +137,24 @@ def test_a_report_is_looked_at_without_an_origin_or_scripts(studio):
     assert (ledger[0], ledger[1]["Content-Disposition"]) == (200, 'inline; filename="year.html"')
     assert [one[1]["Content-Security-Policy"] for one in (kept, seen, ledger)] == ["sandbox"] * 3
     assert studio.send("GET", "look/nothing")[0] == 404
+
+
+@pytest.mark.parametrize("name", ["日本.db", 'a"; x="b.db', "größe.db"])
+def test_a_ledger_of_any_name_is_handed_over(studio, name):
+    sl.Ledger(studio.folder / name, budget=sl.PureDP(1.0))
+    status, headers, _ = studio.send("GET", f"ledger/report.csv/{quote(name)}")
+    ways, plain, whole = headers["Content-Disposition"].split("; f")
+    assert (status, ways) == (200, "attachment")
+    assert plain.isascii()
+    assert plain.count('"') == 2
+    assert unquote(whole) == f"ilename*=UTF-8''{name.removesuffix('.db')}.csv"
+
+
+def test_what_is_missing_is_said_in_words(studio):
+    studio.ask("example", {})
+    said = {name: studio.ask("plan", {**QUESTION, **FILMS, name: ""})[1]["error"] for name in ("ledger", "table")}
+    assert said == {
+        "ledger": "ledger: choose the ledger that pays, or make one right below",
+        "table": "table: choose a table of the folder",
+    }
+    assert studio.ask("plan", {**QUESTION, **FILMS, "groups": "CH, DE"})[1]["error"].startswith("by: write the column")

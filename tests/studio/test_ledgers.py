@@ -32,11 +32,12 @@ def test_the_consent_is_in_the_ledgers_words(studio):
 
 
 @pytest.mark.parametrize("budget", [ApproxDP(3.0, 1e-5), ZCDP(2.0)], ids=str)
-def test_other_budgets_are_told_by_what_they_admit(studio, budget):
+def test_other_budgets_are_told_by_what_is_left_of_them(studio, budget):
     sl.Ledger(studio.folder / "other.db", budget=budget)
     status, plan = studio.ask("plan", {**QUESTION, "epsilon": 0.5, "ledger": "other.db"})
     assert status == 200, plan
-    assert "in other.db; then a charge of up to epsilon" in plan["consent"]
+    left = "; up to 2.5 will be left." if budget.delta else "; then a charge of up to epsilon"
+    assert f"in other.db{left}" in plan["consent"]
     assert plan["consent"].startswith(
         "I spend epsilon 0.5 of the 3" if budget.delta else "I spend rho 0.1225 of the 2 in"
     )

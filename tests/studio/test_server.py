@@ -348,6 +348,16 @@ def test_a_confirmation_works_once_and_only_when_it_is_meant(studio):
     assert studio.ask("release", {"confirm": plan["confirm"], "agree": True})[0] == 400
 
 
+def test_tabs_that_race_on_one_consent_make_one_release(studio):
+    word = studio.ask("plan", QUESTION)[1]["confirm"]
+    with ThreadPoolExecutor(8) as tabs:
+        answers = list(tabs.map(lambda _: studio.ask("release", {"confirm": word, "agree": True}), range(8)))
+    (job,) = (answer["job"] for status, answer in answers if status == 200)
+    while studio.ask(f"job/{job}")[1]["state"] not in ("done", "failed"):
+        pass
+    assert [entry.kind for entry in sl.Ledger(studio.folder / "year.db").entries()] == ["charge"]
+
+
 def test_an_old_plan_cannot_be_confirmed(studio, monkeypatch):
     _, plan = studio.ask("plan", QUESTION)
     monkeypatch.setattr("shortlist.studio.work.PATIENCE", -1.0)
@@ -374,6 +384,8 @@ def test_downloads_are_the_list_the_report_and_code_that_runs(studio, monkeypatc
     assert headers["Content-Disposition"] == 'attachment; filename="top3.csv"'
     assert listed.decode().split("\r\n") == ["item", *job["items"], ""]
     assert b"What was paid" in studio.send("GET", f"download/{job['job']}/report.html")[2]
+    whole = sl.Release.from_json(studio.send("GET", f"download/{job['job']}/list.json")[2].decode())
+    assert list(whole) == job["items"]
     program = studio.send("GET", f"download/{job['job']}/repeat.py")[2].decode()
     monkeypatch.chdir(studio.folder)
     exec(compile(program, "repeat.py", "exec"), {})
@@ -413,9 +425,7 @@ def test_ten_at_once_are_served_and_never_overdraw(studio):
         if status == 400:
             return "refused"
         status, started = studio.ask("release", {"confirm": plan["confirm"], "agree": True})
-        while (told := studio.ask(f"job/{started['job']}")[1])["state"] not in ("done", "failed"):
-            pass
-        return told["state"]
+        return studio.finished(started["job"])["state"]
 
     with ThreadPoolExecutor(10) as many:
         outcomes = list(many.map(one, range(10)))

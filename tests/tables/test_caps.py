@@ -24,6 +24,8 @@ from tests.helpers.typed import present
 from tests.tables.tables import ENGINES, TEXT, as_text, found, missing, source
 from tests.tables.test_count import EACH, counted, rows_of
 
+pytestmark = pytest.mark.usefixtures("one_duckdb")
+
 SALT = "5a17" * 8
 MOST = 3
 PEOPLE = sized(3, full=6)

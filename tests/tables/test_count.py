@@ -14,6 +14,8 @@ import shortlist as sl
 from tests.helpers.typed import present
 from tests.tables.tables import ENGINES, TEXT, as_text, counts_of, found, source
 
+pytestmark = pytest.mark.usefixtures("one_duckdb")
+
 DAY = datetime.date(2024, 2, 29)
 LABELS: dict[str, list[Any]] = {
     "text": [
@@ -163,7 +165,6 @@ def test_float_users_have_one_zero_and_no_nan(tmp_path):
 FORMS = ("list", "tuple", "polars", "pandas", "pyarrow", "numpy", "text", "csv", "parquet", "duckdb", "frame")
 
 
-@pytest.mark.usefixtures("one_duckdb")
 @pytest.mark.parametrize(
     ("engine", "how"),
     [  # all become rows of Python values before an engine sees them: three engines for each form, the rest in the audit

@@ -201,6 +201,12 @@ def _lower_curve(charges: Charges, order: float, delta: float) -> Callable[[floa
     return convolve(pairs, order - 1, _small(delta), from_below=True).delta_lower
 
 
+@np.errstate(all="ignore")
+def epsilon_of(profile: Profile, delta: float, ceiling: float) -> float:
+    """Where one profile crosses `delta`, rounded up, or the ceiling."""
+    return _last_above(_value_of(profile), delta, ceiling)
+
+
 def _value_of(profile: Profile) -> Callable[[float], float]:
     return lambda x: min(1.0, float(profile(np.array([x]))[0]))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.accounting.privacy_curves import ULP, Pair, Profile, symmetric, two_point, two_point_renyi
-from shortlist.accounting.range_recursion import recursion
+from shortlist.accounting.range_recursion import FINEST, recursion
 from shortlist.accounting.tight_zcdp import range_rho
 
 WIDEST = 16.0
@@ -80,14 +80,14 @@ def blocks(epsilon: float, rounds: int, small: float = 0.0) -> Pair:
     return Pair(many_rounds(epsilon, length, small / times), times, length * epsilon)
 
 
-def many_rounds(epsilon: float, rounds: int, small: float = 0.0) -> Profile:
+def many_rounds(epsilon: float, rounds: int, small: float = 0.0, finest: int = FINEST) -> Profile:
     """V_rounds of the recursion, by chords in e^x between its grid points; rounded up, but where it is below `small`
     not by little."""
     if rounds == 1:
         return one_round(epsilon)
     if epsilon < TINY:  # too small for a grid; together they are (rounds epsilon)-DP, hence of twice that range
         return one_round(2 * rounds * epsilon)
-    step, values = recursion(epsilon, rounds, NATS * math.ceil(-math.log(small) / NATS) if small else math.inf)
+    step, values = recursion(epsilon, rounds, NATS * math.ceil(-math.log(small) / NATS) if small else math.inf, finest)
 
     def half(x: Floats) -> Floats:
         place = np.minimum(x / step, len(values) - 1.0)

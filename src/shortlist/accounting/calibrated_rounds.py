@@ -14,7 +14,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shortlist.accounting.bounded_range import WIDEST, range_renyi
+from shortlist.accounting.accountant import epsilon_of
+from shortlist.accounting.bounded_range import WIDEST, many_rounds, range_renyi
 from shortlist.accounting.calibration import calibrate
 from shortlist.accounting.finer_guarantees import BoundedRange
 from shortlist.accounting.guarantees import ApproxDP
@@ -34,6 +35,8 @@ GAP = -0.06
 """Where to look first."""
 ALIKE = 24
 """So many rounds say how the gap of many changes."""
+COARSE = 48
+"""Steps to an epsilon for these."""
 MANY = 2 * ALIKE
 """Of more rounds an exact look takes longer than these."""
 
@@ -103,9 +106,15 @@ def _bend(tried: list[tuple[float, float]], rounds: int, delta: float) -> float:
 
 
 def _gap_alike(rounds: int, log_e: float, delta: float, few: int = ALIKE) -> float:
-    """The gap of `few` rounds whose zCDP is that of `rounds`; not a number where they cost nothing."""
+    """The gap of `few` rounds whose zCDP is that of `rounds`; not a number where they cost nothing.
+
+    On a coarse grid: it only says where to look.
+    """
     log_e += 0.5 * math.log(rounds / few)
-    cost = BoundedRange(math.exp(log_e)).repeat(few).epsilon_at(delta)
+    e = math.exp(log_e)
+    if not e < WIDEST:
+        return math.nan
+    cost = epsilon_of(many_rounds(e, few, 1e-9 * delta, COARSE), delta, few * e)
     return -renyi_excess(log_e, few, ApproxDP(cost, delta)) if cost else math.nan
 
 

@@ -73,7 +73,7 @@ class Grid:
 
 @lru_cache(maxsize=64)
 @np.errstate(all="ignore")
-def recursion(epsilon: float, rounds: int, nats: float = math.inf) -> tuple[float, Floats]:
+def recursion(epsilon: float, rounds: int, nats: float = math.inf, finest: int = FINEST) -> tuple[float, Floats]:
     """Grid step and V(0), V(step), V(2 step), ... after `rounds` rounds; rounded up.
 
     Beyond its top V is replaced by its value there (V decreases); below zero it follows by symmetry (the mirror image
@@ -88,9 +88,11 @@ def recursion(epsilon: float, rounds: int, nats: float = math.inf) -> tuple[floa
     nats
         Where V is below e^-nats it need not be told apart. By Hoeffding's inequality V is at most e^{-2 s^2 / rounds}
         from s epsilons above rounds epsilon^2 / 8 on.
+    finest
+        Steps to an epsilon, at most: fewer take less time and leave more slack.
     """
     reach = min(rounds * epsilon, rounds * epsilon**2 / 8 + WIDE * epsilon * math.sqrt(rounds))
-    cells = min(max(int(math.sqrt(WORK * epsilon / (rounds * reach))), COARSEST), FINEST)
+    cells = min(max(int(math.sqrt(WORK * epsilon / (rounds * reach))), COARSEST), finest)
     reach = min(reach, rounds * epsilon**2 / 8 + epsilon * math.sqrt(rounds * nats / 2))
     top = math.ceil(reach / (epsilon / cells))
     grid = Grid.of(epsilon, cells, top)

@@ -7,7 +7,7 @@ constraint kept here is a half plane s <= c + d s' that contains it, so leaving 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,13 +28,40 @@ class Region:
 
     c: Floats
     d: Floats
+    envelope: tuple[Floats, Floats, Floats] = field(init=False, repr=False, compare=False)
+    """Those of them that are lowest somewhere, the steepest first, and where each gives way to the next."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "envelope", _lowest(self.c, self.d))
 
     def largest(self, other: Floats) -> Floats:
-        """The largest s for each s', rounded up; never above 1."""
-        values = np.ones(other.shape)
-        for c, d in zip(self.c.tolist(), self.d.tolist(), strict=True):
-            np.minimum(values, c + d * other, out=values)
+        """The largest s for each s', rounded up; never above 1. Every half plane holds, so none can be a wrong one."""
+        c, d, turns = self.envelope
+        at, values = np.searchsorted(turns, other), np.ones(other.shape)
+        for one in (np.maximum(at - 1, 0), at, np.minimum(at + 1, len(c) - 1)):
+            np.minimum(values, c[one] + d[one] * other, out=values)
         return values
+
+
+def _lowest(c: Floats, d: Floats) -> tuple[Floats, Floats, Floats]:
+    usable = np.isfinite(c) & np.isfinite(d)
+    c, d = c[usable], d[usable]
+    order = np.lexsort((c, -d))
+    lines: list[tuple[float, float]] = []
+    turns: list[float] = []
+    for one, slope in zip(c[order].tolist(), d[order].tolist(), strict=True):
+        if lines and slope == lines[-1][1]:
+            continue
+        while lines:
+            turn = (one - lines[-1][0]) / (lines[-1][1] - slope)
+            if not turns or turn > turns[-1]:
+                turns.append(turn)
+                break
+            lines.pop()
+            turns.pop()
+        lines.append((one, slope))
+    kept = np.array(lines)
+    return kept[:, 0], kept[:, 1], np.array(turns)
 
 
 def region(profile: Profile, pure: float, renyi: Renyi | None) -> Region:

@@ -155,17 +155,14 @@ def _hull(gains: Floats, bases: Floats) -> tuple[Floats, Floats]:
     if math.isinf(gains[0]):
         return np.array([math.inf]), np.array([0.0])
     better = np.append(True, bases[1:] > np.maximum.accumulate(bases)[:-1])
-    hull: list[tuple[float, float]] = []
-    for gain, base in zip(gains[better].tolist(), bases[better].tolist(), strict=True):
-        while len(hull) > 1 and _below(hull[-2], hull[-1], (gain, base)):
-            hull.pop()
-        hull.append((gain, base))
-    return np.array([gain for gain, _ in hull]), np.array([base for _, base in hull])
-
-
-def _below(one: tuple[float, float], two: tuple[float, float], three: tuple[float, float]) -> bool:
-    """Whether the second point is not above the chord of the others; gains fall, bases rise."""
-    return (two[1] - one[1]) * (one[0] - three[0]) <= (three[1] - one[1]) * (one[0] - two[0])
+    gains, bases = gains[better], bases[better]
+    while True:  # whoever is not above the chord of its neighbours is above no chord
+        fall, rise = -np.diff(gains), np.diff(bases)
+        above = np.ones(len(gains), bool)
+        above[1:-1] = rise[:-1] * (fall[:-1] + fall[1:]) > (rise[:-1] + rise[1:]) * fall[:-1]
+        if above.all():
+            return gains, bases
+        gains, bases = gains[above], bases[above]
 
 
 def _renyi(base: Base, runs: RunNumber, ratios: _Ratios, pure: float) -> Renyi:

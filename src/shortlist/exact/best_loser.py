@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from shortlist._arrays import Floats
+from shortlist.exact.effort import is_rough
 from shortlist.exact.exceedance_counts import circle, spectrum, with_one_above
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.quadrature import Block, find_range
@@ -27,9 +28,11 @@ def threshold_range(crowd: Crowd, k: int, noise: Noise) -> Levels:
     """Levels that hold the (k+1)-th largest noisy score up to a mass of e^-41 on each side.
 
     It lies above z if at least k + 1 items exceed z: Chernoff's bound, first with scores rounded to quarters in the
-    safe direction, then with all of them.
+    safe direction, then with all of them, which is worth its time where the law is to be exact.
     """
     outer = _range(rounded(crowd, up=True), rounded(crowd, up=False), k, noise, (-1.0, 1.0))
+    if is_rough():
+        return outer
     near = gather(crowd, outer, noise, 0).crowd
     return _range(near, near, k, noise, outer)
 

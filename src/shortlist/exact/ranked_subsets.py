@@ -80,7 +80,7 @@ def ranked(values: Values | Runs, k: int, rate: Fraction, gamma: Fraction, *, ga
     """Sort once, unless the values come as runs, best first; `rate` is epsilon / R."""
     if isinstance(values, Runs):
         return Ranking(np.empty(0, np.int64), values, k, gamma * rate, (1 - gamma) * rate, gap_aware)
-    order = _descending(values)
+    order = descending(values)
     scores = values[order]
     if values.dtype.kind == "f":
         able = int(np.searchsorted(-scores, np.inf, side="left"))
@@ -88,7 +88,7 @@ def ranked(values: Values | Runs, k: int, rate: Fraction, gamma: Fraction, *, ga
     return Ranking(order, scores, k, gamma * rate, (1 - gamma) * rate, gap_aware)
 
 
-def _descending(values: Values) -> Indices:
+def descending(values: Values) -> Indices:
     """Positions by decreasing value, tied ones in the caller's order.
 
     NumPy sorts up to 16 bits in linear time. Integers that span up to 32 bits are sorted by their lower and then by

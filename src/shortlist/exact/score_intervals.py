@@ -16,8 +16,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Values, Words
-from shortlist._scan import Rule, clear_hits, clear_winners, kth_of
+from shortlist._arrays import Floats, Indices, Mask, Values, Words
+from shortlist._scan import Rule, clear_hits, clear_rows, clear_winners, kth_of
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import Bits, Draw, NoisyScore, compare
 from shortlist.exact.rough_noise import KINDS, PLAIN, ROUGH
@@ -108,6 +108,14 @@ class Contest:
         kind = None if self.noise.rough is None else KINDS.get(self.noise.rough)
         places = None if kind is None else clear_hits(self.values, (index, level, words), self.k, kind, rule)
         return np.array(places) if places else None
+
+    def clear_rows(self, hits: tuple[Indices, Indices, Words], ends: Indices, rule: Rule) -> tuple[Indices, Mask]:
+        """(the winners of rows of hits, in no row where that is not clear; in which rows it is), as `clear_hits`."""
+        kind = None if self.noise.rough is None else KINDS.get(self.noise.rough)
+        compiled = None if kind is None else clear_rows(self.values, hits, ends, self.k, kind, rule)
+        return (
+            (np.zeros((len(ends), self.k), np.int64), np.zeros(len(ends), np.bool_)) if compiled is None else compiled
+        )
 
     @np.errstate(all="ignore")
     def _clear_winners(self, words: Words, rough: Callable[[Words], Floats]) -> Indices | None:

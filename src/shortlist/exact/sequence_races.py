@@ -15,6 +15,8 @@ from shortlist._arrays import Floats
 from shortlist.exact.effort import is_rough
 from shortlist.exact.sequence_laws import CHUNK, Levels
 
+SMALLEST = 1e-290
+"""Differences below this are as good as none."""
 BEYOND = math.log(60.0)
 """Integrals end where the product is below e^-60."""
 
@@ -26,25 +28,32 @@ def race_chances(support: Levels, v: float = -math.inf, a: float = 1.0) -> Float
     result = np.zeros(len(support.log_mass))
     size = max(1, CHUNK // len(result))
     for start in range(0, len(nodes), size):
-        result += _contribution(support, nodes[start : start + size], weights[start : start + size], v, a)
+        result += _contribution(support, mass, nodes[start : start + size], weights[start : start + size], v, a)
     return result
 
 
 @np.errstate(divide="ignore", over="ignore")
-def _contribution(support: Levels, node: Floats, weight: Floats, v: float, a: float) -> Floats:
-    """What some nodes ln t of the integral add, with their weights."""
-    log_p = -support.depth
-    here = np.log1p(-np.exp(np.minimum(log_p + node[:, None], -1e-300)))  # ln (1 - p_r t)
-    rise = node[:, None] + log_p + support.log_width - here  # ln of t (p_r - p_next) / (1 - p_r t)
-    ratio = np.log1p(np.exp(np.minimum(rise, 700.0)))  # ln of (1 - p_next t) / (1 - p_r t)
-    log_ratio = np.where(rise < -30.0, rise, np.log(ratio))
-    log_counts = support.log_mass - log_p - support.log_width
-    still_out = -np.exp(np.minimum(log_counts + log_ratio, 700.0)).sum(axis=1)  # ln G(t)
+def _contribution(support: Levels, mass: float, node: Floats, weight: Floats, v: float, a: float) -> Floats:
+    """What some nodes ln t of the integral add, with their weights; `mass` is ln of the sum of all masses.
+
+    ln G(t) = -sum N_r ln [(1 - p_next t) / (1 - p_r t)], where N_r (p_r - p_next) is the mass of level r: one logarithm
+    for each level and node, and sums of products.
+    """
+    share, width = np.exp(support.log_mass - mass), np.exp(support.log_width)
+    out = np.exp(node)[:, None] * np.exp(-support.depth)  # p_r t
+    drop = out * width  # t (p_r - p_next)
+    left = np.subtract(1.0, out, out=out)
+    rise = drop / left
+    per_drop = np.log1p(rise)
+    np.divide(per_drop, drop, out=per_drop, where=drop > SMALLEST)
+    per_drop[drop <= SMALLEST] = 1.0
+    still_out = -np.exp(node + mass) * (per_drop @ share)  # ln G(t)
     if v > -math.inf:
         still_out = still_out + np.log(-np.expm1(np.minimum(a * (node + v), 0.0)))
-    both = support.log_mass - 2.0 * here - ratio  # N_r (p_r - p_next) / ((1 - p_r t) (1 - p_next t))
-    log_terms = both + (still_out + node + np.log(weight))[:, None]
-    return np.asarray(np.exp(np.minimum(log_terms, 700.0)).sum(axis=0))
+    drop += left  # 1 - p_next t
+    drop *= left
+    chances = (weight * np.exp(np.minimum(still_out + node + mass, 700.0))) @ np.reciprocal(drop, out=drop)
+    return np.asarray(share * chances)
 
 
 def _panels(end: float) -> tuple[Floats, Floats]:

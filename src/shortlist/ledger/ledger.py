@@ -285,13 +285,7 @@ class Ledger:
         self._book.share(role, allowed=False)
 
     def if_charged(self, guarantee: Guarantee) -> tuple[Balance, Balance]:
-        """(spent, remaining) as they would be after this charge. Nothing is booked, so others may take the room.
-
-        Raises
-        ------
-        BudgetExceeded, ValueError, LedgerError
-            as `charge` would.
-        """
+        """(spent, remaining) as they would be after this charge; raises as `charge` would. Nothing is booked."""
         total = after_charge(self.terms, open_state(self._book), guarantee).total
         return spent_of(self.terms, total), left_of_terms(self.terms, total)
 

@@ -122,7 +122,7 @@ def _booked_epsilon(terms: Terms, total: Amounts) -> float:
     if total.epsilon is not None:
         sums.append(up(total.epsilon))
     limits = terms.limits_for(total, ZERO, first=False)
-    if total.curve is not None and limits.curve and isinstance(terms.budget, ApproxDP):
+    if isinstance(terms.budget, ApproxDP) and limits.curve and total.curve is not None and total.curve <= limits.curve:
         slack = Fraction(terms.split or 0) * Fraction(terms.budget.delta)
         sums.append(converted_epsilon(total.curve, slack, terms.order))
     return min(sums)

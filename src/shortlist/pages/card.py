@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from shortlist._text import page_safe
 
 BAR = "display:inline-block;height:.7em;background:#0f766e;vertical-align:baseline;margin-right:.5em"
-CELL = "text-align:left;padding:.15em .8em .15em 0;white-space:nowrap"
-WIDEST = 9.0
+CELL = "text-align:left;padding:.15em .8em .15em 0;vertical-align:top"
+WHOLE = ";white-space:nowrap"
+"""For numbers; names may need several lines."""
+WIDEST = 6.0
 """Of a bar, in letters."""
 
 
@@ -40,7 +42,8 @@ def card(
 
 def _cell(name: str, cell: str, lengths: Sequence[float], row: int) -> str:
     bar = f'<span style="{BAR};width:{lengths[row]:.2f}em"></span>' if name == "value" and row < len(lengths) else ""
-    return f'<td style="{CELL}">{bar}{page_safe(cell)}</td>'
+    whole = WHOLE if name in ("rank", "value") else ""
+    return f'<td style="{CELL}{whole}">{bar}{page_safe(cell)}</td>'
 
 
 def _lengths(values: Sequence[float]) -> list[float]:

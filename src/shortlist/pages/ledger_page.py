@@ -15,7 +15,7 @@ from shortlist._text import csv_table, page_safe, terminal_safe, without_argumen
 from shortlist._version import version
 from shortlist.accounting.checked_numbers import up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.pages.guarantee_in_words import odds, percent
+from shortlist.pages.guarantee_in_words import in_short, odds, percent
 from shortlist.pages.odds_box import caution_in, facts, meter, odds_box, price_in
 from shortlist.pages.rounding import number_text
 from shortlist.pages.theme import page, table
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from shortlist.ledger.chain import LedgerEntry
     from shortlist.ledger.ledger import Ledger
     from shortlist.ledger.standing import Standing
+    from shortlist.ledger.terms import Terms
 
 MOST_ROWS = 2_000
 """Entries on the page, the newest; the table beside it has them all."""
@@ -127,13 +128,24 @@ def _units(units: list[str]) -> str:
 def _stands(ledger: Ledger, standing: Standing, verified: int) -> str:
     head = page_safe(ledger.head)
     rows = [
-        ("Budget", f"{page_safe(str(ledger.terms))}"),
+        ("Budget", page_safe(f"{in_short(ledger.terms.budget)}{rules_in_words(ledger.terms, ', ')}")),
         ("Booked so far", page_safe(standing.so_far)),
         ("Releases", f"{standing.releases:,}"),
         ("Left", page_safe(ledger.closed or standing.admits)),
         ("Chain", f"{verified_in_words(verified)} Head <code>{head}</code>"),
     ]
     return f"<h2>Where it stands</h2>{meter(standing.share)}{facts(rows)}"
+
+
+def rules_in_words(terms: Terms, before: str = "") -> str:
+    """By which rules a ledger adds up, beside its budget; "" for the plain sum."""
+    rules = [
+        f"{100 * terms.split:g}% of δ is kept for sharper sums" if terms.split else "",
+        f"sums of Rényi divergence at order {terms.order:g}" if terms.order is not None else "",
+        "each release is approved by another person" if terms.approval else "",
+    ]
+    said = ", ".join(filter(None, rules))
+    return f"{before}{said}" if said else ""
 
 
 def verified_in_words(entries: int) -> str:

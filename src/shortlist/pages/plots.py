@@ -10,7 +10,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from shortlist._text import Advice, terminal_safe, width
-from shortlist.pages.guarantee_in_words import caution
+from shortlist.pages.guarantee_in_words import caution, in_short
 from shortlist.pages.summary import first_of, quantile_in_words
 
 if TYPE_CHECKING:
@@ -82,10 +82,13 @@ def plot_release(release: Release, ax: Axes | None = None, most: int = LONGEST) 
     else:
         _draw_list(ax, release, names, ink, fonts)
     ax.set_title(_title(release), loc="left", color=ink, fontsize=12)
-    promise = terminal_safe(f"{release.guarantee} for one {release.unit}, {release.mechanism}")
+    promise = terminal_safe(f"{in_short(release.guarantee)} for one {release.unit}, {release.mechanism}")
     promise += "; an epsilon above 10 promises little" if caution(release.guarantee) else ""
     promise = ("lines at the ends: 95%; " if release.margins else "") + promise
-    ax.set_xlabel(fill(_short(promise, 160), 68), loc="left", color=soft, fontsize=9, **AS_TEXT)
+    beside = (
+        min(SHORT, max(map(width, names), default=0)) if release.values is not None else 0
+    )  # names left of the bars
+    ax.set_xlabel(fill(_short(promise, 160), 74 - beside), loc="left", color=soft, fontsize=9, **AS_TEXT)
     return ax
 
 
@@ -96,7 +99,7 @@ def _title(release: Release) -> str:
     if many < 2:
         return "1 selected" if many else "Nothing could be released"
     kind = f"in order, {first_of(release)} first" if release.ordered else "a set: the order says nothing"
-    return f"{many} selected, {kind}"
+    return f"{many} {'smallest' if release.largest is False else 'selected'}, {kind}"
 
 
 def _draw_list(ax: Axes, release: Release, names: list[str], ink: str, fonts: dict[str, Any]) -> None:
@@ -186,7 +189,7 @@ def plot_groups(release: GroupedRelease) -> list[Axes]:
     for ax in panels[len(first) :]:
         ax.set_visible(False)
     more = f"; {len(release) - len(first)} more groups are not drawn" if len(release) > len(first) else ""
-    promise = terminal_safe(f"{release.guarantee} for one {release.unit} in all groups{more}")
+    promise = terminal_safe(f"{in_short(release.guarantee)} for one {release.unit} in all groups{more}")
     panels[0].figure.suptitle(_short(promise, 160), x=0.02, ha="left", color=inks(panels[0])[1], fontsize=9, **AS_TEXT)
     return panels[: len(first)]
 
@@ -249,7 +252,13 @@ def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
 def _shown(item: object, most: int) -> str:
     """A label on one line, without what a picture cannot show; several columns side by side."""
     text = ", ".join(map(str, item)) if isinstance(item, tuple) else str(item)
-    return _short(terminal_safe(text), most)
+    return _middle(terminal_safe(text), most)
+
+
+def _middle(text: str, most: int) -> str:
+    """The beginning and the end: long names often differ in the end alone."""
+    end = most // 3
+    return text if len(text) <= most else f"{text[: most - 1 - end]}…{text[-end:]}"
 
 
 def _short(text: str, most: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from shortlist.exact.effort import rough
 from shortlist.mechanisms.limited_domain.entry import rates
 from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
 from shortlist.planning.search import least_epsilon_reaching
@@ -23,6 +24,8 @@ spare, and epsilon grows with no more than the square of e: a mechanism that is 
 tried."""
 
 TRIES = 6
+LOOSE = 0.03
+"""How exactly the epsilon is sought that says which bar is likely: the shares of delta are far apart."""
 
 
 def _of(k: int, epsilon: float, delta: float) -> LimitedDomainTopK:
@@ -38,20 +41,25 @@ def least_epsilon_of_a_list(
     and the mechanism says which bar it would choose there (first which it is likely to), until it is the same.
     Whatever is returned was tried with the mechanism's own parameters.
     """
+
+    def least(bar: float, width: float) -> float:
+        return least_epsilon_reaching(lambda p: race(p / k, bar), target, start=start, width=width, step=step)
+
+    def cost(p: float, bar: float) -> float:
+        return max(_cost(k, p, delta - bar), width * p)  # a positive one, even where delta alone would do
+
     bar, enough, tried = delta / 2, math.inf, math.inf
-    for attempt in range(TRIES):
-        held = bar
-        p = least_epsilon_reaching(
-            lambda p, bar=held: race(p / k, bar),  # type: ignore[misc]
-            target, start=start, width=width, step=step,
-        )  # fmt: skip
+    with rough():  # only to say which bar is likely
+        p = least(bar, LOOSE)
+    if 0 < p <= most:
+        start, step = p, LOOSE
+        bar = _of(k, cost(p, bar), delta).likely_bar
+    for _ in range(TRIES):
+        held, p = bar, least(bar, width)
         if not 0 < p <= most:
             return math.inf if p else 0.0
         start, step = p, 10 * width  # another bar changes little
-        tried = max(_cost(k, p, delta - held), width * p)  # a positive one, even where delta alone would do
-        bar = _of(k, tried, delta).likely_bar
-        if not attempt and bar != held:
-            continue
+        tried = cost(p, held)
         own = rates(k, tried, delta)
         if race(*own) >= target:
             enough = min(enough, tried)

@@ -14,6 +14,7 @@ from typing import Unpack
 import numpy as np
 
 from shortlist.accounting.checked_numbers import flag, number
+from shortlist.accounting.tight_zcdp import largest_range
 from shortlist.exact.collapse import collapse_point
 from shortlist.exact.effort import searching
 from shortlist.exact.lower_bound import least_epsilon, least_epsilon_for_recall
@@ -25,7 +26,7 @@ from shortlist.planning.answer import MOST, Plan, PlanRow
 from shortlist.planning.candidates_for_plan import affordable, contestants, cost
 from shortlist.planning.goals import checked_goal
 from shortlist.planning.limited_domain_search import least_epsilon_of_a_list
-from shortlist.planning.search import least_epsilon_reaching
+from shortlist.planning.search import TYPICAL, least_with_slope
 from shortlist.planning.shapes import shaped
 from shortlist.scores import Scores, ScoreWords
 from shortlist.smallest import question_of
@@ -36,6 +37,7 @@ LEAST_DELTA = 1e-100
 """A delta below this changes no plan but for the worse: nothing is left of it when it is shared."""
 BOUNDS = {"top": least_epsilon, "recall": least_epsilon_for_recall}
 """No pure budget below reaches the target: for these goals that is proved."""
+SINGLE = (("zcdp",), ("approx",))
 WIDTH = 1e-3
 """Epsilons in a plan are rounded up by at most a thousandth."""
 
@@ -121,7 +123,8 @@ def plan(
     bound = BOUNDS[aim](data.values, size, wanted) if counts and wanted is not None and aim in BOUNDS else None
     trail = Trail(bound)
     with searching(aim) if spent is None else nullcontext():
-        rows = [row for one in entrants for row in _rows(one, data, aim, wanted, spent, room, currencies, trail)]
+        found = {i: _rows(entrants[i], data, aim, wanted, spent, room, currencies, trail) for i in _simplest(entrants)}
+    rows = [row for i in range(len(entrants)) for row in found[i]]
     if not rows:
         raise ValueError(
             "no mechanism fits: an unknown domain needs counts (whole numbers, none negative, one person added or "
@@ -133,21 +136,47 @@ def plan(
     return Plan(size, aim, wanted, described, tuple(rows), bound, collapse, cap)
 
 
+def _simplest(entrants: list[Planned]) -> list[int]:
+    """In which order they are worked out: rounds first, on which others fall back."""
+    return sorted(range(len(entrants)), key=lambda i: entrants[i].rounds == 1)
+
+
 class Trail:
-    """Where searches begin: at what a method of the same kind has needed, or at first above the bound."""
+    """Where searches begin: at what others have needed, or at first above the bound.
+
+    A law whose parameter is the pure epsilon begins where the last one of its kind ended. One that has a single looser
+    currency, as guarded ones have, falls back on rounds there: it begins at the least that anybody has paid in it.
+    """
 
     def __init__(self, bound: float | None) -> None:
         self._bound = bound or 0.1
-        self._last: dict[tuple[str, bool], float] = {}
+        self.slope = TYPICAL
+        self._last: dict[tuple[str, bool, bool], float] = {}
+        self._paid: dict[tuple[str, bool, str], float] = {}
 
     def start(self, one: Planned) -> tuple[float, float]:
-        """(a pure epsilon to begin with, how far in ln epsilon to the next)."""
-        last = self._last.get((one.domain, one.ordered))
-        return (self._bound * (10.0 if one.ordered else 1.3), 0.7) if last is None else (last, 0.15)
+        """(a pure epsilon, or the epsilon or range of its currency, to begin with; how far in ln of it to the next)."""
+        if one.currencies in SINGLE:
+            kinds = (True,) if one.ordered else (True, False)
+            paid = [p for kind in kinds if (p := self._paid.get((one.domain, kind, one.currencies[0])))]
+            if paid:
+                return min(paid), 0.15
+        last, rounds = self._last, one.rounds > 1
+        if p := last.get((one.domain, one.ordered, rounds)):
+            return p, 0.15
+        if one.ordered and not rounds and (p := last.get((one.domain, False, False))):
+            return 2 * p, 0.3  # a list in one round needs about twice what its set does
+        return self._bound * (10.0 if one.ordered else 1.3), 0.7
 
-    def add(self, one: Planned, p: float) -> None:
+    def add(self, one: Planned, p: float, slope: float) -> None:
         if 0 < p <= MOST:
-            self._last[one.domain, one.ordered] = p
+            self._last[one.domain, one.ordered, one.rounds > 1], self.slope = p, slope
+
+    def pay(self, row: PlanRow) -> None:
+        p = row.epsilon if row.budget == "approx" else largest_range(row.rho, 1) if row.rho <= MOST else 0.0
+        place = (row.domain, row.ordered, row.budget)
+        if 0 < p <= min(MOST, self._paid.get(place, MOST)):
+            self._paid[place] = p
 
 
 def _rows(
@@ -170,8 +199,11 @@ def _rows(
         if one.race is not None:
             law = partial(one.race, scores, goal)
             return least_epsilon_of_a_list(law, one.rounds, own, target, start=start, step=step, width=WIDTH, most=MOST)
-        p = least_epsilon_reaching(lambda p: one.law(scores, goal, p, own), target, start=start, step=step, width=WIDTH)
-        trail.add(one, p)
+        law = partial(one.law, scores, goal)
+        p, slope = least_with_slope(
+            lambda p: law(p, own), target, start=start, step=step, width=WIDTH, slope=trail.slope
+        )
+        trail.add(one, p, slope)
         return math.inf if p > MOST else p
 
     rows: list[PlanRow] = []
@@ -189,6 +221,7 @@ def _rows(
             paid, got = epsilon or 0.0, every[goal]
         used = 0.0 if currency == "pure" else delta
         rows.append(PlanRow(one.label, one.method, currency, one.domain, one.ordered, paid, rho, used, got, **every))
+        trail.pay(rows[-1])
     return rows
 
 

@@ -22,6 +22,8 @@ SPARE = 0.1
 """How far above it an exact law looks."""
 ALONG = 12
 """So many rough tries at most follow the curve from the start."""
+NEAR = 20.0
+"""Two tries so many widths apart say the slope between them."""
 TYPICAL = 4.0
 """The log odds grow by so much to a factor of e, until two tries tell."""
 
@@ -44,6 +46,13 @@ def least_epsilon_reaching(
     >>> round(least_epsilon_reaching(lambda e: e / (1 + e), 0.9), 3)  # the odds are e
     9.0
     """
+    return least_with_slope(quality, target, start=start, width=width, step=step)[0]
+
+
+def least_with_slope(
+    quality: Callable[[float], float], target: float, *, start: float, width: float, step: float, slope: float = TYPICAL
+) -> tuple[float, float]:
+    """The same, and how fast the log odds grow there with ln epsilon; a `slope` is believed until two tries tell."""
     goal = _log_odds(target)
 
     def lack(log_epsilon: float) -> float:
@@ -51,36 +60,38 @@ def least_epsilon_reaching(
 
     with rough():
         tried = dict[float, float]()
-        near = _along(lack, math.log(start), tried, width, step) or _between(lack, math.log(start), tried, width, step)
+        near = _along(lack, math.log(start), tried, width, step, slope)
+        near = near or _between(lack, math.log(start), tried, width, step)
     if near is None:
-        return _searched(lack, math.log(start), width, step)
+        return _searched(lack, math.log(start), width, step), slope
     slope, left, end = near
     for _ in range(2):
         exact = lack(end)
         if exact <= 0 and abs(exact + left) < 0.2 * slope * width:  # then a little is lacking where rough laws said so
-            return math.exp(end)
+            return math.exp(end), slope
         if not 0 < exact < 0.5 * slope * width:
             break
         end, left = end + exact / slope + SPARE * width, SPARE * slope * width  # not a width above what is not enough
-    return _searched(lack, end, width, 0.5 * width)
+    return _searched(lack, end, width, 0.5 * width), slope
 
 
 def _along(
-    lack: Callable[[float], float], here: float, tried: dict[float, float], width: float, step: float
+    lack: Callable[[float], float], here: float, tried: dict[float, float], width: float, step: float, slope: float
 ) -> tuple[float, float, float] | None:
     """(the slope, what is left over at a point, the point), along the curve through what was tried; None if it is none.
 
-    What was tried last is less than a width below, and a little is lacking there.
+    Less than a width below it something was tried, and a little was lacking.
     """
-    low, high, slope = -math.inf, math.inf, TYPICAL
+    low, high = -math.inf, math.inf
     for _ in range(ALONG):
         value = tried[here] = lack(here)
         low, high = (max(low, here), high) if value > 0 else (low, min(high, here))
         near = sorted(tried, key=lambda x: abs(tried[x]))[:3]
         if len(near) > 1:
             slope = (tried[near[0]] - tried[near[1]]) / (near[1] - near[0])
-            if near[0] == here and 0 < value < (1 - 2 * SPARE) * slope * width:
-                return slope, SPARE * slope * width, here + value / slope + SPARE * width
+            told = near[0] == here or abs(near[1] - near[0]) <= NEAR * width  # a slope that far points say misleads
+            if told and 0 < tried.get(low, math.inf) < (1 - 2 * SPARE) * slope * width:
+                return slope, SPARE * slope * width, low + tried[low] / slope + SPARE * width
         here = _next(tried, near, slope, step) - SHORT * width
         if not low < here < high:
             step *= 2.0

@@ -11,13 +11,15 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Indices, Values
+from shortlist._scan import KINDS, sorted_by_row
 from shortlist.exact.noise_distributions import Noise
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race_of_hits
+from shortlist.sampling.skip_levels import rule_of
 from shortlist.sampling.skip_schedule import plan_of_all
-from shortlist.sampling.skipping import Hits, SkipPlan, successes
+from shortlist.sampling.skipping import Batch, Hits, SkipPlan
 
-ROWS, HITS = 1 << 12, 1 << 18
+ROWS, HITS = 1 << 12, 1 << 17
 """Rows at a time, and about so many hits."""
 
 
@@ -32,11 +34,22 @@ def winners_in_rows(values: Values, *, k: int, scale: Fraction, noise: Noise, so
 
 @np.errstate(all="ignore")
 def _some(plan: SkipPlan, rows: int, source: Source) -> Indices:
-    contest, k = plan.contest, plan.contest.k
-    row, hits = _hits(plan, rows, source)
+    hits, ends = _hits(plan, rows, source)
+    rule = rule_of(plan.contest, plan.threshold)
+    if rule is None:
+        return _by_intervals(plan, hits, np.diff(ends, prepend=0), source)
+    sets, clear = plan.contest.clear_rows((hits.index, hits.level, hits.words), ends, rule)
+    if not clear.all():
+        its, counts = np.repeat(~clear, np.diff(ends, prepend=0)), np.diff(ends, prepend=0)[~clear]
+        sets[~clear] = _by_intervals(plan, Hits(hits.index[its], hits.words[its], hits.level[its]), counts, source)
+    return sets
+
+
+def _by_intervals(plan: SkipPlan, hits: Hits, counts: Indices, source: Source) -> Indices:
+    """The winners of rows with so many of these hits each: by floats, or by the race of a row's own hits."""
+    contest, k, rows = plan.contest, plan.contest.k, len(counts)
     low, high = contest.intervals(contest.values[hits.index], hits.words, hits.level)
-    counts = np.bincount(row, minlength=rows)
-    starts = np.cumsum(counts) - counts
+    starts, row = np.cumsum(counts) - counts, np.repeat(np.arange(rows), counts)
     table = np.full((2, rows, max(int(counts.max()), k + 1)), -np.inf)
     column = np.arange(len(row)) - starts[row]
     table[0, row, column], table[1, row, column] = low, high
@@ -55,16 +68,20 @@ def _some(plan: SkipPlan, rows: int, source: Source) -> Indices:
     return sets
 
 
-def _hits(plan: SkipPlan, rows: int, source: Source) -> tuple[Indices, Hits]:
-    """(whose hits they are, in order; the hits of all rows)."""
-    row, index, level = [], [], []
-    for batch, first in zip(plan.batches, source.words(len(plan.batches)).tolist(), strict=True):
-        places = successes(rows * len(batch.starts), batch.level, first, source)
-        owner, member = np.divmod(places, len(batch.starts))
-        row.append(owner)
-        index.append(batch.starts[member])
-        level.append(np.full(len(places), batch.level))
-    owners = np.concatenate(row)
-    by = np.argsort(owners.astype(np.int16), kind="stable")
-    words = source.words(len(by))
-    return owners[by], Hits(np.concatenate(index)[by], words, np.concatenate(level)[by])
+def _hits(plan: SkipPlan, rows: int, source: Source) -> tuple[Hits, Indices]:
+    """(the hits of all rows, row by row; where those of each row end)."""
+    sizes = np.bincount([batch.level for batch in plan.batches], [len(batch.starts) for batch in plan.batches], KINDS)
+    sizes, starts = sizes.astype(np.int64), np.concatenate([batch.starts for batch in plan.batches])
+    one = np.zeros(1, np.int64)
+    through = SkipPlan(
+        plan.contest, plan.threshold, tuple(Batch(at.level, rows * len(at.starts), one) for at in plan.batches)
+    )
+    place, level = through.places(source)
+    compiled = sorted_by_row((place, level), sizes, starts, rows)
+    if compiled is None:
+        owner, member = np.divmod(place, sizes[level])
+        by = np.argsort(owner.astype(np.int16), kind="stable")
+        index = starts[(np.cumsum(sizes) - sizes)[level] + member]
+        compiled = index[by], level[by], np.cumsum(np.bincount(owner, minlength=rows))
+    index, level, ends = compiled
+    return Hits(index, source.words(len(index)), level), ends

@@ -9,9 +9,10 @@ import math
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shortlist._arrays import Floats, Values
-from shortlist._scan import BINS, PLACES, Sampled, threshold_place
+from shortlist._arrays import Floats, Indices, Values
+from shortlist._scan import BINS, EIGHTHS, PLACES, Sampled, in_eighths, threshold_place
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.score_intervals import Contest
 from shortlist.sampling.skip_levels import held, histogram, rule_of
@@ -60,15 +61,15 @@ def raised(contest: Contest, peaks: Values, run: int, threshold: float) -> float
     chance, wanted = passing(contest.noise, contest.k)[1], enough(contest.k)
     place = int(np.searchsorted(GRID, threshold, side="right")) - 1
     higher = np.arange(place + 1, min(place + 1 + HIGHER, len(GRID)))
-    heights = contest.positions(peaks)
-    surely = _surely(contest.noise, heights, GRID[higher])
+    heights, counts = eighths(contest, peaks)
+    surely = _surely(contest.noise, counts, GRID[higher])
     place = int(np.max(higher[surely >= wanted], initial=place))
-    near = np.flatnonzero(heights >= GRID[place] - NEAR)
+    near = np.flatnonzero(heights >= np.int16(8 * (GRID[place] - NEAR) + EIGHTHS))
     if len(near) >= 2 * LOOKED:
         some = near[(np.arange(LOOKED) * 0.6180339887498949 % 1 * len(near)).astype(np.int64)]
         distance = (higher + BINS - 1)[:, None]
         passed = held(contest, contest.values, run, some) @ chance[distance - np.arange(BINS)].T
-        highest = np.clip(np.floor(2 * heights[some]) + 100, 0, BINS - 1).astype(np.int64)
+        highest = heights[some].astype(np.int64) // 4
         with np.errstate(all="ignore"):
             each, each_error = _ratio(passed, np.ones_like(passed))
             times, times_error = _ratio(passed, chance[distance - highest].T)
@@ -78,11 +79,20 @@ def raised(contest: Contest, peaks: Values, run: int, threshold: float) -> float
     return max(threshold, float(GRID[place]))
 
 
-def _surely(noise: Noise, heights: Floats, thresholds: Floats) -> Floats:
-    """How many of these pass each threshold, on the average; heights are rounded down to eighths."""
-    bins = np.bincount(np.clip(np.floor(8 * heights), -400, 400).astype(np.int64) + 400)[1:]  # the lowest pass none
-    some = np.flatnonzero(bins)
-    passed: Floats = np.exp(noise.log_survival(thresholds[:, None] - (some - 399) / 8)) @ bins[some]
+def eighths(contest: Contest, scores: Values) -> tuple[NDArray[np.int16], Indices]:
+    """(where these scores stand in eighths from -50 on, rounded down, and cut at 0 and 800; how many at each)."""
+    rule = rule_of(contest)
+    compiled = None if rule is None else in_eighths(scores, rule)
+    if compiled is not None:
+        return compiled
+    places = np.clip(np.floor(8 * contest.positions(scores)), -EIGHTHS, EIGHTHS).astype(np.int16) + np.int16(EIGHTHS)
+    return places, np.bincount(places, minlength=2 * EIGHTHS + 1)
+
+
+def _surely(noise: Noise, counts: Indices, thresholds: Floats) -> Floats:
+    """How many pass each threshold, on the average, of so many at each height in eighths; the lowest pass none."""
+    some = np.flatnonzero(counts[1:]) + 1
+    passed: Floats = np.exp(noise.log_survival(thresholds[:, None] - (some - EIGHTHS) / 8)) @ counts[some]
     return passed
 
 
@@ -102,6 +112,11 @@ WHOLE, BROAD = 2.0**30, 2.0**35
 def enough(k: int) -> float:
     """So many are expected to pass, so that k do but for a small chance."""
     return k + 5 * math.sqrt(k) + 8
+
+
+def nearly_enough(k: int) -> float:
+    """The same for many rows of few candidates: one row in thousands has too few, and is raced anew in little time."""
+    return k + 3.5 * math.sqrt(k) + 4
 
 
 @lru_cache(maxsize=16)

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Words
 from shortlist._scan import hits_of
@@ -68,6 +69,15 @@ class Batch:
         index: Indices = self.starts[group] + (places - group * self.length) * self.stride
         return index
 
+    def put_level(self, tested: NDArray[np.int8]) -> None:
+        """Write the level to all candidates of the batch: group by group, or by what has the same place in each."""
+        if len(self.starts) < self.length:
+            for start in self.starts.tolist():
+                tested[start : start + self.length * self.stride : self.stride] = self.level
+        else:
+            for offset in range(self.length):
+                tested[self.starts + offset * self.stride] = self.level
+
 
 @dataclass(frozen=True, slots=True)
 class SkipPlan:
@@ -80,11 +90,15 @@ class SkipPlan:
 
     def draw(self, source: Source) -> Hits:
         """Test every candidate once."""
+        index, level = self.places(source)
+        return Hits(index, source.words(len(index)), level)
+
+    def places(self, source: Source) -> tuple[Indices, Indices]:
+        """(who is hit, at which levels), batch by batch."""
         firsts, batches = source.words(len(self.batches)), self.batches
         needed = [batch.words_for(first) for batch, first in zip(batches, firsts.tolist(), strict=True)]
         words = source.words(sum(needed))
-        index, level = self._compiled_hits(firsts, words, needed) or self._hits(firsts, words, needed, source)
-        return Hits(index, source.words(len(index)), level)
+        return self._compiled_hits(firsts, words, needed) or self._hits(firsts, words, needed, source)
 
     def _compiled_hits(self, firsts: Words, words: Words, needed: list[int]) -> tuple[Indices, Indices] | None:
         """(candidates, levels) by a compiled pass."""
@@ -113,8 +127,7 @@ class SkipPlan:
         d = len(self.contest.values)
         tested = np.empty(d, np.int8)
         for batch in self.batches:
-            for offset in range(batch.length):
-                tested[batch.starts + offset * batch.stride] = batch.level
+            batch.put_level(tested)
         order = np.argsort(hits.index)
         hit_index = hits.index[order]
         for start in range(0, d, CHUNK):
@@ -163,11 +176,13 @@ def places_of(trials: int, level: int, first: int, words: Words, source: Source)
     hits, start = [_NONE], 0
     if len(words):
         words = np.append(np.uint64(first), words[1:])
-    while len(words):
-        position = start - 1 + np.cumsum(_failures(words, level, trials, source) + 1)
+    while len(words) and start < trials:
+        some, words = words[:SOME], words[SOME:]
+        position = start - 1 + np.cumsum(_failures(some, level, trials - start, source) + 1)
         hits.append(position[: np.searchsorted(position, trials)])
         start = int(position[-1]) + 1
-        words = source.words(_enough((trials - start) * 2.0**-level) if start < trials else 0)
+        if start < trials and not len(words):
+            words = source.words(_enough((trials - start) * 2.0**-level))
     return np.concatenate(hits)
 
 
@@ -177,14 +192,17 @@ def _enough(expected: float) -> int:
 
 
 def _failures(words: Words, level: int, most: int, source: Source) -> Indices:
-    """floor(ln U / ln(1 - 2^-level)), cut at `most`; exact arithmetic where a float cannot tell."""
-    if len(words) > SOME:
-        return np.concatenate([_failures(words[i : i + SOME], level, most, source) for i in range(0, len(words), SOME)])
+    """floor(ln U / ln(1 - 2^-level)), cut at `most`; exact arithmetic where a float cannot tell.
+
+    Of words behind `most` trials nothing is asked: no bit is drawn for them, as in a compiled pass, which stops there.
+    """
     v = np.maximum(words.astype(np.float64), 0.5)
     ratio = (np.log(v) - 64 * LN2) / math.log1p(-(2.0**-level))
     error = failure_error(v, ratio, level)
-    count = np.floor(np.minimum(ratio, most))
-    for i in np.flatnonzero((np.floor(ratio - error) != np.floor(ratio + error)) & (ratio - error < most)):
+    count, least = (np.floor(np.clip(one, 0, most)) for one in (ratio, ratio - error))
+    reached = np.append(0, np.cumsum(least + 1)[:-1])  # at least so many trials before each word
+    unclear = (np.floor(ratio - error) != np.floor(ratio + error)) & (ratio - error < most)
+    for i in np.flatnonzero(unclear & (reached < most)):
         count[i] = min(failures_before_success(int(words[i]), level, source), most)
     return count.astype(np.int64)
 

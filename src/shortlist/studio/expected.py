@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Any
 
 from shortlist.exact.effort import rough
@@ -10,7 +12,7 @@ from shortlist.pages.rounding import chance_text
 from shortlist.planning.shapes import shaped
 from shortlist.privacy import ApproxDP, PureDP
 from shortlist.scores import Scores
-from shortlist.studio.form import Offer
+from shortlist.studio.form import Form, Offer
 from shortlist.studio.planner import Planner
 from shortlist.studio.quantile_form import QuantileForm
 
@@ -58,28 +60,52 @@ def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
         "ordered": plan.question.ordered,
         **({"delta": each.delta} if isinstance(each, ApproxDP) else {}),
     }
+    forecast = _forecast(plan, facts)
     if request.get("quick") is True:
-        return {"told": _estimate(plan, facts)}
+        return {"told": _estimate(forecast)}
     answer = planner.ask(facts, each.epsilon)
-    return {**answer, "told": _told(answer, plan)}
+    return {**answer, "told": _told(answer, plan, forecast)}
 
 
-def _estimate(plan: Offer, facts: dict[str, Any]) -> str:
-    """What a rough law says, to be shown until the plan is there."""
-    law = getattr(plan.mechanism, "success_probability", None)
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a rough law says of made-up counts."""
+
+    right: float
+    """The chance of the exact list."""
+    recall: float
+    """The part of the list that belongs there, on average."""
+    margin: float | None
+    """Half of the interval of a count, if counts are released."""
+
+
+def _forecast(plan: Offer, facts: dict[str, Any]) -> Forecast | None:
+    """Of the mechanism that will run, where it has a law and few items are asked for."""
+    law = getattr(plan.mechanism, "quality", None)
     if law is None or facts["k"] is None or facts["k"] > MOST_QUICK:
-        return WORKING
+        return None
     try:
         counts = shaped(facts["shape"], facts["items"], facts["users"], facts["k"])
+        scores = Scores(counts, monotone=True, labels=range(len(counts)), public=facts["domain"] == "known")
         with rough():
-            chance = law(Scores(counts, monotone=True))
+            found = law(scores)
+        wanted = isinstance(plan.question, Form) and plan.question.values
+        margins = plan.mechanism.release(scores).margins if wanted else None
     except (ValueError, TypeError, ArithmeticError):  # the plan itself says why
+        return None
+    return Forecast(found.top, found.recall, margins[0].half_width if margins else None)
+
+
+def _estimate(forecast: Forecast | None) -> str:
+    """To be shown until the plan is there."""
+    if forecast is None:
         return WORKING
-    about = "more than 99%" if chance > 0.99 else "less than 1%" if chance < 0.01 else f"about {100 * chance:.0f}%"
+    right = forecast.right
+    about = "more than 99%" if right > 0.99 else "less than 1%" if right < 0.01 else f"about {100 * right:.0f}%"
     return f"A first estimate: {about} that the list would be exactly right. {WORKING}"
 
 
-def _told(answer: dict[str, Any], plan: Offer) -> str:
+def _told(answer: dict[str, Any], plan: Offer, forecast: Forecast | None) -> str:
     """What is to be expected of the mechanism that will run."""
     name = plan.mechanism.name
     rows = [row for row in answer["rows"] if name.startswith(row["mechanism"]) or name.endswith(row["mechanism"])]
@@ -87,11 +113,29 @@ def _told(answer: dict[str, Any], plan: Offer) -> str:
     for shape, words in SHAPES.items():
         described = described.replace(shape, words)
     counts = f"With counts such as these ({described}{', in each group' if plan.question.by else ''})"
-    if not rows:
-        return f"{counts}, the mechanisms compare as follows."
-    row = max(rows, key=lambda one: len(one["mechanism"]))
-    chance = float(chance_text(row["reached"]))
-    return f"{counts} the list would be exactly right with a chance of {100 * chance:.4g}%."
+    if rows:
+        chance = float(chance_text(max(rows, key=lambda one: len(one["mechanism"]))["reached"]))
+    elif forecast is not None:
+        chance = forecast.right
+    else:
+        return f"{counts} there is no forecast of the mechanism that will run; others compare as follows."
+    said = f"{counts} the list would be exactly right with a chance of {_percent(chance)}"
+    k = plan.question.k
+    if forecast is not None and k is not None and k > 1:
+        said += f"; on average {_of(forecast.recall, k)} of its {k} names belong there"
+    if forecast is not None and forecast.margin is not None:
+        said += f". A count would be off by at most {math.ceil(forecast.margin):,}, with 95%"
+    return f"{said}."
+
+
+def _percent(chance: float) -> str:
+    """Whoever has less than one chance in a thousand need not know how much less."""
+    return "less than 0.1%" if chance < 0.001 else f"{100 * chance:.4g}%"
+
+
+def _of(recall: float, k: int) -> str:
+    """How many of k, in tenths; not all of them, if it is not all."""
+    return "nearly all" if recall > 1 - 0.05 / k else f"{recall * k:.1f}"
 
 
 def _bar(mechanism: KeySet) -> str:

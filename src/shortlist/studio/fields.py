@@ -60,9 +60,12 @@ def separator_in(request: dict[str, Any]) -> str | None:
 
 
 def groups_in(request: dict[str, Any]) -> tuple[str, ...]:
-    """The public keys, from "CH, DE, FR"."""
+    """The public keys, from "CH, DE, FR"; refused without the column they are in."""
     words = text_in(request, "groups", needed=False).split(",")
-    return tuple(word.strip() for word in words if word.strip())
+    groups = tuple(word.strip() for word in words if word.strip())
+    if groups and not text_in(request, "by", needed=False):
+        raise ValueError("by: write the column that says to which group a row belongs, or take the groups away")
+    return groups
 
 
 def budget_in(request: dict[str, Any]) -> PureDP | ApproxDP:

@@ -13,6 +13,12 @@ from shortlist.studio.wording import page_words
 TABLES = (".parquet", ".pq", ".csv", ".tsv", ".jsonl", ".ndjson", ".csv.gz", ".tsv.gz", ".jsonl.gz", ".ndjson.gz")
 LISTS = (".txt", ".text", ".lst")
 LEDGERS = (".db", ".ledger")
+NEEDED = {
+    "table": "choose a table of the folder",
+    "candidates": "choose the file with the public list, or another way to get candidates",
+    "ledger": "choose the ledger that pays, or make one right below",
+}
+"""What to do where no file was named."""
 MOST = 500
 """So many files are offered at most."""
 
@@ -33,7 +39,7 @@ class Folder:
     def inside(self, name: object, kinds: tuple[str, ...], what: str, *, there: bool = True) -> Path:
         """The file of that name, if it lies in the folder once all links are followed, and is of that kind."""
         if not isinstance(name, str) or not name or "\0" in name:
-            raise ValueError(f"{what}: name a file of the folder")
+            raise ValueError(f"{what}: {NEEDED.get(what, 'name a file of the folder')}")
         try:
             path = (self.root / name).resolve()
             path.exists()  # a name that is too long

@@ -104,7 +104,7 @@ class Form:
             most=most,
             where=text_in(request, "where", needed=False),
             by=by,
-            groups=groups if by else (),
+            groups=groups,
             groups_per_user=1 if request.get("groups_per_user") is None else whole_in(request, "groups_per_user"),
             large=flag_in(request, "large"),
             smallest=smallest,
@@ -175,9 +175,11 @@ class Offer:
         price, whole = self.price(), number_text(after.of)
         counted = price.startswith(f"{after.currency} ")
         of = f"of the {whole} in {name}" if counted else f"from {name}, whose budget is {after.currency} {whole}"
-        if counted and not after.delta and after.currency == "epsilon":
-            left = after.left_text
-            return f"I spend {price} {of}; {left} will be left."
+        if counted and after.currency == "epsilon":
+            most = (
+                "up to " if after.delta and not after.used_up else ""
+            )  # by which rule it counts depends on the charge
+            return f"I spend {price} {of}; {most}{after.left_text} will be left."
         return f"I spend {price} {of}; then {after.admits}."
 
     def price(self) -> str:

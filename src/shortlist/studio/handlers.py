@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 from shortlist._text import label_text, terminal_safe
 from shortlist.example import ROWS, example_files, write_example
@@ -65,17 +66,17 @@ class Answers:
                 job = self._work.job(name)
                 file = None if job is None else self._work.download(job, kind)
                 if file is not None:
-                    return 200, file[1], file[2], f'attachment; filename="{file[0]}"'
+                    return 200, file[1], file[2], _handed("attachment", file[0])
             case ("look", name):
                 job = self._work.job(name)
                 file = None if job is None else self._work.download(job, "report.html")
                 if file is not None:
-                    return 200, file[1], file[2], f'inline; filename="{file[0]}"'
+                    return 200, file[1], file[2], _handed("inline", file[0])
             case ("ledger", kind, *name):
                 way, kind = ("inline", "report.html") if kind == "look" else ("attachment", kind)
                 file = OfficersView.of(self._folder, "/".join(name)).download(kind)
                 if file is not None:
-                    return 200, file[1], file[2], f'{way}; filename="{file[0]}"'
+                    return 200, file[1], file[2], _handed(way, file[0])
         return _json({"error": "there is nothing of that name"}, 404)
 
     def post(self, route: tuple[str, ...], request: dict[str, Any]) -> Answer:
@@ -213,6 +214,13 @@ def _odds_in_words(plan: Offer) -> str:
     before, after = chances.after[0]
     now = percent(after)
     return f"Who suspected with {percent(before)} that one {unit} is in the data may then do so with {now} at most."
+
+
+def _handed(way: str, name: str) -> str:
+    """How a file is handed over; its name in any script (RFC 6266), and in letters that every browser reads."""
+    plain = "".join(letter if letter.isascii() and letter not in '"\\%' else "_" for letter in name)
+    whole = "" if plain == name else f"; filename*=UTF-8''{quote(name, safe='')}"
+    return f'{way}; filename="{plain}"{whole}'
 
 
 def _json(value: dict[str, Any], status: int = 200) -> Answer:

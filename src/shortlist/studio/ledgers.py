@@ -17,6 +17,7 @@ from shortlist.pages.ledger_page import (
     entry_cells,
     ledger_page,
     report_columns,
+    rules_in_words,
     verified_in_words,
     waiting,
 )
@@ -90,7 +91,7 @@ class OfficersView:
         return {
             "name": self.name,
             "promise": in_short(budget),
-            "terms": str(ledger.terms),
+            "terms": rules_in_words(ledger.terms) or "plain sums",
             "so_far": standing.so_far,
             "times": standing.times,
             "admits": standing.admits,

@@ -70,7 +70,7 @@ class QuantileForm:
             purpose=text_in(request, "purpose", needed=False),
             unit=text_in(request, "unit", needed=False) or "user",
             by=by,
-            groups=groups_in(request) if by else (),
+            groups=groups_in(request),
             groups_per_user=1 if request.get("groups_per_user") is None else whole_in(request, "groups_per_user"),
             large=flag_in(request, "large"),
             separator=separator_in(request),

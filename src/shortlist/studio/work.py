@@ -126,6 +126,8 @@ class Work:
             else:
                 page = groups_page(release, form.purpose)
             return f"{stem}.html", "text/html; charset=utf-8", page.encode()
+        if kind == "list.json":
+            return f"{stem}.json", "application/json", release.to_json().encode()
         program = form.program(self._folder) if isinstance(form, QuantileForm) else list_program(self._folder, form)
         if kind == "repeat.py":
             return f"{stem}.py", "text/x-python; charset=utf-8", program.python().encode()

@@ -13,7 +13,7 @@ from typing import Any
 from shortlist.accounting.capped_runs import Capped
 from shortlist.accounting.run_numbers import MOST_RUNS, Binomial, NegativeBinomial, Poisson, pure_cost
 from shortlist.accounting.tuned import Mixed, RunLaw, Tuned
-from shortlist.exact.crossing import narrowed, neighbours, within_ratio
+from shortlist.exact.crossing import crossing, narrowed, neighbours
 from shortlist.mechanisms.checks import Budget, checked_weights
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.sampling.run_number_draw import whole_shares
@@ -130,18 +130,24 @@ def runs_within(base: Guarantee, budget: Budget, eta: float, cap: int | None) ->
         runs = NegativeBinomial(gamma=gamma, eta=eta)
         return runs if cap is None else Capped(runs, cap)
 
-    fits: Callable[[float], bool]
-    middle: Callable[[float, float], float | None]
+    nearly_one, least = 1 - 2.0**-30, NegativeBinomial(mean=math.nextafter(MOST_RUNS, 0), eta=eta).gamma
     pure = base.as_pure()
     if isinstance(budget, PureDP) and pure is not None and cap is None:
-        epsilon, most, middle = pure.epsilon, budget.epsilon, neighbours
-        fits = lambda gamma: (pure_cost(law(gamma), epsilon) or math.inf) <= most  # noqa: E731
-    else:
-        middle = within_ratio(CLOSE)
-        fits = lambda gamma: budget.excess(Tuned(base, law(gamma))) <= 0  # noqa: E731
-    nearly_one, least = 1 - 2.0**-30, NegativeBinomial(mean=math.nextafter(MOST_RUNS, 0), eta=eta).gamma
-    if not fits(nearly_one):
+        epsilon, most = pure.epsilon, budget.epsilon
+        fits: Callable[[float], bool] = lambda gamma: (pure_cost(law(gamma), epsilon) or math.inf) <= most  # noqa: E731
+        _check_ends(fits(nearly_one), fits(least))
+        return law(narrowed(fits, least, nearly_one, neighbours)[1])
+
+    def excess(log_gamma: float) -> float:
+        return min(max(budget.excess(Tuned(base, law(math.exp(log_gamma)))), -50.0), 50.0)
+
+    ends = [(log_gamma, excess(log_gamma)) for log_gamma in (math.log(least), math.log(nearly_one))]
+    _check_ends(ends[1][1] <= 0, ends[0][1] <= 0)
+    return law(math.exp(crossing(excess, ends[0], ends[1], CLOSE)[1]))
+
+
+def _check_ends(one_fits: bool, all_fit: bool) -> None:
+    if not one_fits:
         raise ValueError("one run alone costs more than the budget allows: give a larger budget, or train with less")
-    if fits(least):
+    if all_fit:
         raise ValueError("every number of runs fits this budget: say how many, runs=sl.NegativeBinomial(mean=100)")
-    return law(narrowed(fits, least, nearly_one, middle)[1])

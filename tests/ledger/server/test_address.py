@@ -5,6 +5,7 @@ import io
 import logging
 import pickle
 import traceback
+from urllib.parse import quote
 
 import pytest
 
@@ -35,6 +36,7 @@ SECRET = "s3cret-word"
         ("postgresql:///base?host=/run/pg&name=q4", "postgresql:///base?host=%2Frun%2Fpg&name=q4"),
         ("postgresql://a:1,b:2/base?name=q4", "postgresql:///base?host=a%2Cb&port=1%2C2&name=q4"),
         ("postgresql://a%40b@db/my%20base?name=q4", "postgresql://a%40b@db/my%20base?name=q4"),
+        ("postgresql:///base?host=/a+b%20c&name=q4", "postgresql:///base?host=%2Fa%2Bb%20c&name=q4"),
     ],
 )
 def test_an_address_is_shown_without_its_secrets_and_can_be_opened_again(url, shown):
@@ -46,6 +48,12 @@ def test_an_address_is_shown_without_its_secrets_and_can_be_opened_again(url, sh
     assert SECRET.encode() not in pickle.dumps(address) or "options" in url
     if SECRET in url:
         assert SECRET in str(address.login()), "the server is told"
+
+
+@pytest.mark.parametrize("secret", ["a+b c", "%", "p@ss/w?rd#=&;'\"\\", "🗳é"])
+def test_a_password_arrives_as_it_was_written(secret):
+    for url in ("anna:{}@db/base?name=q4", "anna@db/base?password={}&name=q4", "anna@db/base?name=q4&password={}"):
+        assert Address.of(f"postgresql://{url.format(quote(secret, safe='+'))}").login()["password"] == secret
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,11 @@ import pytest
 
 pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'shortlist[postgres]'")
 
+import psycopg
+
 import shortlist as sl
 from shortlist import Ledger, PureDP
+from shortlist._signals import COMMAND, Stopped
 from shortlist.ledger.server import line as ledger_line
 from shortlist.privacy import BudgetExceeded, LedgerError, OutcomeUnknown
 from tests.helpers.processes import in_child
@@ -64,6 +67,54 @@ def test_what_fails_after_the_commit_takes_nothing_back(ledger, server, monkeypa
     monkeypatch.undo()
     ledger.charge(PureDP(0.25))
     assert ledger.verify() == 2
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("books", [False, True])
+def test_an_interrupt_is_an_interrupt_whatever_becomes_of_what_it_cancels(ledger, server, monkeypatch, kind, books):
+    """psycopg cancels then what the server is doing, and raises how that ended in the interrupt's place."""
+    real = ledger_line.Line.execute
+
+    def pressed(line, query, *words):
+        if ("shortlist.charge" in query) != books:
+            return real(line, query, *words)
+        try:
+            raise kind
+        except kind:
+            raise psycopg.OperationalError("the pipeline was aborted") from None
+
+    ledger.charge(PureDP(0.25))
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger_line.Line, "execute", pressed)
+        with pytest.raises(kind):
+            ledger.charge(PureDP(0.25))
+    assert ledger.spent.epsilon == 0.25
+    while server.sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") != [(0,)]:
+        pass  # the server notices by itself that a connection was closed
+
+
+def test_a_signal_that_a_command_has_noted_ends_its_wait_for_the_ledger(monkeypatch):
+    """While psycopg waits nothing is raised: the next try would wait again."""
+
+    def held():
+        raise ledger_line.Failed("55P03", alive=True)
+
+    monkeypatch.setattr(COMMAND, "phase", "working")
+    monkeypatch.setattr(COMMAND, "by", 2)
+    with pytest.raises(Stopped):
+        ledger_line.patiently("q4", 600.0, held)
+
+
+def test_an_interrupt_that_was_handled_before_is_not_raised_again(ledger, url, proxy):
+    """Whoever was interrupted asks what was booked while they handle it."""
+    far = Ledger(url("anna", host=proxy.folder))
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        proxy.cut = "after"
+        with pytest.raises(OutcomeUnknown) as unknown:
+            far.charge(PureDP(0.25))
+        assert present(far.find(unknown.value.receipt)).number == 1
 
 
 @pytest.mark.parametrize(("cut", "booked"), [("before", False), ("after", True), ("ended", True)])
@@ -170,6 +221,27 @@ def test_a_ledger_that_is_held_is_waited_for_and_the_end_is_an_option(ledger, ur
         patient.charge(PureDP(0.25))
         assert tries
     assert ledger.verify() == 1
+
+
+def test_an_interrupt_is_answered_while_others_hold_the_ledger_and_what_still_waits_is_not_booked(
+    ledger, server, proxy, url
+):
+    far = Ledger(url("anna", host=proxy.folder), wait=0.0)
+    head, others = far.head, Ledger(url("ben"), wait=0.0)
+    waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with ledger_line.Lines(ledger._book._address).take()[0] as holder:
+        holder.execute("SELECT pg_advisory_lock(%s, %s)", (ledger_line.LOCK, ledger._book._number))
+        proxy.cut = "late"
+        with pytest.raises(OutcomeUnknown) as unknown:
+            far.charge(PureDP(0.25))
+        late = threading.Thread(target=proxy.arrive)
+        late.start()
+        while server.sql(waits) != [(1,)]:
+            pass
+        assert far.booked_since(head) is None
+        assert others.find(unknown.value.receipt) is None
+    late.join()
+    assert ledger.verify() == 0
 
 
 def test_threads_share_one_ledger_and_never_overspend(ledger):

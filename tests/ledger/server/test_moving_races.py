@@ -1,5 +1,7 @@
 """What others do while a ledger moves: a charge is carried over, and a name that was taken meanwhile is refused."""
 
+import shutil
+
 import pytest
 
 pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'shortlist[postgres]'")
@@ -50,6 +52,24 @@ def test_an_empty_ledger_does_not_become_another_one_that_took_its_name_meanwhil
     with pytest.raises(LedgerError, match="is there already"):
         moving.move(old.path, url(), 10.0)
     assert [entry.kind for entry in old.entries()] == ["close"]
+
+
+def test_an_older_copy_that_took_its_place_meanwhile_is_not_what_arrived(old, url, tmp_path, monkeypatch):
+    copy = shutil.copy(old.path, tmp_path / "copy.db")
+    old.charge(PureDP(1.5))
+
+    def stop(self, *words, rehearse=False):
+        if not rehearse:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Making, "copy", stop)
+        with pytest.raises(KeyboardInterrupt):
+            moving.move(old.path, url(), 10.0)
+    moving.move(str(copy), url(), 10.0)
+    with pytest.raises(LedgerError, match="is there already"):
+        moving.move(old.path, url(), 10.0)
+    assert [entry.kind for entry in old.entries()] == ["charge", "close"], "it does not say that it has arrived"
 
 
 @pytest.mark.parametrize("rest", ["/base?name=q4", "anna@db?name=q4", "anna@db/base?service=x&name=q4"])

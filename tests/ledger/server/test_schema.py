@@ -194,6 +194,30 @@ def test_an_analyst_with_sql_cannot_overdraw(ledger, sql):
     assert ledger.verify() == 2
 
 
+@pytest.mark.parametrize("cost", [("9" * 1000, "0"), ("0", "9" * 1000)], ids=["rule a", "rule b"])
+def test_a_cost_that_no_float_holds_is_in_nobodys_way(url, sql, tmp_path, cost):
+    """One rule admits it, so that the other is closed; everything can be read and charged on."""
+    ledger = Ledger(url(), budget=ApproxDP(1.0, 1e-6))
+    ledger.grant("anna")
+    assert charging(sql, ledger, *cost) == 1
+    assert "booked: epsilon" in str(ledger)
+    assert ledger.remaining.delta == 5e-07
+    ledger.report(tmp_path / "page.html")
+    ledger.charge(PureDP(0.125))
+    assert ledger.verify() == 2
+
+
+@pytest.mark.parametrize("setting", ["standard_conforming_strings = off", "transform_null_equals = on"])
+def test_no_setting_of_a_session_changes_what_is_a_text(ledger, server, setting):
+    with psycopg.connect(host=str(server.folder), dbname="ledgers", user="anna", autocommit=True) as line:
+        line.execute(f"SET {setting}")
+        for words in ('"a"b"', '"\\u0041"', '"\t"', '"\\"'):
+            said = ['""', '""', words, '""', '""', '""', '"1"', "1/4", None, "0"]
+            with pytest.raises(psycopg.Error):
+                line.execute(f"SELECT shortlist.charge({', '.join(['%s'] * 12)})", (ledger.name, "a" * 32, *said))
+    assert ledger.verify() == 0
+
+
 @pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
 def test_sessions_that_look_before_they_wait_cannot_both_charge(ledger, server, isolation):
     """Two transactions with the same snapshot: whichever comes second is refused, whatever its isolation."""
@@ -394,11 +418,11 @@ def own_base(server, name):
 def test_a_newer_schema_is_refused_and_left_alone(server, own_base):
     url = server.url(own_base)
     ledger = Ledger(url, budget=PureDP(1.0))
-    server.sql("UPDATE shortlist.about SET version = 3", base=own_base)
+    server.sql("UPDATE shortlist.about SET version = 4", base=own_base)
     for act in (ledger.verify, lambda: Ledger(url), lambda: Ledger(url, budget=PureDP(1.0)),
                 lambda: ledger.charge(PureDP(0.1)),
                 lambda: Ledger(server.url(own_base, "another"), budget=PureDP(1.0))):  # fmt: skip
-        with pytest.raises(LedgerError, match=r"schema 3, not 2 as this version's.*upgrade"):
+        with pytest.raises(LedgerError, match=r"schema 4, not 3 as this version's.*upgrade"):
             act()
 
 
@@ -412,16 +436,16 @@ def test_an_older_schema_is_upgraded_by_its_owner_alone_with_every_entry(server,
 
     def step(number):
         return (
-            "ALTER TABLE shortlist.ledgers ADD note text; UPDATE shortlist.about SET version = 3"
-            if number == 3
+            "ALTER TABLE shortlist.ledgers ADD note text; UPDATE shortlist.about SET version = 4"
+            if number == 4
             else first(number)
         )
 
     for module in ("schema", "book"):
-        monkeypatch.setattr(f"shortlist.ledger.server.{module}.NEWEST", 3)
+        monkeypatch.setattr(f"shortlist.ledger.server.{module}.NEWEST", 4)
     monkeypatch.setattr(server_schema, "step", step)
     for open_it in (lambda: Ledger(url), lambda: Ledger(url.replace(OWNER, "anna"), budget=PureDP(1.0))):
-        with pytest.raises(LedgerError, match=r"schema 2, not 3|cannot be used so by this role"):
+        with pytest.raises(LedgerError, match=r"schema 3, not 4|cannot be used so by this role"):
             open_it()
     again = Ledger(url, budget=PureDP(1.0))
     again.charge(PureDP(0.25))
@@ -444,7 +468,7 @@ def test_a_ledger_of_schema_1_is_upgraded_and_its_requests_cover_no_cost(server,
         assert charging(run, old, "1/2") == 4
         assert isinstance(run("ben", f"SELECT shortlist.approve('{old.name}', repeat('c', 32), 4, '\"1\"')"), list)
         head = old.head
-    with pytest.raises(LedgerError, match=r"schema 1, not 2.*its owner opens it with budget= once"):
+    with pytest.raises(LedgerError, match=r"schema 1, not 3.*its owner opens it with budget= once"):
         Ledger(url)
     again = Ledger(url, budget=PureDP(1.0), approval=True)
     assert again.verify(head=head) == 5

@@ -300,8 +300,8 @@ def test_runs_of_equal_scores_draw_what_the_whole_array_draws(noise):
 @full_size
 @kinds
 def test_many_candidates_and_a_long_list_are_drawn_by_their_law(noise):
-    """d = 10,000, at an epsilon where a set has some wrong members."""
-    x = np.floor(1e5 * np.arange(1, 10_001.0) ** -0.8).astype(np.int64)
+    """At an epsilon where a set has some wrong members."""
+    x = np.floor(1e5 * np.arange(1, sized(2_001.0, full=10_001.0)) ** -0.8).astype(np.int64)
     mechanism = CanonicalTopK(k=30, epsilon=0.014, noise=noise.name, loss="offset")
     law = mechanism.number_correct(x, monotone=True)
     assert law.sum() == pytest.approx(1, abs=1e-8)

@@ -60,7 +60,7 @@ def test_draws_decided_in_balls_follow_the_law(monkeypatch):
     """Weights raised by e: proposals are rejected often, and each acceptance is an exact coin."""
     monkeypatch.setattr(shares, "SHARE_SLACK", 1.0)
     exact = law([3, 2, 2, 0], 2, 0.5)
-    rows = JointTopK(k=2, epsilon=1.0).release_many([3, 2, 2, 0], monotone=True, draws=4000, rng=sl.testing.seeded(2))
+    rows = JointTopK(k=2, epsilon=1.0).release_many([3, 2, 2, 0], monotone=True, draws=2000, rng=sl.testing.seeded(2))
     index = {s: i for i, s in enumerate(exact)}
     counts = np.bincount([index[tuple(row)] for row in rows.tolist()], minlength=len(index))
     assert_law(counts, list(exact.values()), wrong=list(law([3, 2, 2, 0], 2, 0.8).values()))
@@ -168,7 +168,7 @@ def test_draws_from_wide_cells_follow_the_law(x, k, epsilon, monotone, monkeypat
     mechanism, scores = JointTopK(k=k, epsilon=epsilon), Scores(x, monotone=monotone)
     assert not mechanism._sequences(scores)[0].cells.flat.all()
     exact = law(x, k, epsilon / (2 if monotone else 4))
-    rows = mechanism.release_many(scores, draws=sized(suite=400, full=6000), rng=sl.testing.seeded(4))
+    rows = mechanism.release_many(scores, draws=sized(suite=200, full=6000), rng=sl.testing.seeded(4))
     index = {s: i for i, s in enumerate(exact)}
     counts = np.bincount([index[tuple(row)] for row in rows.tolist()], minlength=len(index))
     assert_law(counts, list(exact.values()), wrong=list(law(x, k, epsilon / sized(0.8, full=1.2)).values()))

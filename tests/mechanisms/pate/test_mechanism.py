@@ -74,7 +74,7 @@ def test_the_published_setting_by_sound_accounting():
 
 def test_draws_follow_the_law_of_replacement():
     """Noise of scale 4 / e on the gaps, and a test clamped at 2."""
-    counts, draws = (9, 8, 3, 0), 2500
+    counts, draws = (9, 8, 3, 0), 1000
     pate = MultiLabelPATE(rho=2.0 * draws, delta=0.4, queries=draws)
     pate._test = type(pate._test)(pate._test.rate, 1.0, 2)  # a test that passes now and then
     votes, source = votes_of(counts, 10), sl.testing.seeded(1)

@@ -15,6 +15,8 @@ from shortlist.tables import caps
 from tests.helpers.support import full_size, sized
 from tests.tables.tables import TEXT, as_text, source
 
+pytestmark = pytest.mark.usefixtures("one_duckdb")
+
 SALT = "5a17" * 8
 ENGINES = ("parquet", "csv", "polars", "polars lazy", "pandas", "pyarrow", "duckdb", "ibis")
 PUBLIC = ["CH", "DE", "FR", "nobody"]
@@ -165,7 +167,6 @@ ROW = st.tuples(PEOPLE, TITLES, st.sampled_from(["CH", "DE", "FR", "IT"]))
 
 
 @full_size
-@pytest.mark.usefixtures("one_duckdb")
 @pytest.mark.parametrize("engine", ["parquet", "polars", "pandas", "pyarrow"])
 @settings(max_examples=sized(8, full=200))
 @given(

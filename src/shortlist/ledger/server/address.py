@@ -68,7 +68,7 @@ class Address:
             said["port"], port = port, ""
         place = (f"{quote(user, safe='')}@" if user else "") + host + (f":{port}" if port else "")
         base = quote(said.pop("dbname", ""), safe="")
-        return f"postgresql://{place}/{base}?{urlencode({**said, 'name': self.name})}"
+        return f"postgresql://{place}/{base}?{urlencode({**said, 'name': self.name}, quote_via=quote)}"
 
     def __repr__(self) -> str:
         return f"Address({str(self)!r})"
@@ -82,6 +82,7 @@ def _parts(url: str) -> tuple[list[str], str] | None:
     """(the names, the URL without them)."""
     base, _, query = url.partition("?")
     try:
+        query = query.replace("+", "%2B")  # libpq knows no other way to write a space than %20
         words = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
     except ValueError:
         return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
+from shortlist._signals import COMMAND
 from shortlist.ledger.errors import LedgerError
 from shortlist.ledger.server.address import Address
 from shortlist.ledger.turn import PAUSES
@@ -185,15 +187,29 @@ def together(
 
 
 def in_codes(line: Line, work: Callable[[Line], Found], *, booking: bool = False) -> Found:
-    """What `work` gives. An error of the server's is raised by its code, and carries no other error along."""
-    failed: Failed | None = None
+    """What `work` gives. An error of the server's is raised by its code, and carries no other error along.
+
+    Where an interrupt came first it is the interrupt that is raised: psycopg cancels then what the server is doing, and
+    how that ends may take its place.
+    """
+    failed: BaseException | None = None
+    before = sys.exc_info()[1]  # what the caller handles, which stands behind every error of ours
     try:
         return work(line)
     except psycopg.Error as error:
         ended = line.closed or line.broken or error.diag.severity_nonlocalized in ("FATAL", "PANIC")
         alive = not ended and error.sqlstate is not None
-        failed = Failed((error.sqlstate or "08006") if alive or not booking else "unknown", alive=alive)
+        code = (error.sqlstate or "08006") if alive or not booking else "unknown"
+        failed = _interrupt_behind(error, before) or Failed(code, alive=alive)
     raise failed
+
+
+def _interrupt_behind(error: BaseException, before: BaseException | None) -> BaseException | None:
+    """What was interrupting when this error came of it; nothing of what was handled before."""
+    behind = error.__context__
+    while behind is not None and behind is not before and isinstance(behind, Exception | GeneratorExit):
+        behind = behind.__context__
+    return None if behind is before else behind
 
 
 def booked(line: Line, number: int, query: str, parameters: Sequence[object]) -> tuple[Any, ...]:
@@ -235,6 +251,7 @@ def patiently(path: str, wait: float, work: Callable[[], Found]) -> Found:
             failed = one
         if failed.code not in (*AGAIN, *STARTING) or time.monotonic() >= until:
             break
+        COMMAND.check()  # a signal that came while psycopg waited: nothing was booked
         time.sleep(pause)
         pause = min(2 * pause, PAUSES[1])
     raise LedgerError(f"{path} {meaning(failed.code, wait)}")

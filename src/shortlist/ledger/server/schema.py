@@ -20,7 +20,7 @@ from shortlist.ledger.server.address import Address
 from shortlist.ledger.server.line import LOCK, Failed, Line, Lines, in_codes, patiently, rows_of, together
 from shortlist.ledger.terms import Terms
 
-NEWEST = 2
+NEWEST = 3
 """The schema that this version makes and uses. An older one is upgraded by its owner, a newer one is refused."""
 CALLED = (
     "look(text, bigint)", "rows_between(text, bigint, bigint)", "ends(text)", "with_hash(text, text)",
@@ -72,7 +72,7 @@ class Making:
         def work(line: Line) -> None:
             with line.transaction(force_rollback=rehearse):
                 if not self._make(line, terms, content, entries) and not others:
-                    self._check_same(line, content, rehearse)
+                    self._check_same(line, content, entries, rehearse)
 
         try:
             patiently(str(self._address), self._wait, lambda: self._lines.use(lambda line: in_codes(line, work)))
@@ -109,9 +109,13 @@ class Making:
             _fill(line, made[0][0], entries)
         return bool(made)
 
-    def _check_same(self, line: Line, content: str, rehearse: bool) -> None:
-        same = "SELECT 1 FROM shortlist.ledgers WHERE name = %s AND origin = %s"
-        if rehearse or not rows_of(line, same, (self._address.name, digest(content))):
+    def _check_same(self, line: Line, content: str, entries: Sequence[LedgerEntry], rehearse: bool) -> None:
+        """Whether what is there has these terms and these entries: an older copy of a ledger has the same terms."""
+        heads = (digest(content), *(entry.hash for entry in entries[-1:]))
+        same = "SELECT origin FROM shortlist.ledgers WHERE name = %s UNION ALL SELECT hash FROM shortlist.entries "
+        same += "WHERE ledger = (SELECT id FROM shortlist.ledgers WHERE name = %s) AND hash = %s"
+        there = rows_of(line, same, (self._address.name, self._address.name, heads[-1]))
+        if rehearse or [row[0] for row in there] != list(heads):
             raise LedgerError(f"{self._address} is there already: choose another name")
 
     def _check_database(self, line: Line) -> None:

@@ -20,6 +20,7 @@ from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.offset_ranking import OffsetRanking, Stairs, offset_ranking
 from shortlist.exact.partial_reals import rounded
 from shortlist.exact.ranked_subsets import Ranking, ranked
+from shortlist.exact.tallied_scores import Tallied, positions_of, runs_of, tallied
 from shortlist.mechanisms import utility
 from shortlist.mechanisms.canonical.law import EveryoneLaw, SubsetLaw
 from shortlist.mechanisms.canonical.offset_law import OffsetSubsetLaw
@@ -199,7 +200,11 @@ class CanonicalTopK(Budgeted[Budget]):
         if self.k == scores._choosable:
             everyone = np.flatnonzero(scores._numbers > -np.inf).tolist()
             return Outcome(everyone, notes=("all candidates were released: nothing was chosen and nothing spent",))
-        return Outcome(np.sort(self._race(scores, scores._runs).draw(source)).tolist())
+        counted = counted_of(scores)
+        if counted is None:
+            return Outcome(np.sort(self._race(scores).draw(source)).tolist())
+        places = self._race(scores, runs_of(counted)).draw(source)
+        return Outcome(np.sort(positions_of(counted, places)).tolist())
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
@@ -253,6 +258,12 @@ class CanonicalTopK(Budgeted[Budget]):
                 "few sets, .probabilities lists them all"
             )
         return self._kind
+
+
+def counted_of(scores: Scores) -> Runs | Tallied | None:
+    """The scores by their distinct numbers: of candidates held in a table, or of many integers. None otherwise."""
+    runs = scores._runs
+    return tallied(scores._numbers) if runs is None else runs
 
 
 @lru_cache

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from shortlist.accounting.calibrated_rounds import CLOSE, FEW, renyi_excess, rough_place
 from shortlist.exact.effort import is_rough
@@ -47,7 +47,12 @@ def one_shot_of(budget: Budget, k: int, share: Fraction) -> tuple[Noise, Fractio
 
 def nearly_one_shot_of(budget: Budget, k: int, share: Fraction) -> tuple[Noise, Fraction]:
     """The same in a fraction of the time, with an e that is too small by up to one part in a thousand: for plans."""
-    return _one_shot(budget, k, share, _nearly_epsilon_of_a_round)
+    return _nearly_one_shot_of(budget, k, share, is_rough())
+
+
+@lru_cache
+def _nearly_one_shot_of(budget: Budget, k: int, share: Fraction, roughly: bool) -> tuple[Noise, Fraction]:
+    return _one_shot(budget, k, share, partial(_nearly_epsilon_of_a_round, roughly=roughly))
 
 
 def budget_with_rounds(e: float, k: int, share: Fraction, delta: float) -> tuple[ApproxDP, tuple[Noise, Fraction]]:
@@ -105,13 +110,13 @@ SHORT = 3e-4
 """How far below the line an e is tried: what two steps tell of the gap between them is right to less."""
 
 
-def _nearly_epsilon_of_a_round(k: int, budget: ApproxDP) -> float:
+def _nearly_epsilon_of_a_round(k: int, budget: ApproxDP, *, roughly: bool = False) -> float:
     """At most e, by Renyi divergences and a table of their gap; the one exact look that it fits is left to the last."""
     place = None if k <= FEW else rough_place(k, budget, plain_epsilon_of_a_round(k, budget), _gap)
     if place is None:
         return epsilon_of_a_round(k, budget)
     e = math.exp(place) * (1 - SHORT)
-    if is_rough() or budget.excess(BoundedRange(e).repeat(k)) <= 0:
+    if roughly or budget.excess(BoundedRange(e).repeat(k)) <= 0:
         return e
     return epsilon_of_a_round(k, budget)
 

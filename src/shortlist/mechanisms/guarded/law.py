@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shortlist._arrays import Floats, Mask, Values
+from shortlist.exact.effort import is_rough
 from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.quality import Quality, quality_by, ranks_within
 from shortlist.exact.ranked_subsets import Ranking, ranked
@@ -25,6 +26,8 @@ from shortlist.mechanisms.oneshot.law import OneshotLaw, number_correct, within_
 if TYPE_CHECKING:
     from shortlist.mechanisms.guarded.mechanism import GuardedRace
 
+NEVER, NEVER_ROUGHLY = 1e-10, 1e-7
+"""A guard that wins with less chance is left out: a hundredth of what laws are exact to."""
 PANELS = 40
 """Panels of one nat below the end of the integrals: what lies below them is less than e^-40."""
 
@@ -62,6 +65,11 @@ def _log_panels(end: float) -> tuple[Floats, Floats]:
 def mixed(race: Quality, guard: float, fallback: Quality) -> Quality:
     """What the race gives, and what follows if the guard wins."""
     return Quality(*(getattr(race, name) + guard * getattr(fallback, name) for name in Quality.__slots__))
+
+
+def matters(guard: float) -> bool:
+    """Whether the guard is likely enough to ask what follows: without it a chance is less by at most as much."""
+    return guard > (NEVER_ROUGHLY if is_rough() else NEVER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +136,15 @@ class Utility:
         """P[the set is right]: it is right for the winners iff it is for the losers."""
         ranking = self.run.guard.ranking
         law, guard = self.chances(ranking)
-        return right_of(ranking, law) + guard * self._one_shot.success()
+        right = right_of(ranking, law)
+        return right + guard * self._one_shot.success() if matters(guard) else right
 
     def quality(self) -> Quality:
         """Of the items kept: the race by its classes, and one-shot if the guard wins."""
         ranking = self._seen()
         law, guard = self.chances(ranking)
-        return mixed(quality_of(ranking, law), guard, self._fallback.quality())
+        race = quality_of(ranking, law)
+        return mixed(race, guard, self._fallback.quality()) if matters(guard) else race
 
     def number_correct(self) -> Floats:
         """P[c of the items kept are correct], c = 0..k."""
@@ -147,7 +157,7 @@ class Utility:
         ranking, result = self._seen(), np.zeros(self.size)
         law, guard = self.chances(ranking)
         race = inclusion_of(ranking, law, len(self.run.chosen))
-        result[self.run.chosen] = race + guard * self._fallback.inclusion()
+        result[self.run.chosen] = race + guard * self._fallback.inclusion() if matters(guard) else race
         return result
 
     @property

@@ -20,9 +20,10 @@ from shortlist._arrays import Indices, Values
 from shortlist._runs import Runs
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.ranked_subsets import ranked
+from shortlist.exact.tallied_scores import Tallied, positions_of, runs_of
 from shortlist.extras import Extras
 from shortlist.mechanisms import utility
-from shortlist.mechanisms.canonical.mechanism import CanonicalLaw, CanonicalTopK
+from shortlist.mechanisms.canonical.mechanism import CanonicalLaw, CanonicalTopK, counted_of
 from shortlist.mechanisms.checks import (
     Budget,
     check_known_candidates,
@@ -134,9 +135,9 @@ class GuardedTopK(Budgeted[Budget]):
         return self._canonical._terms(scores) if self._guarding(scores) is None else (self.guarantee, self.charge)
 
     def _draw(self, scores: Scores, source: Source) -> Outcome:
-        runs = scores._runs
-        if runs is not None and 2 < self.k <= len(runs) // 2:
-            return self._draw_by_runs(scores, runs, source)
+        counted = counted_of(scores) if self.k > 2 else None
+        if counted is not None and self.k <= scores._choosable // 2:
+            return self._draw_by_runs(scores, counted, source)
         run = self._prepared(scores)
         if run is None:
             return replace(self._canonical._draw(scores, source), extras=CANONICAL)
@@ -192,14 +193,14 @@ class GuardedTopK(Budgeted[Budget]):
         finite = negated(values[chosen]) if mirrored else values[chosen]
         return GuardedRace(chosen, finite, self._chooser(scores, finite, public), fallback, mirrored)
 
-    def _draw_by_runs(self, scores: Scores, runs: Runs, source: Source) -> Outcome:
-        """`_draw` for candidates held in a table, in a time that grows with their distinct scores alone."""
+    def _draw_by_runs(self, scores: Scores, counted: Runs | Tallied, source: Source) -> Outcome:
+        """`_draw` for candidates held in a table or counted, in a time that grows with their distinct scores alone."""
         public = self._guarding(scores)
         if public is None:
             return replace(self._canonical._draw(scores, source), extras=CANONICAL)
-        places = self._chooser(scores, runs, public).draw(source)
+        places = self._chooser(scores, runs_of(counted), public).draw(source)
         if places is not None:
-            return Outcome(places.tolist(), CANONICAL)
+            return Outcome(positions_of(counted, places).tolist(), CANONICAL)
         fallback = self._one_shot(scores, public.k, public.d)
         return Outcome(fallback.draw(scores._numbers, public.k, source).tolist(), ONE_SHOT)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shortlist._arrays import Floats
 from shortlist.exact.quality import Quality
 from shortlist.exact.sequence_laws import SequenceLaw
-from shortlist.mechanisms.guarded.law import mixed
+from shortlist.mechanisms.guarded.law import matters, mixed
 from shortlist.mechanisms.oneshot.law import OneshotLaw
 
 
@@ -26,11 +26,13 @@ class Utility:
 
     def success(self) -> float:
         """P[the set is right]."""
-        return self.lists.success() + self.guard * self.one_shot.success()
+        right, guard = self.lists.success(), self.guard
+        return right + guard * self.one_shot.success() if matters(guard) else right
 
     def quality(self) -> Quality:
         """P[top], P[great], P[good] and the expected recall of the set."""
-        return mixed(self.lists.quality(), self.guard, self.one_shot.quality())
+        lists, guard = self.lists.quality(), self.guard
+        return mixed(lists, guard, self.one_shot.quality()) if matters(guard) else lists
 
     def number_correct(self) -> Floats:
         """P[c of the items are correct], c = 0..k."""
@@ -38,4 +40,5 @@ class Utility:
 
     def inclusion(self) -> Floats:
         """P[candidate is released], for every candidate."""
-        return self.lists.inclusion() + self.guard * self.one_shot.inclusion()
+        lists, guard = self.lists.inclusion(), self.guard
+        return lists + guard * self.one_shot.inclusion() if matters(guard) else lists

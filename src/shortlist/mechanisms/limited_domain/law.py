@@ -25,6 +25,9 @@ STEP = 0.25
 CERTAIN = 42.0
 """A chance of e^-42 is none."""
 
+LATE = math.log(1e-15)
+"""Whoever has rung with less chance by the end does not count."""
+
 CELLS = 1 << 22
 """About so many numbers are held at once."""
 
@@ -196,26 +199,34 @@ def _fineness() -> tuple[float, float]:
 def _expected(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
     """Int e^{-w_bar t} sum_{i correct} w_i e^{-w_i t} P[fewer than k others have rung] dt, over v = ln t.
 
-    Two polynomials in the number that have rung, item by item: all of them, and all but one correct one, weighted by
-    the density that it rings now.
+    At first that chance is one. Then two polynomials in the number that have rung, item by item: all of them, and all
+    but one correct one, weighted by the density that it rings now.
     """
     step, certain = _fineness()
-    v = _times(log_rate, correct, k, log_bar)
+    v, mean = _times(log_rate, correct, k, log_bar)
+    with np.errstate(divide="ignore"):
+        early = int(np.count_nonzero((mean < k) & (k * np.log(k / mean) - k + mean >= certain)))
+    x = np.exp(np.minimum(np.add.outer(log_rate[:correct], v[:early]), 40.0))
+    ringing = np.concatenate([(x * np.exp(-x)).sum(axis=0), _ringing(log_rate, correct, k, v[early:], certain)])
+    return float(ringing @ np.exp(-np.exp(np.minimum(log_bar + v, 40.0)))) * step
+
+
+def _ringing(log_rate: Floats, correct: int, k: int, v: Floats, certain: float) -> Floats:
+    """The density at each v that a correct one rings now, fewer than k others having rung."""
+    in_time = int(np.count_nonzero(log_rate[correct:] + v[-1] >= LATE)) if len(v) else 0
+    rates = log_rate[: correct + in_time]
+    x = np.exp(np.minimum(np.add.outer(rates, v), 40.0))
+    still, rung = np.exp(-x), -np.expm1(-x)
     everyone, without_one = np.zeros((2, k, len(v)))
     everyone[0] = 1.0
-    for i, log_one in enumerate(log_rate.tolist()):
-        later = slice(int(np.searchsorted(v, -certain - log_one)), None)  # before, it has surely not rung
-        x = np.exp(np.minimum(log_one + v[later], 40.0))
-        still, rung = np.exp(-x), -np.expm1(-x)
-        if i >= correct and (not len(x) or rung[-1] < 1e-15):
-            break  # this one and all after it ring too late to matter
-        most = min(i + 1, k)
-        _count_one_more(without_one[:most, later], still, rung)
+    for i, first in enumerate(np.searchsorted(v, -certain - rates).tolist()):  # before, it has surely not rung
+        stays, rings, most = still[i, first:], rung[i, first:], min(i + 1, k)
+        _count_one_more(without_one[:most, first:], stays, rings)
         if i < correct:
-            without_one[:most, later] += (x * still) * everyone[:most, later]
-            _count_one_more(everyone[: most + 1, later], still, rung)
-    weight = np.exp(-np.exp(np.minimum(log_bar + v, 40.0)))
-    return float((without_one.sum(axis=0) * weight).sum()) * step
+            without_one[:most, first:] += (x[i, first:] * stays) * everyone[:most, first:]
+            _count_one_more(everyone[: most + 1, first:], stays, rings)
+    result: Floats = without_one.sum(axis=0)
+    return result
 
 
 def _count_one_more(rung_so_far: Floats, still: Floats, rung: Floats) -> None:
@@ -225,19 +236,20 @@ def _count_one_more(rung_so_far: Floats, still: Floats, rung: Floats) -> None:
     rung_so_far[1:] += gain
 
 
-def _times(log_rate: Floats, correct: int, k: int, log_bar: float) -> Floats:
+def _times(log_rate: Floats, correct: int, k: int, log_bar: float) -> tuple[Floats, Floats]:
     """The v = ln t that matter: somebody correct may ring, the bar has not, and not many more than k items have.
 
-    The number that have rung is a sum of independent chances with mean m: it is below k with a chance of at most
-    e^{-(m - k)^2 / 2 m}, which is less than e^-CERTAIN where m exceeds k + sqrt(2 CERTAIN k) + 2 CERTAIN.
+    And how many have rung on average, m. That number is a sum of independent chances: it is below k with a chance of
+    at most e^{-(m - k)^2 / 2 m}, which is less than e^-CERTAIN where m exceeds k + sqrt(2 CERTAIN k) + 2 CERTAIN, and
+    for m < k it reaches k with a chance of at most e^{-(k ln(k/m) - k + m)} (Chernoff).
     """
     step, certain = _fineness()
     first = -float(np.logaddexp.reduce(log_rate[:correct])) - certain
     v = np.arange(first, 4.5 - min(max(log_bar, 0.0), float(log_rate[0]) + certain), step)
     with np.errstate(over="ignore"):
         mean = -np.expm1(-np.exp(np.add.outer(v, log_rate))).sum(axis=1)
-    result: Floats = v[mean <= k + math.sqrt(2 * certain * k) + 2 * certain]
-    return result
+    matter = mean <= k + math.sqrt(2 * certain * k) + 2 * certain
+    return v[matter], mean[matter]
 
 
 def correct_labels(listed: Floats, k: int) -> int:

@@ -50,11 +50,11 @@ def _rows(k: int) -> Sequence[Planned]:
     """One winner by exponential or Gumbel noise has names of its own."""
     several = (
         listed(EXPONENTIAL, "oneshot-exponential", lambda p: OneshotTopK(k=k, epsilon=p, noise="exponential"),
-               ordered=True, currencies=("pure",)),
+               ordered=True, rounds=k, currencies=("pure",)),
         listed(GUMBEL, "oneshot-gumbel", lambda p: OneshotTopK(k=k, epsilon=p, noise="gumbel"), ordered=True, rounds=k),
     )  # fmt: skip
     laplace = listed(LAPLACE, "oneshot-laplace", lambda p: OneshotTopK(k=k, epsilon=p, noise="laplace"),
-                     ordered=True, currencies=("pure",))  # fmt: skip
+                     ordered=True, rounds=k, currencies=("pure",))  # fmt: skip
     return (laplace,) if k == 1 else (*several, laplace)
 
 

@@ -11,8 +11,8 @@ const officer = (() => {
     const meter = element("div", { class: "meter", role: "img", "aria-label": `${share(one.share)} of the budget is booked` }, element("i"));
     meter.firstChild.style.width = `${100 * one.share}%`;
     const rows = element("dl", { class: "facts" });
-    facts(rows, [["Promise", `${one.promise} for every person, for all releases together`], ["Terms", one.terms], ["Booked so far", `${one.so_far}, ${one.times}: progress, not a promise`], ["Left", one.admits],
-      ["Chain", one.chain], ["Head", one.head]]);
+    facts(rows, [["Promise", `${one.promise} for every person, for all releases together`], ["Added up by", one.terms], ["Booked so far", `${one.so_far}, ${one.times}: progress, not a promise`], ["Left", one.admits],
+      ["Chain", one.chain], ["Head of the chain", one.head]]);
     const path = one.name.split("/").map(encodeURIComponent).join("/");
     const links = [["report.html", "Report as a file"], ["report.csv", "All entries as CSV"]].map(([kind, title]) => element("a", { class: "button quiet", href: `ledger/${kind}/${path}`, download: "" }, title));
     links.unshift(element("a", { class: "button", href: `ledger/look/${path}`, target: "_blank", rel: "noopener" }, "Open the report"));
@@ -31,14 +31,19 @@ const officer = (() => {
     try { $("officer").append(...shown(await ask("officer", { ledger: name }))); }
     catch (error) { $("officer-problem").textContent = sentence(error.message); $("officer-problem").hidden = false; }
   };
+  let chosen = false;
   const turn = () => {
     const ledgers = location.hash === "#ledgers";
     $("view-ledgers").hidden = !ledgers;
     $("view-release").hidden = ledgers;
     for (const [name, here] of [["to-ledgers", ledgers], ["to-release", !ledgers]]) if (here) $(name).setAttribute("aria-current", "page"); else $(name).removeAttribute("aria-current");
-    if (ledgers) { look(); $("officer-title").focus(); }
+    if (ledgers) {
+      if (!chosen && $("ledger").value) $("officer-ledger").value = $("ledger").value; // the one that pays in the other view
+      look();
+      $("officer-title").focus();
+    }
   };
-  $("officer-ledger").addEventListener("change", look);
+  $("officer-ledger").addEventListener("change", () => { chosen = true; look(); });
   addEventListener("hashchange", turn);
   let started = false;
   return {

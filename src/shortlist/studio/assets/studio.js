@@ -3,6 +3,7 @@
   const form = $("form");
   let state = null, confirmWord = null, asked = 0;
   let known = null; // the names of the columns, if they were asked for
+  let columns = []; // those that are listed
   let current = null; // the release that was made last, until there is another question
 
   const show = (found) => {
@@ -48,7 +49,7 @@
       candidates_file: data.get("candidates_file"), candidates_text: data.get("candidates_text"), k: number(data.get("k")),
       epsilon: number(data.get("epsilon")), columns: known, separator: $("separator-box").hidden ? null : data.get("separator"), smallest: $("smallest").checked && $("smallest").offsetParent !== null,
       large: $("large").checked && !$("large-box").hidden, delta: number(data.get("delta")), ordered: $("ordered").checked, values: $("values").checked, most: number(data.get("most")),
-      where: data.get("where").trim(), by: data.get("by").trim(), groups: data.get("groups").trim(), groups_per_user: number(data.get("groups_per_user")),
+      where: data.get("where").trim(), by: data.get("by").trim(), groups: $("groups").closest("[data-way]").hidden ? "" : data.get("groups").trim(), groups_per_user: number(data.get("groups_per_user")),
       ledger: data.get("ledger"), purpose: data.get("purpose").trim(), unit: data.get("unit").trim(), users: number(data.get("users")), items: number(data.get("items")), shape: data.get("shape"),
     };
   };
@@ -159,12 +160,12 @@
     const none = many.every((one) => one.items.length === 0);
     const lists = many.flatMap((one) => [...(one.key === undefined ? [] : [element("h3", {}, element("bdi", {}, one.key))]), listed(one)]);
     const rows = element("dl", { class: "facts" });
-    facts(rows, [["Guarantee", job.guarantee], ["Mechanism", job.mechanism], ["Booked", `${job.ledger}, entry ${job.entry}`], ["Head", job.head]]);
-    const links = [["list.csv", "List as CSV"], ["report.html", "Report as a file"], ["repeat.ipynb", "Notebook that repeats it"], ["repeat.py", "Code that repeats it"]].map(([kind, title]) => element("a", { class: "button quiet", href: `download/${job.job}/${kind}`, download: "" }, title));
+    facts(rows, [["Guarantee", job.guarantee], ["Mechanism", job.mechanism], ["Booked", `${job.ledger}, entry ${job.entry}`], ["Head of its chain", job.head]]);
+    const links = [["list.csv", "List as CSV"], ["list.json", "All of it as JSON"], ["report.html", "Report as a file"], ["repeat.ipynb", "Notebook that repeats it"], ["repeat.py", "Code that repeats it"]].map(([kind, title]) => element("a", { class: "button quiet", href: `download/${job.job}/${kind}`, download: "" }, title));
     links.unshift(element("a", { class: "button", href: `look/${job.job}`, target: "_blank", rel: "noopener" }, "Open the report"));
     const notes = job.notes.map((note) => element("p", { class: "note" }, sentence(note)));
     const order = job.quantiles || none ? "" : first.ordered ? `In order, ${job.smallest ? "smallest" : "best"} first.` : "A set, sorted by name: its order says nothing.";
-    if (none) lists.push(element("p", {}, "It looked, and found nothing that it may name: an answer too, and paid for. More people, a larger ε, a smaller k or a cap on the names of one person let more come out."));
+    if (none) lists.push(element("p", {}, "It looked, and found nothing that it may name: an answer too, and paid for. More people, a larger epsilon, a smaller k or a cap on the names of one person let more come out."));
     return element("article", { class: "card result" }, element("h2", { tabindex: "-1" }, job.purpose || (job.lists ? `${many.length} groups released` : job.quantiles ? "Quantiles released" : `${job.items.length} released`)), element("p", {}, job.summary), ...(order ? [element("p", { class: "note" }, order)] : []), ...lists, ...notes, rows, element("div", { class: "downloads" }, ...links));
   };
 
@@ -178,7 +179,7 @@
       [!list && (!words.lower || !words.upper), "lower", "the range of the values"],
       [way === "file" && !words.candidates_file, "candidates_file", "the file with the candidates"],
       [way === "text" && !words.candidates_text.trim(), "candidates_text", "the candidates"],
-      [["none", "every"].includes(way) && !words.delta, "delta", "a δ, such as 1e-6, since the names come from the data"],
+      [["none", "every"].includes(way) && !words.delta, "delta", "a delta, such as 1e-6, since the names come from the data"],
       [!words.ledger, "ledger", "a ledger that pays (make one under 4)"],
     ].filter(([lacks]) => lacks);
   };
@@ -192,7 +193,8 @@
       seen(lacks[0][1]).focus();
       return;
     }
-    try { showPlan(await ask("plan", words)); } catch (error) { fail(error); return; }
+    $("show-plan").textContent = "Looking at the plan …";
+    try { showPlan(await ask("plan", words)); } catch (error) { fail(error); return; } finally { $("show-plan").textContent = "Show the plan"; }
     await expect(words);
   });
   form.addEventListener("input", forget);
@@ -211,7 +213,8 @@
     for (const [name, columns] of Object.entries(found)) $(name).value = name === "item" ? columns.map(written).join(", ") : columns.at(-1) ?? "";
     if (found.by.length) $("some-rows").open = true;
   };
-  const showRoles = (columns) => {
+  const showRoles = (names) => {
+    columns = names;
     const kind = new FormData(form).get("kind"), roles = Object.entries(ROLES).filter(([name]) => name !== (kind === "list" ? "value" : "item"));
     $("roles").replaceChildren(...columns.map((column, place) => {
       const select = element("select", { id: `role-${place}` }, new Option("not used", ""), ...roles.map(([name, word]) => new Option(word, name)));
@@ -271,7 +274,8 @@
   });
   form.addEventListener("change", (event) => {
     if (["candidates", "kind"].includes(event.target.name)) fit();
-    if (["table", "kind"].includes(event.target.name)) forgetColumns();
+    if (event.target.name === "table") forgetColumns();
+    if (event.target.name === "kind" && columns.length) { showRoles(columns); pick(); }
     if (event.target.id === "ledger") showLedger();
     if (event.target.id === "candidates_file") event.target.dataset.chosen = "yes";
   });
@@ -291,6 +295,7 @@
       $("ledger").value = found.name;
       $("new-ledger").open = false;
       showLedger();
+      $("ledger").focus(); // the button that had it is folded away
       if (!$("problem").hidden) only("empty");
     } catch (error) { fail(error, OF_LEDGER); }
   });
