@@ -62,7 +62,7 @@ def left(folder):
     """All files there are."""
     assert not os.listdir(folder / "spill")
     found = {path.name for path in (folder / "home").iterdir()}
-    assert found <= {"known.txt", "budget.db", "list.csv", "top.html"}
+    assert found <= {"known.txt", "budget.db", "list.csv", "list.csv-metadata.json", "top.html"}
     return found
 
 
@@ -103,7 +103,7 @@ def test_without_a_ledger_nothing_is_booked(folder, tables, kind):
 def test_a_signal_after_the_work_changes_nothing(folder, tables, kind):
     done = stopped(folder, tables, "ending", kind, "--ledger", "budget.db", "--out", "list.csv")
     assert (done.returncode, done.stderr) == (0, "")
-    assert left(folder) == {"known.txt", "budget.db", "list.csv"}
+    assert left(folder) == {"known.txt", "budget.db", "list.csv", "list.csv-metadata.json"}
     assert len(sl.Ledger(folder / "home" / "budget.db").entries()) == 1
 
 

@@ -107,7 +107,7 @@ def check_stopped(home, kind, code, said, book, before, listed=TOP_LIST):
         charge = f"the charge was booked as entry {entries[0]} and stays" if entries else "nothing was booked"
         assert (code, said) == (128 + kind, f"shortlist: stopped; {charge}\n")
     files = set(os.listdir(home / "home"))
-    assert files <= {"rows.csv", "known.txt", "budget.db", "list.csv", "top.html"}
+    assert files <= {"rows.csv", "known.txt", "budget.db", "list.csv", "list.csv-metadata.json", "top.html"}
     if "list.csv" in files:
         assert re.fullmatch(listed, (home / "home" / "list.csv").read_bytes().decode())
         assert entries

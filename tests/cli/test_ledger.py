@@ -160,9 +160,14 @@ def test_a_closed_ledger_is_shown_as_closed(path):
 
 
 def test_entries_fit_a_narrow_terminal_with_what_each_cost(path, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
     ledger = Ledger(path, budget=ApproxDP(2.0, 1e-6))
     ledger.charge(PureDP(0.5), purpose="top 5 of films.parquet", mechanism="guarded top-5")
+    monkeypatch.setenv("COLUMNS", "80")
+    plain = in_this_process("ledger", "show", path).stdout
+    assert "guarded top-5" in plain  # nothing is left out in a pipe, and nothing broken or drawn
+    assert plain.isascii()
+    assert not any(line.endswith(" ") for line in plain.splitlines())
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
     shown = in_this_process("ledger", "show", path).stdout
     assert "cost" in shown
     assert "epsilon 0.5" in shown.split("purpose")[1]
