@@ -88,12 +88,12 @@ def _forecast(plan: Offer, facts: dict[str, Any]) -> Forecast | None:
         counts = shaped(facts["shape"], facts["items"], facts["users"], facts["k"])
         scores = Scores(counts, monotone=True, labels=range(len(counts)), public=facts["domain"] == "known")
         with rough():
-            found = law(scores)
+            quality = law(scores)
         wanted = isinstance(plan.question, Form) and plan.question.values
         margins = plan.mechanism.release(scores).margins if wanted else None
     except (ValueError, TypeError, ArithmeticError):  # the plan itself says why
         return None
-    return Forecast(found.top, found.recall, margins[0].half_width if margins else None)
+    return Forecast(quality.top, quality.recall, margins[0].half_width if margins else None)
 
 
 def _estimate(forecast: Forecast | None) -> str:
