@@ -1,5 +1,6 @@
 """One interrupt per run, at every line of the count, the paid release and all of `top` and `keys`, in this process."""
 
+import json
 import os
 import re
 import signal
@@ -80,6 +81,7 @@ def test_a_paid_release_that_is_interrupted_is_paid_for_if_it_was_drawn(home):
     book.verify()
 
 
+NOTE = "list.csv-metadata.json"
 TOP = ["top", "rows.csv", "-k", "2", "--user", "user", "--item", "item", "--candidates", "known.txt", "--epsilon", "1",
        "--ledger", "budget.db", "--out", "list.csv", "--report", "top.html"]  # fmt: skip
 
@@ -107,7 +109,10 @@ def check_stopped(home, kind, code, said, book, before, listed=TOP_LIST):
         charge = f"the charge was booked as entry {entries[0]} and stays" if entries else "nothing was booked"
         assert (code, said) == (128 + kind, f"shortlist: stopped; {charge}\n")
     files = set(os.listdir(home / "home"))
-    assert files <= {"rows.csv", "known.txt", "budget.db", "list.csv", "list.csv-metadata.json", "top.html"}
+    assert files <= {"rows.csv", "known.txt", "budget.db", "list.csv", NOTE, "top.html"}
+    if NOTE in files:
+        assert "list.csv" in files
+        json.loads((home / "home" / NOTE).read_text())
     if "list.csv" in files:
         assert re.fullmatch(listed, (home / "home" / "list.csv").read_bytes().decode())
         assert entries
@@ -120,7 +125,7 @@ def storm_of_top(home, capfd, monkeypatch, files, chosen, most=10**9, stride=1, 
     book = Ledger("budget.db", budget=PureDP(1e6) if words is TOP else ApproxDP(1e6, 0.1))
 
     def clean():
-        for name in ("list.csv", "top.html"):
+        for name in ("list.csv", NOTE, "top.html"):
             (home / "home" / name).unlink(missing_ok=True)
 
     storm = Storm(lambda: run(capfd, monkeypatch, words), files, before=clean)
