@@ -58,10 +58,10 @@ def show_ledger(ledger: Ledger, rows: int, as_json: bool) -> None:
         lines += ["", text_table(columns, ["entry"])] if entries else []
         typer.echo("\n".join([*lines, *(f"\n{words}" for words in below)]))
         return
-    rows = Table(show_header=False, show_edge=False, pad_edge=False, box=None)
+    shown_facts = Table(show_header=False, show_edge=False, pad_edge=False, box=None)
     for name, value in facts:
-        rows.add_row(Text(name, style="bold"), Text(value, overflow="fold"))
-    console.print(rows)
+        shown_facts.add_row(Text(name, style="bold"), Text(value, overflow="fold"))
+    console.print(shown_facts)
     for said in large:
         console.print(Text(said))
     if entries:
