@@ -43,8 +43,13 @@ def test_ranks_and_candidates_are_those_of_sorting(shape):
 def test_many_different_winners_are_looked_up_in_an_order(monkeypatch):
     """One look at all scores for each of thousands of numbers took minutes at a million candidates."""
     counted, ranks = present(tallied(np.arange(2 * D)[::-1] // 2)), np.arange(0, 2 * tallied_scores.FEW, 2)
-    asked = []
-    monkeypatch.setattr(tallied_scores, "descending", lambda values: asked.append(1) or descending(values))
+    asked: list[int] = []
+
+    def counted_orders(values):
+        asked.append(len(values))
+        return descending(values)
+
+    monkeypatch.setattr(tallied_scores, "descending", counted_orders)
     assert counted.positions(ranks).tolist() == ranks.tolist()
     assert not asked
     assert counted.positions(np.arange(2 * D)).tolist() == list(range(2 * D))

@@ -60,8 +60,8 @@ def _lowest(c: Floats, d: Floats) -> tuple[Floats, Floats, Floats]:
             lines.pop()
             turns.pop()
         lines.append((one, slope))
-    kept = np.array(lines)
-    return kept[:, 0], kept[:, 1], np.array(turns)
+    bounds = np.array(lines)
+    return bounds[:, 0], bounds[:, 1], np.array(turns)
 
 
 def region(profile: Profile, pure: float, renyi: Renyi | None) -> Region:

@@ -39,7 +39,7 @@ class Tallied:
         if len(different) > FEW:
             return descending(self.values)[ranks]
         place = ranks - self.runs.starts_and_length[which]  # among those that are tied
-        found, before = np.zeros(len(ranks), np.int64), np.zeros(len(ranks), np.int64)
+        positions, before = np.zeros(len(ranks), np.int64), np.zeros(len(ranks), np.int64)
         least = self.runs.values[which.max(initial=0)]
         for start, chunk in _chunks(self.values):
             near = np.flatnonzero(chunk >= least)
@@ -48,9 +48,9 @@ class Tallied:
                 mine = which == one
                 tied = near[scores == self.runs.values[one]]
                 here = mine & (place >= before) & (place < before + len(tied))
-                found[here] = start + tied[place[here] - before[here]]
+                positions[here] = start + tied[place[here] - before[here]]
                 before[mine] += len(tied)
-        return found
+        return positions
 
 
 def tallied(values: Values) -> Tallied | None:

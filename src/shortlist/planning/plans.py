@@ -123,8 +123,10 @@ def plan(
     bound = BOUNDS[aim](data.values, size, wanted) if counts and wanted is not None and aim in BOUNDS else None
     trail = Trail(bound)
     with searching(aim) if spent is None else nullcontext():
-        found = {i: _rows(entrants[i], data, aim, wanted, spent, room, currencies, trail) for i in _simplest(entrants)}
-    rows = [row for i in range(len(entrants)) for row in found[i]]
+        by_entrant = {
+            i: _rows(entrants[i], data, aim, wanted, spent, room, currencies, trail) for i in _simplest(entrants)
+        }
+    rows = [row for i in range(len(entrants)) for row in by_entrant[i]]
     if not rows:
         raise ValueError(
             "no mechanism fits: an unknown domain needs counts (whole numbers, none negative, one person added or "
