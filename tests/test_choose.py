@@ -201,7 +201,7 @@ def test_a_release_prints_its_items_and_one_line(scores):
     assert "4000" not in str(lines)
     ordered = str(sl.top_k(scores, k=2, epsilon=1.0, ordered=True)).splitlines()
     assert ordered[0] == "rank  item"
-    assert ordered[2] == "1     oak"
+    assert ordered[2] == "   1  oak"
 
 
 def test_seeded_releases_are_marked(scores):
