@@ -19,6 +19,8 @@ NUMBER, WHOLE = "must be a number, for example 0.5", "must be a whole number"
         (("top", "films.parquet"), "give --user COLUMN, the column of people; and --item COLUMN, the column of items"),
         (("top", "--user", "user_id", "--item", "film"), "give FILE, a path or glob"),
         ((*TOP, "--epsilon", "abc"), f"--epsilon {NUMBER}"),
+        ((*TOP, "--epsilon", "0,5"), f"--epsilon {NUMBER}: write decimals with a point, and thousands without a comma"),
+        ((*TOP, "-k", "1,000"), f"-k {WHOLE}, for example 10: write decimals with a point, and thousands without"),
         ((*TOP, "-k", "five"), f"-k {WHOLE}, for example 10"),
         ((*TOP, "--epsilom", "1"), "there is no option --epsilom; did you mean --epsilon?"),
         ((*TOP, "--sep", ";"), "there is no option --sep; did you mean --separator?"),

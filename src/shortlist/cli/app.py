@@ -18,7 +18,7 @@ from shortlist._version import version
 from shortlist.cli.defaults import defaults
 from shortlist.cli.output import Described, Hinting
 from shortlist.cli.usage import UsageError, usage_in_words
-from shortlist.cli.words import in_the_words_of
+from shortlist.cli.words import in_the_words_of, without_python
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError, OutcomeUnknown
 
 
@@ -193,7 +193,8 @@ def _fail(error: Exception, code: int) -> int:
 
 
 def _say(words: str) -> None:
-    typer.echo(f"shortlist: {terminal_safe(without_passwords(in_options(words, sys.argv[1:2])))}", err=True)
+    said = in_options(without_python(words), sys.argv[1:2])
+    typer.echo(f"shortlist: {terminal_safe(without_passwords(said))}", err=True)
 
 
 def in_options(words: str, arguments: list[str]) -> str:

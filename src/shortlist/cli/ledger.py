@@ -130,13 +130,11 @@ def plan(
         return
     size = number_text(value, up=False, same=True)
     each_text = f"{name} {size}" + (f" and delta {number_text(delta)}" if delta else "")
-    rule = "rule (b), which adds up rhos" if name == "rho" else "rule (a), which adds up epsilons"
-    if name == "rho" and isinstance(ledger.budget, ZCDP):
-        rule = "the sum of rhos"
-    elif ledger.terms.order is not None and value * releases > (ledger.remaining.epsilon or 0.0) * (1 + 1e-12):
-        rule = "rule (b), which adds up divergences"
+    sums = f"{name}s"
+    if ledger.terms.order is not None and value * releases > (ledger.remaining.epsilon or 0.0) * (1 + 1e-12):
+        sums = "divergences"
     typer.echo(
-        f"each of {releases:,} releases may spend {each_text}, by {rule}: {options}\n"
+        f"each of {releases:,} releases may spend {each_text}, as their {sums} add up: {options}\n"
         f"what that buys: among {CANDIDATES:,} public candidates one that leads by {lead:,} people is named with "
         f"probability {SURE} or more\n"
         f"what one of them can give away: a guess of 50% becomes at most {percent(right)}; all of them together keep "

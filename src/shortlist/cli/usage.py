@@ -61,7 +61,8 @@ def _unfit(param: Any, said: str) -> str:
     least = LEAST.search(said)
     if least:
         return f"{name} must be {TAKES.get(metavar, 'a number').partition(',')[0]}, {least[1]} or more"
-    return f"{name} must be {TAKES[metavar]}" if metavar in TAKES else said
+    comma = ": write decimals with a point, and thousands without a comma" if re.search(r"\d,\d", said) else ""
+    return f"{name} must be {TAKES[metavar]}{comma}" if metavar in TAKES else said
 
 
 def _missing(error: Any) -> list[Any]:
