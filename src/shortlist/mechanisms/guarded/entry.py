@@ -67,8 +67,8 @@ def _why(request: Request) -> str:
     """What the guard does under this budget, and what is known of it beforehand."""
     if request.pure:
         return (
-            "for a set and a pure budget: canonical top-k, which needs the least epsilon, guarded where wrong sets would "
-            f"crowd out the right one; {FACT}"
+            "for a set and a pure budget: canonical top-k, which needs the least epsilon, guarded where wrong sets "
+            f"would crowd out the right one; {FACT}"
         )
     most = ".05" if isinstance(request.budget, ZCDP) else ".01"
     return (
