@@ -20,6 +20,8 @@ NUMBER, WHOLE = "must be a number, for example 0.5", "must be a whole number"
         (("top", "--user", "user_id", "--item", "film"), "give FILE, a path or glob"),
         ((*TOP, "--epsilon", "abc"), f"--epsilon {NUMBER}"),
         ((*TOP, "--epsilon", "0,5"), f"--epsilon {NUMBER}: write decimals with a point, and thousands without a comma"),
+        (("odds", "0,5"), f"EPSILON {NUMBER}: write decimals with a point"),
+        ((*TOP, "--delta=1,5"), f"--delta {NUMBER}: write decimals with a point"),
         ((*TOP, "-k", "1,000"), f"-k {WHOLE}, for example 10: write decimals with a point, and thousands without"),
         ((*TOP, "-k", "five"), f"-k {WHOLE}, for example 10"),
         ((*TOP, "--epsilom", "1"), "there is no option --epsilom; did you mean --epsilon?"),
