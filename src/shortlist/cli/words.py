@@ -16,7 +16,7 @@ SUBJECT = re.compile(r"^([a-z_]+)(?: and ([a-z_]+))?(?= must | is for | looks at
 """What a sentence is about, where it begins with words of Python."""
 LONG_WORD = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b(?![=(])")
 """No word of English has such a line in it."""
-IN_PYTHON = re.compile(r", or [\w=]+\(.*?\) in Python")
+IN_PYTHON = re.compile(r", or (?:[\w=]+\(.*?\) in Python|ledger\.\w+\([^()]*\),)")
 """What only a program can write, beside what the command line can."""
 SEVERAL = re.compile(r"(--?[a-z-]+ \S+), (?=--?[a-z])")
 
