@@ -111,8 +111,8 @@ def echo_lines(words: str, *, err: bool = False) -> None:
     """Sentences: on a terminal broken between words, which it would cut in two; as they are for all that reads them."""
     if (sys.stderr if err else sys.stdout).isatty():
         width = shutil.get_terminal_size().columns
-        parts = {"width": width, "break_long_words": False, "break_on_hyphens": False}
-        words = "\n".join(one if len(one) <= width else textwrap.fill(one, **parts) for one in words.split("\n"))
+        broken = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+        words = "\n".join(one if len(one) <= width else broken.fill(one) for one in words.split("\n"))
     typer.echo(words, err=err)
 
 
