@@ -44,7 +44,7 @@ DEVIATIONS = {EXPONENTIAL.name: 1.0, LAPLACE.name: sqrt(2.0)}
 
 BIAS = (
     "each value is made of a new noisy measurement and the leads; where the order was close, an item may owe its place "
-    "to noise, and a part of that noise is then in its value, in its favour"
+    "to noise, and its value is then too high (among the smallest: too low) by a part of that noise"
 )
 
 
