@@ -1,7 +1,8 @@
-"""Builds the compiled passes over scores (`src/shortlist/_scan.c`) where there is a C compiler, silently not elsewhere.
+"""Builds the compiled passes over scores (`src/shortlist/_scan.c`) where there is a C compiler.
 
-The library stands beside its source, so that an editable installation finds it as a wheel does. A wheel with it is for
-one platform, one without it for all. `SHORTLIST_COMPILED=0` builds without it. Nothing is fetched.
+Without one, and in a checkout that nobody may write to, they are left out without a word. The library stands beside
+its source, so that an editable installation finds it as a wheel does. A wheel with it is for one platform, one without
+it for all. `SHORTLIST_COMPILED=0` builds without it. Nothing is fetched.
 """
 
 from __future__ import annotations
@@ -41,7 +42,17 @@ def compiler() -> list[str]:
 
 
 def built(folder: Path, into: Path) -> bool:
-    """Whether the library of the sources in that folder is there, built now if it was not."""
+    """Whether the library of the sources in that folder is there, built now if it was not.
+
+    Never an error: where nothing may be written, or what CC says is no command, the library is done without.
+    """
+    try:
+        return _built(folder, into)
+    except (OSError, ValueError):
+        return False
+
+
+def _built(folder: Path, into: Path) -> bool:
     mark = digest(folder)
     if into.exists() and mark.encode() in into.read_bytes():
         return True
@@ -58,8 +69,11 @@ def built(folder: Path, into: Path) -> bool:
                 return False
             if done.returncode == 0:
                 whole = into.with_name(f".{LIBRARY}.{os.getpid()}")  # nobody loads half a library
-                shutil.copy(made, whole)
-                whole.replace(into)
+                try:
+                    shutil.copy(made, whole)
+                    whole.replace(into)
+                finally:
+                    whole.unlink(missing_ok=True)
                 return True
     return False
 

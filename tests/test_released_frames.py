@@ -6,7 +6,7 @@ import pytest
 import shortlist as sl
 from shortlist._frozen import changed
 from shortlist._reading import FRAMES, Frame
-from shortlist.released_frames import NAME, NOTED
+from shortlist.released_frames import NAME, NOTED, noted
 
 RELEASE = sl.top_k({"ada": 900, "bob": 500, "cy": 20}, 2, epsilon=1.0, monotone=True, public=True, values=True)
 LISTS = sl.top_k([[90, 2, 50], [1, 70, 3]], 1, epsilon=8.0, monotone=True, values=True)
@@ -33,6 +33,22 @@ def test_pandas_and_arrow_carry_it(release, tmp_path):
     assert table.schema.metadata[NAME.encode()].decode() == release.note
     pq.write_table(table, tmp_path / "list.parquet")
     assert pq.read_schema(tmp_path / "list.parquet").metadata[NAME.encode()].decode() == release.note
+
+
+def test_every_column_of_spark_carries_it():
+    """By what a Spark DataFrame is asked to do; tests/tables asks a real one for its table."""
+
+    class Table:
+        columns = ("rank", "item")
+
+        def __init__(self, kept):
+            self.kept = kept
+
+        def withMetadata(self, name, words):  # noqa: N802 - as Spark calls it
+            return Table({**self.kept, name: words})
+
+    assert noted(Table({}), "spark", "a note").kept == {name: {NAME: "a note"} for name in Table.columns}
+    assert noted(Table({}), "spark", "").kept == {}
 
 
 @pytest.mark.parametrize("engine", [*FRAMES, "duckdb", "ibis"])

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -16,26 +15,6 @@ from shortlist._reading import Frame
 from shortlist.scores import as_scores
 
 SECRET = 918273645
-
-
-@pytest.mark.parametrize(
-    ("question", "wanted"),
-    [
-        ({}, 2),
-        ({"monotone": True}, 1),
-        ({"sensitivity": 3, "neighbours": "replace"}, 6),
-        ({"sensitivity": 0.1}, 2 * Fraction(0.1)),
-        ({"sensitivity": Fraction(1, 3), "monotone": True}, Fraction(1, 3)),
-        ({"sensitivity": Decimal("0.1"), "monotone": True}, Fraction(1, 10)),
-        ({"sensitivity": np.float32(0.5)}, 1),
-        ({"sensitivity": np.int64(4)}, 8),
-        ({"sensitivity": (1, 2)}, 3),
-        ({"sensitivity": (0, 5.0)}, 5),
-        ({"sensitivity": (2, 3), "monotone": True}, 3),
-    ],
-)
-def test_the_range_sensitivity_has_its_factor_two_only_where_due(question, wanted):
-    assert Scores([1, 2], **question).range_sensitivity == wanted
 
 
 @pytest.mark.parametrize(
@@ -84,17 +63,6 @@ def test_what_is_no_list_of_scores_has_its_own_error(values, error, message):
 @pytest.mark.parametrize(
     ("question", "error", "message"),
     [
-        ({"sensitivity": -1}, ValueError, "negative"),
-        ({"sensitivity": float("inf")}, ValueError, "finite"),
-        ({"sensitivity": float("nan")}, ValueError, "finite"),
-        ({"sensitivity": 0}, ValueError, "positive"),
-        ({"sensitivity": (0, 0)}, ValueError, "positive"),
-        ({"sensitivity": (1, 2, 3)}, ValueError, "pair"),
-        ({"sensitivity": (1, -2)}, ValueError, "negative"),
-        ({"sensitivity": "1"}, TypeError, "number"),
-        ({"sensitivity": True}, TypeError, "number"),
-        ({"sensitivity": np.complex128(1)}, TypeError, "number"),
-        ({"sensitivity": (1, 2), "neighbours": "replace"}, ValueError, "replace"),
         ({"monotone": True, "neighbours": "replace"}, ValueError, "replacing a person"),
         ({"monotone": 1}, TypeError, "monotone"),
         ({"public": "yes"}, TypeError, "public"),

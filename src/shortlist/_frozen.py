@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import FrozenInstanceError
 from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar
 
 Record = TypeVar("Record")
+Kind = TypeVar("Kind", bound=type)
 
 
 def changed(record: Record, **changes: Any) -> Record:
@@ -30,6 +32,24 @@ def settle(record: Record, **changes: Any) -> Record:
     for name, value in changes.items():
         object.__setattr__(record, name, value)
     return record
+
+
+def refuse_changes(kind: Kind, words: str) -> Kind:
+    """Let nobody set or delete anything, with these `words`; those of a dataclass with slots know its own fields alone.
+
+    >>> from dataclasses import dataclass
+    >>> Spot = refuse_changes(dataclass(frozen=True, slots=True)(type("Spot", (), {})), "a spot has no {}")
+    >>> Spot().size = 3
+    Traceback (most recent call last):
+    dataclasses.FrozenInstanceError: a spot has no size
+    """
+
+    def refuse(record: object, name: str, value: object = None) -> None:
+        raise FrozenInstanceError(words.format(name))
+
+    record: Any = kind
+    record.__setattr__ = record.__delattr__ = refuse
+    return kind
 
 
 @cache

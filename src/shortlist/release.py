@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import FrozenInstanceError, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
 from shortlist._files import checked_path, write_text
-from shortlist._frozen import changed
-from shortlist._old_pickles import REFUSED, refuse_old_pickles
+from shortlist._frozen import changed, refuse_changes
+from shortlist._old_pickles import mark_pickles, refuse_old_pickles
 from shortlist._reading import Frame, installed_frame
 from shortlist._text import NOISY, as_texts, terminal_safe, text_table
 from shortlist.accounting.finer_guarantees import ExPost
-from shortlist.estimates import Answer, ChainedGaps, EndedGaps, ThresholdGaps, UpperBound, checked_measurements
+from shortlist.estimates import Answer, ChainedGaps, EndedGaps, ThresholdGaps
 from shortlist.exact.margins import Margin
 from shortlist.extras import NOTHING_ELSE, Extra, Extras
 from shortlist.labels import PLAIN, by_label, plain_label, typed
@@ -23,12 +23,13 @@ from shortlist.pages.release_page import write_release
 from shortlist.pages.summary import LEAD, OVER, in_words, leads_named, note_of, notes_in_words, remarks
 from shortlist.release_format import read, written
 from shortlist.released_frames import NUMBERS, item_columns, released_frame
+from shortlist.released_gaps import gaps_of, lower_bounds, refined, upper_bounds
 from shortlist.sampling.entropy import SECURE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from shortlist.estimates import LowerBound
+    from shortlist.estimates import LowerBound, UpperBound
     from shortlist.ledger.ledger import Receipt
     from shortlist.privacy import Guarantee
 
@@ -171,7 +172,7 @@ class Release:
     def gap(self) -> float:
         """The one winner's gap."""
         self._check_single("gap", "gaps")
-        return self._with_gaps("gap")[0]
+        return gaps_of(self.extras, "gap")[0]
 
     @property
     def cost(self) -> float:
@@ -191,36 +192,15 @@ class Release:
         that `variance`. It is a function of released numbers and costs nothing. It knows the noise and not the
         selection: scores that were selected *because* their noise was large are still estimated too high.
         """
-        gaps, evidence = self._with_gaps("refine"), self.evidence
-        if evidence is None:
-            raise AttributeError("these gaps are no estimates of scores: there is nothing to refine")
-        if self.largest is not False:
-            return evidence.refine(gaps, measurements, variance)
-        negated = (-one for one in checked_measurements(measurements, len(gaps)))  # of which gaps are the leads
-        return [-one for one in evidence.refine(gaps, negated, variance)]
+        return refined(self.extras, measurements, variance)
 
     def lower_bound(self, confidence: float) -> list[LowerBound]:
         """A lower bound of that `confidence` on each item's score, from its gap to the threshold; read its caveat."""
-        if self.largest is False:
-            raise AttributeError("of the smallest the gaps bound the scores from above; read .upper_bound")
-        return self._bounds("lower_bound", confidence)
+        return lower_bounds(self.extras, confidence)
 
     def upper_bound(self, confidence: float) -> list[UpperBound]:
         """Where the smallest were asked for: an upper bound of that `confidence` on each score; read its caveat."""
-        if self.largest is not False:
-            raise AttributeError("of the largest the gaps bound the scores from below; read .lower_bound")
-        return [UpperBound(0.0 - one.value, one.confidence) for one in self._bounds("upper_bound", confidence)]
-
-    def _bounds(self, name: str, confidence: float) -> list[LowerBound]:
-        gaps, evidence = self._with_gaps(name), self.evidence
-        if evidence is None or not hasattr(evidence, "lower_bound"):
-            raise AttributeError("these gaps are not gaps to a known threshold: no bound on a score follows from them")
-        return evidence.lower_bound(gaps, confidence)
-
-    def _with_gaps(self, name: str) -> list[float]:
-        if self.gaps is not None:
-            return self.gaps
-        raise AttributeError(f"this release has no gaps, so no .{name}; ask for them, as with gaps=True")
+        return upper_bounds(self.extras, confidence)
 
     def _check_single(self, one: str, many: str) -> None:
         if len(self._named) != 1:
@@ -356,31 +336,11 @@ class Release:
     def __hash__(self) -> int:
         return hash((typed(tuple(self._named)), self.ordered, self.guarantee, self.mechanism, self.unit))
 
-    def __getstate__(self) -> tuple[str, dict[str, Any]]:
-        return PICKLED, {one.name: getattr(self, one.name) for one in fields(self)}
-
-    def __setstate__(self, state: object) -> None:
-        match state:
-            case (str(form), dict(content)) if form == PICKLED and set(content) == {one.name for one in fields(self)}:
-                for name, value in content.items():
-                    object.__setattr__(self, name, value)
-                self.__post_init__()
-            case _:
-                raise ValueError(REFUSED)
-
     def _repr_html_(self) -> str:
         values = self.values if self.q is None else None
         return card(self.texts(), values, self.summary, [self.line(), *notes_in_words(self)], self.remarks)
 
 
-def _refuse_change(release: Release, name: str, value: object = None) -> None:
-    raise FrozenInstanceError(f"a release cannot be changed, nor its {name}: it is what came out")
-
-
-for _way in ("__setattr__", "__delattr__"):  # those of a dataclass with slots have words for its own fields alone
-    setattr(Release, _way, _refuse_change)
-
-
+refuse_changes(Release, "a release cannot be changed, nor its {}: it is what came out")
+mark_pickles(Release)
 refuse_old_pickles()
-PICKLED = "shortlist release 2"
-"""How a pickle's content is laid out: 1 had no `extras`, and 0.1.0 had no such mark."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, Literal, Self, SupportsIndex, TypedDict, Unpack
 
 import numpy as np
@@ -19,6 +18,7 @@ from shortlist._reading import Frame, checked_flag, checked_labels, checked_valu
 from shortlist._runs import Runs
 from shortlist._scan import float_peaks
 from shortlist._table_names import Names, OnGrid, WeighedNames
+from shortlist.sensitivities import exact_sensitivities, of_a_float
 
 Neighbours = Literal["add-remove", "replace"]
 Number = int | float | Fraction | Decimal
@@ -127,7 +127,7 @@ class Scores:
                 'monotone=True does not hold with neighbours="replace": replacing a person can raise one score '
                 'and lower another. Write monotone=False, or neighbours="add-remove" if that is what you protect'
             )
-        exact = _of_a_float if type(sensitivity) is float else exact_sensitivities
+        exact = of_a_float if type(sensitivity) is float else exact_sensitivities
         self._largest, self._range = exact(sensitivity, monotone, neighbours)
         if not isinstance(unit, str) or not unit:
             raise ValueError('unit must be a word, for example unit="user"')
@@ -321,43 +321,3 @@ def as_scores(scores: object, **question: Unpack[PlainWords]) -> Scores:
     if question:
         raise TypeError(f"{', '.join(question)}: already said by the Scores object; give it there")
     return scores
-
-
-def exact_sensitivities(sensitivity: object, monotone: bool, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
-    """(Delta, R): the most one person moves one score, and one score against another.
-
-    R = max over i, j of |(x_i - x'_i) - (x_j - x'_j)|; here alone it is decided when a factor 2 is due. One number
-    Delta: R = Delta if monotone, 2 Delta otherwise. A pair (down, up): R = down + up, or the larger if monotone.
-    """
-    if isinstance(sensitivity, tuple | list):
-        if len(sensitivity) != 2:
-            raise ValueError("sensitivity must be one number or a pair (down, up)")
-        if neighbours == "replace":
-            raise ValueError(
-                'a pair of sensitivities says what adding a person does; with neighbours="replace" give the most '
-                "that replacing a person can move one score"
-            )
-        down, up = map(_exact_sensitivity, sensitivity)
-    else:
-        down = up = _exact_sensitivity(sensitivity)
-    largest = max(down, up)
-    if largest == 0:
-        raise ValueError("sensitivity must be positive: if nobody can move a score, nothing is private here")
-    return largest, largest if monotone else down + up
-
-
-_of_a_float = lru_cache(exact_sensitivities)
-
-
-def _exact_sensitivity(value: object) -> Fraction:
-    if isinstance(value, bool | np.bool_) or not isinstance(
-        value, int | float | Fraction | Decimal | np.integer | np.floating
-    ):
-        raise TypeError("sensitivity must be a number or a pair of numbers, for example sensitivity=1.0")
-    try:
-        exact = Fraction(value.item() if isinstance(value, np.integer | np.floating) else value)
-    except (ValueError, TypeError, OverflowError):
-        raise ValueError("sensitivity must be finite: the most that one person can move one score") from None
-    if exact < 0:
-        raise ValueError("sensitivity must not be negative: it is the most that one person can move one score")
-    return exact

@@ -33,6 +33,8 @@ def test_without_a_file_nothing_is_taken_for_granted(tmp_path):
     [
         ("epsilon = 1", "must not say epsilon"),
         ("delta = 1e-6", "must not say delta"),
+        ("rho = 0.1", "must not say rho"),
+        ("yes-really = true", "must not say yes-really"),
         ("allow-large = true", "must not say allow-large"),
         ("colour = 'red'", "does not know colour; it may say user, item"),
         ("user = 3", "user must be text"),

@@ -90,7 +90,7 @@ def test_export_is_csv_with_exact_numbers(path, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["show", "nowhere.db"], 1, "is not there"),
+        (["show", "nowhere.db"], 1, "nowhere.db is not there; `shortlist ledger init` makes it\n"),
         (["show", "."], 1, "is not a file"),
         (["verify", "text"], 1, "not a ledger"),
         (["verify", "there.db", "--head", "abc"], 1, "have vanished"),

@@ -54,12 +54,12 @@ def test_a_plan_is_a_line_that_can_be_pasted(home):
     assert told["each"] == {"kind": "PureDP", "epsilon": share.epsilon, "delta": 0.0}
     assert told["options"] == f"--epsilon {share.epsilon!r}"
     said = called("ledger", "plan", "q4.db", "--releases", "13").stdout
-    for words in ("each of 13 releases may spend epsilon 0.2307, by rule (a)", told["options"],
+    for words in ("each of 13 releases may spend epsilon 0.2307, as their epsilons add up", told["options"],
                   "a guess of 50% becomes", f"one that leads by {told['lead']} people",
                   "ApproxDP(epsilon=3.0, delta=1e-06)"):  # fmt: skip
         assert words in said
     many = called("ledger", "plan", "q4.db", "--releases", "104", "--delta", "1e-9").stdout
-    assert "each of 104 releases may spend rho 0.001689 and delta 1e-9, by rule (b)" in many
+    assert "each of 104 releases may spend rho 0.001689 and delta 1e-9, as their rhos add up" in many
     assert called("ledger", "plan", "q4.db", "--releases", "0").returncode == 2
     assert called("ledger", "plan", "q4.db", "--releases", "3", "--delta", "1e-6").returncode == 1
 

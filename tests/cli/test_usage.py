@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from shortlist.cli.output import echo_json
-from tests.helpers.terminal import called
+from tests.helpers.terminal import Terminal, called
 
 TOP = ("top", "films.parquet", "--user", "user_id", "--item", "film")
 NUMBER, WHOLE = "must be a number, for example 0.5", "must be a whole number"
@@ -19,6 +19,10 @@ NUMBER, WHOLE = "must be a number, for example 0.5", "must be a whole number"
         (("top", "films.parquet"), "give --user COLUMN, the column of people; and --item COLUMN, the column of items"),
         (("top", "--user", "user_id", "--item", "film"), "give FILE, a path or glob"),
         ((*TOP, "--epsilon", "abc"), f"--epsilon {NUMBER}"),
+        ((*TOP, "--epsilon", "0,5"), f"--epsilon {NUMBER}: write decimals with a point, and thousands without a comma"),
+        (("odds", "0,5"), f"EPSILON {NUMBER}: write decimals with a point"),
+        ((*TOP, "--delta=1,5"), f"--delta {NUMBER}: write decimals with a point"),
+        ((*TOP, "-k", "1,000"), f"-k {WHOLE}, for example 10: write decimals with a point, and thousands without"),
         ((*TOP, "-k", "five"), f"-k {WHOLE}, for example 10"),
         ((*TOP, "--epsilom", "1"), "there is no option --epsilom; did you mean --epsilon?"),
         ((*TOP, "--sep", ";"), "there is no option --sep; did you mean --separator?"),
@@ -76,3 +80,12 @@ def test_what_we_warn_of_is_said_in_words_and_what_libraries_warn_of_is_not(tmp_
         "shortlist: --delta 0.1 lets one person's own item out with that chance; write a delta well below one over the "
         "number of people\n"
     )
+
+
+@pytest.mark.parametrize("line", [("odds", "1"), (*TOP, "--epsilon", "1")], ids=["odds", "an error"])
+def test_a_terminal_breaks_sentences_between_words_and_a_pipe_does_not(line):
+    shown = Terminal(*line, columns=50).read()
+    assert max(map(len, shown.splitlines())) <= 50
+    whole = called(*line)
+    assert shown.split() == (whole.stdout + whole.stderr).split()
+    assert max(map(len, (whole.stdout + whole.stderr).splitlines())) > 100

@@ -46,6 +46,7 @@ COVERED = {
     "noise.py": "exact/test_piecewise_noise.py",
     "paid_release.py": "cli/test_app_storm.py",
     "pate.py": "mechanisms/pate/test_mechanism.py",
+    "released_gaps.py": "test_smallest_mechanisms.py",
     "privacy.py": "accounting/test_guarantees.py",
     "table_words.py": "house/test_question_words.py",
     "testing.py": "sampling/test_entropy.py",

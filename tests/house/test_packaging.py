@@ -95,12 +95,26 @@ def test_the_facts_of_the_package_are_there(core):
     assert f"Programming Language :: Python :: 3.{minor - 1}" not in core.classifiers
     assert "Typing :: Typed" in core.classifiers
     assert (ROOT / "src" / "shortlist" / "py.typed").exists()
+    assert {"Homepage", "Documentation", "Repository", "Issues", "Changelog"} <= set(core.urls)
+
+
+def test_the_readme_begins_with_how_to_install_it_and_what_is_drawn():
+    install, *_ = blocks(README, "sh")
+    extra = present(re.search(r"^pip install 'shortlist\[(\w+)\]'", install))[1]
+    assert extra in PROJECT["optional-dependencies"]
+    assert README.read_text().index(install) < README.read_text().index(blocks(README, "python")[0])
 
 
 def test_every_dependency_has_a_floor():
     groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
     named = [one for group in groups for one in group if not one.startswith("shortlist[")]
     assert all(">=" in one for one in named)
+    floors = {}
+    for one in PROJECT["dependencies"]:
+        name, floor = one.split(">=")
+        floors[name] = tuple(map(int, floor.split(".")))
+    assert floors["narwhals"] >= (2, 10), "earlier ones have no Expr.floor"
+    assert floors["duckdb"] >= (1, 5), "relations of earlier ones are not read"
 
 
 def test_versions_agree():

@@ -97,7 +97,7 @@ def test_ranks_and_values_that_disagree_are_explained_in_lists_and_groups():
     )
     turned = replace(lists, releases={key: drawn([1.0, 2.0]) for key in lists})
     assert str(turned).count(said) == 1
-    assert "Values are best linear estimates" in str(turned), "the note of every list stands below all of them"
+    assert "Each value is made of a new noisy measurement" in str(turned), "the note of every list stands below them"
 
 
 def test_counts_below_zero_and_within_their_margin_are_explained():

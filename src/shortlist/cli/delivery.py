@@ -19,7 +19,7 @@ from shortlist._text import csv_table, terminal_safe
 from shortlist.cli.app import in_options
 from shortlist.cli.defaults import FILE
 from shortlist.cli.options import Format
-from shortlist.cli.output import check_writable, echo_json, write_picture
+from shortlist.cli.output import check_writable, echo_json, echo_lines, write_picture
 from shortlist.grouped_release import GroupedRelease
 from shortlist.ledger.opening import on_server
 from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of
@@ -56,7 +56,7 @@ def opened(ledger: str | None, context: typer.Context) -> Ledger | None:
         return None
     book = Ledger(ledger)
     if "MAP" in getattr(context.get_parameter_source("ledger"), "name", ""):
-        typer.echo(f"shortlist: {terminal_safe(book.path)} pays, as {FILE} says", err=True)
+        echo_lines(f"shortlist: {terminal_safe(book.path)} pays, as {FILE} says", err=True)
     COMMAND.more = whether_booked(book)
     return book
 
@@ -147,7 +147,7 @@ class Delivery:
         if failed:
             raise OSError(f"{'; '.join(failed)}; what was released is released, and charged where there is a ledger")
         if written and not self.quiet:  # what programs read stays alone on its stream
-            typer.echo(terminal_safe("; ".join(written)), err=self.shown is not Format.table)
+            echo_lines(terminal_safe("; ".join(written)), err=self.shown is not Format.table)
 
     def _print(self, release: Release | GroupedRelease) -> None:
         if self.shown is Format.json:

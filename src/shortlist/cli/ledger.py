@@ -14,7 +14,7 @@ from shortlist._text import csv_table, json_line, terminal_safe
 from shortlist.accounting.tight_zcdp import largest_range
 from shortlist.cli.ledger_shown import as_rows, entry_columns, ledger_facts, show_ledger
 from shortlist.cli.options import Json
-from shortlist.cli.output import Described, Hinting, check_writable, echo_json
+from shortlist.cli.output import Described, Hinting, check_writable, echo_json, echo_lines
 from shortlist.ledger.chain import LedgerEntry
 from shortlist.ledger.opening import of_server, on_server, shown_path
 from shortlist.ledger.turn import WAIT
@@ -85,7 +85,7 @@ def init(
         budget = PureDP(epsilon)  # type: ignore[arg-type]
     show_ledger(Ledger(path, budget=budget, split=split, order=order, approval=approval), 0, as_json)
     if not (as_json or delta):
-        typer.echo("Names from the data need a delta, and this budget has none: for them add --delta 1e-6.")
+        echo_lines("Names from the data need a delta, and this budget has none: for them add --delta 1e-6.")
 
 
 @command()
@@ -130,13 +130,11 @@ def plan(
         return
     size = number_text(value, up=False, same=True)
     each_text = f"{name} {size}" + (f" and delta {number_text(delta)}" if delta else "")
-    rule = "rule (b), which adds up rhos" if name == "rho" else "rule (a), which adds up epsilons"
-    if name == "rho" and isinstance(ledger.budget, ZCDP):
-        rule = "the sum of rhos"
-    elif ledger.terms.order is not None and value * releases > (ledger.remaining.epsilon or 0.0) * (1 + 1e-12):
-        rule = "rule (b), which adds up divergences"
-    typer.echo(
-        f"each of {releases:,} releases may spend {each_text}, by {rule}: {options}\n"
+    sums = f"{name}s"
+    if ledger.terms.order is not None and value * releases > (ledger.remaining.epsilon or 0.0) * (1 + 1e-12):
+        sums = "divergences"
+    echo_lines(
+        f"each of {releases:,} releases may spend {each_text}, as their {sums} add up: {options}\n"
         f"what that buys: among {CANDIDATES:,} public candidates one that leads by {lead:,} people is named with "
         f"probability {SURE} or more\n"
         f"what one of them can give away: a guess of 50% becomes at most {percent(right)}; all of them together keep "
@@ -169,7 +167,7 @@ def report(
     """
     check_writable("--out", out, (".html",), [] if on_server(path) else [path])
     Ledger(path).report(out, title=title)
-    typer.echo(f"written: {terminal_safe(out)}, and its table to {terminal_safe(out[: -len('.html')])}.csv")
+    echo_lines(f"written: {terminal_safe(out)}, and its table to {terminal_safe(out[: -len('.html')])}.csv")
 
 
 @command()
@@ -192,7 +190,7 @@ def approve(
     if as_json:
         echo_json(json_line({"approved": request, "by": name, "head": ledger.head}))
     else:
-        typer.echo(f"entry {request} is approved by {terminal_safe(name)}; whoever asked may ask the same again")
+        echo_lines(f"entry {request} is approved by {terminal_safe(name)}; whoever asked may ask the same again")
 
 
 @command()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import stat
 import sys
+import textwrap
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -103,6 +105,15 @@ class Hinting(TyperGroup):
                 ctx.fail(f"there is no command {name!r}: write `{ctx.command_path} {near[0]}`")
             ctx.fail(f"there is no command {name!r}; there are {', '.join(known)}")
         return super().resolve_command(ctx, args)
+
+
+def echo_lines(words: str, *, err: bool = False) -> None:
+    """Sentences: on a terminal broken between words, which it would cut in two; as they are for all that reads them."""
+    if (sys.stderr if err else sys.stdout).isatty():
+        width = shutil.get_terminal_size().columns
+        broken = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+        words = "\n".join(one if len(one) <= width else broken.fill(one) for one in words.split("\n"))
+    typer.echo(words, err=err)
 
 
 def echo_json(text: str) -> None:

@@ -7,7 +7,9 @@ every version of it in others. Here they are said by what an option itself says 
 from __future__ import annotations
 
 import re
+import sys
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import Any
 
 import typer
@@ -30,6 +32,7 @@ INSTEAD = {
     "sort": "ordered", "filter": "where", "quantile": "q",
 }  # fmt: skip
 """What others call an option."""
+COMMA = re.compile(r"[+-]?\d*(?:,\d+)+(?:\.\d+)?", re.ASCII)
 LEAST = re.compile(r"(?:equal to|>=)\s*(-?\d+(?:\.\d+)?)")
 
 
@@ -61,7 +64,15 @@ def _unfit(param: Any, said: str) -> str:
     least = LEAST.search(said)
     if least:
         return f"{name} must be {TAKES.get(metavar, 'a number').partition(',')[0]}, {least[1]} or more"
-    return f"{name} must be {TAKES[metavar]}" if metavar in TAKES else said
+    comma = ": write decimals with a point, and thousands without a comma" if _with_comma(param) else ""
+    return f"{name} must be {TAKES[metavar]}{comma}" if metavar in TAKES else said
+
+
+def _with_comma(param: Any) -> bool:
+    """Whether a number on the line that may be this option's has a comma in it."""
+    line = [part for word in sys.argv[1:] for part in word.split("=", 1)]
+    values = [after for before, after in pairwise(line) if before in param.opts]
+    return any(map(COMMA.fullmatch, line if param.param_type_name == "argument" else values))
 
 
 def _missing(error: Any) -> list[Any]:

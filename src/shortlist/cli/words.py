@@ -16,7 +16,18 @@ SUBJECT = re.compile(r"^([a-z_]+)(?: and ([a-z_]+))?(?= must | is for | looks at
 """What a sentence is about, where it begins with words of Python."""
 LONG_WORD = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b(?![=(])")
 """No word of English has such a line in it."""
+IN_PYTHON = re.compile(r", or (?:[\w=]+\(.*?\) in Python|ledger\.\w+\([^()]*\),)")
+"""What only a program can write, beside what the command line can."""
 SEVERAL = re.compile(r"(--?[a-z-]+ \S+), (?=--?[a-z])")
+
+
+def without_python(words: str) -> str:
+    """The same without what is for programs alone.
+
+    >>> without_python("q4.db is not there; `shortlist ledger init` makes it, or Ledger(path, budget=...) in Python")
+    'q4.db is not there; `shortlist ledger init` makes it'
+    """
+    return IN_PYTHON.sub("", words)
 
 
 def in_the_words_of(options: Collection[str], words: str) -> str:

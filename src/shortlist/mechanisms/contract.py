@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
-from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Generic, TypeVar, Unpack, cast, dataclass_transform, final
 
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
+from shortlist._frozen import refuse_changes
 from shortlist._kind_words import kind_of_words
 from shortlist.extras import NOTHING_ELSE, Extras
 from shortlist.ledger.filter import Currency
@@ -328,13 +329,9 @@ def described(cls: Described) -> Described:
         del record.__dataclass_fields__[name]  # or replace() would read it and write it beside the budget
         delattr(record, name)  # its default None, or it would hide that of the budget
     record.__post_init__.__defaults__ = (None,) * len(short)  # a dataclass made of this one has none to pass on
-    record.__setattr__ = record.__delattr__ = _refuse_change  # those with slots have words for their own fields alone
+    refuse_changes(record, "a mechanism cannot be changed, nor its {}: dataclasses.replace makes another one")
     record.__init__ = kind_of_words(cls.__name__)(record.__init__)
     return cast(Described, record)
-
-
-def _refuse_change(mechanism: object, name: str, value: object = None) -> None:
-    raise FrozenInstanceError(f"a mechanism cannot be changed, nor its {name}: dataclasses.replace makes another one")
 
 
 def _named(scores: Scores, outcome: Outcome) -> list[Hashable] | None:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 NUMBERS = ("epsilon", "rho", "delta", *GOALS)
 """Columns of numbers, as they are shown."""
+BUDGETS = {"pure": "pure epsilon", "zcdp": "zCDP", "approx": "epsilon and delta"}
+DOMAINS = {"known": "public candidates", "unknown": "names from the data"}
+"""What rows call in a word, in a sentence."""
 MOST = 1e6
 """An epsilon beyond this is none."""
 
@@ -72,7 +75,8 @@ class Plan:
         No pure budget below this epsilon reaches the target (Theorem 128, 166, Proposition 168); None where that is not
         proved: other goals, and scores that are no counts.
     collapse
-        Below this epsilon canonical top-k returns junk (Definition 124), not the guarded default. None for k = 1.
+        Below this epsilon wrong sets crowd out the right one in canonical top-k (Definition 124), not in the guarded
+        default. None for k = 1.
     most
         How many items each person counts for; None where nobody was capped.
 
@@ -160,7 +164,8 @@ class Plan:
         if self.bound:
             lines.append(f"lower bound: no pure epsilon below {bound_text(self.bound)} is enough, for any mechanism")
         if self.collapse is not None and 0 < self.collapse < math.inf:
-            lines.append(f"collapse point: below epsilon {bound_text(self.collapse)} canonical top-k returns junk")
+            point = bound_text(self.collapse)
+            lines.append(f"collapse point: below epsilon {point} wrong sets crowd out the right one in canonical top-k")
         return [*lines, *_crossing_lines(self)]
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -210,19 +215,19 @@ def _times(ratio: float) -> str:
 def _sentence(plan: Plan) -> str:
     best = plan.best
     fact = METHODS[best.method].fact
-    known = "" if fact is None else f" ({fact.sentence})"
-    unit = f"{best.budget}, {best.domain} domain"
+    unit = f"{BUDGETS[best.budget]}, {DOMAINS[best.domain]}"
+    known = "" if fact is None else f"; {fact.sentence}"
     if plan.target is None:
-        text = f"{best.mechanism} gets furthest: {chance_text(best.reached)} ({unit}){known}"
+        text = f"{best.mechanism} gets furthest: {chance_text(best.reached)} ({unit})"
     elif math.isinf(best.epsilon):
         return f"no mechanism reaches this target at any epsilon below {MOST:,.0f}: ask for recall instead"
     elif best.epsilon == 0:
         return f"chance or delta alone reaches this target, so any epsilon is enough. The aim: {GOALS[plan.goal]}"
     else:
-        text = f"{best.mechanism} needs the least, epsilon {cost_text(best.epsilon)} ({unit}){known}"
+        text = f"{best.mechanism} needs the least, epsilon {cost_text(best.epsilon)} ({unit})"
         peeling = [row.epsilon for row in plan.rows if row.method == "oneshot-gumbel" and row.budget == "pure"]
         if peeling and 0 < 1.05 * best.epsilon < peeling[0] < math.inf:
             text += f", {_times(peeling[0] / best.epsilon)} times less than peeling under a pure budget"
     if best.method == "canonical" and plan.collapse and best.epsilon < 1.5 * plan.collapse < math.inf:
-        text += "; that is near its collapse point: if the description may be off, take the guarded default"
-    return f"{text}. The aim: {GOALS[plan.goal]}"
+        text += "; wrong sets crowd it out a little below: if the description may be off, take the guarded default"
+    return f"{text}{known}. The aim: {GOALS[plan.goal]}"

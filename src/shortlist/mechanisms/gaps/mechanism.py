@@ -43,8 +43,8 @@ DEVIATIONS = {EXPONENTIAL.name: 1.0, LAPLACE.name: sqrt(2.0)}
 """The standard deviation of the noises of scale 1 whose gaps may be released."""
 
 BIAS = (
-    "values are best linear estimates from fresh measurements and the gaps; where the order was close, whoever was "
-    "selected because its noise was large is still estimated too high, by a part of that noise"
+    "each value is made of a new noisy measurement and the leads; where the order was close, an item may owe its place "
+    "to noise, and its value is then too high (among the smallest: too low) by a part of that noise"
 )
 
 

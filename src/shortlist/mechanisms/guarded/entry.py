@@ -67,14 +67,14 @@ def _why(request: Request) -> str:
     """What the guard does under this budget, and what is known of it beforehand."""
     if request.pure:
         return (
-            "for a set and a pure budget: canonical top-k, which needs the least epsilon, guarded from collapse; "
-            f"{FACT}"
+            "for a set and a pure budget: canonical top-k, which needs the least epsilon, guarded where wrong sets "
+            f"would crowd out the right one; {FACT}"
         )
     most = ".05" if isinstance(request.budget, ZCDP) else ".01"
     return (
-        "for a set: canonical top-k, which needs the least for the true top k, guarded from collapse by one-shot; on "
-        f"28 made-up shapes and six public data sets a looser budget never cost it more than {most} of recall "
-        "(docs/performance.md)"
+        "for a set: canonical top-k, which needs the least for the true top k, guarded by one-shot where wrong "
+        "sets would crowd out the right one; on 28 made-up shapes and six public data sets a looser budget never cost "
+        f"it more than {most} of recall (docs/performance.md)"
     )
 
 
@@ -91,7 +91,7 @@ FACT = Fact(
 ENTRY = Entry(
     kind=GuardedTopK,
     page="guarded.md",
-    summary="canonical top-k that falls back to one-shot where it would return junk",
+    summary="canonical top-k that falls back to one-shot where wrong sets would crowd out the right one",
     gives="a set of k, and which way it went",
     budgets="pure, (ε, δ), zCDP",
     methods=(

@@ -71,7 +71,7 @@ CANONICAL, ONE_SHOT = Extras(used="canonical"), Extras(used="one-shot")
 
 @described
 class GuardedTopK(Budgeted[Budget]):
-    """Canonical top-k, and one-shot top-k where canonical would return junk, under every budget.
+    """Canonical top-k, and one-shot top-k where wrong sets would crowd out the right one, under every budget.
 
     Promise: the budget, for the set together with the way it went (`release.used`).
 

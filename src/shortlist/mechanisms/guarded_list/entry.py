@@ -85,7 +85,7 @@ def _why(request: Request) -> str:
 ENTRY = Entry(
     kind=GuardedListTopK,
     page="guarded-list.md",
-    summary="ordered canonical top-k that falls back to one-shot where it would return junk",
+    summary="ordered canonical top-k that falls back to one-shot where wrong lists would crowd out the right one",
     gives="k items in order, and which way it went",
     budgets="pure, (ε, δ), zCDP",
     methods=(

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 @described
 class GuardedListTopK(Budgeted[Budget]):
-    """Ordered canonical top-k, and one-shot top-k where that would return junk, under every budget.
+    """Ordered canonical top-k, and one-shot top-k where wrong lists would crowd it out, under every budget.
 
     Promise: the budget, for the ordered list together with the way it went (`release.used`).
 

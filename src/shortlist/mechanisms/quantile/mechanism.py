@@ -30,6 +30,7 @@ from shortlist.mechanisms.oneshot.mechanism import charge_of_rounds, epsilon_of_
 from shortlist.mechanisms.quantile.law import LARGEST, Run, all_runs, point_chances, sequence_chances
 from shortlist.mechanisms.quantile.nodes import Node
 from shortlist.mechanisms.quantile.sampler import Recursion
+from shortlist.pages.rounding import number_text
 from shortlist.privacy import Guarantee
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.uniforms import WordStream
@@ -167,8 +168,9 @@ class Quantile(Budgeted[Budget]):
         """From public facts alone: how far the rank may be off."""
         if len(self._q) > 1:
             return ()
-        people = self.rank_error(scores._size, 0.05)
-        return (f"with a chance of 95% its rank is within {people:,.4g} people of the rank asked for, or better",)
+        error = self.rank_error(scores._size, 0.05)
+        people = f"{math.ceil(error):,}" if error < 1e15 else number_text(error)
+        return (f"with a chance of 95% its rank is within {people} people of the rank asked for, or better",)
 
     def rank_error(self, points: int, beta: float) -> float:
         """(R / e) ln(points / beta): how far off, in people, the rank of one quantile may be.

@@ -34,7 +34,8 @@ from shortlist.privacy import Guarantee, Ledger, PureDP
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.noisy_threshold import Barrier, Test, passing
 from shortlist.sampling.noisy_threshold_batch import ManyRuns
-from shortlist.scores import Number, Scores, ScoreWords, exact_sensitivities
+from shortlist.scores import Number, Scores, ScoreWords
+from shortlist.sensitivities import exact_sensitivities
 from shortlist.smallest import question_of
 
 NOTE = "in the order of the questions; gaps are to the threshold, noise included; lower_bound(confidence) has a caveat"

@@ -1,0 +1,50 @@
+"""Sensitivities: where the factor 2 is due, and what is no sensitivity."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from shortlist import Scores
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ({}, 2),
+        ({"monotone": True}, 1),
+        ({"sensitivity": 3, "neighbours": "replace"}, 6),
+        ({"sensitivity": 0.1}, 2 * Fraction(0.1)),
+        ({"sensitivity": Fraction(1, 3), "monotone": True}, Fraction(1, 3)),
+        ({"sensitivity": Decimal("0.1"), "monotone": True}, Fraction(1, 10)),
+        ({"sensitivity": np.float32(0.5)}, 1),
+        ({"sensitivity": np.int64(4)}, 8),
+        ({"sensitivity": (1, 2)}, 3),
+        ({"sensitivity": (0, 5.0)}, 5),
+        ({"sensitivity": (2, 3), "monotone": True}, 3),
+    ],
+)
+def test_the_range_sensitivity_has_its_factor_two_only_where_due(question, wanted):
+    assert Scores([1, 2], **question).range_sensitivity == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "error", "message"),
+    [
+        ({"sensitivity": -1}, ValueError, "negative"),
+        ({"sensitivity": float("inf")}, ValueError, "finite"),
+        ({"sensitivity": float("nan")}, ValueError, "finite"),
+        ({"sensitivity": 0}, ValueError, "positive"),
+        ({"sensitivity": (0, 0)}, ValueError, "positive"),
+        ({"sensitivity": (1, 2, 3)}, ValueError, "pair"),
+        ({"sensitivity": (1, -2)}, ValueError, "negative"),
+        ({"sensitivity": "1"}, TypeError, "number"),
+        ({"sensitivity": True}, TypeError, "number"),
+        ({"sensitivity": np.complex128(1)}, TypeError, "number"),
+        ({"sensitivity": (1, 2), "neighbours": "replace"}, ValueError, "replace"),
+    ],
+)
+def test_what_is_no_sensitivity_is_refused(question, error, message):
+    with pytest.raises(error, match=message):
+        Scores([5, 7], **question)
