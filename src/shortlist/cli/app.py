@@ -16,7 +16,7 @@ from shortlist._signals import COMMAND
 from shortlist._text import Advice, terminal_safe, without_passwords
 from shortlist._version import version
 from shortlist.cli.defaults import defaults
-from shortlist.cli.output import Described, Hinting
+from shortlist.cli.output import Described, Hinting, say
 from shortlist.cli.usage import UsageError, usage_in_words
 from shortlist.cli.words import in_the_words_of
 from shortlist.privacy import ApprovalNeeded, BudgetExceeded, LedgerError, OutcomeUnknown
@@ -160,7 +160,7 @@ def _worked() -> int:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except UsageError as error:
         COMMAND.check()
-        typer.echo(without_passwords(usage_in_words(error)), err=True)
+        say(without_passwords(usage_in_words(error)), err=True)
         return 2
     except BudgetExceeded as error:
         return _fail(error, 3)
@@ -193,7 +193,7 @@ def _fail(error: Exception, code: int) -> int:
 
 
 def _say(words: str) -> None:
-    typer.echo(f"shortlist: {terminal_safe(without_passwords(in_options(words, sys.argv[1:2])))}", err=True)
+    say(f"shortlist: {terminal_safe(without_passwords(in_options(words, sys.argv[1:2])))}", err=True)
 
 
 def in_options(words: str, arguments: list[str]) -> str:

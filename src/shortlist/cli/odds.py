@@ -10,7 +10,7 @@ import typer
 
 from shortlist._text import json_line
 from shortlist.cli.options import Json
-from shortlist.cli.output import echo_json
+from shortlist.cli.output import echo_json, say
 from shortlist.pages.guarantee_in_words import caution, odds, percent
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 
@@ -49,4 +49,4 @@ def show_odds(
         f"An attack that wrongly accuses {alarm:.0%} of the innocent catches at most {percent(caught)} of the others."
         for alarm, caught in chances.caught
     ]
-    typer.echo("\n".join([*lines, *filter(None, [caution(guarantee)])]))
+    say("\n".join([*lines, *filter(None, [caution(guarantee)])]))

@@ -9,6 +9,8 @@ import stat
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
@@ -103,6 +105,15 @@ class Hinting(TyperGroup):
                 ctx.fail(f"there is no command {name!r}: write `{ctx.command_path} {near[0]}`")
             ctx.fail(f"there is no command {name!r}; there are {', '.join(known)}")
         return super().resolve_command(ctx, args)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Sentences: on a terminal lines end between words, in a pipe they are whole."""
+    if (sys.stderr if err else sys.stdout).isatty():
+        wide = get_terminal_size().columns
+        lines = (fill(line, wide, break_long_words=False, break_on_hyphens=False) for line in text.split("\n"))
+        text = "\n".join(lines)
+    typer.echo(text, err=err)
 
 
 def echo_json(text: str) -> None:
