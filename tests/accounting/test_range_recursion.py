@@ -33,10 +33,9 @@ def plain_rounds(epsilon: float, rounds: int, cells: int, tries: int) -> Floats:
 
 
 @pytest.mark.parametrize("epsilon", [1e-200, 1e-12, 1e-4, 0.3, 0.6, 5.0, 12.0])
-def test_a_round_is_never_understated(epsilon, monkeypatch):
+def test_a_round_is_never_understated(epsilon):
     """On the same grid: what 40 windows to a cell reach is never more, and hardly less."""
-    monkeypatch.setattr(range_recursion, "FINEST", 20)
-    values, plain = fresh(epsilon, 4)[1], plain_rounds(epsilon, 4, 20, 40)
+    values, plain = fresh(epsilon, 4, finest=20)[1], plain_rounds(epsilon, 4, 20, 40)
     assert np.all(values >= plain)
     assert values[:-5] == pytest.approx(plain[:-5], rel=2e-4, abs=0.0)
 
