@@ -5,7 +5,7 @@ import json
 import pytest
 
 import shortlist as sl
-from tests.helpers.terminal import called
+from tests.helpers.terminal import Terminal, called
 
 
 def test_an_epsilon_is_told_as_odds():
@@ -41,3 +41,10 @@ def test_the_version_and_the_exit_codes_are_told():
     assert "3 if a budget has no room" in said
     assert "odds" in said
     assert "--install-completion" in said
+
+
+def test_on_a_terminal_lines_end_between_words(tmp_path):
+    for asked, words in ((("odds", "12"), "An epsilon above 10"), (("odds", "0"), "for example")):
+        shown = Terminal(*asked, cwd=tmp_path, columns=50).read()
+        assert words in " ".join(shown.split())
+        assert max(map(len, shown.splitlines())) <= 50

@@ -4,6 +4,7 @@ import re
 
 import shortlist as sl
 from shortlist.pages.card import card
+from tests.helpers.browser import check_width
 from tests.helpers.typed import present
 
 COUNTS = {"ada": 900, "bob": 450, "cy": 200, "dee": 20}
@@ -33,3 +34,16 @@ def test_groups_have_one_table():
     lists = sl.top_k([[900, 20], [7, 500]], k=1, epsilon=1.0, monotone=True)
     assert lists._repr_html_().count("<table") == 1
     assert lists.summary in lists._repr_html_()
+
+
+LONG = {"Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft": 9000, "x" * 400: 8000}
+WIDE = {"期間限定特製チャーシュー入り大盛り味噌ラーメン" * 3: 7000, "https://example.org/a/long/path" * 3: 50, "y": 1}
+
+
+def test_long_names_break_on_a_phone(look):
+    page = look("about:blank", width=390)
+    for question in ({"values": True}, {"ordered": True}, {"method": "gaps"}):
+        lists = sl.top_k({**LONG, **WIDE}, 4, epsilon=1.0, monotone=True, public=True, unit="z" * 200, **question)
+        page.set_content(f"<!doctype html><title>a card</title>{lists._repr_html_()}")
+        page.locator("details").evaluate("(one) => { one.open = true; }")
+        check_width(page)

@@ -40,7 +40,7 @@ def written(ledger, tmp_path):
 def test_the_page_has_every_release_and_the_odds_of_the_whole_budget(ledger, tmp_path):
     page, _ = written(ledger, tmp_path)
     text = re.sub(r"<[^>]+>", " ", page)
-    for words in ("weekly chart", "a polars table: user user_id, item film", "95.3%", "of entry 2", "GuardedTopK",
+    for words in ("weekly chart", "a polars table: user user_id, item film", "95.3%", "of entry 2", "guarded top-2",
                   "epsilon 0.75 of 3 at delta 1e-6",
                   "a charge of up to epsilon 2.25 would still be admitted", "all 3 entries follow from one another",
                   ledger.head, "Progress, and no promise"):  # fmt: skip
@@ -132,7 +132,7 @@ def test_lists_of_groups_are_told_by_mechanism_and_key(tmp_path):
     sl.top_k(scores, {"CH": 1, "a (b": 3}, epsilon=1.0, ledger=ledger)
     ledger.report(tmp_path / "q4.html")
     page = html.unescape((tmp_path / "q4.html").read_text())
-    assert "k=1 by NoisyMax for 'CH'; k=3 by GuardedTopK for 'a (b'; 1 per user" in page
+    assert "k=1 by noisy max for 'CH'; k=3 by guarded top-3 for 'a (b'; 1 per user" in page
 
 
 @pytest.mark.parametrize("question", ["list", "quantile", "written otherwise"])

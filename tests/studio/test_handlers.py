@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote
 import pytest
 
 import shortlist as sl
+from shortlist._text import about
 from tests.helpers.studios import QUESTION, Running, fill
 
 
@@ -107,8 +108,11 @@ def test_the_forecast_needs_no_table_and_says_what_to_fill_in(tmp_path):
         assert "how many people you expect" in studio.ask("expected", QUESTION)[1]["told"]
         assert "made-up films" in studio.ask("expected", {**QUESTION, **quantile})[1]["told"]
         told = studio.ask("expected", {**QUESTION, **every})[1]["told"]
-        bar = sl.mechanisms.KeySet(epsilon=1.0, delta=1e-6).bar
-        assert told.startswith(f"A name comes out if about {bar:.4g} people hold it, a person who holds several")
+        bar = about(sl.mechanisms.KeySet(epsilon=1.0, delta=1e-6).bar)
+        assert told.startswith(f"A name comes out if it has about {bar} shared votes (")  # as the release says
+        capped = studio.ask("expected", {**QUESTION, **every, "most": 2})[1]["told"]
+        bar = about(sl.mechanisms.KeySet(epsilon=1.0, delta=1e-6, most=2).bar)
+        assert capped.startswith(f"A name comes out if it has about {bar} people;")
         words = {"users": 5000, "shape": "zipf:1.1", "by": "land", "groups": "CH, DE", "groups_per_user": 2}
         groups = studio.ask("expected", {**QUESTION, **words})[1]
         assert "in each group) the list would be exactly right" in groups["told"]

@@ -34,6 +34,20 @@ def arrive(look, studio, **how):
     return page
 
 
+def test_who_chooses_another_ledger_sees_that_one_alone(look, studio):
+    page = look(f"{studio.address}#ledgers")
+    page.wait_for_selector("#officer h2")
+    with page.expect_response("**/officer"), page.expect_response("**/officer"):
+        page.evaluate("""() => ["two.db", "q4.db"].forEach((name) => {
+          const chosen = document.getElementById("officer-ledger");
+          chosen.value = name;
+          chosen.dispatchEvent(new Event("change"));
+        })""")
+    page.wait_for_function("() => document.querySelector('#officer h2')")
+    page.evaluate("() => new Promise((go) => setTimeout(go, 300))")  # the other answer may still be on its way
+    assert page.locator("#officer h2").all_text_contents() == ["q4.db"]
+
+
 def try_films(page):
     page.click("#try-it")
     page.wait_for_function("() => document.getElementById('try-said').textContent.includes('filled in')")

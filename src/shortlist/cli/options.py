@@ -62,7 +62,7 @@ Report = Annotated[
 Shown = Annotated[
     Format | None,
     typer.Option(
-        "--format", help="How to print it.", show_default="table", metavar="|".join(Format),
+        "--format", help="How to print it: table, csv, json or parquet.", show_default="table", metavar="FORMAT",
     ),
 ]  # fmt: skip
 AsJson = Annotated[bool, typer.Option("--json", help="Short for --format json: one JSON object, for programs.")]

@@ -15,6 +15,7 @@ from typing import Any
 import typer
 
 from shortlist._text import terminal_safe
+from shortlist.cli.options import Format
 
 UsageError: type[Any] = typer.BadParameter.__bases__[0]
 """What is raised for a line that is no command."""
@@ -24,6 +25,7 @@ TAKES = {
     "EPSILON": "a number, for example 0.5",
     "N": "a whole number, for example 10",
     "ENTRY": "a whole number, for example 3",
+    "FORMAT": f"one of {', '.join(Format)}",
 }
 """What a value must be, by the metavar of its option."""
 INSTEAD = {
@@ -59,8 +61,6 @@ def in_own_words(error: Any) -> str:
 def _unfit(param: Any, said: str) -> str:
     """A value that is not what the option takes."""
     name, metavar = _name(param), param.metavar or ""
-    if "|" in metavar:
-        return f"{name} must be one of {', '.join(metavar.split('|'))}"
     least = LEAST.search(said)
     if least:
         return f"{name} must be {TAKES.get(metavar, 'a number').partition(',')[0]}, {least[1]} or more"

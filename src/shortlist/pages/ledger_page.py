@@ -11,11 +11,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from shortlist._files import checked_path, write_text
-from shortlist._text import csv_table, page_safe, terminal_safe, without_arguments
+from shortlist._text import csv_table, page_safe, terminal_safe
 from shortlist._version import version
 from shortlist.accounting.checked_numbers import up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.pages.guarantee_in_words import in_short, odds, percent
+from shortlist.pages.mechanism_in_words import mechanism_in_words
 from shortlist.pages.odds_box import caution_in, facts, meter, odds_box, price_in
 from shortlist.pages.rounding import number_text
 from shortlist.pages.theme import page, table
@@ -248,7 +249,7 @@ def _row(entry: LedgerEntry, approvals: dict[int | None, str | None], rho: bool)
         who,
         entry.purpose or "not said",
         DIGEST.sub(r"\1…", without_folder(entry.source or "not noted")),
-        without_arguments(entry.mechanism) or "not noted",
+        mechanism_in_words(entry.mechanism) or "not noted",
         cost_in_words(entry, rho=rho),
     )
     return tuple(terminal_safe(cell) for cell in cells)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from shortlist.pages.plots import ACCENT, DARK, INK, PALE, PALETTE, SOFT, inks, new_axes
+from shortlist.pages.plots import DARK, INK, PALE, SOFT, inks, log_ticks, new_axes, palette
 from shortlist.pages.rounding import bound_text, chance_text, cost_text
 
 if TYPE_CHECKING:
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from shortlist.planning.answer import Plan
 
-BUDGETS = {"pure": ACCENT, "zcdp": PALETTE[1], "approx": PALETTE[2]}
+BUDGETS = {"pure": 0, "zcdp": 1, "approx": 2}
+"""Their places in the palette."""
 
 
 def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
@@ -21,17 +22,19 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     rows = [row for row in plan.rows if math.isfinite(row.epsilon) and row.epsilon > 0]
     if ax is None:
         ax = new_axes(8, 1.6 + 0.3 * max(len(rows), 3))
-    by_cost, ink = plan.target is not None, inks(ax)[0]
+    by_cost, ink, colours = plan.target is not None, inks(ax)[0], palette(ax)
     for place, row in enumerate(rows):
         x = row.epsilon if by_cost else row.reached
         filled = row.domain == "known"
-        ax.plot(x, place, "o", color=BUDGETS[row.budget], markersize=7, markerfacecolor=None if filled else "none")
+        ax.plot(
+            x, place, "o", color=colours[BUDGETS[row.budget]], markersize=7, markerfacecolor=None if filled else "none"
+        )
         text = cost_text(x) if by_cost else chance_text(x)
         ax.annotate(text, (x, place), (8, 0), textcoords="offset points", va="center", fontsize=8, color=ink)
     ax.set_yticks(range(len(rows)), [f"{row.mechanism} ({row.budget})" for row in rows], fontsize=9)
     ax.invert_yaxis()
     if by_cost:
-        _log_ticks(ax)
+        log_ticks(ax)
         for value, label, style in (
             (plan.bound, "lower bound", "--"),
             (plan.collapse, "collapse point", ":"),
@@ -48,15 +51,8 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="x", color=PALE if ink == INK else DARK)
     ax.set_axisbelow(True)
-    ax.margins(x=0.12)
+    if by_cost:
+        ax.margins(x=0.12)
+    else:
+        ax.set(xlim=(0, 1.12), xticks=[0, 0.25, 0.5, 0.75, 1])  # chances, however close together they are
     return ax
-
-
-def _log_ticks(ax: Axes) -> None:
-    """A logarithmic axis with numbers that are read at a glance, and not too close together."""
-    from matplotlib.ticker import LogLocator, NullLocator
-
-    ax.set_xscale("log")
-    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.xaxis.set_minor_locator(NullLocator())

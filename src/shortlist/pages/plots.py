@@ -226,6 +226,13 @@ def plot_against_truth(
 
 
 PALETTE = ("#0f766e", "#b45309", "#1d4ed8", "#be185d", "#4d7c0f", "#7c3aed", "#0e7490", "#a16207")
+ON_DARK = ("#4fd1c0", "#f0a35a", "#8ab1ff", "#f58cb9", "#a8d25f", "#c0a2ff", "#67cfe6", "#e3bd5c")
+"""The same colours for a dark ground, as pages have them."""
+
+
+def palette(ax: Axes) -> tuple[str, ...]:
+    """Colours of lines and dots that can be told from the ground of these axes."""
+    return PALETTE if inks(ax)[0] == INK else ON_DARK
 
 
 def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
@@ -235,11 +242,12 @@ def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     curves: dict[str, list[tuple[float, float]]] = {}
     for row in comparison.rows:
         curves.setdefault(row.mechanism, []).append((row.epsilon, row.top))
-    for (name, points), colour in zip(curves.items(), itertools.cycle(PALETTE)):
+    for (name, points), colour in zip(curves.items(), itertools.cycle(palette(ax))):
         ax.plot(*zip(*points, strict=True), color=colour, marker="o", markersize=4, label=name)
     if comparison.limit:
         ax.plot(*zip(*comparison.limit, strict=True), color=SOFT, linestyle="--", label="no mechanism can do better")
-    ax.set(xscale="log", ylim=(-0.02, 1.02), xlabel="epsilon")
+    log_ticks(ax)
+    ax.set(ylim=(-0.02, 1.02), xlabel="epsilon")
     ink = inks(ax)[0]
     ax.set_title(f"Chance that the released set is a true top {comparison.k}", loc="left", color=ink, fontsize=12)
     ax.spines[["top", "right"]].set_visible(False)
@@ -247,6 +255,16 @@ def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     ax.set_axisbelow(True)
     ax.legend(frameon=False, fontsize=9)
     return ax
+
+
+def log_ticks(ax: Axes) -> None:
+    """A logarithmic axis with numbers that are read at a glance, and not too close together."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.xaxis.set_minor_locator(NullLocator())
 
 
 def _shown(item: object, most: int) -> str:

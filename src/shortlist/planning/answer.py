@@ -11,6 +11,7 @@ from shortlist._text import text_table
 from shortlist.mechanisms.entries import METHODS
 from shortlist.mechanisms.entry import histogram_from
 from shortlist.mechanisms.plan_rows import Goal
+from shortlist.pages.card import printed
 from shortlist.pages.guarantee_in_words import in_full
 from shortlist.pages.plan_plot import plot_plan
 from shortlist.pages.rounding import bound_text, chance_text, cost_text
@@ -176,9 +177,7 @@ class Plan:
         return "\n".join([self.described, "", text_table(self.texts(), NUMBERS), "", *self.beside()])
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre>{escape(str(self))}</pre>"
+        return printed(text_table(self.texts(), NUMBERS), [self.described], self.beside())
 
 
 def _crossing_lines(plan: Plan) -> list[str]:

@@ -19,6 +19,7 @@ from shortlist.mechanisms.entries import ENTRIES, entry_of
 from shortlist.mechanisms.entry import Traced
 from shortlist.mechanisms.histogram.mechanism import checked_cap
 from shortlist.mechanisms.plan_rows import Studied
+from shortlist.pages.card import printed
 from shortlist.pages.plots import plot_comparison
 from shortlist.planning.candidates_for_plan import contestants
 from shortlist.planning.search import least_epsilon_reaching
@@ -88,9 +89,7 @@ class Comparison:
         return text_table(shown)
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre>{escape(str(self))}</pre>"
+        return printed(str(self))
 
 
 def compare(

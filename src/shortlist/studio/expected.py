@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from shortlist._text import about
 from shortlist.exact.effort import rough
 from shortlist.mechanisms import KeySet
 from shortlist.pages.rounding import chance_text
@@ -139,11 +140,10 @@ def _of(recall: float, k: int) -> str:
 
 
 def _bar(mechanism: KeySet) -> str:
-    shared = ", a person who holds several adding less than one to each" if mechanism.weighted else ""
-    return (
-        f"A name comes out if about {mechanism.bar:.4g} people hold it{shared}; how many names that are, only the "
-        "table knows."
-    )
+    """In the word and to the digits that the release will have."""
+    needs = f"A name comes out if it has about {about(mechanism.bar)}"
+    votes = "shared votes (of a person with t names each has 1/sqrt(t))" if mechanism.weighted else "people"
+    return f"{needs} {votes}; how many names that are, only the table knows."
 
 
 SHAPES = {

@@ -23,13 +23,18 @@ const officer = (() => {
         element("div", { class: "odds flat" }, bar("Before any release, they are right", "50%", 0.5, ""), bar("After what is booked so far, at most", one.booked_text, one.booked_right, "after"), bar("After the whole budget, at most: this is the promise", one.right_text, one.right, "after"))),
       element("div", { class: "card" }, ...waits, element("h3", {}, "Every entry"), one.entries.length ? table(one.columns, one.entries) : element("p", {}, "None so far."))];
   };
+  let looks = 0;
   const look = async () => {
-    const name = $("officer-ledger").value;
+    const name = $("officer-ledger").value, turn = looks += 1; // who chooses another does not wait for the first
     $("officer-problem").hidden = true;
     $("officer").replaceChildren();
     if (!name) { $("officer").append(element("p", {}, "There is no ledger in this folder yet: make one under “A release”.")); return; }
-    try { $("officer").append(...shown(await ask("officer", { ledger: name }))); }
-    catch (error) { $("officer-problem").textContent = sentence(error.message); $("officer-problem").hidden = false; }
+    let found = [], said = "";
+    try { found = shown(await ask("officer", { ledger: name })); } catch (error) { said = sentence(error.message); }
+    if (turn !== looks) return;
+    $("officer").replaceChildren(...found);
+    $("officer-problem").textContent = said;
+    $("officer-problem").hidden = !said;
   };
   let chosen = false;
   const turn = () => {

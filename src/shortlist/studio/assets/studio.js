@@ -269,6 +269,8 @@
       fit();
       forgetColumns();
       forget();
+      mend();
+      if (!$("problem").hidden) only("empty"); // what was missing is filled in
       $("try-said").textContent = `${found.said} The form is filled in: ${found.ledgers.length ? "show the plan" : "make a ledger below, then show the plan"}.`;
     } catch (error) { fail(error); }
   });
