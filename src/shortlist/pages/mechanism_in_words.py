@@ -22,8 +22,8 @@ def mechanism_in_words(recorded: str) -> str:
     return without_arguments(RECORDED.sub(_said, recorded[:READ]))
 
 
-def _said(found: re.Match[str]) -> str:
-    if found["name"] is None:
-        return found[0]
-    words = [word if word.isupper() and word[1:] else word.lower() for word in HUMPS.split(found["name"])]
-    return " ".join(words).replace("top k", f"top-{found['k'] or 'k'}")
+def _said(match: re.Match[str]) -> str:
+    if match["name"] is None:
+        return match[0]
+    words = [word if word.isupper() and word[1:] else word.lower() for word in HUMPS.split(match["name"])]
+    return " ".join(words).replace("top k", f"top-{match['k'] or 'k'}")
