@@ -15,9 +15,7 @@ demo: .venv/installed
 # pyspark is large: it is installed for the tests alone, and only where there is a Java to run it.
 SPARK := $(if $(shell command -v java),.venv/spark)
 
-# One more than there are cores: the tests often wait, for a browser, a server or another process.
-WORKERS := $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
-PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
+PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
 # Style and types are checked while the tests run: either would leave a core idle.
 test: .venv/installed $(SPARK)

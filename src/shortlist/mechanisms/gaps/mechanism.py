@@ -44,7 +44,7 @@ DEVIATIONS = {EXPONENTIAL.name: 1.0, LAPLACE.name: sqrt(2.0)}
 
 BIAS = (
     "each value is made of a new noisy measurement and the leads; where the order was close, an item may owe its place "
-    "to noise, and its value is then too high (among the smallest: too low) by a part of that noise"
+    "to noise, and its value is then too high by a part of that noise"
 )
 
 
@@ -208,7 +208,7 @@ class MeasuredTopK(Budgeted[PureDP]):
         ]
         values = best_linear(measurements, gaps, self._ratio(scores))
         margins = [refined_margin(self.k, scale, selection, self.noise)] * self.k
-        bias = BIAS.replace("large", "low").replace("too high", "too low") if scores._turned else BIAS
+        bias = BIAS.replace("too high", "too low") if scores._turned else BIAS
         return Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (bias,))
 
     def _ratio(self, scores: Scores) -> float:
