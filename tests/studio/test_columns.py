@@ -36,10 +36,27 @@ def test_the_names_are_told_and_no_value(studio, name):
     status, found = studio.ask("columns", {"table": name})
     assert status == 200, found
     assert found["columns"] == names
-    assert "no rows" in found["read"]
+    assert ("no rows" if name.endswith(".parquet") else "first line of the file was read, nothing else") in found[
+        "read"
+    ]
     assert SECRET not in str(found)
     assert sl.Ledger(studio.folder / "year.db").spent.epsilon == 0
     assert not [word for word in ("film", SECRET, name) if word in "\n".join(studio.log)]
+
+
+@pytest.mark.parametrize(
+    "cell", ["4711", "-3.5", "1,200", "1e6", "2024-01-31", "31.1.2024", "2024-01-31 10:00", "a@b.ch"]
+)
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
+def test_a_first_line_that_looks_like_a_row_is_not_shown(studio, cell, name):
+    between = "\t" if name.endswith("tsv") else ","
+    (studio.folder / name).write_text(between.join([SECRET, "x", f'"{cell}"']) + "\n")
+    status, answer = studio.ask("columns", {"table": name})
+    assert status == 400
+    assert answer["error"].startswith("table: the first line of the file looks like a row of data, so it is not shown;")
+    assert not [word for word in (SECRET, cell) if word in answer["error"]]
+    (studio.folder / name).write_text(between.join(["who", "Top 10", "v2", "2nd", "x-1", "year 2024", ""]) + "\n")
+    assert studio.ask("columns", {"table": name})[0] == 200
 
 
 def test_only_the_header_of_a_csv_is_looked_at(studio):

@@ -1,7 +1,8 @@
-"""The names of a table's columns, for who asks for them: from a footer or a header, and no row is read."""
+"""The names of a table's columns, for who asks for them: from a footer or the first line, and nothing else is read."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -22,7 +23,11 @@ READ = {
     "parquet": "The footer of the file was read: the names of its columns, no rows.",
     "json": "The first line of the file was read, which is a row of data; only the names of its fields are shown.",
 }
-HEADER = "The first line of the file was read: the names of its columns, no rows."
+HEADER = "The first line of the file was read, nothing else."
+NO_NAME = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|.*@.*")
+"""A number, a date or an address of mail: what stands in rows, and hardly ever above a column."""
+QUOTES = " \"'"
+"""What may stand around a cell, with blanks."""
 
 
 def columns_of(folder: Folder, request: dict[str, Any]) -> dict[str, Any]:
@@ -31,7 +36,8 @@ def columns_of(folder: Folder, request: dict[str, Any]) -> dict[str, Any]:
     Raises
     ------
     ValueError, OSError
-        if there is no such table; for JSON lines, whose names stand in rows, unless the first line is allowed.
+        if there is no such table; for JSON lines, whose names stand in rows, unless the first line is allowed; for a
+        first line of text that looks like a row of data, without a word of it.
     """
     path = folder.inside(request.get("table"), TABLES, "table")
     kind = format_of(str(path)) or ""
@@ -42,6 +48,11 @@ def columns_of(folder: Folder, request: dict[str, Any]) -> dict[str, Any]:
         )
     separator = separator_in(request) if kind == "csv" else None
     header = column_names(str(path), TextForm.of(False, separator))
+    if kind not in READ and any(NO_NAME.fullmatch(name.strip(QUOTES)) for name in header):
+        raise ValueError(
+            "table: the first line of the file looks like a row of data, so it is not shown; the first line must hold "
+            "the names of the columns: add such a line, or write the names yourself if it is one"
+        )
     names = [name for name in header if name and name.isprintable()]
     return {
         "columns": names[:MOST],

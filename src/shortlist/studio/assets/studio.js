@@ -235,7 +235,8 @@
     $("separator-box").hidden = true;
     $("separator").value = "";
     $("first-line-box").hidden = !/\.(jsonl|ndjson)(\.gz)?$/i.test($("table").value);
-    $("columns-said").textContent = "Reads the names of the columns, no rows. (The first line of a CSV file must be its header.)";
+    $("columns-said").textContent = /\.(parquet|pq)$/i.test($("table").value) ? "Reads the names of the columns, no rows."
+      : $("first-line-box").hidden ? "Shows the first line of the file, which must hold the names of the columns: without such a line it would show a person's row." : "";
   };
   const readColumns = async () => {
     try {
