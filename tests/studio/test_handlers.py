@@ -105,7 +105,6 @@ def test_the_forecast_needs_no_table_and_says_what_to_fill_in(tmp_path):
     quantile = {"kind": "quantile", "value": "age", "lower": "16", "upper": "90"}
     every = {"candidates": "every", "k": None, "delta": 1e-6, "ledger": "both.db"}
     try:
-        assert "how many people you expect" in studio.ask("expected", QUESTION)[1]["told"]
         assert "made-up films" in studio.ask("expected", {**QUESTION, **quantile})[1]["told"]
         told = studio.ask("expected", {**QUESTION, **every})[1]["told"]
         bar = about(sl.mechanisms.KeySet(epsilon=1.0, delta=1e-6).bar)
@@ -115,9 +114,12 @@ def test_the_forecast_needs_no_table_and_says_what_to_fill_in(tmp_path):
         assert capped.startswith(f"A name comes out if it has about {bar} people;")
         words = {"users": 5000, "shape": "zipf:1.1", "by": "land", "groups": "CH, DE", "groups_per_user": 2}
         groups = studio.ask("expected", {**QUESTION, **words})[1]
-        assert "in each group) the list would be exactly right" in groups["told"]
+        assert "8 items, 5,000 people in each group, counts" in groups["told"]
+        assert "5,000 people in 2 groups, each in 2, are taken as 5,000 in every group;" in groups["told"]
         alone = studio.ask("expected", {**QUESTION, "users": 5000, "shape": "zipf:1.1", "epsilon": 0.5})[1]
         assert groups["rows"] == alone["rows"]  # each of two groups has half of epsilon
+        assert [row["mechanism"] for row in alone["rows"] if row["runs"]] == ["guarded"]
+        assert (alone["guessed"], "public facts alone" in alone["others"]) == (False, True)
         first = studio.ask("expected", {**QUESTION, **words, "quick": True})[1]
         assert set(first) == {"told"}  # an estimate says that it is one, and that the plan follows
         assert first["told"].startswith("A first estimate: ")

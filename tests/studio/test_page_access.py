@@ -201,7 +201,7 @@ def test_the_forecast_stands_above_the_consent(look, studio):
     page = arrive(look, studio)
     try_films(page)
     plan(page)
-    assert "3,000 users" in page.inner_text("#expected")
+    assert "3,000 people" in page.inner_text("#expected")
     assert "exactly right with a chance of" in page.inner_text("#expected")
     above = "(one) => one.compareDocumentPosition(document.getElementById('agree')) & Node.DOCUMENT_POSITION_FOLLOWING"
     assert page.eval_on_selector("#expected", above)

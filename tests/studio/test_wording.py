@@ -47,11 +47,57 @@ def test_a_misspelt_column_is_told_by_its_field_and_costs_nothing(studio):
     assert sl.Ledger(studio.folder / "year.db").spent.epsilon == 0
 
 
-def test_shapes_are_told_as_the_page_calls_them(studio):
-    class Known(Planner):
-        def ask(self, facts, epsilon):
-            return {"described": f"top 3 of 8 items, 5,000 users, {facts['shape']}", "rows": [], "bound": 0.1}
+class Known(Planner):
+    """Answers at once, and says of how many people."""
 
+    def ask(self, facts, epsilon):
+        described = f"top {facts['k']} of {facts['items']:,} items, {facts['users']:,} users, {facts['shape']}"
+        return {"described": described, "rows": [], "bound": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"by": "land", "groups": "CH, DE, FR"}, "600 people in each group, counts"),
+        ({"by": "land", "groups": "CH, DE, FR"}, "1,800 people in 3 groups are taken as 600 in every group;"),
+        ({"by": "land", "groups": "CH, DE, FR", "groups_per_user": 2}, "1,200 people in each group, counts"),
+        ({"by": "land", "groups": "CH, DE, FR", "groups_per_user": 3}, "1,800 people in each group, counts"),
+        ({"by": "land", "candidates": "none"}, "is not known: this is of a group of 1,800."),
+        ({"where": "film <> 'Ran'"}, "People are here those who have rows that count."),
+        (
+            {"candidates": "none"},
+            "Fewer than 3 may come out: a name needs enough people. 10,000 items are only a guess.",
+        ),
+        ({"candidates": "none", "items": 50}, "top 3 of 50 items, 1,800 people"),
+        ({"users": None}, "top 3 of 8 items, 10,000 people"),
+        ({"unit": "citizen"}, "1,800 people"),
+    ],
+    ids=str,
+)
+def test_a_forecast_says_of_how_many_people_it_is(studio, change, said):
+    sl.Ledger(studio.folder / "both.db", budget=sl.ApproxDP(9.0, 1e-4))
+    asked = {**QUESTION, "users": 1800, "shape": "zipf:1.1", "delta": 1e-6, "ledger": "both.db", **change}
+    answer = expected(offered(Folder.of(studio.folder), asked), asked, Known(1.0))
+    assert said in answer["told"]
+    assert "users" not in answer["told"]
+    guesses = asked["users"] is None or (asked["candidates"] == "none" and "items" not in asked)
+    assert (answer["guessed"], answer["told"].endswith("are only a guess.")) == (guesses, guesses)
+
+
+def test_nothing_is_certain_and_counts_are_no_part_of_the_comparison(studio):
+    class Sure(Planner):
+        def ask(self, facts, epsilon):
+            return {"described": "", "rows": [{"mechanism": "guarded", "reached": 1.0, "needed": 0.1}], "bound": 0.1}
+
+    for values, others in ((False, "public facts alone"), (True, "names alone")):
+        asked = {**QUESTION, "users": 5000, "shape": "zipf:1.1", "values": values}
+        answer = expected(offered(Folder.of(studio.folder), asked), asked, Sure(1.0))
+        assert others in answer["others"]
+        assert "a chance of more than 99.9%" in answer["told"]
+        assert answer["rows"][0]["runs"] is not values
+
+
+def test_shapes_are_told_as_the_page_calls_them(studio):
     offer = offered(Folder.of(studio.folder), QUESTION)
     for shape, words in SHAPES.items():
         told = expected(offer, {"users": 5000, "shape": shape}, Known(1.0))["told"]

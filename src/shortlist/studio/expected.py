@@ -20,6 +20,8 @@ from shortlist.studio.quantile_form import QuantileForm
 WORKING = "Working it out, on made-up counts …"
 MOST_QUICK = 100
 """Of more items even a rough law takes too long to be waited for."""
+GUESS = 10_000
+"""People, and items, where nobody said how many."""
 MOST_ITEMS = 20_000
 """Counts beyond these are far behind the top, and would only take time."""
 
@@ -41,20 +43,14 @@ def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
         return {"told": _bar(plan.mechanism)}
     if plan.question.smallest:
         return {"told": SMALLEST}
-    users = request.get("users")
-    if users is None:
-        return {"told": EMPTY}
-    items = plan.candidates or request.get("items") or 10_000
-    for name, number in (("users", users), ("items", items)):
-        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 10**10:
-            raise ValueError(f"{name}: write a whole number, for example 50000")
+    crowd = Crowd.of(plan, request)
     each = plan.mechanism.guarantee  # of groups, that of one of them
     if not isinstance(each, PureDP | ApproxDP):
         return {"told": UNKNOWN}
     facts: dict[str, Any] = {
         "k": plan.question.k,
-        "items": min(items, MOST_ITEMS),
-        "users": users,
+        "items": min(crowd.items, MOST_ITEMS),
+        "users": crowd.together,
         "shape": request.get("shape"),
         "budget": "approx" if isinstance(each, ApproxDP) else "pure",
         "domain": "known" if plan.candidates else "unknown",
@@ -65,7 +61,61 @@ def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
     if request.get("quick") is True:
         return {"told": _estimate(forecast)}
     answer = planner.ask(facts, each.epsilon)
-    return {**answer, "told": _told(answer, plan, forecast)}
+    chosen = _chosen(answer["rows"], plan.mechanism.name)
+    rows = [{**row, "runs": row is chosen} for row in answer["rows"]]
+    told = " ".join([_told(answer["described"], chosen, plan, forecast), *crowd.words(plan)])
+    others = NO_COUNTS if isinstance(plan.question, Form) and plan.question.values else BY_FACTS
+    return {**answer, "rows": rows, "told": told, "others": others, "guessed": bool(crowd.guesses)}
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """How many people and items the made-up counts are of."""
+
+    users: int
+    items: int
+    together: int
+    """People who are counted together: all of them, or those of one group."""
+    guesses: tuple[str, ...]
+    """What nobody wrote."""
+
+    @classmethod
+    def of(cls, plan: Offer, request: dict[str, Any]) -> Crowd:
+        """As the analyst describes it; what is left empty is guessed.
+
+        Raises
+        ------
+        ValueError
+            naming the field, for what is no number.
+        """
+        users, items = request.get("users"), plan.candidates or request.get("items")
+        guesses = tuple(name for name, number in (("people", users), ("items", items)) if number is None)
+        users, items = GUESS if users is None else users, GUESS if items is None else items
+        for name, number in (("users", users), ("items", items)):
+            if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 10**10:
+                raise ValueError(f"{name}: write a whole number, for example 50000")
+        groups = len(plan.question.groups)
+        among = users * min(plan.question.groups_per_user, groups) // groups if groups else users
+        return cls(users, items, max(1, among), guesses)
+
+    def words(self, plan: Offer) -> list[str]:
+        """What the numbers stand for, as sentences."""
+        question, said = plan.question, []
+        if question.groups:
+            each = f", each in {question.groups_per_user}," if question.groups_per_user > 1 else ""
+            said.append(
+                f"{self.users:,} people in {len(question.groups)} groups{each} are taken as {self.together:,} in every "
+                "group; a smaller group has a worse list."
+            )
+        elif question.by:
+            said.append(f"How many people a group has is not known: this is of a group of {self.users:,}.")
+        if isinstance(question, Form) and question.where:
+            said.append("People are here those who have rows that count.")
+        if plan.candidates is None:
+            said.append(f"Fewer than {question.k} may come out: a name needs enough people.")
+        if self.guesses:
+            said.append(f"{' and '.join(f'{GUESS:,} {what}' for what in self.guesses)} are only a guess.")
+        return said
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +156,20 @@ def _estimate(forecast: Forecast | None) -> str:
     return f"A first estimate: {about} that the list would be exactly right. {WORKING}"
 
 
-def _told(answer: dict[str, Any], plan: Offer, forecast: Forecast | None) -> str:
+def _chosen(rows: list[dict[str, Any]], name: str) -> dict[str, Any] | None:
+    """The row of the mechanism that will run, if it has one."""
+    near = [row for row in rows if name.startswith(row["mechanism"]) or name.endswith(row["mechanism"])]
+    return max(near, key=lambda one: len(one["mechanism"]), default=None)
+
+
+def _told(described: str, chosen: dict[str, Any] | None, plan: Offer, forecast: Forecast | None) -> str:
     """What is to be expected of the mechanism that will run."""
-    name = plan.mechanism.name
-    rows = [row for row in answer["rows"] if name.startswith(row["mechanism"]) or name.endswith(row["mechanism"])]
-    described = answer["described"]
     for shape, words in SHAPES.items():
         described = described.replace(shape, words)
-    counts = f"With counts such as these ({described}{', in each group' if plan.question.by else ''})"
-    if rows:
-        chance = float(chance_text(max(rows, key=lambda one: len(one["mechanism"]))["reached"]))
+    people = f" people{' in each group' if plan.question.by else ''}"
+    counts = f"With counts such as these ({described.replace(' users', people)})"
+    if chosen is not None:
+        chance = float(chance_text(chosen["reached"]))
     elif forecast is not None:
         chance = forecast.right
     else:
@@ -130,8 +184,8 @@ def _told(answer: dict[str, Any], plan: Offer, forecast: Forecast | None) -> str
 
 
 def _percent(chance: float) -> str:
-    """Whoever has less than one chance in a thousand need not know how much less."""
-    return "less than 0.1%" if chance < 0.001 else f"{100 * chance:.4g}%"
+    """Whoever has less than one chance in a thousand, or all but one, need not know how much less; none is certain."""
+    return "less than 0.1%" if chance < 0.001 else "more than 99.9%" if chance > 0.999 else f"{100 * chance:.4g}%"
 
 
 def _of(recall: float, k: int) -> str:
@@ -148,12 +202,13 @@ def _bar(mechanism: KeySet) -> str:
 
 SHAPES = {
     "zipf:0.8": "counts that fall slowly",
-    "zipf:1.1": "counts that fall as usual",
+    "zipf:1.1": "counts that fall as they often do",
     "zipf:1.5": "counts that fall fast",
     "geometric:0.9": "counts that fall by a tenth at every rank",
 }
 """What the page calls them."""
-EMPTY = "Write under “How good will it be?” how many people you expect: then the plan says how good the list would be."
+NO_COUNTS = "These give names alone; with counts more is needed, since part of epsilon pays for them."
+BY_FACTS = "Which one runs is decided by public facts alone, and not by the counts: “Why” below says for what reason."
 SMALLEST = (
     "Of the smallest there is no forecast: many items are often alike there, and which of them come out is chance. Try "
     "the same question on the made-up films first."

@@ -90,11 +90,17 @@
   const chance = (part) => part > 0.9995 ? ">99.9%" : `${(100 * part).toFixed(1)}%`;
   const showExpected = (found) => {
     $("expected").replaceChildren(element("p", {}, found.told));
+    if (found.guessed) {
+      const own = element("button", { type: "button", class: "quiet" }, "Write your own numbers");
+      own.addEventListener("click", () => { $("users").closest("details").open = true; $("users").focus(); });
+      $("expected").append(own);
+    }
     if (!found.rows) return;
     const cells = (tag, texts) => element("tr", {}, ...texts.map((text, place) => element(tag, { ...(place ? { class: "number" } : {}), ...(tag === "th" ? { scope: "col" } : {}) }, text)));
-    const rows = found.rows.map((row) => cells("td", [row.mechanism, chance(row.reached), row.needed === null ? "none is enough" : String(Number(row.needed.toPrecision(3)))]));
+    const rows = found.rows.map((row) => cells("td", [row.runs ? `${row.mechanism} (it runs)` : row.mechanism, chance(row.reached), row.needed === null ? "none is enough" : String(Number(row.needed.toPrecision(3)))]));
     const more = element("details", {}, element("summary", {}, "All mechanisms compared"),
       element("table", {}, element("thead", {}, cells("th", ["mechanism", "exactly right", "ε for 99%"])), element("tbody", {}, ...rows)));
+    more.append(element("p", { class: "note" }, found.others));
     if (found.bound) more.append(element("p", { class: "note" }, `No mechanism can do it with ε below ${Number(found.bound.toPrecision(3))}.`));
     $("expected").append(more);
   };
@@ -114,7 +120,7 @@
   const showPlan = (plan) => {
     confirmWord = plan.confirm;
     const each = plan.by ? ` for ${plan.groups ? `each of ${plan.groups} groups` : "each group that may be named"}` : "";
-    $("plan-title").textContent = plan.q !== null ? `${plan.q.length === 1 ? (plan.q[0] === 0.5 ? "The median" : "1 quantile") : `${plan.q.length} quantiles`}${each}` : plan.k === null ? "Every name that enough people hold" : plan.candidates === null ? `${plan.k} items${each}` : `${plan.smallest ? "The " : ""}${plan.k} ${plan.smallest ? "smallest " : ""}of ${plan.candidates.toLocaleString("en")} candidates${each}`;
+    $("plan-title").textContent = plan.q !== null ? `${plan.q.length === 1 ? (plan.q[0] === 0.5 ? "The median" : "1 quantile") : `${plan.q.length} quantiles`}${each}` : plan.k === null ? "Every name that enough people hold" : plan.candidates === null ? `Up to ${plan.k} items${each}` : `${plan.smallest ? "The " : ""}${plan.k} ${plan.smallest ? "smallest " : ""}of ${plan.candidates.toLocaleString("en")} candidates${each}`;
     $("right").textContent = plan.right_text;
     $("right-bar").style.width = `${100 * plan.right}%`;
     facts($("plan-facts"), [["Guarantee", `${plan.guarantee} for every ${plan.unit}${plan.by ? ", in all groups together" : ""}`], ["Mechanism", plan.mechanism], ["Why", plan.why]]);
