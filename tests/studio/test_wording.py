@@ -10,7 +10,7 @@ from shortlist.studio.expected import SHAPES, expected
 from shortlist.studio.folder import Folder
 from shortlist.studio.planner import Planner
 from shortlist.studio.quantile_form import offered
-from shortlist.studio.wording import page_words
+from shortlist.studio.wording import notes_shown, page_words
 from tests.helpers.studios import QUESTION, Running, fill
 
 
@@ -126,3 +126,24 @@ def test_a_list_as_long_as_the_candidates_is_refused_with_the_longest_that_is_on
 
 def test_what_is_booked_is_told_once(studio):
     assert studio.ask("plan", QUESTION)[1]["booked"] == "year.db: epsilon 0 of 3 is booked, 1 after this."
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_result_says_what_a_reader_of_its_numbers_has_to_know_once(rows):
+    counts = [[0] * 12] * rows if rows > 1 else [0] * 12
+    release = sl.top_k(counts, k=11, epsilon=1e-3, monotone=True, values=True)
+    notes = notes_shown(release)
+    assert [note for note in notes if "says little" in note] == ["A value below its ± says little."]
+    assert not [note for note in notes if "=" in note]  # no argument of Python
+    assert len(set(notes)) == len(notes)
+    named = [note for one in (release.values() if rows > 1 else [release]) for note in one.notes]
+    assert {note[1:].rstrip(".") for note in (*named, *release.notes)} <= {note[1:].rstrip(".") for note in notes}
+
+
+def test_the_screen_shows_these_notes_and_no_bar_twice(studio):
+    sl.Ledger(studio.folder / "both.db", budget=sl.ApproxDP(9.0, 1e-4))
+    asked = {"candidates": "none", "delta": 1e-6, "ledger": "both.db", "values": True, "k": 9}
+    job = studio.release(**asked)
+    whole = " ".join([job["summary"], *job["notes"]])
+    assert whole.count("a name must stand about") == 1
+    assert "A set, sorted by label" not in whole

@@ -26,7 +26,7 @@ from shortlist.studio.limits import BusyError, Limits
 from shortlist.studio.page import studio_page
 from shortlist.studio.planner import Planner
 from shortlist.studio.quantile_form import QuantileForm, offered
-from shortlist.studio.wording import page_words
+from shortlist.studio.wording import notes_shown, page_words
 from shortlist.studio.work import PaidJob, Work
 
 Answer = tuple[int, str, bytes, str]
@@ -181,7 +181,7 @@ class Answers:
                 "summary": release.summary,
                 "guarantee": in_short(release.guarantee),
                 "mechanism": release.mechanism,
-                "notes": [page_words(note) for note in release.notes],
+                "notes": notes_shown(release),
                 "ledger": receipt.ledger,
                 "entry": receipt.entry,
                 "standing": receipt.balance,

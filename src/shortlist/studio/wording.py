@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 
+from shortlist._text import as_sentence, terminal_safe
+from shortlist.grouped_release import GroupedRelease
+from shortlist.pages.summary import NEEDS, UNORDERED, page_remarks
+from shortlist.release import Release
+
 NO_COLUMN = re.compile(r"""^(\w+)=(?:'([^']*)'|"([^"]*)"): the table has no column of that name.*$""", re.DOTALL)
 FOR_PROGRAMS = re.compile(r" \((?:see sl\.\w+|docs/[\w/-]+\.md(?:#[\w-]+)?)\)")
 
@@ -21,6 +26,22 @@ def page_words(text: str) -> str:
         column = missing[2] or missing[3]
         return f"{missing[1]}: the table has no column {column}; write it as the table does, or {READ}"
     return FOR_PROGRAMS.sub("", text)
+
+
+def notes_shown(release: Release | GroupedRelease) -> list[str]:
+    """What a reader of the lists has to know, each sentence once: not what the page says above them."""
+    lists = [release] if isinstance(release, Release) else list(release.values())
+    remarks = [remark for one in lists for remark in page_remarks(one) if remark != UNORDERED]
+    shared = [note for one in lists[:1] for note in one.notes if all(note in other.notes for other in lists)]
+    notes = [*remarks, *shared, *release.notes]
+    said = (as_sentence(page_words(terminal_safe(note))) for note in notes if not _told_in(release.summary, note))
+    return list(dict.fromkeys(said))
+
+
+def _told_in(summary: str, note: str) -> bool:
+    """Whether the summary says already what a name needed to come out."""
+    needs = NEEDS.search(note)
+    return needs is not None and needs[0].strip(" ,") in summary
 
 
 READ = "read the names of its columns"

@@ -169,7 +169,7 @@
     facts(rows, [["Guarantee", job.guarantee], ["Mechanism", job.mechanism], ["Booked", `${job.ledger}, entry ${job.entry}`], ["Head of its chain", job.head]]);
     const links = [["list.csv", "List as CSV"], ["list.json", "All of it as JSON"], ["report.html", "Report as a file"], ["repeat.ipynb", "Notebook that repeats it"], ["repeat.py", "Code that repeats it"]].map(([kind, title]) => element("a", { class: "button quiet", href: `download/${job.job}/${kind}`, download: "" }, title));
     links.unshift(element("a", { class: "button", href: `look/${job.job}`, target: "_blank", rel: "noopener" }, "Open the report"));
-    const notes = job.notes.map((note) => element("p", { class: "note" }, sentence(note)));
+    const notes = job.notes.map((note) => element("p", { class: "note" }, note));
     const order = job.quantiles || none ? "" : first.ordered ? `In order, ${job.smallest ? "smallest" : "best"} first.` : "A set, sorted by name: its order says nothing.";
     if (none) lists.push(element("p", {}, "It looked, and found nothing that it may name: an answer too, and paid for. More people, a larger epsilon, a smaller k or a cap on the names of one person let more come out."));
     return element("article", { class: "card result" }, element("h2", { tabindex: "-1" }, job.purpose || (job.lists ? `${many.length} groups released` : job.quantiles ? "Quantiles released" : `${job.items.length} released`)), element("p", {}, job.summary), ...(order ? [element("p", { class: "note" }, order)] : []), ...lists, ...notes, rows, element("div", { class: "downloads" }, ...links));
