@@ -44,7 +44,10 @@ def test_the_whole_story(look, studio):
     assert page.inner_text("#plan-title") == "3 of 8 candidates"
     assert page.inner_text("#right") == "73.2%"
     assert "guarded top-3" in page.inner_text("#plan-facts")
-    assert page.inner_text("#plan-left") == "year.db: epsilon 0 of 3 is booked, 1 after this."
+    assert (
+        page.inner_text("#plan-left")
+        == "year.db: epsilon 0 of 3 is booked now, 1 of 3 with this release; 2 will be left."
+    )
     assert page.is_disabled("#release")
     page.check("#agree")
     page.click("#release")
@@ -54,6 +57,8 @@ def test_the_whole_story(look, studio):
     assert page.inner_text("#agree-text") == "I spend epsilon 1 of the 3 in year.db; 2 will be left."
     assert "epsilon 1" in page.inner_text("#entries")
     assert "Booked: epsilon 1 of 3" in page.inner_text("#ledger-facts")
+    assert page.inner_text("#ledger-facts .left") == "Epsilon 2 is left."
+    assert page.inner_text(".result .keep").startswith("Save it now: ")
     names = set()
     with page.context.expect_page() as opened:
         page.click("text=Open the report")
@@ -75,7 +80,8 @@ def test_a_reload_or_a_changed_answer_needs_a_new_confirmation(look, studio):
     plan(page)
     page.check("#agree")
     page.reload()
-    page.wait_for_function("() => document.getElementById('table').options.length > 0")
+    page.wait_for_function("() => document.getElementById('user').value === 'who'")  # as it was at the last plan
+    assert [page.input_value(f"#{name}") for name in ("item", "candidates_file", "k")] == ["film", "films.txt", "3"]
     assert not page.is_visible("#plan")
     assert page.is_disabled("#release")
     plan(page)
@@ -97,6 +103,21 @@ def test_a_reload_or_a_changed_answer_needs_a_new_confirmation(look, studio):
     assert sl.Ledger(studio.folder / "year.db").spent.epsilon == 0.5
 
 
+def test_a_ledger_of_other_data_is_not_proposed_and_a_private_table_no_list(look, studio):
+    for name in ("other.csv", "empty.csv"):
+        (studio.folder / name).write_text("who,film\n" * (name == "other.csv"))
+    studio.release()
+    page = arrive(look, studio)
+    page.select_option("#table", "rentals.csv")
+    assert page.input_value("#ledger") == "year.db"
+    assert page.locator("#candidates_file > option").all_inner_texts() == ["choose a file", "films.txt"]
+    assert page.locator("#candidates_file > optgroup option").all_inner_texts() == ["empty.csv", "other.csv"]
+    page.select_option("#table", "other.csv")
+    assert page.input_value("#ledger") == ""
+    assert page.locator("#candidates_file > optgroup option").all_inner_texts() == ["empty.csv", "rentals.csv"]
+    assert "empty.csv (empty)" in page.locator("#table option").all_inner_texts()
+
+
 def test_problems_are_said_in_the_page(look, studio):
     page = arrive(look, studio)
     answer(page, epsilon="9")
@@ -113,6 +134,10 @@ def test_problems_are_said_in_the_page(look, studio):
     page.click("#release")
     page.wait_for_selector("#problem", state="visible")
     assert page.inner_text("#problem").startswith("People column: the table has no column nobody;")
+    page.click("#read-columns")
+    page.wait_for_selector("#roles select")
+    assert not page.is_visible("#problem")  # it was of what was asked before
+    page.click("#write-columns")
     answer(page, epsilon="")
     page.type("#epsilon", "1,5")
     page.click("#show-plan")
@@ -130,10 +155,17 @@ def test_a_ledger_is_made_in_the_page(look, studio):
     (studio.folder / "year.db").unlink()
     page = arrive(look, studio)
     page.fill("#ledger-name", "own.db")
+    page.wait_for_function("() => document.getElementById('ledger-odds').textContent.includes('at most 95.3%')")
+    page.fill("#ledger-epsilon", "12")
+    page.wait_for_selector("#ledger-caution", state="visible")
+    page.fill("#ledger-epsilon", "3")
     page.click("#make-ledger")
     page.wait_for_function("() => document.getElementById('ledger').value === 'own.db'")
     plan(page)
-    assert page.inner_text("#plan-left") == "own.db: epsilon 0 of 3 is booked, 1 after this."
+    assert (
+        page.inner_text("#plan-left")
+        == "own.db: epsilon 0 of 3 is booked now, 1 of 3 with this release; 2 will be left."
+    )
 
 
 @pytest.mark.parametrize(("width", "height"), [(1366, 700), (360, 740)])
@@ -143,6 +175,7 @@ def test_the_consent_is_in_sight_with_the_plan(look, studio, width, height):
     page.evaluate("document.documentElement.style.scrollBehavior = 'auto'; scrollTo(0, 0)")
     page.press("#purpose", "Enter")
     page.wait_for_selector("#plan", state="visible")
+    assert page.evaluate("getComputedStyle(document.querySelector('.panel')).overflowY") == "visible"  # one scrollbar
     for name in ("plan-title", "agree", "release"):
         box = page.locator(f"#{name}").bounding_box()
         assert 0 <= box["y"] <= height - box["height"], name
@@ -189,8 +222,9 @@ def test_keyboard_alone_tells_the_story(look, studio):
     page.wait_for_selector("#plan", state="visible")
     assert page.evaluate("document.activeElement.id") == "plan-title"
     page.wait_for_selector("#expected summary")  # the forecast has a fold, which stands before the consent
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "All mechanisms compared"
+    for name in ("Write your own numbers", "All mechanisms compared"):
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == name
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.id") == "agree"
     page.keyboard.press("Space")

@@ -159,6 +159,9 @@ def test_columns_are_picked_by_what_they_are(look, studio):
         page.get_by_label(column, exact=True).select_option(role)
     assert [page.input_value(f"#{name}") for name in ("user", "item", "by")] == ["who", '"film, title", age', "land"]
     assert not page.is_visible("#user")  # one way to say it, not two
+    for kind in ("quantile", "list"):
+        page.check(f"input[value={kind}]")
+    assert page.input_value("#item") == '"film, title", age'  # it is there for who turns back
     page.get_by_label("age", exact=True).select_option("user")
     assert page.input_value("#user") == "age"
     assert page.get_by_label("who", exact=True).input_value() == ""

@@ -59,6 +59,17 @@ def test_without_the_token_nothing_is_served(studio, method, path):
     check_untouched(studio)
 
 
+def test_an_old_bookmark_is_answered_with_a_sentence(studio):
+    old, browser = f"/{'x' * 43}/", {"Accept": "text/html,application/xhtml+xml"}
+    status, headers, body = studio.send("GET", old, None, browser, token=False)
+    assert (status, headers["Content-Type"]) == (403, "text/html; charset=utf-8")
+    assert b"No studio has this address" in body
+    assert studio.server.token.encode() not in body
+    assert studio.send("POST", f"{old}plan", {}, browser, token=False)[2] == b'{"error": "Forbidden"}'
+    assert studio.send("GET", f"{old}state", None, {"Accept": "*/*"}, token=False)[2] == b'{"error": "Forbidden"}'
+    check_untouched(studio)
+
+
 def test_the_page_may_be_opened_from_elsewhere_but_nothing_asked(studio):
     arriving = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     assert studio.send("GET", "", None, arriving)[0] == 200

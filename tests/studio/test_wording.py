@@ -125,7 +125,10 @@ def test_a_list_as_long_as_the_candidates_is_refused_with_the_longest_that_is_on
 
 
 def test_what_is_booked_is_told_once(studio):
-    assert studio.ask("plan", QUESTION)[1]["booked"] == "year.db: epsilon 0 of 3 is booked, 1 after this."
+    assert (
+        studio.ask("plan", QUESTION)[1]["booked"]
+        == "year.db: epsilon 0 of 3 is booked now, 1 of 3 with this release; 2 will be left."
+    )
 
 
 @pytest.mark.parametrize("rows", [1, 2])
@@ -147,3 +150,41 @@ def test_the_screen_shows_these_notes_and_no_bar_twice(studio):
     whole = " ".join([job["summary"], *job["notes"]])
     assert whole.count("a name must stand about") == 1
     assert "A set, sorted by label" not in whole
+
+
+def test_what_a_bad_line_costs_is_said_before_the_consent(studio):
+    (studio.folder / "t.parquet").write_bytes(b"")  # nothing of it is read for a plan
+    text, footer = (
+        studio.ask("plan", {**QUESTION, "table": name})[1]["spent"] for name in ("rentals.csv", "t.parquet")
+    )
+    assert text.startswith("It is spent for good, whatever comes out: also if a line of the file cannot be read (")
+    assert footer == "It is spent for good, whatever comes out."
+
+
+def test_a_ledger_says_what_is_left_and_for_which_tables_it_paid(studio):
+    sl.Ledger(studio.folder / "both.db", budget=sl.ApproxDP(9.0, 1e-4))
+    for _ in range(6):
+        studio.release(epsilon=0.5)
+    ledgers = {one["name"]: one for one in studio.ask("state")[1]["ledgers"]}
+    one = ledgers["year.db"]
+    assert one["left"].startswith("Nothing is left. Ask whoever keeps this budget: ")
+    assert (one["number"], len(one["entries"]), one["tables"]) == (6, 5, ["rentals.csv"])
+    assert (ledgers["large.db"]["left"], ledgers["large.db"]["tables"]) == ("Epsilon 20 is left.", [])
+    assert ledgers["both.db"]["left"] == "Up to epsilon 9 is left."
+
+
+def test_a_budget_is_told_in_odds_before_a_ledger_is_made_with_it(studio):
+    assert studio.ask("odds", {"epsilon": 3}) == (
+        200,
+        {"odds": "Once all of it is spent, an even guess about one person is right with at most 95.3%.", "caution": ""},
+    )
+    assert "promises little" in studio.ask("odds", {"epsilon": 10.5, "delta": 1e-6})[1]["caution"]
+    assert studio.ask("odds", {"epsilon": "1,5"})[0] == 400
+
+
+def test_the_last_question_is_there_for_a_page_that_is_loaded_again(studio):
+    assert studio.ask("state")[1]["asked"] is None
+    studio.ask("plan", {**QUESTION, "epsilon": 9.0})  # refused: it has no room
+    assert studio.ask("state")[1]["asked"] is None
+    studio.ask("plan", QUESTION)
+    assert studio.ask("state")[1]["asked"] == QUESTION

@@ -16,21 +16,29 @@ from shortlist.grouped_release import GroupedRelease
 from shortlist.pages.guarantee_in_words import caution, in_short, odds, percent
 from shortlist.pages.release_page import spent_share
 from shortlist.pages.rounding import number_text
+from shortlist.privacy import Standing
 from shortlist.release import Release
 from shortlist.studio.columns import columns_of
 from shortlist.studio.expected import expected
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
 from shortlist.studio.form import Form, Offer
-from shortlist.studio.ledgers import OfficersView, ledger_facts, new_ledger
+from shortlist.studio.ledgers import OfficersView, budget_odds, ledger_facts, new_ledger
 from shortlist.studio.limits import BusyError, Limits
 from shortlist.studio.page import studio_page
 from shortlist.studio.planner import Planner
 from shortlist.studio.quantile_form import QuantileForm, offered
 from shortlist.studio.wording import notes_shown, page_words
 from shortlist.studio.work import PaidJob, Work
+from shortlist.tables.file_sources import format_of
 
 Answer = tuple[int, str, bytes, str]
 """(status, type, body, how a file is handed over: as an attachment to keep, or inline to look at)."""
+
+SPENT = "It is spent for good, whatever comes out."
+UNREADABLE = (
+    ": also if a line of the file cannot be read (a quote that is not closed, letters that are not UTF-8), since none "
+    "is read before."
+)
 
 
 class Answers:
@@ -43,6 +51,7 @@ class Answers:
         self._planner = Planner(limits.plan_seconds)
         self._work = Work(folder)
         self._page = studio_page().encode()
+        self._asked: dict[str, Any] | None = None  # the last question, so that a page that is loaded again has it
 
     @property
     def busy(self) -> bool:
@@ -83,6 +92,8 @@ class Answers:
         match route:
             case ("ledger",):
                 return _json({"name": self._folder.name(new_ledger(self._folder, request)), **self._state()})
+            case ("odds",):
+                return _json(budget_odds(request))
             case ("officer",):
                 return _json(OfficersView.of(self._folder, request.get("ledger")).told())
             case ("columns",):
@@ -105,6 +116,7 @@ class Answers:
             "lists": [*self._folder.files(LISTS), *self._folder.files(TABLES)],  # a table is seldom a public list
             "ledgers": [one for one in ledgers if one is not None],
             "done": [self._told(job) for job in self._work.done()],
+            "asked": self._asked,
         }
 
     def _example(self) -> str:
@@ -129,6 +141,7 @@ class Answers:
         """The plan and the word that confirms it."""
         plan = offered(self._folder, request)
         before, after = plan.room()
+        self._asked = request
         chances, name = odds(plan.guarantee), self._folder.name(plan.question.ledger)
         return {
             "confirm": self._work.offer(plan),
@@ -153,7 +166,8 @@ class Answers:
             "ledger": name,
             "share_before": before.share,
             "share_after": after.share,
-            "booked": f"{name}: {before.so_far} is booked, {number_text(after.booked)} after this.",
+            "booked": _booked(name, before, after),
+            "spent": SPENT if format_of(str(plan.question.table)) == "parquet" else f"{SPENT[:-1]}{UNREADABLE}",
         }
 
     def _expected(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -204,6 +218,14 @@ def _listed(release: Release | GroupedRelease) -> dict[str, Any]:
         "margins": bool(release.margins),
         "ordered": release.ordered,
     }
+
+
+def _booked(name: str, before: Standing, after: Standing) -> str:
+    """How the ledger stands now and how it would: what is booked, and what is left."""
+    most = "up to " if after.delta and not after.used_up else ""
+    left = f"{most}{after.left_text} will be left" if after.currency == "epsilon" else f"then {after.admits}"
+    booked = f"{number_text(after.booked)} of {number_text(after.of)}"
+    return f"{name}: {before.so_far} is booked now, {booked} with this release; {left}."
 
 
 def _odds_in_words(plan: Offer) -> str:

@@ -21,31 +21,64 @@ from shortlist.pages.ledger_page import (
     verified_in_words,
     waiting,
 )
-from shortlist.privacy import Ledger
+from shortlist.privacy import Ledger, Standing
 from shortlist.studio.fields import budget_in, text_in
 from shortlist.studio.folder import LEDGERS, Folder
 from shortlist.studio.wording import page_words
+
+SHOWN = 5
+"""So many entries stand beside the ledger that pays."""
+LOOKED_AT = 100
+"""So many tell for which tables it paid."""
+NOTHING_LEFT = (
+    "Nothing is left. Ask whoever keeps this budget: a new ledger for the same people would add to what they have "
+    "given away already."
+)
 
 
 def ledger_facts(path: Path, name: str) -> dict[str, Any] | None:
     """How a ledger stands, or None if the file is none."""
     try:
         ledger = Ledger(path)
-        standing, entries = ledger.standing, ledger.entries(last=5)
+        standing, entries = ledger.standing, ledger.entries(last=LOOKED_AT)
     except Exception:  # any file may be called .db
         return None
     rho = ledger.terms.order is None
     return {
         "name": name,
         "standing": str(standing),
+        "left": _left(standing),
         "share": standing.share,
+        "number": entries[-1].number if entries else 0,
+        "tables": sorted({_table(one) for one in entries if one.kind in ("charge", "request")}),
         "caution": page_words(caution(ledger.terms.budget)),
         "entries": [
             {"number": one.number, "time": one.time[:16].replace("T", " "), "cost": cost_in_words(one, rho=rho),
              "purpose": terminal_safe(one.purpose) or ("not said" if one.kind == "charge" else one.kind)}
-            for one in reversed(entries)
+            for one in reversed(entries[-SHOWN:])
         ],
     }  # fmt: skip
+
+
+def _left(standing: Standing) -> str:
+    """What is left, before anything else; if it is nothing, whom to ask."""
+    if standing.used_up:
+        return NOTHING_LEFT
+    exact = standing.currency == "epsilon" and not standing.delta
+    return f"{'' if exact else 'Up to '}{'E' if exact else 'e'}psilon {standing.left_text} is left."
+
+
+def _table(entry: LedgerEntry) -> str:
+    """The name of the table that an entry is about, without where it is."""
+    return (entry.source or "").partition(": ")[0].rpartition(" in ")[0]
+
+
+def budget_odds(request: dict[str, Any]) -> dict[str, Any]:
+    """What a budget can give away once all of it is spent, before a ledger is made with it."""
+    budget = budget_in(request)
+    right = percent(odds(budget).right)
+    said = f"Once all of it is spent, an even guess about one person is right with at most {right}."
+    return {"odds": said, "caution": page_words(caution(budget))}
 
 
 def new_ledger(folder: Folder, request: dict[str, Any]) -> Path:

@@ -12,6 +12,18 @@ def studio_page() -> str:
         title="shortlist studio",
         body=asset("studio/studio.html"),
         styles=styles,
-        scripts=("studio/tools.js", "studio/officer.js", "studio/studio.js"),
+        scripts=("studio/tools.js", "studio/shown.js", "studio/officer.js", "studio/studio.js"),
         talks=True,
+    )
+
+
+def lost_page() -> str:
+    """For who comes with the address of a studio that has ended, such as an old bookmark. It holds no facts either."""
+    return page(
+        title="shortlist studio",
+        body=(
+            '<main><header class="top"><p class="mark">shortlist studio</p><h1>No studio has this address</h1>'
+            '<p class="lead">A studio has a new address every time it starts. The right one is in the terminal where '
+            "<code>shortlist studio</code> was started; or start it again there.</p></header></main>"
+        ),
     )

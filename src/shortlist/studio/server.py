@@ -25,11 +25,14 @@ from urllib.parse import unquote, urlsplit
 from shortlist.studio.folder import Folder
 from shortlist.studio.handlers import Answers
 from shortlist.studio.limits import BusyError, Connections, Limits
+from shortlist.studio.page import lost_page
 from shortlist.studio.work import SAID
 
 MOST_BYTES = 1 << 20
 """Of a request's body."""
 BUSY = json.dumps({"error": "the studio is busy with other connections; try again in a moment"}).encode()
+TOKEN = "refused: token"
+LOST = lost_page().encode()
 HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -159,7 +162,7 @@ class Handler(BaseHTTPRequestHandler):
             raise RefusedError(HTTPStatus.MISDIRECTED_REQUEST, "refused: host")
         token, route = self._parts()
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            raise RefusedError(HTTPStatus.FORBIDDEN, "refused: token")
+            raise RefusedError(HTTPStatus.FORBIDDEN, TOKEN)
         origins = self.headers.get_all("Origin") or []
         own = [f"http://{hosts[0]}"]
         if (origins or method == "POST") and origins != own:
@@ -175,7 +178,7 @@ class Handler(BaseHTTPRequestHandler):
     def _parts(self) -> tuple[str, tuple[str, ...]]:
         """(token, route) of a path without tricks."""
         if not self.path.startswith("/") or self.path.startswith("//") or len(self.path) > 2000:
-            raise RefusedError(HTTPStatus.FORBIDDEN, "refused: token")
+            raise RefusedError(HTTPStatus.FORBIDDEN, TOKEN)
         try:
             split = urlsplit(self.path)
             token, *rest = unquote(split.path, errors="strict")[1:].split("/")
@@ -184,7 +187,7 @@ class Handler(BaseHTTPRequestHandler):
         plain = all(part.isprintable() and part not in (".", "..") and "\\" not in part for part in rest)
         if not rest or split.query or not plain:
             known = hmac.compare_digest(token.encode(), self.server.token.encode())
-            word = "refused: path" if known else "refused: token"
+            word = "refused: path" if known else TOKEN
             raise RefusedError(HTTPStatus.NOT_FOUND if known else HTTPStatus.FORBIDDEN, word)
         return token, tuple(rest) if rest != [""] else ("page",)
 
@@ -212,7 +215,10 @@ class Handler(BaseHTTPRequestHandler):
         """One word, and the connection ends: what is left of the request is not read."""
         self.close_connection = True
         self.server.say(f"{word} {status.value}")
-        self._send(status, "application/json", json.dumps({"error": status.phrase}).encode(), "", closing=True)
+        kind, body = "application/json", json.dumps({"error": status.phrase}).encode()
+        if word == TOKEN and self.command == "GET" and "text/html" in self.headers.get("Accept", ""):
+            kind, body = "text/html; charset=utf-8", LOST  # somebody with an old bookmark, who reads no JSON
+        self._send(status, kind, body, "", closing=True)
 
     def _send(self, status: int, kind: str, body: bytes, handed: str, *, closing: bool = False) -> None:
         self.send_response_only(status)

@@ -10,20 +10,37 @@
     state = found;
     $("folder").textContent = `folder “${found.folder}”`;
     $("no-table").hidden = found.tables.length > 0;
-    fill($("table"), found.tables, (one) => `${one.name} (about ${size(one.bytes)})`, "no table in this folder");
-    fill($("candidates_file"), found.lists, (one) => one.name, "no list in this folder");
-    if (found.lists.length) $("candidates_file").prepend(new Option("choose a file", "", true, !$("candidates_file").dataset.chosen));
+    fill($("table"), found.tables, (one) => `${one.name} (${size(one.bytes)})`, "no table in this folder");
+    offerLists();
+    const paid = $("ledger").value;
     fill($("ledger"), found.ledgers, (one) => one.name, "none yet: make one below");
+    if (found.ledgers.length) $("ledger").prepend(new Option("choose the ledger that pays", ""));
+    if (found.ledgers.some((one) => one.name === paid)) $("ledger").value = paid; else propose();
     if (!found.ledgers.length) $("new-ledger").open = true;
     showLedger();
     officer.offer(found.ledgers);
     showResults();
   };
+  // Tables are seldom public lists, and the one that is counted never is.
+  const offerLists = () => {
+    const select = $("candidates_file"), before = select.value, tables = new Set(state.tables.map((one) => one.name));
+    const options = (files) => files.map((one) => new Option(one.name, one.name));
+    const others = state.tables.filter((one) => one.name !== $("table").value);
+    select.replaceChildren(new Option(state.lists.length ? "choose a file" : "no list in this folder", ""), ...options(state.lists.filter((one) => !tables.has(one.name))));
+    if (others.length) select.append(element("optgroup", { label: "Tables: only one that anybody may read" }, ...options(others)));
+    if ([...select.options].some((one) => one.value === before)) select.value = before;
+  };
+  // The ledger that paid for this table before, or one that paid for nothing yet: none that belongs to other data.
+  const propose = () => {
+    const table = $("table").value.split("/").at(-1);
+    const fits = state.ledgers.find((one) => one.tables.includes(table)) ?? state.ledgers.find((one) => !one.tables.length);
+    $("ledger").value = fits ? fits.name : "";
+  };
   const showResults = () => {
     const done = [...state.done].reverse(), now = done.filter((job) => job.job === current), earlier = done.filter((job) => job.job !== current);
-    $("results").replaceChildren(...now.map(result));
+    $("results").replaceChildren(...now.map(shown.result));
     if (earlier.length) $("results").append(element("details", { id: "earlier" }, element("summary", {}, `Released earlier: ${earlier.length}`),
-      element("p", { class: "note" }, "The studio remembers them until it ends; the browser keeps nothing."), ...earlier.map(result)));
+      element("p", { class: "note" }, "The studio remembers them until it ends, and the browser keeps nothing: save what you need."), ...earlier.map(shown.result)));
   };
   const showLedger = () => {
     const one = state.ledgers.find((ledger) => ledger.name === $("ledger").value), box = $("ledger-facts");
@@ -31,11 +48,11 @@
     if (!one) return;
     const meter = element("div", { class: "meter", role: "img", "aria-label": `${share(one.share)} of the budget is spent` }, element("i"));
     meter.firstChild.style.width = `${100 * (one.share ?? 0)}%`;
-    box.append(meter, element("p", { class: "note" }, sentence(one.standing)));
+    box.append(meter, element("p", { class: "plain left" }, one.left), element("p", { class: "note" }, sentence(one.standing)));
     if (one.caution) box.append(element("p", { class: "warning", role: "note" }, one.caution));
     if (one.entries.length) {
       const rows = one.entries.map((entry) => element("tr", {}, element("td", {}, String(entry.number)), element("td", {}, entry.time), element("td", {}, entry.cost), element("td", {}, entry.purpose)));
-      box.append(element("table", { class: "entries", id: "entries" }, element("caption", { class: "unseen" }, "The newest entries"), head("entry", "when (UTC)", "cost", "what for"), element("tbody", {}, ...rows)));
+      box.append(element("table", { class: "entries", id: "entries" }, element("caption", one.entries.length < one.number ? {} : { class: "unseen" }, one.entries.length < one.number ? `The newest ${one.entries.length} of ${one.number} entries; all are under “The ledgers”.` : "All entries"), head("entry", "when (UTC)", "cost", "what for"), element("tbody", {}, ...rows)));
     }
   };
 
@@ -49,7 +66,7 @@
       candidates_file: data.get("candidates_file"), candidates_text: data.get("candidates_text"), k: number(data.get("k")),
       epsilon: number(data.get("epsilon")), columns: known, separator: $("separator-box").hidden ? null : data.get("separator"), smallest: $("smallest").checked && $("smallest").offsetParent !== null,
       large: $("large").checked && !$("large-box").hidden, delta: number(data.get("delta")), ordered: $("ordered").checked, values: $("values").checked, most: number(data.get("most")),
-      where: data.get("where").trim(), by: data.get("by").trim(), groups: $("groups").closest("[data-way]").hidden ? "" : data.get("groups").trim(), groups_per_user: number(data.get("groups_per_user")),
+      where: data.get("where").trim(), by: $("by").closest("[data-way]").hidden ? "" : data.get("by").trim(), groups: $("groups").closest("[data-way]").hidden ? "" : data.get("groups").trim(), groups_per_user: number(data.get("groups_per_user")),
       ledger: data.get("ledger"), purpose: data.get("purpose").trim(), unit: data.get("unit").trim(), users: number(data.get("users")), items: number(data.get("items")), shape: data.get("shape"),
     };
   };
@@ -87,34 +104,17 @@
   };
   const forget = () => { confirmWord = null; asked += 1; if (!$("plan").hidden) only("empty"); };
 
-  const chance = (part) => part > 0.9995 ? ">99.9%" : `${(100 * part).toFixed(1)}%`;
-  const showExpected = (found) => {
-    $("expected").replaceChildren(element("p", {}, found.told));
-    if (found.guessed) {
-      const own = element("button", { type: "button", class: "quiet" }, "Write your own numbers");
-      own.addEventListener("click", () => { $("users").closest("details").open = true; $("users").focus(); });
-      $("expected").append(own);
-    }
-    if (!found.rows) return;
-    const cells = (tag, texts) => element("tr", {}, ...texts.map((text, place) => element(tag, { ...(place ? { class: "number" } : {}), ...(tag === "th" ? { scope: "col" } : {}) }, text)));
-    const rows = found.rows.map((row) => cells("td", [row.runs ? `${row.mechanism} (it runs)` : row.mechanism, chance(row.reached), row.needed === null ? "none is enough" : String(Number(row.needed.toPrecision(3)))]));
-    const more = element("details", {}, element("summary", {}, "All mechanisms compared"),
-      element("table", {}, element("thead", {}, cells("th", ["mechanism", "exactly right", "ε for 99%"])), element("tbody", {}, ...rows)));
-    more.append(element("p", { class: "note" }, found.others));
-    if (found.bound) more.append(element("p", { class: "note" }, `No mechanism can do it with ε below ${Number(found.bound.toPrecision(3))}.`));
-    $("expected").append(more);
-  };
   const expect = async (words) => {
     const turn = asked += 1;
     $("expected").replaceChildren(element("p", {}, "Working it out, on made-up counts …"));
     try {
       const first = await ask("expected", { ...words, quick: true });
       if (turn !== asked) return;
-      showExpected(first);
+      $("expected").replaceChildren(...shown.expected(first));
     } catch { /* the plan itself says what is wrong */ }
     let found;
     try { found = await ask("expected", words); } catch (error) { found = { told: sentence(error.message.replace(/^[a-z_]+: /, "")) }; }
-    if (turn === asked) showExpected(found);
+    if (turn === asked) $("expected").replaceChildren(...shown.expected(found));
   };
 
   const showPlan = (plan) => {
@@ -136,12 +136,20 @@
     $("agree-text").textContent = plan.consent;
     $("agree").checked = false;
     $("release").disabled = true;
+    $("spent").textContent = plan.spent;
     only("plan");
-    const panel = $("plan").parentElement;
-    panel.scrollTop = 0;
-    $("plan-title").focus({ preventScroll: true });
-    if (panel.offsetHeight <= innerHeight) panel.scrollIntoView({ block: "nearest" }); else $("plan").scrollIntoView({ block: "start" });
+    bring($("plan-title"));
   };
+  // To the beginning of the panel, beside the form or below it; with room for the forecast, which comes later.
+  const bring = (title) => {
+    const panel = $("plan").parentElement, wide = panel.offsetLeft > $("form").offsetLeft;
+    title.focus({ preventScroll: true });
+    if (!wide) panel.scrollIntoView({ block: "start" });
+    else if (panel.offsetHeight + 250 > innerHeight) scrollTo(0, $("form").offsetTop - 20);
+    else panel.scrollIntoView({ block: "nearest" });
+  };
+  // A panel higher than the window stops where its end is in sight; one that is lower, at the top.
+  new ResizeObserver(([seen]) => seen.target.style.setProperty("--height", `${seen.target.offsetHeight}px`)).observe($("plan").parentElement);
 
   const WORDS = { waiting: "Waiting for its turn.", checking: "Looking for the columns.", charging: "Booking the charge.", counting: "The charge is booked. Counting people.", drawing: "Drawing." };
   const follow = async (name) => {
@@ -150,31 +158,11 @@
       const job = await ask(`job/${name}`);
       $("progress-text").textContent = WORDS[job.state] ?? "";
       if (job.state === "counting" && job.share > 0) $("progress-bar").value = job.share; else $("progress-bar").removeAttribute("value");
-      if (job.state === "done") { current = name; show(await ask("state")); only("empty"); $("results").firstElementChild.querySelector("h2").focus(); return; }
+      if (job.state === "done") { current = name; show(await ask("state")); only("empty"); bring($("results").firstElementChild.querySelector("h2")); return; }
       if (job.state === "failed") { show(await ask("state")); throw new Error(job.error + (job.booked ? " (the charge is booked, since the table was looked at)" : "")); }
       await new Promise((go) => setTimeout(go, 120));
     }
   };
-  const counted = (job, place) => job.values.length ? [element("span", { class: "value" }, element("b", {}, job.values[place]))] : [];
-  const listed = (one) => {
-    const list = element(one.ordered ? "ol" : "ul", { class: one.values.length && one.items.length <= 12 ? "list few" : "list", role: "list" });
-    one.items.forEach((item, place) => list.append(element("li", {}, one.ordered ? element("span", { class: "rank" }, String(place + 1)) : element("span", { class: "dot" }), element("bdi", { class: "name" }, item), ...counted(one, place))));
-    return list;
-  };
-  const result = (job) => {
-    const many = job.lists ?? [job], first = many[0] ?? { items: [], ordered: false };
-    const none = many.every((one) => one.items.length === 0);
-    const lists = many.flatMap((one) => [...(one.key === undefined ? [] : [element("h3", {}, element("bdi", {}, one.key))]), listed(one)]);
-    const rows = element("dl", { class: "facts" });
-    facts(rows, [["Guarantee", job.guarantee], ["Mechanism", job.mechanism], ["Booked", `${job.ledger}, entry ${job.entry}`], ["Head of its chain", job.head]]);
-    const links = [["list.csv", "List as CSV"], ["list.json", "All of it as JSON"], ["report.html", "Report as a file"], ["repeat.ipynb", "Notebook that repeats it"], ["repeat.py", "Code that repeats it"]].map(([kind, title]) => element("a", { class: "button quiet", href: `download/${job.job}/${kind}`, download: "" }, title));
-    links.unshift(element("a", { class: "button", href: `look/${job.job}`, target: "_blank", rel: "noopener" }, "Open the report"));
-    const notes = job.notes.map((note) => element("p", { class: "note" }, note));
-    const order = job.quantiles || none ? "" : first.ordered ? `In order, ${job.smallest ? "smallest" : "best"} first.` : "A set, sorted by name: its order says nothing.";
-    if (none) lists.push(element("p", {}, "It looked, and found nothing that it may name: an answer too, and paid for. More people, a larger epsilon, a smaller k or a cap on the names of one person let more come out."));
-    return element("article", { class: "card result" }, element("h2", { tabindex: "-1" }, job.purpose || (job.lists ? `${many.length} groups released` : job.quantiles ? "Quantiles released" : `${job.items.length} released`)), element("p", {}, job.summary), ...(order ? [element("p", { class: "note" }, order)] : []), ...lists, ...notes, rows, element("div", { class: "downloads" }, ...links));
-  };
-
   const missing = (words) => {
     const list = words.kind === "list", way = list ? words.candidates : "";
     return [
@@ -209,23 +197,26 @@
     const within = (words, word) => words === undefined || words.split(" ").includes(word);
     for (const box of form.querySelectorAll("[data-way], [data-kind]")) box.hidden = !within(box.dataset.way, way) || !within(box.dataset.kind, kind);
     if ($("names").hidden) $("item-note").hidden = true;
-    $("table-note").textContent = `One row for each ${kind === "list" ? "time a person met an item" : "value of a person"}. Its rows are not read yet.`;
+    $("table-note").textContent = `One row for each ${kind === "list" ? "time a person met an item" : "value of a person"}. Its rows are read only after you have confirmed.`;
   };
   const ROLES = { user: "people", item: "item", value: "value", by: "group" };
   const pick = () => {
     const found = Object.fromEntries(Object.keys(ROLES).map((name) => [name, []]));
     for (const select of $("roles").querySelectorAll("select")) if (select.value) found[select.value].push(select.dataset.column);
     const written = (name) => /[",]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
-    for (const [name, columns] of Object.entries(found)) $(name).value = name === "item" ? columns.map(written).join(", ") : columns.at(-1) ?? "";
+    const unasked = new FormData(form).get("kind") === "list" ? "value" : "item"; // it stays, for who turns back
+    for (const [name, columns] of Object.entries(found)) if (name !== unasked) $(name).value = name === "item" ? columns.map(written).join(", ") : columns.at(-1) ?? "";
     if (found.by.length) $("some-rows").open = true;
   };
+  // The columns of "film, country"; one with a comma in its name stands in quotes.
+  const listed = (text) => (text.match(/\s*"(?:[^"]|"")*"|[^,]+/g) ?? []).map((word) => word.trim().replace(/^"(.*)"$/, (_, name) => name.replaceAll('""', '"')));
   const showRoles = (names) => {
     columns = names;
     const kind = new FormData(form).get("kind"), roles = Object.entries(ROLES).filter(([name]) => name !== (kind === "list" ? "value" : "item"));
     $("roles").replaceChildren(...columns.map((column, place) => {
       const select = element("select", { id: `role-${place}` }, new Option("not used", ""), ...roles.map(([name, word]) => new Option(word, name)));
       select.dataset.column = column;
-      select.value = roles.map(([name]) => name).find((name) => $(name).value.split(",").map((word) => word.trim()).includes(column)) ?? "";
+      select.value = roles.map(([name]) => name).find((name) => listed($(name).value).includes(column)) ?? "";
       return element("div", { class: "role" }, element("label", { for: `role-${place}` }, element("bdi", {}, column)), select);
     }));
     written(columns.length === 0);
@@ -244,7 +235,9 @@
     $("columns-said").textContent = /\.(parquet|pq)$/i.test($("table").value) ? "Reads the names of the columns, no rows."
       : $("first-line-box").hidden ? "Shows the first line of the file, which must hold the names of the columns: without such a line it would show a person's row." : "";
   };
+  const clear = () => { mend(); if (!$("problem").hidden) only("empty"); };
   const readColumns = async () => {
+    clear();
     try {
       const found = await ask("columns", { table: $("table").value, first_line: $("first_line").checked, separator: $("separator").value });
       const between = found.between && { "\t": "a tab" }[found.between] || found.between;
@@ -269,24 +262,26 @@
       const found = await ask("example", {});
       show(found);
       const words = { table: "films.parquet", user: "user_id", item: "film", candidates_file: "films.txt", k: "10", epsilon: "1", users: "3000", purpose: "most watched films" };
-      for (const [name, text] of Object.entries(words)) $(name).value = text;
-      $("candidates_file").dataset.chosen = "yes";
+      for (const [name, text] of Object.entries(words)) {
+        $(name).value = text;
+        if (name === "table") offerLists();
+      }
+      propose();
+      showLedger();
       form.elements.kind.value = "list";
       form.elements.candidates.value = "file";
       fit();
       forgetColumns();
       forget();
-      mend();
-      if (!$("problem").hidden) only("empty"); // what was missing is filled in
+      clear(); // what was missing is filled in
       $("try-said").textContent = `${found.said} The form is filled in: ${found.ledgers.length ? "show the plan" : "make a ledger below, then show the plan"}.`;
     } catch (error) { fail(error); }
   });
   form.addEventListener("change", (event) => {
     if (["candidates", "kind"].includes(event.target.name)) fit();
-    if (event.target.name === "table") forgetColumns();
+    if (event.target.name === "table") { forgetColumns(); offerLists(); propose(); showLedger(); clear(); }
     if (event.target.name === "kind" && columns.length) { showRoles(columns); pick(); }
     if (event.target.id === "ledger") showLedger();
-    if (event.target.id === "candidates_file") event.target.dataset.chosen = "yes";
   });
   $("epsilon").addEventListener("input", () => { $("large-box").hidden = !(number($("epsilon").value) > 30); });
   $("agree").addEventListener("change", () => { $("release").disabled = !$("agree").checked; });
@@ -308,6 +303,37 @@
       if (!$("problem").hidden) only("empty");
     } catch (error) { fail(error, OF_LEDGER); }
   });
+  let budgets = 0;
+  const showBudget = async () => {
+    const turn = budgets += 1;
+    let found = { odds: "", caution: "" };
+    try { found = await ask("odds", { epsilon: number($("ledger-epsilon").value), delta: number($("ledger-delta").value) }); } catch { /* making the ledger says what is wrong */ }
+    if (turn !== budgets) return;
+    $("ledger-odds").textContent = found.odds;
+    $("ledger-caution").textContent = found.caution;
+    $("ledger-caution").hidden = !found.caution;
+  };
+  for (const name of ["ledger-epsilon", "ledger-delta"]) $(name).addEventListener("input", showBudget);
+  // As it was at the last plan, which the studio remembers: the page keeps nothing. A tick for a large epsilon is given anew.
+  const restore = (words) => {
+    for (const [name, value] of Object.entries(words)) {
+      const field = form.elements.namedItem(name);
+      if (!field || value === null || name === "large") continue;
+      if (field.type === "checkbox") field.checked = value === true;
+      else if (!field.options || [...field.options].some((one) => one.value === value)) field.value = value;
+      if (name === "table") { forgetColumns(); offerLists(); }
+    }
+    if (words.separator) { $("separator-box").hidden = false; $("separator").value = words.separator; }
+    fit();
+    known = words.columns ?? null;
+    if (known) {
+      showRoles(known);
+      $("columns-said").textContent = "These names were read before. Say what each column is.";
+    }
+    if (words.where || words.by) $("some-rows").open = true;
+    $("large-box").hidden = !(number($("epsilon").value) > 30);
+    showLedger();
+  };
   form.reset();
-  ask("state").then((found) => { show(found); forgetColumns(); }).catch(fail);
+  ask("state").then((found) => { show(found); forgetColumns(); if (found.asked) restore(found.asked); showBudget(); }).catch(fail);
 })();
