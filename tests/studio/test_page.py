@@ -124,6 +124,8 @@ def test_problems_are_said_in_the_page(look, studio):
     page.click("#show-plan")
     page.wait_for_selector("#problem", state="visible")
     assert "no room" in page.inner_text("#problem")
+    said = page.evaluate("['year.db is full', 'own/a.db', 'write it', 'Done?'].map(sentence)")
+    assert said == ["year.db is full.", "own/a.db.", "Write it.", "Done?"]  # the name of a file stays as it is
     answer(page, user="")
     page.click("#show-plan")
     page.wait_for_function("() => document.activeElement.id === 'user'")

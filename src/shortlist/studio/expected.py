@@ -202,7 +202,7 @@ def _bar(mechanism: KeySet) -> str:
 
 SHAPES = {
     "zipf:0.8": "counts that fall slowly",
-    "zipf:1.1": "counts that fall as they often do",
+    "zipf:1.1": "counts that fall as they commonly do",
     "zipf:1.5": "counts that fall fast",
     "geometric:0.9": "counts that fall by a tenth at every rank",
 }
