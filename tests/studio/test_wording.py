@@ -139,7 +139,8 @@ def test_a_result_says_what_a_reader_of_its_numbers_has_to_know_once(rows):
     assert [note for note in notes if "says little" in note] == ["A value below its ± says little."]
     assert not [note for note in notes if "=" in note]  # no argument of Python
     assert len(set(notes)) == len(notes)
-    named = [note for one in (release.values() if rows > 1 else [release]) for note in one.notes]
+    lists = [release] if isinstance(release, sl.Release) else list(release.values())
+    named = [note for one in lists for note in one.notes]
     assert {note[1:].rstrip(".") for note in (*named, *release.notes)} <= {note[1:].rstrip(".") for note in notes}
 
 

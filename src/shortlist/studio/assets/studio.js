@@ -174,7 +174,7 @@
       [way === "file" && !words.candidates_file, "candidates_file", "the file with the candidates"],
       [way === "text" && !words.candidates_text.trim(), "candidates_text", "the candidates"],
       [["none", "every"].includes(way) && !words.delta, "delta", "a delta, such as 1e-6, since the names come from the data"],
-      [!words.ledger, "ledger", "a ledger that pays (make one under 4)"],
+      [!words.ledger, "ledger", "a ledger that pays (choose or make one under 4)"],
     ].filter(([lacks]) => lacks);
   };
   form.addEventListener("submit", async (event) => {
@@ -274,7 +274,7 @@
       forgetColumns();
       forget();
       clear(); // what was missing is filled in
-      $("try-said").textContent = `${found.said} The form is filled in: ${found.ledgers.length ? "show the plan" : "make a ledger below, then show the plan"}.`;
+      $("try-said").textContent = `${found.said} The form is filled in: ${$("ledger").value ? "show the plan" : `${found.ledgers.length ? "choose or make" : "make"} a ledger below, then show the plan`}.`;
     } catch (error) { fail(error); }
   });
   form.addEventListener("change", (event) => {
