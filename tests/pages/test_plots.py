@@ -93,12 +93,27 @@ def test_letters_that_a_font_lacks_are_looked_for_in_the_others(monkeypatch):
     monkeypatch.setattr(font_manager.fontManager, "ttflist", fonts)
     has = {"own": own, "Last Resort": boxes, "Useless": own, "Wide": other}
     monkeypatch.setattr(plots, "_letters", lambda file: frozenset(has[file]))
+    monkeypatch.setattr(font_manager, "findSystemFonts", list)
     plots.families.cache_clear()
     first = list(mpl.rcParams["font.family"])
     assert plots.families("cab") == first
     assert plots.families("ab 映画") == [*first, "Wide"]
     assert plots.families("映画ภ") == [*first, "Wide", "Last Resort"]
     plots.families.cache_clear()
+    # Matplotlib keeps its list of fonts: one that was installed later is added to it, and used.
+    has["later"] = {ord("ภ")}
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: ["Wide", "later"])
+    added = lambda file: fonts.append(SimpleNamespace(name="Later", fname=file))  # noqa: E731
+    monkeypatch.setattr(font_manager.fontManager, "addfont", added)
+    assert plots.families("映画ภ") == [*first, "Wide", "Later"]
+    plots.families.cache_clear()
+
+
+def test_a_rank_stands_left_of_its_name_in_every_script():
+    names = {"فيلم": 900, "movie": 500, "12 סרט": 300, "7": 1}
+    release = sl.top_k(names, 3, epsilon=9.0, monotone=True, public=True, ordered=True, values=True)
+    marks = [tick.get_text() for tick in release.plot().get_yticklabels()]
+    assert marks == [f"\u200e1  {release.items[0]}", "2  movie", f"\u200e3  {release.items[2]}"]
 
 
 def test_a_file_that_is_no_font_has_no_letters(tmp_path):

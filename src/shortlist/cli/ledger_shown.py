@@ -7,11 +7,12 @@ from typing import Any
 
 import typer
 
-from shortlist._text import json_line, terminal_safe, text_table, without_arguments
+from shortlist._text import json_line, terminal_safe, text_table
 from shortlist.cli.output import echo_json
 from shortlist.ledger.chain import LedgerEntry
 from shortlist.pages.guarantee_in_words import caution
 from shortlist.pages.ledger_page import cost_in_words, ledger_columns
+from shortlist.pages.mechanism_in_words import mechanism_in_words
 from shortlist.pages.rounding import number_text
 from shortlist.privacy import ApproxDP, Ledger
 
@@ -97,7 +98,7 @@ def _entry_texts(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[str
     for entry in entries:
         what = entry.kind if entry.refund_of is None else f"refund of {entry.refund_of}"
         what += "" if entry.request is None else f" of request {entry.request}"
-        minute, mechanism = entry.time[:16].replace("T", " "), without_arguments(entry.mechanism)
+        minute, mechanism = entry.time[:16].replace("T", " "), mechanism_in_words(entry.mechanism)
         cost = cost_in_words(entry, rho=rho) if entry.kind in ("charge", "refund") else ""
         rows.append([str(entry.number), minute, entry.who or "", what, cost, entry.purpose, mechanism])
     return {name: [terminal_safe(row[n]) for row in rows] for n, name in enumerate(HEADS)}

@@ -127,8 +127,9 @@ class Ledger:
         return f"Ledger({self.path!r}, budget={self.budget})"
 
     def __str__(self) -> str:
-        """How it stands, in one number; of a closed one first that it is."""
-        return "; ".join(filter(None, [self.closed, str(self.standing)]))
+        """How it stands, in one number; of a closed one first that it is, and who else has to agree."""
+        waits = self.terms.approval_words if not self.closed else ""
+        return "; ".join(filter(None, [self.closed, str(self.standing), waits]))
 
     @property
     def path(self) -> str:

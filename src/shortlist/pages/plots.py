@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
+from unicodedata import bidirectional
 
 from shortlist._text import Advice, terminal_safe, width
 from shortlist.pages.guarantee_in_words import caution, in_short
@@ -36,6 +37,8 @@ NO_FONT = (
     "no installed font has all letters of these names: some are drawn as boxes. Install one that has them, for example "
     "Noto Sans CJK; the names themselves are whole"
 )
+FROM_LEFT = "\u200e"
+"""A letter that is not seen and says that a line runs from left to right."""
 AS_TEXT: dict[str, Any] = {"parse_math": False, "usetex": False}
 """For words that somebody else chose: neither formulas nor, whatever the caller's settings, a program for TeX."""
 
@@ -112,7 +115,7 @@ def _draw_list(ax: Axes, release: Release, names: list[str], ink: str, fonts: di
             ax.text(0, row, str(row + 1), color="white", fontsize=8, ha="center", va="center_baseline", zorder=3)
         name = name if release.q is None else f"{quantile_in_words(release.q[row])} {name}"
         beside = f"  (leads by {release.gaps[row]:,.4g})" if release.gaps and row < len(release.gaps) else ""
-        ax.text(0.05, row, name + beside, color=ink, fontsize=11, va="center_baseline", **fonts)
+        ax.text(0.05, row, _beside("", name) + beside, color=ink, fontsize=11, va="center_baseline", **fonts)
     ax.set(xlim=(-0.05, 1), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
 
@@ -129,12 +132,18 @@ def _draw_bars(ax: Axes, release: Release, names: list[str], ink: str, fonts: di
     for row, end in enumerate(ends):
         words = shown[row].removesuffix(" (95%)")
         ax.annotate(words, (end, row), (5, 0), textcoords="offset points", color=ink, fontsize=9, va="center")
-    marks = [f"{row + 1}  {name}" if release.ordered else name for row, name in enumerate(names)]
+    marks = [_beside(f"{row + 1}  ", name) if release.ordered else name for row, name in enumerate(names)]
     ax.set_yticks(rows, marks, color=ink, fontsize=11, **fonts)
     ax.tick_params(length=0)
     low, high = min([0.0, *values]), max([1.0, *ends])
     ax.set(xlim=(low * 1.2, high * 1.45), ylim=(len(rows) - 0.4, -0.6), xticks=[])
     ax.spines[:].set_visible(False)
+
+
+def _beside(rank: str, name: str) -> str:
+    """A rank to the left of its name, in every script: a line that begins with Arabic letters would run to the left."""
+    first = next((kind for kind in map(bidirectional, name) if kind in ("L", "R", "AL")), "L")
+    return rank + name if first == "L" else f"{FROM_LEFT}{rank}{name}"
 
 
 def inks(ax: Axes) -> tuple[str, str]:
@@ -153,15 +162,39 @@ def families(text: str) -> list[str]:
     own = list(rcParams["font.family"])
     missing = set(map(ord, text)) - _letters(font_manager.findfont(font_manager.FontProperties(family=own)))
     more: dict[str, None] = {}
-    installed = sorted(font_manager.fontManager.ttflist, key=lambda font: font.name.startswith(BOXES))
-    for font in installed if missing else ():
-        has = missing & _letters(font.fname)
-        if has:
-            more[font.name] = None
-            missing -= set() if font.name.startswith(BOXES) else has
+    for file in _files() if missing else ():
+        if has := missing & _letters(file):
+            more[_family(file)] = None
+            missing -= has
+        if not missing:
+            break
     if missing - set(map(ord, " \n")):
         warnings.warn(NO_FONT, Advice, stacklevel=4)
-    return [*own, *more]
+    boxes = [font.name for font in font_manager.fontManager.ttflist if missing and font.name.startswith(BOXES)]
+    return [*own, *more, *boxes]
+
+
+def _files() -> Iterator[str]:
+    """Of installed fonts, plain ones first; then of those that are newer than matplotlib's list, which it keeps."""
+    from matplotlib import font_manager
+
+    listed = {font.fname: font.name for font in font_manager.fontManager.ttflist}
+    yield from sorted(
+        (file for file, name in listed.items() if not name.startswith(BOXES)),
+        key=lambda file: ("Sans" not in listed[file], file),
+    )
+    newer = set(font_manager.findSystemFonts()) - listed.keys()
+    yield from sorted(newer, key=lambda file: ("Sans" not in file, "Regular" not in file, file))
+
+
+def _family(file: str) -> str:
+    """The name that matplotlib knows a font by, from now on if it did not."""
+    from matplotlib import font_manager
+
+    fonts = font_manager.fontManager.ttflist
+    if all(font.fname != file for font in fonts):
+        font_manager.fontManager.addfont(file)
+    return next(font.name for font in fonts if font.fname == file)
 
 
 @lru_cache(maxsize=4096)

@@ -54,12 +54,15 @@ PARTS = {0.25: "a quarter", 0.75: "three quarters", 0.1: "a tenth", 0.9: "nine t
 def quantile_in_words(q: float) -> str:
     """What stands before a quantile, so that it reads as a sentence.
 
+    Of a true quantile at most so many are below it, and at least so many at or below it: where many people share a
+    value, only the second is near.
+
     >>> quantile_in_words(0.5), quantile_in_words(0.25), quantile_in_words(0.99)
-    ('median', 'a quarter are below', '99% are below')
+    ('median', 'a quarter are at or below', '99% are at or below')
     """
     if q in (0.0, 0.5, 1.0):
         return {0.0: "smallest", 0.5: "median", 1.0: "largest"}[q]
-    return f"{PARTS.get(q) or f'{100 * q:.6g}%'} are below"
+    return f"{PARTS.get(q) or f'{100 * q:.6g}%'} are at or below"
 
 
 PLACES = re.compile(r" \(docs/[\w/.-]+\.md(?:#[\w-]+)?\)")
