@@ -45,6 +45,8 @@ COMMANDS = {
 }
 TABLES = ("top", "keys", "quantile")
 """Commands that read a table; `shortlist.toml` is for them."""
+WIDEST = 100
+"""Columns of a help: longer lines are hard to read, however wide the terminal."""
 PLAIN: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 
 
@@ -126,7 +128,8 @@ def main_options(
 
 
 app = typer.Typer(
-    cls=Commands, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]},
+    cls=Commands, no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDEST},
     **{**PLAIN, "add_completion": True},
 )  # fmt: skip
 app.callback()(main_options)
