@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -114,18 +114,24 @@ class ValueQuestion:
         """Our own name for every column that makes the key of a group, and that column."""
         return {} if self.grouping is None else dict(zip(self.grouping.keys, self.grouping.by, strict=True))
 
-    def looked_at(self, dated: bool, declared: Mapping[str, str], types: Mapping[Kind, str] | None = None) -> Looked:
+    def looked_at(
+        self,
+        dated: bool,
+        declared: Mapping[str, str],
+        types: Mapping[Kind, str] | None = None,
+        written: Collection[str] = (),
+    ) -> Looked:
         """What is known of a table by its declared types; `types` are what a released key is in its engine."""
         if self.grouping is None:
             return Looked(dated)
-        keys, kinds = self.listed(declared)
+        keys, kinds = self.listed(declared, written)
         return Looked(dated, tuple(keys), () if types is None else tuple(types[kind] for kind in kinds))
 
-    def listed(self, declared: Mapping[str, str]) -> tuple[list[Row], list[Kind]]:
+    def listed(self, declared: Mapping[str, str], written: Collection[str] = ()) -> tuple[list[Row], list[Kind]]:
         """(the public keys, the kinds of their columns), by the declared types; refuses what does not fit."""
         assert self.grouping is not None
         kinds = self.grouping.kinds(declared)
-        listed = self.grouping.fitted(kinds)
+        listed = self.grouping.fitted(kinds, written)
         assert listed is not None
         return listed, kinds
 
