@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from shortlist._arrays import Indices
+from shortlist.tables.column_names import check_there
 from shortlist.tables.column_types import Kind, Row, is_number, kind_of
-from shortlist.tables.dialect import separator_hint
 from shortlist.tables.groups.grouping import Grouping
 from shortlist.votes import Grid
 
@@ -141,15 +141,11 @@ class ValueQuestion:
         return TOKENS if self.per_user == "share" and self.user is not None else 1
 
     def check_columns(self, columns: Iterable[str], *, declared: bool = True) -> None:
-        """Every column must be there, once. What else is there is not told: the header may be a row of data."""
-        names = list(columns)
+        """Every column must be there, once."""
         roles = [("user", self.user), ("value", self.value), *(("by", key) for key in self.keys.values())]
-        for role, name in roles:
-            if name is not None and names.count(name) != 1:
-                how = "no column" if name not in names else "more than one column"
-                hint = "" if declared else separator_hint(names, [one for _, one in roles if one is not None])
-                hint = hint or "; write it as the table does"
-                raise ValueError(f"{role}={name!r}: the table has {how} of that name{hint}")
+        named, names = [(role, name) for role, name in roles if name is not None], list(columns)
+        for role, name in named:
+            check_there(role, name, names, [one for _, one in named], declared=declared)
 
     def in_words(self, table: str) -> str:
         """Which columns of a table are read, for the record."""
