@@ -54,6 +54,13 @@ def test_methods():
         sl.top_k([3, 1], 1, epsilon=1.0, method="x")
 
 
+def test_an_order_of_a_method_that_has_none_is_refused():
+    for method in ("canonical", "guarded"):
+        with pytest.raises(ValueError, match=f'method={method!r} releases a set: for its order write method="auto"'):
+            sl.top_k([9, 5, 3, 1], 2, epsilon=1.0, method=method, ordered=True)
+    assert sl.select([9, 5, 3], epsilon=1.0, method="canonical").index in range(3)  # one winner needs no order
+
+
 def test_declared_columns_and_those_of_a_text_file(tmp_path):
     with pytest.raises(ValueError, match="item='flim': the table has no column of that name; did you mean 'film'"):
         sl.count(ROWS, user="user_id", item="flim")

@@ -40,7 +40,7 @@ def test_a_line_of_names_is_known_by_another_name_that_is_in_it(tmp_path):
     ):
         with pytest.raises(ValueError, match=said):
             sl.count(str(path), **words)
-    with pytest.raises(ValueError, match="value='weight'.*write it as the table does"):
+    with pytest.raises(ValueError, match=r"value='weight'.*write it as the table does"):
         sl.quantile(str(path), user="visitor", value="weight", lower=0, upper=9, epsilon=1.0)
 
 
