@@ -135,7 +135,9 @@ def _unordered(lists: list[Release], hints: bool) -> str:
     if not sets:
         return ""
     may = hints and all(one.asked is not None and one.why.startswith("auto: ") for one in sets)
-    return UNORDERED.replace(".", "; for the order write ordered=True.") if may else UNORDERED
+    return (
+        UNORDERED.replace(".", "; an order is another release, and charged again: ordered=True.") if may else UNORDERED
+    )
 
 
 def _disagree(release: Release) -> bool:
@@ -144,15 +146,15 @@ def _disagree(release: Release) -> bool:
 
 
 def _vague(lists: list[Release], hints: bool) -> list[str]:
-    """Of values that are smaller than their margins; `at_least` leaves them out where it may be given."""
+    """Of values that are smaller than their margins; `at_least` leaves them out at once where it may be given."""
     pairs = [pair for one in lists for pair in zip(one.values or (), one.margins or (), strict=False)]
     widest = max((margin.half_width for value, margin in pairs if abs(value) < margin.half_width), default=0.0)
     if not 0 < widest < math.inf:
         return []
     fit = ((one.asked is not None and one.largest is not False) or "key set" in one.mechanism for one in lists)
     may = hints and all(fit)
-    out = f"; at_least={math.ceil(widest)} leaves such items out, free of charge." if may else "."
-    return [f"A value below its ± says little{out}"]
+    out = f"; next time at_least={math.ceil(widest)} does so, but to ask again is charged again." if may else "."
+    return [f"A value below its ± says little: leave such items out by eye{out}"]
 
 
 def leads_named(shown: dict[str, list[str]], lists: Iterable[Release]) -> dict[str, list[str]]:
