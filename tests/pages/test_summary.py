@@ -141,7 +141,7 @@ def test_counts_after_a_cap_say_so_and_those_in_groups_too():
         )
         assert "drawn from their own" in capped._repr_html_()
     assert "drawn from" not in str(sl.top_k(sl.count(pl.DataFrame(rows), **words, most=1), 2, epsilon=1.0))
-    named = sl.keys(pl.DataFrame(rows), user="who", item="what", most=1, epsilon=1.0, delta=0.5)
+    named = sl.keys(pl.DataFrame(rows), user="who", item="what", most=1, epsilon=5.0, delta=1e-3)
     assert "Each user counts for 1 item at most" in str(named)
     groups = sl.top_k(sl.count(pl.DataFrame(rows), **words, by="where", groups=["CH", "DE"]), 1, epsilon=1.0)
     assert "so that counts may be well below those of all rows" in str(groups)
