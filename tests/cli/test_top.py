@@ -66,7 +66,7 @@ def test_without_a_list_of_candidates_it_takes_a_delta(folder):
     done = called(*asked("ratings.parquet", "--epsilon", "1", "--delta", "1e-6"), cwd=folder)
     assert done.returncode == 0
     assert "ant\nbee\n" in done.stdout
-    assert "No ledger kept count: the next list of these people adds its epsilon to this one" in done.stdout
+    assert "No ledger kept count: the next answer about these people adds its epsilon to this one" in done.stdout
     assert "delta=1e-06" in done.stdout
     refused = called(*asked("ratings.parquet", "--epsilon", "1"), cwd=folder)
     assert (refused.returncode, refused.stdout) == (1, "")

@@ -195,7 +195,7 @@ def _draw(release: Release | GroupedRelease, path: str) -> None:
     plt.close("all")
 
 
-UNCOUNTED = "No ledger kept count: the next list of these people adds its epsilon to this one (--ledger keeps count)."
+UNCOUNTED = "No ledger kept count: the next answer about these people adds its epsilon to this one (--ledger counts)."
 
 
 def show(release: Release | GroupedRelease) -> None:
