@@ -42,12 +42,12 @@ TABLE = ("rows.csv", "--user", "who", "--epsilon", "1")
     [
         (
             ("ledger", "init", "a.db", "--epsilon", "0"),
-            "--epsilon must be a number greater than 0 and finite: write --",
+            "--epsilon must be a number greater than 0 and finite",
         ),
         (("quantile", *TABLE, "--value", "n", "-q", "50"), "-q must be from 0 to 1, for example -q 0.5"),
         (
             ("quantile", *TABLE, "--value", "n", "-q", "0.5", "-q", "0.2"),
-            "-q must increase: write -q 0.25 -q 0.5 -q 0.75",
+            "-q must increase: write -q 0.25 -q 0.5",
         ),
         (("quantile", *TABLE, "--value", "n", "--lower", "9", "--upper", "1"), "--lower must be below --upper"),
         (("top", *TABLE, "--item", "n", "-k", "1", "--method", "gumbel-values"), "write --epsilon 1 --delta 1e-6, for"),
