@@ -1,5 +1,6 @@
 """Pictures of releases: released things alone, in letters and colours that can be read."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -76,8 +77,21 @@ def test_a_picture_says_what_it_holds():
     large = sl.top_k(COUNTS, 2, epsilon=12.0, monotone=True, public=True).plot()
     assert "promises little" in large.get_xlabel().replace("\n", " ")
     assert large.get_xlabel().startswith("ε = 12 for one user")  # in words, not as a class
+    assert drawn()[1].get_xlabel().startswith("NOT PRIVATE, drawn with a seed; ε = 1")
+    release, axes = drawn(values=True)
+    assert "disagree" not in axes.get_xlabel()
+    turned = replace(release, extras=replace(release.extras, values=release.values[::-1]))
+    assert "ranks and values disagree" in turned.plot().get_xlabel().replace("\n", " ")
     least = sl.top_k([9, 1, 3], 2, epsilon=1.0, monotone=True, largest=False).plot()
     assert least.get_title(loc="left") == "2 smallest, a set: the order says nothing"
+
+
+def test_groups_have_one_scale():
+    lists = sl.top_k([[900, 5, 3], [90, 5, 3]], 2, epsilon=1.0, monotone=True, values=True, rng=sl.testing.seeded(1))
+    panels = lists.plot()
+    assert panels[0].get_xlim() == panels[1].get_xlim()
+    assert panels[0].get_xlim()[1] > 900
+    assert panels[0].figure.get_suptitle().startswith("NOT PRIVATE")
 
 
 def test_names_that_differ_in_the_end_alone_are_told_apart():

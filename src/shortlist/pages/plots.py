@@ -12,7 +12,7 @@ from unicodedata import bidirectional
 
 from shortlist._text import Advice, terminal_safe, width
 from shortlist.pages.guarantee_in_words import caution, in_short
-from shortlist.pages.summary import first_of, quantile_in_words
+from shortlist.pages.summary import disagree, first_of, quantile_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,10 +88,11 @@ def plot_release(release: Release, ax: Axes | None = None, most: int = LONGEST) 
     promise = terminal_safe(f"{in_short(release.guarantee)} for one {release.unit}, {release.mechanism}")
     promise += "; an epsilon above 10 promises little" if caution(release.guarantee) else ""
     promise = ("lines at the ends: 95%; " if release.margins else "") + promise
-    beside = (
-        min(SHORT, max(map(width, names), default=0)) if release.values is not None else 0
-    )  # names left of the bars
-    ax.set_xlabel(fill(_short(promise, 160), 74 - beside), loc="left", color=soft, fontsize=9, **AS_TEXT)
+    promise = ("" if release.secure else "NOT PRIVATE, drawn with a seed; ") + promise
+    promise += "; ranks and values disagree where items are too close to tell" if disagree(release) else ""
+    # Names stand left of the bars.
+    beside = min(SHORT, max(map(width, names), default=0)) if release.values is not None else 0
+    ax.set_xlabel(fill(_short(promise, 240), 74 - beside), loc="left", color=soft, fontsize=9, **AS_TEXT)
     return ax
 
 
@@ -219,10 +220,15 @@ def plot_groups(release: GroupedRelease) -> list[Axes]:
         name = _shown(key, SHORT)
         ax.set_title(name, loc="left", color=inks(ax)[0], fontsize=12, fontfamily=families(name), **AS_TEXT)
         ax.set(xlabel="", ylim=(tallest - 0.4, -0.6))
+    barred = [ax for ax, (_, one) in zip(panels, first, strict=False) if one.values is not None and one.q is None]
+    ends = [ax.get_xlim() for ax in barred]
+    for ax in barred:  # one scale: bars are compared with those beside them
+        ax.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
     for ax in panels[len(first) :]:
         ax.set_visible(False)
     more = f"; {len(release) - len(first)} more groups are not drawn" if len(release) > len(first) else ""
     promise = terminal_safe(f"{in_short(release.guarantee)} for one {release.unit} in all groups{more}")
+    promise = promise if all(one.secure for one in release.values()) else f"NOT PRIVATE, drawn with a seed; {promise}"
     panels[0].figure.suptitle(_short(promise, 160), x=0.02, ha="left", color=inks(panels[0])[1], fontsize=9, **AS_TEXT)
     return panels[: len(first)]
 

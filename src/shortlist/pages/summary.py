@@ -123,7 +123,7 @@ def _remarks(lists: list[Release], *, hints: bool = True) -> list[str]:
     lists = [one for one in lists if one.q is None and len(one)]
     chosen = any(one.k is not None and one.asked is None for one in lists)
     said = ["The data chose how many: behind them the scores fall off." if chosen else "", _unordered(lists, hints)]
-    if any(_disagree(one) for one in lists):
+    if any(disagree(one) for one in lists):
         said.append("Ranks and values have noise of their own and disagree here: such items are too close to tell.")
     if any(value < 0 for one in lists for value in one.values or ()):
         said.append("Noise can take a count below 0: read it as few people, or nobody.")
@@ -140,7 +140,8 @@ def _unordered(lists: list[Release], hints: bool) -> str:
     )
 
 
-def _disagree(release: Release) -> bool:
+def disagree(release: Release) -> bool:
+    """Whether the values of a list in order are in another one."""
     values = list(release.values or ()) if release.ordered else []
     return any(b < a if release.largest is False else a < b for a, b in pairwise(values))
 
