@@ -86,6 +86,11 @@ def test_a_picture_says_what_it_holds():
     assert least.get_title(loc="left") == "2 smallest, a set: the order says nothing"
 
 
+def test_a_path_is_no_axes():
+    with pytest.raises(TypeError, match=r"a file is written by release.plot\(\).figure.savefig"):
+        drawn()[0].plot("top10.png")
+
+
 def test_groups_have_one_scale():
     lists = sl.top_k([[900, 5, 3], [90, 5, 3]], 2, epsilon=1.0, monotone=True, values=True, rng=sl.testing.seeded(1))
     panels = lists.plot()

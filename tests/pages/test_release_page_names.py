@@ -91,7 +91,7 @@ def test_a_page_has_what_must_be_known_of_its_list_and_no_words_for_programs():
     rare = sl.top_k([30, 20, 10, 5, 2, 1], 4, epsilon=0.1, monotone=True, values=True, rng=sl.testing.seeded(2))
     page = release_page(rare)
     assert "A value below its ± says little: leave such items out by eye." in page
-    assert ("Noise can take a count below 0" in page) == (min(present(rare.values)) < 0)
+    assert ("Noise can take a value below 0" in page) == (min(present(rare.values)) < 0)
     unordered = release_page(sl.top_k([900, 500, 90, 70, 20, 3, 2], 3, epsilon=1.0, monotone=True))
     assert unordered.count("order says nothing") == 1
     for text in (page, unordered, groups_page(sl.top_k([[9, 8, 1], [7, 5, 2]], 2, epsilon=1.0, monotone=True), "")):

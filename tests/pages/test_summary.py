@@ -105,7 +105,7 @@ def test_ranks_and_values_that_disagree_are_explained_in_lists_and_groups():
 
 
 def test_counts_below_zero_and_within_their_margin_are_explained():
-    assert "Noise can take a count below 0" in str(drawn([900.0, -3.0]))
+    assert "Noise can take a value below 0" in str(drawn([900.0, -3.0]))
     wide = drawn([900.0, 0.01])
     most = math.ceil(max(margin.half_width for margin in wide.margins or ()))
     assert f"says little: leave such items out by eye; next time at_least={most} does so, but to ask again" in str(wide)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -74,6 +75,8 @@ def new_panels(across: int, down: int, size: tuple[float, float]) -> list[Axes]:
 
 def plot_release(release: Release, ax: Axes | None = None, most: int = LONGEST) -> Axes:
     """The items, best first where that was released; as bars with their margins where values were, else as a list."""
+    if isinstance(ax, str | os.PathLike):
+        raise TypeError('ax must be matplotlib Axes; a file is written by release.plot().figure.savefig("top10.png")')
     items = release.items or []
     names = [_shown(item, most) for item in items]
     if ax is None:

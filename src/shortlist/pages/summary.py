@@ -126,7 +126,7 @@ def _remarks(lists: list[Release], *, hints: bool = True) -> list[str]:
     if any(disagree(one) for one in lists):
         said.append("Ranks and values have noise of their own and disagree here: such items are too close to tell.")
     if any(value < 0 for one in lists for value in one.values or ()):
-        said.append("Noise can take a count below 0: read it as few people, or nobody.")
+        said.append("Noise can take a value below 0: read it as next to nothing.")
     return [*filter(None, said), *_vague(lists, hints)]
 
 
@@ -169,7 +169,7 @@ def came(release: Release) -> str:
     """What came out, in a sentence: how many of those asked for, and why others did not."""
     many = len(release)
     if release.q is not None:
-        return f"{many:,} quantile{'s' * (many != 1)} came out."
+        return f"{many:,} quantile{'s' * (many != 1)}, as asked for."
     of = "came out" if release.asked is None else f"of {release.asked:,} asked for"
     why = _bar(release) if release.asked is None or many < release.asked else ""
     return f"{many:,} {of}{', the smallest' if release.largest is False else ''}{why}."
