@@ -136,7 +136,7 @@ def test_a_result_says_what_a_reader_of_its_numbers_has_to_know_once(rows):
     counts = [[0] * 12] * rows if rows > 1 else [0] * 12
     release = sl.top_k(counts, k=11, epsilon=1e-3, monotone=True, values=True)
     notes = notes_shown(release)
-    assert [note for note in notes if "says little" in note] == ["A value below its ± says little."]
+    assert len([note for note in notes if note.startswith("A value below its ± says little")]) == 1
     assert not [note for note in notes if "=" in note]  # no argument of Python
     assert len(set(notes)) == len(notes)
     lists = [release] if isinstance(release, sl.Release) else list(release.values())
