@@ -43,7 +43,12 @@ def test_a_plan_names_nothing_of_a_program(studio, change):
 
 def test_a_misspelt_column_is_told_by_its_field_and_costs_nothing(studio):
     job = studio.release(user="userid")
-    assert job["error"].startswith("user: the table has no column userid;")
+    assert job["error"].startswith("user: the table has no column userid; write it as the table does, or read")
+    assert studio.release(item="filmm")["error"] == "item: the table has no column filmm; did you mean 'film'?"
+    (studio.folder / "rentals.csv").write_text("r0663,waste\nr0664,noise\n")
+    said = studio.release(user="R0663", item="Waste")["error"]
+    assert said.endswith("has the file a line of names?")  # a row of data stands there, and is not told
+    assert not [word for word in ("r0663", "waste") if word in said]
     assert sl.Ledger(studio.folder / "year.db").spent.epsilon == 0
 
 

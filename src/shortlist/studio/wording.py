@@ -8,8 +8,9 @@ from shortlist._text import as_sentence, terminal_safe
 from shortlist.grouped_release import GroupedRelease
 from shortlist.pages.summary import NEEDS, UNORDERED, page_remarks
 from shortlist.release import Release
+from shortlist.tables.column_names import NO_NAMES
 
-NO_COLUMN = re.compile(r"""^(\w+)=(?:'([^']*)'|"([^"]*)"): the table has no column of that name.*$""", re.DOTALL)
+NO_COLUMN = re.compile(r"""^(\w+)=(?:'([^']*)'|"([^"]*)"): the table has no column of that name(.*)$""", re.DOTALL)
 FOR_PROGRAMS = re.compile(r" \((?:see sl\.\w+|docs/[\w/-]+\.md(?:#[\w-]+)?)\)")
 
 
@@ -23,8 +24,10 @@ def page_words(text: str) -> str:
     """
     missing = NO_COLUMN.match(text)
     if missing:
-        column = missing[2] or missing[3]
-        return f"{missing[1]}: the table has no column {column}; write it as the table does, or {READ}"
+        column, hint = missing[2] or missing[3], missing[4]
+        if hint != NO_NAMES and not hint.startswith("; did you mean"):
+            hint = f"; write it as the table does, or {READ}"
+        return f"{missing[1]}: the table has no column {column}{hint}"
     return FOR_PROGRAMS.sub("", text)
 
 
