@@ -12,7 +12,7 @@ from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of, prove_mechanism
 from shortlist.exact.key_bars import certified_rate, gaussian_rate
 from shortlist.exact.truncated_geometric import Geometric
-from shortlist.mechanisms import CanonicalTopK, LimitedDomainTopK, MeasuredSet, MeasuredTopK, NamesChoice
+from shortlist.mechanisms import GuardedTopK, LimitedDomainTopK, MeasuredSet, MeasuredTopK, NamesChoice
 from shortlist.mechanisms.measured.mechanism import _balanced
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, full_size, sized
@@ -154,7 +154,7 @@ def test_sums_that_are_not_whole_get_real_noise():
 
 
 def test_what_is_selected_with():
-    assert isinstance(MeasuredSet(k=3, budget=ZCDP(0.1))._parts(True).selection, CanonicalTopK)
+    assert isinstance(MeasuredSet(k=3, budget=ZCDP(0.1))._parts(True).selection, GuardedTopK)
     assert isinstance(MeasuredSet(k=1, budget=ApproxDP(1.0, 1e-6))._parts(False).selection, LimitedDomainTopK)
 
 

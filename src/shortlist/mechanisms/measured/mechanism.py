@@ -22,11 +22,11 @@ from shortlist.exact.noise_distributions import LAPLACE
 from shortlist.exact.partial_reals import rounded_down
 from shortlist.exact.quality import Quality
 from shortlist.exact.truncated_geometric import Geometric
-from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
 from shortlist.mechanisms.canonical_limited.mechanism import GAMMA
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source, plain_budget
 from shortlist.mechanisms.contract import Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.entry import Request
+from shortlist.mechanisms.guarded.mechanism import GuardedTopK
 from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
 from shortlist.mechanisms.names_choice.mechanism import NamesChoice
 from shortlist.mechanisms.unknown_domain import checked_limit, part_of
@@ -38,7 +38,7 @@ from shortlist.sampling.uniforms import WordStream, shuffled
 from shortlist.scores import Scores, ScoreWords
 
 NamesFromData = NamesChoice | LimitedDomainTopK
-Selection = CanonicalTopK | NamesFromData
+Selection = GuardedTopK | NamesFromData
 FEW = 8
 """Up to so many items, noise whose size grows with their number is less than noise that grows with its root."""
 QUARTER, THIRD, HALF = Fraction(1, 4), Fraction(1, 3), Fraction(1, 2)
@@ -70,11 +70,11 @@ class Parts:
 class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
     """At most k items, selected with one part of the budget, and a fresh noisy measurement of each with the other.
 
-    Selection is `CanonicalTopK`, or for candidates that come from the data `NamesChoice` without key sets (one name:
-    `LimitedDomainTopK`). Then n numbers are measured, n as many as were selected: with
-    geometric noise (Laplace, where scores are not whole) of scale n Delta / epsilon_v, or with Gaussian noise of
-    deviation sqrt(n) Delta sigma, rounded to whole numbers where scores are whole. Which of them is decided by the
-    public k and the kind of budget.
+    Selection is `GuardedTopK`, as without values, or for candidates that come from the data `NamesChoice` without key
+    sets (one name: `LimitedDomainTopK`). Then n numbers are measured, n as many as were selected: with geometric noise
+    (Laplace, where scores are not whole) of scale n Delta / epsilon_v, or with Gaussian noise of deviation
+    sqrt(n) Delta sigma, rounded to whole numbers where scores are whole. Which of them is decided by the public k and
+    the kind of budget.
 
     Promise: the budget, epsilon-DP, (epsilon, delta)-DP or delta-approximate rho-zCDP, for names, their order by value,
     and values.
@@ -150,7 +150,7 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
 
     def _selection(self, budget: PureDP | ZCDP | ApproxDP, public: bool) -> Selection:
         if public:
-            return CanonicalTopK(k=self.k, budget=budget)
+            return GuardedTopK(k=self.k, budget=budget)
         request = Request(self.k, budget, public=False, limit=self.limit)
         return choice_of(request) if choice_wanted(request) else list_of(request)
 
@@ -171,7 +171,9 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
         whole = scores._sequence[:1].dtype.kind != "f"
         margins = [self._margin(parts, scale, whole)] * len(members)
         extras = replace(outcome.extras, values=[values[i] for i in order], margins=margins)
-        notes = () if scores.public else outcome.notes  # that all were released, and free, is not so when measured
+        notes = (
+            () if scores.public else outcome.notes
+        )  # that all were released and nothing spent is not so when measured
         return Outcome([members[i] for i in order], extras, notes)
 
     def _noisy(self, numbers: Values, parts: Parts, scale: Fraction, source: Source) -> list[float]:
@@ -210,13 +212,6 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
             rows[here, :n] = np.take_along_axis(members, order, axis=1)
             reals[here, :n] = np.take_along_axis(noisy, order, axis=1)
         return Draws(rows, reals).as_they_were(scores)
-
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-        """P[each set of k candidates of a public list], by their positions: exact, to 1e-12, where there are few."""
-        selection, scores = self._selected(scores, question)
-        if not isinstance(selection, CanonicalTopK):
-            raise ValueError("the chances of all sets are known for a public list alone; ask for success_probability")
-        return selection.probabilities(scores)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the names are a true top k], ties counting as equal: that of the selection, exact."""
