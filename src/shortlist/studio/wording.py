@@ -42,9 +42,9 @@ def notes_shown(release: Release | GroupedRelease) -> list[str]:
 
 
 def _told_in(summary: str, note: str) -> bool:
-    """Whether the summary says already what a name needed to come out."""
+    """Whether the summary says it already, or what a name needed to come out."""
     needs = NEEDS.search(note)
-    return needs is not None and needs[0].strip(" ,") in summary
+    return note in summary or (needs is not None and needs[0].strip(" ,") in summary)
 
 
 READ = "read the names of its columns"
