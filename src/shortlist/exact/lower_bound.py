@@ -149,7 +149,7 @@ class RecallWindows:
 
 
 def _log_sets_by_wrong(a: int, ends: Indices) -> Floats:
-    """-ln P[fewer than w of a random a of a + c are wrong], w = 1, 2, .., min(a, c); rounded down, for one c after another.
+    """-ln P[fewer than w of a random a of a + c are wrong], w = 1, 2, .., min(a, c), for each c; rounded down.
 
     In logarithms throughout: a chance below the least float would pass for none, and its bound for certain.
     """
