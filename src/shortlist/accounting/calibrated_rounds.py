@@ -126,7 +126,7 @@ def _gap_alike(rounds: int, log_e: float, delta: float, few: int = ALIKE) -> flo
 
 
 def _by_delta(rounds: int, budget: ApproxDP, near: float) -> float | None:
-    """The same where delta pays for much: there epsilon falls to nothing with e, and delta does not; None if that fails.
+    """The same where delta pays for much: epsilon falls to nothing with e there, delta does not. None if that fails.
 
     What delta is at the epsilon of the budget, few rounds say first, and how fast it grows with e.
     """
