@@ -145,3 +145,9 @@ def test_counts_after_a_cap_say_so_and_those_in_groups_too():
     assert "Each user counts for 1 item at most" in str(named)
     groups = sl.top_k(sl.count(pl.DataFrame(rows), **words, by="where", groups=["CH", "DE"]), 1, epsilon=1.0)
     assert "so that counts may be well below those of all rows" in str(groups)
+
+
+def test_nothing_is_said_twice():
+    rows = {"user": list(range(300)), "item": ["tea"] * 200 + ["mate"] * 100}
+    shown = str(sl.keys(pl.DataFrame(rows), user="user", item="item", epsilon=1.0, delta=1e-6, most=2, rng=seeded(1)))
+    assert shown.casefold().count("a name needs") == 1

@@ -1,5 +1,7 @@
 """Columns that are not there: near names are told where they are names, and a first line of data never is."""
 
+from typing import Any, cast
+
 import pytest
 
 import shortlist as sl
@@ -16,7 +18,7 @@ def headless(tmp_path):
 
 @pytest.mark.parametrize("user", ["r0663", "R063", " R0663 ", "user"])
 def test_a_first_line_of_data_is_not_quoted(headless, user):
-    asked = {"lower": 0, "upper": 9, "epsilon": 1.0}
+    asked: dict[str, Any] = {"lower": 0, "upper": 9, "epsilon": 1.0}
     for ask in (
         lambda: sl.count(headless, user=user, item="alien"),
         lambda: sl.keys(headless, user=user, item="alien", epsilon=1.0, delta=1e-6),
@@ -39,7 +41,7 @@ def test_a_line_of_names_is_known_by_another_name_that_is_in_it(tmp_path):
         ({"user": "visitor", "item": "page", "where": "week = 1 OR (branch = Nord)"}, "'week'.*as the table does"),
     ):
         with pytest.raises(ValueError, match=said):
-            sl.count(str(path), **words)
+            sl.count(str(path), **cast(dict[str, Any], words))
     with pytest.raises(ValueError, match=r"value='weight'.*write it as the table does"):
         sl.quantile(str(path), user="visitor", value="weight", lower=0, upper=9, epsilon=1.0)
 

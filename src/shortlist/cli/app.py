@@ -202,7 +202,7 @@ def _say(words: str) -> None:
 
 def in_options(words: str, arguments: list[str]) -> str:
     """Words for Python, as `delta=1e-6`, in those of the command that these arguments name."""
-    command = app_commands().get(arguments[0]) if arguments else None
+    command: Any = app_commands().get(arguments[0]) if arguments else None
     if hasattr(command, "commands"):
         command = command.commands.get(arguments[1]) if arguments[1:] else None
     if command is None:

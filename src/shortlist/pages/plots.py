@@ -88,14 +88,15 @@ def plot_release(release: Release, ax: Axes | None = None, most: int = LONGEST) 
     else:
         _draw_list(ax, release, names, ink, fonts)
     ax.set_title(_title(release), loc="left", color=ink, fontsize=12)
-    promise = terminal_safe(f"{in_short(release.guarantee)} for one {release.unit}, {release.mechanism}")
+    promise = f"{in_short(release.guarantee)} for one {release.unit}, {release.mechanism}"
+    promise = _short(terminal_safe(promise), 160)
     promise += "; an epsilon above 10 promises little" if caution(release.guarantee) else ""
     promise = ("lines at the ends: 95%; " if release.margins else "") + promise
     promise = ("" if release.secure else "NOT PRIVATE, drawn with a seed; ") + promise
     promise += "; ranks and values disagree where items are too close to tell" if disagree(release) else ""
     # Names stand left of the bars.
     beside = min(SHORT, max(map(width, names), default=0)) if release.values is not None else 0
-    ax.set_xlabel(fill(_short(promise, 240), 74 - beside), loc="left", color=soft, fontsize=9, **AS_TEXT)
+    ax.set_xlabel(fill(promise, 74 - beside), loc="left", color=soft, fontsize=9, **AS_TEXT)
     return ax
 
 

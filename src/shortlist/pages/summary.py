@@ -72,8 +72,9 @@ LEAD, OVER = "lead over next", "over the threshold"
 
 
 def notes_in_words(release: Release | GroupedRelease) -> list[str]:
-    """The notes of a release as sentences."""
-    return [as_sentence(terminal_safe(note)) for note in release.notes]
+    """The notes of a release as sentences, but for what its summary says in the same words."""
+    summary = release.summary
+    return [as_sentence(terminal_safe(note)) for note in release.notes if note not in summary]
 
 
 MARGINS = "A margin is half of the interval around its value that covers the true one with a probability of 95%."
