@@ -8,7 +8,7 @@ from shortlist.accounting.calibrated_rounds import FEW, largest_round, likely_ro
 from shortlist.mechanisms.oneshot.mechanism import quick_epsilon_of_a_round
 from shortlist.privacy import ApproxDP, BoundedRange, calibrate
 from tests.helpers.support import in_suite
-from tests.helpers.typed import present
+from tests.helpers.typed import noting, present
 
 
 def budgets(many: int, seed: int, most: int = 3000) -> list[tuple[int, ApproxDP]]:
@@ -63,8 +63,20 @@ def test_a_gap_that_misleads_costs_looks_and_no_privacy(gap, monkeypatch):
 @pytest.mark.parametrize(
     "budget", in_suite([ApproxDP(1e-3, 1e-2), ApproxDP(0.0101, 0.005), ApproxDP(2e-3, 3e-3)], 0, 1)
 )
-def test_where_delta_pays_for_nearly_all_the_plain_search_takes_over(k, budget):
+def test_where_delta_pays_for_nearly_all_rounds_are_sought_by_delta(k, budget, monkeypatch):
+    """As large as the plain search has it, which is not asked; nor are few looks that fail believed."""
     compare(k, budget)
+    near = quick_epsilon_of_a_round(k, budget) or 1.0
+    looks: list[float] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(calibrated_rounds, "calibrate", None)
+        patched.setattr(ApproxDP, "excess", noting(looks, ApproxDP.excess))
+        known = largest_round(k, budget, near)
+    assert len(looks) <= 2
+    for name, value in {"_log_delta_alike": lambda *facts: float("nan"), "STEEPEST": 0.0, "LOOKS": 1}.items():
+        with monkeypatch.context() as patched:
+            patched.setattr(calibrated_rounds, name, value)
+            assert largest_round(k, budget, near) == pytest.approx(known, rel=2e-6)
 
 
 def test_few_rounds_are_searched_for_as_everything_else_is():

@@ -60,6 +60,8 @@ def test_a_plan_is_a_line_that_can_be_pasted(home):
         assert words in said
     many = called("ledger", "plan", "q4.db", "--releases", "104", "--delta", "1e-9").stdout
     assert "each of 104 releases may spend rho 0.001689 and delta 1e-9, as their rhos add up" in many
+    fifteen = json.loads(called("ledger", "plan", "q4.db", "--releases", "15", "--json").stdout)
+    assert (fifteen["options"], fifteen["each"]["epsilon"]) == ("--epsilon 0.2", 0.19999999999999998)
     assert "public candidates" not in many  # a delta is for names from the data
     assert called("ledger", "plan", "q4.db", "--releases", "0").returncode == 2
     assert called("ledger", "plan", "q4.db", "--releases", "3", "--delta", "1e-6").returncode == 1

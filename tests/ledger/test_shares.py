@@ -1,7 +1,7 @@
 """A budget divided by n: n charges are admitted, one more is not, nor n that are a hair larger."""
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +13,7 @@ from shortlist import ApproxDP, BudgetExceeded, Ledger, PureDP
 from shortlist.ledger.admission import admitted
 from shortlist.ledger.chain import State
 from shortlist.ledger.filter import ZERO, cost_of
-from shortlist.ledger.shares import share_of
+from shortlist.ledger.shares import decimal_of, share_of
 from shortlist.ledger.terms import Terms
 from shortlist.privacy import ZCDP, BoundedRange
 from tests.helpers.typed import present
@@ -127,3 +127,34 @@ def test_nothing_is_divided_of_nothing_and_among_nobody(tmp_path):
     ledger.charge(PureDP(1.0))
     with pytest.raises(ValueError, match="nothing is left to divide"):
         ledger.plan(13)
+
+
+@pytest.mark.parametrize(
+    ("whole", "releases"), [(1.0, 5), (1.0, 10), (0.3, 3), (0.6, 3), (3.0, 15), (1.2, 4), (0.7, 7)]
+)
+@pytest.mark.parametrize("kind", [PureDP, ZCDP])
+def test_a_decimal_share_can_be_asked_for_as_often_as_planned_and_never_overdraws(kind, whole, releases, tmp_path):
+    ledger = Ledger(tmp_path / "one.db", budget=kind(whole))
+    share = ledger.plan(releases)
+    (name,) = {"epsilon", "rho"} & {field.name for field in fields(share)}
+    size = decimal_of(getattr(share, name), releases)
+    assert len(repr(size)) <= 5
+    booked = Fraction(0)
+    for _ in range(releases):
+        drawn = ledger.within(kind(size))
+        ledger.charge(drawn)
+        booked += Fraction(getattr(drawn, name))
+    assert (1 - Fraction(1, 2**39)) * Fraction(whole) <= booked <= Fraction(whole)
+    with pytest.raises(BudgetExceeded):
+        ledger.charge(ledger.within(kind(size)))
+
+
+@pytest.mark.parametrize(
+    ("size", "releases"), [(1 / 3, 3), (3 / 13, 13), (0.2 - 1e-14, 5), (0.19999999999999998, 10**6)]
+)
+def test_a_share_that_is_no_decimal_or_would_not_be_admitted_so_often_stays_as_it_is(size, releases):
+    assert decimal_of(size, releases) == size
+
+
+def test_a_share_that_is_a_hair_more_than_a_decimal_is_asked_for_as_that():
+    assert decimal_of(0.30000000000000004, 3) == 0.3

@@ -8,6 +8,7 @@ import shortlist as sl
 from shortlist.mechanisms import CanonicalLimitedDomain, LimitedDomainTopK, NamesChoice, StableTopK
 from shortlist.mechanisms.limited_domain.entry import rates
 from shortlist.planning.limited_domain_search import least_epsilon_of_a_list
+from shortlist.planning.search import TYPICAL
 from shortlist.planning.shapes import shaped
 
 BUILT = {
@@ -42,5 +43,5 @@ def test_the_epsilon_of_a_list_was_tried_with_the_mechanisms_own_parameters(k, d
     def race(e, bar):
         return -math.expm1(-5 * e * (bar / delta) ** power)
 
-    found = least_epsilon_of_a_list(race, k, delta, 0.9, start=1.0, step=0.7, width=1e-3, most=1e4)
+    found = least_epsilon_of_a_list(race, k, delta, 0.9, ((1.0, TYPICAL), 0.7), width=1e-3, most=1e4)
     assert race(*rates(k, found, delta)) >= 0.9

@@ -25,7 +25,7 @@ def epsilons(**words):
 @pytest.mark.parametrize("goal", in_suite(["top", "recall", "good"], 0))
 def test_a_plan_is_the_same_wherever_its_searches_begin_and_with_a_guard_that_never_wins(goal, monkeypatch):
     quick = epsilons(goal=goal, target=0.9)
-    monkeypatch.setattr(plans.Trail, "start", lambda trail, one: (1.0, 0.7))
+    monkeypatch.setattr(plans.Trail, "start", lambda trail, one: ((1.0, TYPICAL), 0.7))
     monkeypatch.setattr(plans.Trail, "add", lambda *facts: None)
     monkeypatch.setattr(plans, "_simplest", lambda entrants: range(len(entrants)))
     for module in (guarded_law, guarded_list_law):
@@ -50,7 +50,9 @@ def test_a_currency_in_which_nothing_was_paid_begins_with_the_others():
     one = next(one for one in contestants(4, "known", True) if one.currencies == ("zcdp",))
     first = trail.start(one)
     row = PlanRow("", "", "zcdp", "known", True, math.inf, math.inf, 1e-6, 0.9)
-    trail.pay(row)
+    trail.pay(row, TYPICAL)
     assert trail.start(one) == first
-    trail.pay(PlanRow("", "", "zcdp", "known", True, 1.0, 0.02, 1e-6, 0.9))
-    assert trail.start(one)[0] == pytest.approx(math.sqrt(8 * 0.02), rel=0.01)
+    trail.pay(PlanRow("", "", "zcdp", "known", True, 1.0, 0.02, 1e-6, 0.9), 7.0)
+    (begin, slope), _ = trail.start(one)
+    assert begin == pytest.approx(math.sqrt(8 * 0.02), rel=0.01)
+    assert slope == 7.0

@@ -37,6 +37,10 @@ ALIKE = 24
 """So many rounds say how the gap of many changes."""
 COARSE = 48
 """Steps to an epsilon for these."""
+LARGE = 1 / 8
+"""A delta above so much of epsilon pays for a part of what rounds cost that matters: they are sought by delta."""
+STEEPEST = 50.0
+"""No delta grows faster with e, in logarithms, where it is so large."""
 MANY = 2 * ALIKE
 """Of more rounds an exact look takes longer than these."""
 
@@ -54,7 +58,10 @@ def largest_round(rounds: int, budget: ApproxDP, near: float) -> float:
         Where to begin.
     """
     tried: list[tuple[float, float]] = []  # (ln e, gap)
-    log_e = None if rounds <= FEW or not budget.epsilon or not budget.delta else _first(rounds, budget, near)
+    usual = rounds > FEW and budget.epsilon > 0 and budget.delta > 0
+    if usual and budget.delta > LARGE * budget.epsilon and (e := _by_delta(rounds, budget, near)) is not None:
+        return e
+    log_e = _first(rounds, budget, near) if usual else None
     for _ in range(LOOKS):
         if log_e is None:
             break
@@ -116,6 +123,44 @@ def _gap_alike(rounds: int, log_e: float, delta: float, few: int = ALIKE) -> flo
         return math.nan
     cost = epsilon_of(many_rounds(e, few, 1e-9 * delta, COARSE), delta, few * e)
     return -renyi_excess(log_e, few, ApproxDP(cost, delta)) if cost else math.nan
+
+
+def _by_delta(rounds: int, budget: ApproxDP, near: float) -> float | None:
+    """The same where delta pays for much: epsilon falls to nothing with e there, delta does not. None if that fails.
+
+    What delta is at the epsilon of the budget, few rounds say first, and how fast it grows with e.
+    """
+    aim = math.log(budget.delta)
+
+    def excess(some: int) -> Callable[[float], float]:
+        return lambda log_e: _log_delta_alike(rounds, log_e, budget, some) - aim
+
+    most = min(ALIKE, rounds)
+    few, half = (_crossing(excess(some), near, 1e-6) for some in (most, most // 2))
+    if few is None or half is None:
+        return None
+    log_e, before = few + (few - half) * (1 - most / rounds), None
+    slope = (excess(most)(log_e + 1e-3) - excess(most)(log_e)) / 1e-3
+    for _ in range(LOOKS):
+        guarantee = BoundedRange(math.exp(log_e)).repeat(rounds)
+        over = math.log(max(guarantee.delta_at(budget.epsilon), 1e-320)) - aim
+        if before is not None and log_e != before[0]:
+            slope = (over - before[1]) / (log_e - before[0])
+        if not 0.1 < slope < STEEPEST:
+            return None
+        if -CLOSE * slope < over <= 0 and budget.excess(guarantee) <= 0:
+            return math.exp(log_e)
+        before, log_e = (log_e, over), log_e - over / slope - SPARE
+    return None
+
+
+def _log_delta_alike(rounds: int, log_e: float, budget: ApproxDP, few: int) -> float:
+    """ln delta, at the epsilon of the budget, of `few` rounds whose zCDP is that of `rounds`; on a coarse grid."""
+    e = math.exp(log_e + 0.5 * math.log(rounds / few))
+    if not e < WIDEST:
+        return math.nan
+    profile = many_rounds(e, few, 1e-9 * budget.delta, COARSE)
+    return math.log(max(float(profile(np.array([budget.epsilon]))[0]), 1e-320))
 
 
 @np.errstate(all="ignore")

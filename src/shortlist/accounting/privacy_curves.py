@@ -73,6 +73,8 @@ def whole(right: Profile, left: Profile) -> Profile:
 
     def profile(x: Floats) -> Floats:
         ahead = x >= 0
+        if x.ndim == 1 and ahead.all():  # as nearly always: of nothing the other half is not asked
+            return right(x)
         delta = np.empty(x.shape)
         delta[ahead] = right(x[ahead])
         below = x[~ahead]

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from shortlist.accounting.checked_numbers import up
-from shortlist.exact.crossing import narrowed, neighbours
+from shortlist.exact.crossing import crossing, narrowed, neighbours
 from shortlist.exact.partial_reals import ball, exactly
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ BITS = 128
 """From there on Arb's balls: some 20 bits cancel, a hundred are left."""
 
 LARGEST = sys.float_info.max
+NEAR = 2.0**-48
+"""How near floats come to the largest range, before exact numbers say which it is."""
 
 
 @lru_cache(1024)
@@ -75,6 +77,13 @@ def largest_range(rho: float, rounds: int = 1) -> float:
         if high == LARGEST:
             return high
         low, high = high, min(2 * high, LARGEST)
+
+    def excess(epsilon: float) -> float:
+        return rounds * range_rho(epsilon) - rho
+
+    near = crossing(excess, (low, excess(low)), (high, excess(high)), NEAR * low) if low else (low, high)
+    if not costs_more(near[0]) and costs_more(near[1]):  # floats have come near, and exact numbers agree
+        low, high = near
     return narrowed(costs_more, low, high, neighbours)[0]
 
 

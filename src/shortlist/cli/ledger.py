@@ -17,6 +17,7 @@ from shortlist.cli.options import Json
 from shortlist.cli.output import Described, Hinting, check_writable, echo_json, echo_lines
 from shortlist.ledger.chain import LedgerEntry
 from shortlist.ledger.opening import of_server, on_server, shown_path
+from shortlist.ledger.shares import decimal_of
 from shortlist.ledger.turn import WAIT
 from shortlist.ledger.words import user_name
 from shortlist.pages.guarantee_in_words import odds, percent
@@ -121,7 +122,9 @@ def plan(
     ledger = Ledger(path)
     share = ledger.plan(releases, delta=delta)
     name, value = ("rho", share.rho) if isinstance(share, ZCDP) else ("epsilon", share.epsilon)
-    options = f"--{name} {value!r}" + (f" --delta {delta!r}" if delta else "")
+    sums_of_floats = ledger.terms.order is None  # elsewhere the last one is not drawn for what is left
+    asks = decimal_of(value, releases) if sums_of_floats else value
+    options = f"--{name} {asks!r}" + (f" --delta {delta!r}" if delta else "")
     right, lead = odds(share).right, _lead(share)
     if as_json:
         each = {"kind": type(share).__name__, name: value, "delta": delta}

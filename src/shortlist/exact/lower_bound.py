@@ -132,13 +132,14 @@ class RecallWindows:
     def of(cls, counts: Values, k: int) -> RecallWindows:
         """All windows, thinned out; none if a tie crosses rank k."""
         x = np.sort(counts.astype(np.int64))[::-1]
-        logs, steps = [np.zeros(0)], [np.zeros(0)]
-        pairs = [(a, c) for a in _ends(k, RECALL_ENDS).tolist() for c in _ends(len(x) - k, RECALL_ENDS).tolist()]
-        for a, c in pairs if x[k - 1] > x[k] else ():
-            logs.append(_log_sets_by_wrong(a, c))
-            steps.append(np.full(min(a, c), float(_apart(x[k - a], x[k + c - 1]))))
-        starts = np.cumsum([0] + [len(one) for one in logs[1:-1]]) if len(logs) > 1 else np.zeros(0)
-        return cls(np.concatenate(logs), np.concatenate(steps), starts.astype(np.int64))
+        logs, steps, sizes = [np.zeros(0)], [np.zeros(0)], [np.zeros(0, np.int64)]
+        below = _ends(len(x) - k, RECALL_ENDS)
+        for a in _ends(k, RECALL_ENDS).tolist() if x[k - 1] > x[k] else ():
+            logs.append(_log_sets_by_wrong(a, below))
+            sizes.append(np.minimum(a, below))
+            steps.append(np.repeat(_apart(x[k - a], x[k + below - 1]), sizes[-1]))
+        size = np.concatenate(sizes)
+        return cls(np.concatenate(logs), np.concatenate(steps), np.cumsum(size) - size)
 
     def wrong(self, epsilon: float) -> float:
         """At least so many of the k are expected to be wrong."""
@@ -147,14 +148,15 @@ class RecallWindows:
         return float(np.add.reduceat(least_failure(epsilon, self.log_sets, self.steps), self.starts).max())
 
 
-def _log_sets_by_wrong(a: int, c: int) -> Floats:
-    """-ln P[fewer than w of a random a of a + c are wrong], w = 1, 2, .., min(a, c); rounded down.
+def _log_sets_by_wrong(a: int, ends: Indices) -> Floats:
+    """-ln P[fewer than w of a random a of a + c are wrong], w = 1, 2, .., min(a, c), for each c; rounded down.
 
     In logarithms throughout: a chance below the least float would pass for none, and its bound for certain.
     """
-    v, sets = np.arange(min(a, c)), float(log_choose(np.array([a]), np.array([c]))[0])
-    fewer = np.logaddexp.accumulate(log_choose(v, a - v) + log_choose(v, c - v) - sets)
-    return np.maximum(-fewer - ULPS * (8.0 + len(v)) * (2.0 + 2.0 * sets), 0.0)
+    most, c = np.minimum(a, ends)[:, None], ends[:, None]
+    v, sets = np.arange(most.max()), log_choose(np.full(c.shape, a), c)
+    fewer = np.logaddexp.accumulate(log_choose(v, a - v) + log_choose(v, np.maximum(c - v, 0)) - sets, axis=1)
+    return np.maximum(-fewer - ULPS * (8.0 + most) * (2.0 + 2.0 * sets), 0.0)[v < most]
 
 
 def _look_alikes(x: Indices, k: int) -> tuple[Floats, Floats]:
@@ -180,7 +182,7 @@ def _windows(x: Indices, k: int) -> tuple[Floats, Floats]:
     return np.append(windows[0], n * math.log(2.0) * (1.0 - 1e-15)), np.append(windows[1], pairs)
 
 
-def _apart(high: Indices, low: Indices) -> Floats:
+def _apart(high: Indices | np.int64, low: Indices) -> Floats:
     """high - low in floats, rounded up: exact below 2^53, and differences may leave 64 bits."""
     apart = high.astype(np.float64) - low.astype(np.float64)
     return np.where(np.abs(apart) < 2.0**52, (high - low).astype(np.float64), apart * (1.0 + 2.0**-50))

@@ -221,7 +221,7 @@ def within(support: Levels, chances: Floats, head: int, last: int) -> float:
             fewest = max(0, head - (k - 1 - i))
             state, least = after[:, fewest - least : head + 1 - least], fewest
         total += float(state[:, head - least].sum())
-    return total
+    return min(total, 1.0)
 
 
 def number_correct(support: Levels, chances: Floats, correct: int) -> Floats:

@@ -47,12 +47,13 @@ def _contribution(support: Levels, mass: float, node: Floats, weight: Floats, v:
     per_drop = np.log1p(rise)
     np.divide(per_drop, drop, out=per_drop, where=drop > SMALLEST)
     per_drop[drop <= SMALLEST] = 1.0
-    still_out = -np.exp(node + mass) * (per_drop @ share)  # ln G(t)
+    still_out = -np.exp(node + mass) * np.einsum("ij,j->i", per_drop, share)  # ln G(t); by one thread, as below
     if v > -math.inf:
         still_out = still_out + np.log(-np.expm1(np.minimum(a * (node + v), 0.0)))
     drop += left  # 1 - p_next t
     drop *= left
-    chances = (weight * np.exp(np.minimum(still_out + node + mass, 700.0))) @ np.reciprocal(drop, out=drop)
+    factor = weight * np.exp(np.minimum(still_out + node + mass, 700.0))
+    chances = np.einsum("i,ij->j", factor, np.reciprocal(drop, out=drop))
     return np.asarray(share * chances)
 
 

@@ -7,9 +7,12 @@ from fractions import Fraction
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, PureDP
 from shortlist.ledger.chain import State
 from shortlist.ledger.filter import Amounts, cost_of, left_of
-from shortlist.ledger.standing import down, largest_charge
+from shortlist.ledger.standing import HAIR, down, largest_charge
 from shortlist.ledger.terms import Terms
-from shortlist.pages.rounding import number_text
+from shortlist.pages.rounding import SAME, number_text
+
+ROUNDED = Fraction(1, 2**50)
+"""A share that is so near to a decimal, relatively, is that decimal but for the rounding of floats."""
 
 
 def share_of(terms: Terms, here: State, releases: int, delta: float) -> PureDP | ApproxDP | ZCDP:
@@ -43,3 +46,18 @@ def share_of(terms: Terms, here: State, releases: int, delta: float) -> PureDP |
     if not epsilon:
         raise ValueError("nothing is left to divide: make a new ledger for what is to come")
     return with_epsilon(epsilon)
+
+
+def decimal_of(size: float, releases: int) -> float:
+    """The decimal to ask for in place of a share of that size; the share itself where it is not one but for rounding.
+
+    A fifth of 1 is a hair less than the float 0.2. Who asks for 0.2 five times gets it four times, and the last time
+    what is left (`within`), so that the budget is kept and nothing is booked for less than was drawn.
+
+    >>> decimal_of(0.19999999999999998, 5), decimal_of(3 / 13, 13)
+    (0.2, 0.23076923076923078)
+    """
+    decimal = float(f"{size:.{SAME}g}")
+    more = Fraction(decimal) - Fraction(size)
+    fits = abs(more) <= ROUNDED * Fraction(decimal) and releases * more <= HAIR * Fraction(decimal)
+    return decimal if fits else size

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from shortlist.exact.effort import rough
 from shortlist.mechanisms.limited_domain.entry import rates
 from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
-from shortlist.planning.search import least_epsilon_reaching
+from shortlist.planning.search import least_with_slope
 from shortlist.privacy import ApproxDP, BoundedRange
 
 Race = Callable[[float, float], float]
@@ -26,6 +26,8 @@ tried."""
 TRIES = 6
 LOOSE = 0.03
 """How exactly the epsilon is sought that says which bar is likely: the shares of delta are far apart."""
+NEARBY = 0.15
+"""From so near, in ln epsilon, it is not sought at all."""
 
 
 def _of(k: int, epsilon: float, delta: float) -> LimitedDomainTopK:
@@ -33,29 +35,42 @@ def _of(k: int, epsilon: float, delta: float) -> LimitedDomainTopK:
 
 
 def least_epsilon_of_a_list(
-    race: Race, k: int, delta: float, target: float, *, start: float, step: float, width: float, most: float
+    race: Race,
+    k: int,
+    delta: float,
+    target: float,
+    near: tuple[tuple[float, float], float],
+    *,
+    width: float,
+    most: float,
 ) -> float:
     """The least epsilon at which LimitedDomainTopK itself reaches `target`, rounded up; infinite beyond `most`.
 
     Calibration is slow and the race is fast, so the search runs over e with the bar held, the cost of that e follows,
     and the mechanism says which bar it would choose there (first which it is likely to), until it is the same.
-    Whatever is returned was tried with the mechanism's own parameters.
+    Whatever is returned was tried with the mechanism's own parameters. `near` says where to begin, with which slope,
+    and how far to the next try; from nearby it is taken at its word, for the first bar is only a likely one.
     """
+    (start, slope), step = near
 
-    def least(bar: float, width: float) -> float:
-        return least_epsilon_reaching(lambda p: race(p / k, bar), target, start=start, width=width, step=step)
+    def least(bar: float, width: float) -> tuple[float, float]:
+        with rough():  # whether it is enough is tried below, by the mechanism's own parameters
+            return least_with_slope(
+                lambda p: race(p / k, bar), target, start=start, width=width, step=step, slope=slope
+            )
 
     def cost(p: float, bar: float) -> float:
         return max(_cost(k, p, delta - bar), width * p)  # a positive one, even where delta alone would do
 
     bar, enough, tried = delta / 2, math.inf, math.inf
-    with rough():  # only to say which bar is likely
-        p = least(bar, LOOSE)
+    p = start
+    if step > NEARBY:
+        p, slope = least(bar, LOOSE)
     if 0 < p <= most:
         start, step = p, LOOSE
         bar = _of(k, cost(p, bar), delta).likely_bar
     for _ in range(TRIES):
-        held, p = bar, least(bar, width)
+        held, (p, slope) = bar, least(bar, width)
         if not 0 < p <= most:
             return math.inf if p else 0.0
         start, step = p, 10 * width  # another bar changes little

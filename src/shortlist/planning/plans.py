@@ -14,7 +14,6 @@ from typing import Unpack
 import numpy as np
 
 from shortlist.accounting.checked_numbers import flag, number
-from shortlist.accounting.tight_zcdp import largest_range
 from shortlist.exact.collapse import collapse_point
 from shortlist.exact.effort import searching
 from shortlist.exact.lower_bound import least_epsilon, least_epsilon_for_recall
@@ -40,6 +39,10 @@ BOUNDS = {"top": least_epsilon, "recall": least_epsilon_for_recall}
 SINGLE = (("zcdp",), ("approx",))
 WIDTH = 1e-3
 """Epsilons in a plan are rounded up by at most a thousandth."""
+STEEP = 25.0
+"""A slope beyond this is not believed of another mechanism: where one collapses its neighbours do not."""
+Place = tuple[float, float]
+"""Where a search ended, and how fast the log odds grow there."""
 
 
 def plan(
@@ -144,7 +147,7 @@ def _simplest(entrants: list[Planned]) -> list[int]:
 
 
 class Trail:
-    """Where searches begin: at what others have needed, or at first above the bound.
+    """Where searches begin, and the slope they believe: what others have needed, or at first above the bound.
 
     A law whose parameter is the pure epsilon begins where the last one of its kind ended. One that has a single looser
     currency, as guarded ones have, falls back on rounds there: it begins at the least that anybody has paid in it.
@@ -152,33 +155,34 @@ class Trail:
 
     def __init__(self, bound: float | None) -> None:
         self._bound = bound or 0.1
-        self.slope = TYPICAL
-        self._last: dict[tuple[str, bool, bool], float] = {}
-        self._paid: dict[tuple[str, bool, str], float] = {}
+        self._last: dict[tuple[str, bool, bool], Place] = {}
+        self._paid: dict[tuple[str, bool, str], Place] = {}
 
-    def start(self, one: Planned) -> tuple[float, float]:
-        """(a pure epsilon, or the epsilon or range of its currency, to begin with; how far in ln of it to the next)."""
+    def start(self, one: Planned) -> tuple[Place, float]:
+        """(a pure epsilon, or the epsilon or range of its currency, and a slope; how far in ln of it to the next)."""
         if one.currencies in SINGLE:
             kinds = (True,) if one.ordered else (True, False)
-            paid = [p for kind in kinds if (p := self._paid.get((one.domain, kind, one.currencies[0])))]
+            paid = [place for kind in kinds if (place := self._paid.get((one.domain, kind, one.currencies[0])))]
             if paid:
                 return min(paid), 0.15
         last, rounds = self._last, one.rounds > 1
-        if p := last.get((one.domain, one.ordered, rounds)):
-            return p, 0.15
-        if one.ordered and not rounds and (p := last.get((one.domain, False, False))):
-            return 2 * p, 0.3  # a list in one round needs about twice what its set does
-        return self._bound * (10.0 if one.ordered else 1.3), 0.7
+        if place := last.get((one.domain, one.ordered, rounds)):
+            return place, 0.15
+        if one.ordered and not rounds and (place := last.get((one.domain, False, False))):
+            return (2 * place[0], place[1]), 0.3  # a list in one round needs about twice what its set does
+        if rounds and (place := last.get(("known", one.ordered, True))):
+            return (2 * place[0], place[1]), 0.7  # rounds and a bar need one to three times what rounds do
+        return (self._bound * (6.0 if one.ordered else 1.3), TYPICAL), 0.7
 
     def add(self, one: Planned, p: float, slope: float) -> None:
         if 0 < p <= MOST:
-            self._last[one.domain, one.ordered, one.rounds > 1], self.slope = p, slope
+            self._last[one.domain, one.ordered, one.rounds > 1] = p, slope
 
-    def pay(self, row: PlanRow) -> None:
-        p = row.epsilon if row.budget == "approx" else largest_range(row.rho, 1) if row.rho <= MOST else 0.0
+    def pay(self, row: PlanRow, slope: float) -> None:
+        p = row.epsilon if row.budget == "approx" else math.sqrt(8 * row.rho) if row.rho <= MOST else 0.0
         place = (row.domain, row.ordered, row.budget)
-        if 0 < p <= min(MOST, self._paid.get(place, MOST)):
-            self._paid[place] = p
+        if 0 < p <= min(MOST, self._paid.get(place, (MOST, 0.0))[0]):
+            self._paid[place] = p, slope
 
 
 def _rows(
@@ -196,34 +200,37 @@ def _rows(
     if not usable:
         return []
 
-    def needed(currency: Currency, target: float) -> float:
-        own, (start, step) = one.own_delta(currency, delta), trail.start(one)
+    def needed(currency: Currency, target: float) -> Place:
+        own, ((start, slope), step) = one.own_delta(currency, delta), trail.start(one)
         if one.race is not None:
             law = partial(one.race, scores, goal)
-            return least_epsilon_of_a_list(law, one.rounds, own, target, start=start, step=step, width=WIDTH, most=MOST)
+            near = (start, min(slope, STEEP)), step
+            return least_epsilon_of_a_list(law, one.rounds, own, target, near, width=WIDTH, most=MOST), slope
         law = partial(one.law, scores, goal)
         p, slope = least_with_slope(
-            lambda p: law(p, own), target, start=start, step=step, width=WIDTH, slope=trail.slope
+            lambda p: law(p, own), target, start=start, step=step, width=WIDTH, slope=min(slope, STEEP)
         )
         trail.add(one, p, slope)
-        return math.inf if p > MOST else p
+        return math.inf if p > MOST else p, slope
 
     rows: list[PlanRow] = []
-    solutions: dict[float, float] = {}
+    solutions: dict[float, Place] = {}
     every: dict[Goal, float] = {}
+    slope = TYPICAL
     for currency in usable:
         own = one.own_delta(currency, delta) if one.domain == "unknown" else 0.0
         if target is not None:
             if own not in solutions:
                 solutions[own] = needed(currency, target)
-            (paid, rho), got = cost(one, currency, solutions[own], delta), target
+            p, slope = solutions[own]
+            (paid, rho), got = cost(one, currency, p, delta), target
         else:
             p, rho = affordable(one, currency, epsilon or 0.0, delta)
             every = one.qualities(scores, p, one.own_delta(currency, delta))
             paid, got = epsilon or 0.0, every[goal]
         used = 0.0 if currency == "pure" else delta
         rows.append(PlanRow(one.label, one.method, currency, one.domain, one.ordered, paid, rho, used, got, **every))
-        trail.pay(rows[-1])
+        trail.pay(rows[-1], slope)
     return rows
 
 

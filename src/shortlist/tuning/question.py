@@ -139,11 +139,29 @@ def runs_within(base: Guarantee, budget: Budget, eta: float, cap: int | None) ->
         return law(narrowed(fits, least, nearly_one, neighbours)[1])
 
     def excess(log_gamma: float) -> float:
-        return min(max(budget.excess(Tuned(base, law(math.exp(log_gamma)))), -50.0), 50.0)
+        return min(max(_beyond(budget, Tuned(base, law(math.exp(log_gamma)))), -50.0), 50.0)
+
+    def fits_exactly(log_gamma: float) -> bool:
+        return budget.excess(Tuned(base, law(min(math.exp(log_gamma), nearly_one)))) <= 0
 
     ends = [(log_gamma, excess(log_gamma)) for log_gamma in (math.log(least), math.log(nearly_one))]
     _check_ends(ends[1][1] <= 0, ends[0][1] <= 0)
-    return law(math.exp(crossing(excess, ends[0], ends[1], CLOSE)[1]))
+    enough = crossing(excess, ends[0], ends[1], CLOSE)[1]
+    while not fits_exactly(enough):  # where a delta fits, the epsilon may be a rounding too large
+        _check_ends(enough < 0, False)
+        enough += 0.1 * CLOSE
+    return law(min(math.exp(enough), nearly_one))
+
+
+def _beyond(budget: Budget, guarantee: Guarantee) -> float:
+    """Above 0 if it does not fit: by the delta where there is one, which is one look where an epsilon is a search.
+
+    Roots of -ln delta are nearly straight lines, as those of Gaussian tails are.
+    """
+    if isinstance(budget, ApproxDP) and budget.epsilon and budget.delta:
+        delta = max(guarantee.delta_at(budget.epsilon), 1e-320)
+        return math.sqrt(-math.log(budget.delta)) - math.sqrt(-math.log(delta))
+    return budget.excess(guarantee)
 
 
 def _check_ends(one_fits: bool, all_fit: bool) -> None:

@@ -94,7 +94,8 @@ def canonical_limited_domain(counts: Values, k: int, epsilon: float, delta: floa
         min(1.0, float(chances[(sets.h[some] >= head) & (sets.t[some] <= reach)].sum()))
         for head, reach in ranks_within(np.sort(counts)[::-1], k)
     )
-    return Reached(top, min(1.0, float(chances @ sets.right[some]) / k), great, good)
+    recall = min(1.0, float((chances * sets.right[some]).sum()) / k)  # not @, which starts threads that wait busily
+    return Reached(top, recall, great, good)
 
 
 def set_chances(listed: Floats, bar: float, k: int, epsilon: float, gamma: float) -> dict[tuple[int, ...], float]:
