@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections import defaultdict
+from importlib import import_module
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -65,6 +66,21 @@ def is_traced(item):
     of_noise = item.path.parent in (HERE / "sampling", HERE / "exact") or item.path.name == "test_sampler.py"
     quick = (of_noise or item.path in TRACED) and not item.get_closest_marker("sized")
     return quick or item.get_closest_marker("traced") is not None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session):
+    """What is covered is imported while coverage looks; then it waits for the tests that are traced.
+
+    Otherwise it would look at all that is collected, and in the process that hands out the tests at every message.
+    """
+    found = coverage_of(session.config)
+    if found is not None:
+        for pattern in found.cov.get_option("run:include"):
+            for path in HERE.parent.glob(pattern):
+                name = ".".join(path.relative_to(HERE.parent / "src").with_suffix("").parts)
+                import_module(name.removesuffix(".__init__"))
+        found.pause()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -129,9 +145,14 @@ def pytest_runtest_setup(item):
     trace(item.config, is_traced(item))
 
 
+def coverage_of(config):
+    """What pytest-cov lets go on or pause, if it is there."""
+    return getattr(config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+
+
 def trace(config, wanted):
-    """Let pytest-cov go on, or pause, if it is there: only where that changes, for it takes longer than many a test."""
-    found = getattr(config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+    """Let coverage go on, or pause: only where that changes, for it takes longer than many a test."""
+    found = coverage_of(config)
     if found is not None and found.started != wanted:
         (found.resume if wanted else found.pause)()
 
