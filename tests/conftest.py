@@ -6,9 +6,10 @@ import random
 import shutil
 import sys
 import tempfile
+import tomllib
 from collections import defaultdict
 from importlib import import_module
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,12 +24,8 @@ from tests.helpers.browser import Look
 
 HERE = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-TRACED = [
-    *(HERE / "mechanisms" / name / "test_mechanism.py" for name in ("guarded", "joint", "guarded_list", "keys")),
-    HERE / "mechanisms" / "ordered_canonical" / "test_mechanism.py",
-    HERE / "mechanisms" / "guarded" / "test_rows.py",
-    HERE / "mechanisms" / "canonical" / "test_offsets.py",
-]
+COVERED = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["tool"]["coverage"]["run"]["include"]
+OF_EXACT_NUMBERS = tuple(f"test_{Path(one).stem}" for one in COVERED if "/exact/" in one)
 
 IN_MEMORY = Path("/dev/shm")
 ROOM = 2**32
@@ -58,14 +55,17 @@ settings.load_profile("repeatable")
 
 
 def is_traced(item):
-    """Whether coverage looks at a test: at those of the noise, and at those that draw much only if they are marked.
+    """Whether coverage looks at a test: at those of what is covered, unless they draw much, and as they are marked.
 
     They must reach every branch of the noise. Tracing the others would say nothing more, and doubles the time of every
     draw.
     """
-    of_noise = item.path.parent in (HERE / "sampling", HERE / "exact") or item.path.name == "test_sampler.py"
-    quick = (of_noise or item.path in TRACED) and not item.get_closest_marker("sized")
-    return quick or item.get_closest_marker("traced") is not None
+    marked = item.get_closest_marker("traced")
+    if marked is not None:
+        return (*marked.args, True)[0]
+    of_noise = item.path.parent == HERE / "sampling" or item.path.name == "test_sampler.py"
+    of_numbers = item.path.parent == HERE / "exact" and item.path.name.startswith(OF_EXACT_NUMBERS)
+    return (of_noise or of_numbers) and not item.get_closest_marker("sized")
 
 
 @pytest.hookimpl(trylast=True)
@@ -76,10 +76,9 @@ def pytest_sessionstart(session):
     """
     found = coverage_of(session.config)
     if found is not None:
-        for pattern in found.cov.get_option("run:include"):
-            for path in HERE.parent.glob(pattern):
-                name = ".".join(path.relative_to(HERE.parent / "src").with_suffix("").parts)
-                import_module(name.removesuffix(".__init__"))
+        for path in chain.from_iterable(map(HERE.parent.glob, COVERED)):
+            name = ".".join(path.relative_to(HERE.parent / "src").with_suffix("").parts)
+            import_module(name.removesuffix(".__init__"))
         found.pause()
 
 
