@@ -68,6 +68,14 @@ def is_traced(item):
     return (of_noise or of_numbers) and not item.get_closest_marker("sized")
 
 
+def pytest_configure(config):
+    """pytest-cov starts coverage in a worker, then once more with its session. The first would trace every test, whether
+    the second pauses or not, and nobody asks it what it saw."""
+    found = coverage_of(config)
+    if found is not None and hasattr(config, "workerinput"):
+        found.pause()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart(session):
     """What is covered is imported while coverage looks; then it waits for the tests that are traced.
