@@ -69,8 +69,10 @@ def is_traced(item):
 
 
 def pytest_configure(config):
-    """pytest-cov starts coverage in a worker, then once more with its session. The first would trace every test, whether
-    the second pauses or not, and nobody asks it what it saw."""
+    """pytest-cov starts coverage in a worker, and once more with its session: the first is forgotten, and would trace.
+
+    It would look at every test, also where the second pauses, and nobody would ask it what it saw.
+    """
     found = coverage_of(config)
     if found is not None and hasattr(config, "workerinput"):
         found.pause()
