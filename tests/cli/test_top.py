@@ -81,7 +81,7 @@ def test_json_is_one_object(folder, table):
 
 def test_lists_are_written_whole_as_csv_and_parquet(folder, tmp_path):
     for name in ("list.csv", "list.parquet"):
-        done = called(*asked("ratings.parquet", *KNOWN, "--values", "--out", tmp_path / name), cwd=folder)
+        done = called(*asked("ratings.parquet", *KNOWN, "--values", "--gaps", "--out", tmp_path / name), cwd=folder)
         assert done.returncode == 0, done.stderr
     with open(tmp_path / "list.csv", newline="") as file:
         rows = list(csv.DictReader(file))

@@ -69,7 +69,7 @@ def test_odds_take_an_epsilon_or_a_guarantee():
 
 def drawn(values, **words):
     """A measured list whose values are these."""
-    made = sl.top_k(SCORES, 2, epsilon=5.0, values=True, monotone=True, public=True, rng=seeded(1), **words)
+    made = sl.top_k(SCORES, 2, epsilon=5.0, values=True, gaps=True, monotone=True, public=True, rng=seeded(1), **words)
     return replace(made, extras=replace(made.extras, values=values, gaps=[690.569, 0.044]))
 
 
@@ -93,7 +93,7 @@ def test_ranks_and_values_that_disagree_are_explained_in_lists_and_groups():
     assert said not in str(drawn([900.0, 100.0]))
     assert said in str(drawn([900.0, 100.0], largest=False))
     lists = sl.top_k(
-        [[9, 4, 1], [7, 2, 1]], 2, epsilon=50.0, values=True, monotone=True, rng=seeded(1), allow_large=True
+        [[9, 4, 1], [7, 2, 1]], 2, epsilon=50.0, values=True, gaps=True, monotone=True, rng=seeded(1), allow_large=True
     )
     turned = replace(lists, releases={key: drawn([1.0, 2.0]) for key in lists})
     assert str(turned).count(said) == 1
