@@ -6,8 +6,10 @@ import random
 import shutil
 import sys
 import tempfile
+import tomllib
 from collections import defaultdict
-from itertools import combinations
+from importlib import import_module
+from itertools import chain, combinations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,12 +24,8 @@ from tests.helpers.browser import Look
 
 HERE = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-TRACED = [
-    *(HERE / "mechanisms" / name / "test_mechanism.py" for name in ("guarded", "joint", "guarded_list", "keys")),
-    HERE / "mechanisms" / "ordered_canonical" / "test_mechanism.py",
-    HERE / "mechanisms" / "guarded" / "test_rows.py",
-    HERE / "mechanisms" / "canonical" / "test_offsets.py",
-]
+COVERED = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["tool"]["coverage"]["run"]["include"]
+OF_EXACT_NUMBERS = tuple(f"test_{Path(one).stem}" for one in COVERED if "/exact/" in one)
 
 IN_MEMORY = Path("/dev/shm")
 ROOM = 2**32
@@ -57,14 +55,41 @@ settings.load_profile("repeatable")
 
 
 def is_traced(item):
-    """Whether coverage looks at a test: at those of the noise, and at those that draw much only if they are marked.
+    """Whether coverage looks at a test: at those of what is covered, unless they draw much, and as they are marked.
 
     They must reach every branch of the noise. Tracing the others would say nothing more, and doubles the time of every
     draw.
     """
-    of_noise = item.path.parent in (HERE / "sampling", HERE / "exact") or item.path.name == "test_sampler.py"
-    quick = (of_noise or item.path in TRACED) and not item.get_closest_marker("sized")
-    return quick or item.get_closest_marker("traced") is not None
+    marked = item.get_closest_marker("traced")
+    if marked is not None:
+        return (*marked.args, True)[0]
+    of_noise = item.path.parent == HERE / "sampling" or item.path.name == "test_sampler.py"
+    of_numbers = item.path.parent == HERE / "exact" and item.path.name.startswith(OF_EXACT_NUMBERS)
+    return (of_noise or of_numbers) and not item.get_closest_marker("sized")
+
+
+def pytest_configure(config):
+    """pytest-cov starts coverage in a worker, and once more with its session: the first is forgotten, and would trace.
+
+    It would look at every test, also where the second pauses, and nobody would ask it what it saw.
+    """
+    found = coverage_of(config)
+    if found is not None and hasattr(config, "workerinput"):
+        found.pause()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session):
+    """What is covered is imported while coverage looks; then it waits for the tests that are traced.
+
+    Otherwise it would look at all that is collected, and in the process that hands out the tests at every message.
+    """
+    found = coverage_of(session.config)
+    if found is not None:
+        for path in chain.from_iterable(map(HERE.parent.glob, COVERED)):
+            name = ".".join(path.relative_to(HERE.parent / "src").with_suffix("").parts)
+            import_module(name.removesuffix(".__init__"))
+        found.pause()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -129,9 +154,14 @@ def pytest_runtest_setup(item):
     trace(item.config, is_traced(item))
 
 
+def coverage_of(config):
+    """What pytest-cov lets go on or pause, if it is there."""
+    return getattr(config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+
+
 def trace(config, wanted):
-    """Let pytest-cov go on, or pause, if it is there: only where that changes, for it takes longer than many a test."""
-    found = getattr(config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+    """Let coverage go on, or pause: only where that changes, for it takes longer than many a test."""
+    found = coverage_of(config)
     if found is not None and found.started != wanted:
         (found.resume if wanted else found.pause)()
 

@@ -12,7 +12,7 @@ from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
 from shortlist.exact.ranked_subsets import ranked
 from shortlist.mechanisms import CanonicalTopK, GuardedTopK, OneshotTopK
 from shortlist.mechanisms.canonical.law import success_bounds
-from tests.helpers.support import in_suite
+from tests.helpers.support import full_size, in_suite, sized
 from tests.mechanisms.canonical.test_law import counts
 
 
@@ -158,11 +158,13 @@ def test_a_recall_that_chance_has_or_that_ties_give_has_no_bound():
     assert least_epsilon_for_recall(np.array([5, 3, 3, 1]), 2, 0.99) == 0.0
 
 
+@full_size
 def test_a_chance_below_the_least_float_bounds_nothing_that_is_possible():
-    """A cliff below the 400 best of 2,000: a random set is right with e^-1000, and epsilon 4 lifts that by e^1600."""
-    x = np.repeat([400, 0], [400, 1600])
+    """A cliff below the best fifth: a random set of 400 is right with e^-1000, and epsilon 4 lifts that by e^1600."""
+    k = sized(suite=400, full=1000)
+    x = np.repeat([k, 0], [k, 4 * k])
     for epsilon in (4.0, 12.0):
-        one_shot = OneshotTopK(k=400, epsilon=epsilon, noise="exponential").quality(x, monotone=True)
-        assert one_shot.recall <= CanonicalTopK(k=400, epsilon=epsilon).quality(x, monotone=True).recall
-        assert most_recall(x, 400, epsilon) == pytest.approx(1.0, abs=1e-9)
-    assert 1.0 < least_epsilon_for_recall(x, 400, 0.99) < 2.5
+        one_shot = OneshotTopK(k=k, epsilon=epsilon, noise="exponential").quality(x, monotone=True)
+        assert one_shot.recall <= CanonicalTopK(k=k, epsilon=epsilon).quality(x, monotone=True).recall
+        assert most_recall(x, k, epsilon) == pytest.approx(1.0, abs=1e-9)
+    assert 1.0 < least_epsilon_for_recall(x, k, 0.99) < 2.5

@@ -125,6 +125,7 @@ def test_values_that_say_nothing_of_their_item_have_no_margin():
     assert "margin" not in release.columns()
 
 
+@pytest.mark.traced
 def test_margins_travel_and_stay_with_their_items():
     release = sl.top_k([900, 20, 500, 7], 2, budget=ZCDP(0.5), values=True, monotone=True, rng=seeded(1))
     assert Release.from_json(release.to_json()) == release

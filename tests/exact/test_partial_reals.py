@@ -151,6 +151,7 @@ def test_an_additive_release_has_its_law(noise):
     assert_law(np.bincount(np.searchsorted(edges, drawn), minlength=24), np.diff(cdf), wrong=np.diff(other))
 
 
+@pytest.mark.traced(False)
 @pytest.mark.parametrize("level", [1, 4, 5])
 def test_exact_failures_before_success_are_geometric(level):
     source = Seeded(level)

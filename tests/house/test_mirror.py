@@ -1,9 +1,12 @@
 """Tests mirror the package: the test of a module is found by its name, and the few that are not are listed here."""
 
 import ast
+import sys
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path, PurePath
+
+import pytest
 
 HERE = Path(__file__).parents[1]
 PACKAGE = HERE.parent / "src" / "shortlist"
@@ -249,3 +252,10 @@ def test_what_asks_for_its_size_is_marked_so_that_it_runs_at_full_size_too():
         and not any(word in ast.unparse(one) for one in function.decorator_list for word in ("full_size", "mark.long"))
     ]
     assert not forgotten
+
+
+def test_coverage_looks_at_no_test_that_is_not_traced(request):
+    """It would take as long again as the test."""
+    if not request.config.pluginmanager.hasplugin("_cov"):
+        pytest.skip("without coverage nothing is traced")
+    assert sys.gettrace() is None

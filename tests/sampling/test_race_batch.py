@@ -136,6 +136,7 @@ class Extreme(Seeded):
         return found
 
 
+@pytest.mark.traced(False)
 def test_words_near_zero_and_one_are_exact_as_well():
     for noise in KINDS.values():
         field = Field(SCORES["whole"], 5, Fraction(2), noise, Runner(Fraction(0), Fraction(3), GUMBEL))
@@ -170,6 +171,7 @@ def test_few_rows_need_exact_arithmetic(monkeypatch):
     assert len(asked) < 100
 
 
+@pytest.mark.traced(False)
 @every
 def test_bits_once_drawn_are_never_forgotten(noise):
     """All words alike: the order is decided by further bits, and with these very bits no gap is below zero."""

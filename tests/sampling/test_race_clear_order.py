@@ -46,6 +46,7 @@ def test_intervals_that_touch_or_are_endless_are_not_told_apart():
     assert clear_order(np.array([np.nan, 1.0]), np.array([np.nan, 2.0]), 1) is None
 
 
+@pytest.mark.traced(False)
 @pytest.mark.parametrize("noise", [EXPONENTIAL, GUMBEL, LAPLACE], ids=lambda noise: noise.name)
 @pytest.mark.parametrize("k", [1, 3, 7])
 def test_races_agree_bit_for_bit_with_those_that_always_rank(noise, k, monkeypatch):

@@ -26,6 +26,7 @@ VALUES = {
 }
 
 
+@pytest.mark.traced(False)
 @pytest.mark.parametrize("noise", KINDS.values(), ids=list(KINDS))
 @pytest.mark.parametrize("values", VALUES)
 def test_what_is_clear_is_what_intervals_decide_with_the_same_words(noise, values, monkeypatch):

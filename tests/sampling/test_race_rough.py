@@ -40,6 +40,7 @@ def contest(values, k=1, scale=Fraction(2), noise=EXPONENTIAL):
     return Contest(values, k, scale, noise, kth_largest(values, k))
 
 
+@pytest.mark.traced(False)
 @pytest.mark.some(2)
 @every
 @pytest.mark.parametrize("values", VALUES)

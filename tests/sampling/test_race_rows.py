@@ -19,7 +19,7 @@ from shortlist.sampling.race_rows import _hits, _some, winners_in_rows
 from shortlist.sampling.skip_schedule import plan_of_all
 from shortlist.sampling.skipping import Hits
 from tests.helpers.subset_law import counted
-from tests.helpers.support import assert_law
+from tests.helpers.support import assert_law, full_size, sized
 
 VALUES = np.array([9, 7, 6, 4, 3, 1, 0])
 kinds = pytest.mark.parametrize("noise", [GUMBEL, EXPONENTIAL], ids=["gumbel", "exponential"])
@@ -34,6 +34,7 @@ def drawn(noise, draws, seed=51, scale=Fraction(3)):
     return winners_in_rows(VALUES, k=2, scale=scale, noise=noise, source=Seeded(seed), draws=draws)
 
 
+@full_size
 @kinds
 @pytest.mark.parametrize("threshold", [None, -3.0, 0.5, 2.0, 5.0])
 def test_winners_in_rows_have_the_law_wherever_the_threshold_is(noise, threshold, monkeypatch):
@@ -41,7 +42,8 @@ def test_winners_in_rows_have_the_law_wherever_the_threshold_is(noise, threshold
     monkeypatch.setattr(race_rows, "plan_of_all", partial(plan_of_all, threshold=threshold))
     monkeypatch.setattr(race_rows, "ROWS", 300)
     law, wrong = (law_of(noise, scale) for scale in (Fraction(3), Fraction(5)))
-    assert_law(counted(drawn(noise, 1_000), law), list(law.values()), wrong=list(wrong.values()))
+    rows = drawn(noise, sized(suite=1_000, full=2_000))
+    assert_law(counted(rows, law), list(law.values()), wrong=list(wrong.values()))
 
 
 @kinds

@@ -131,6 +131,7 @@ def test_scores_are_read_where_the_bound_of_their_type_tells_too_little():
         assert unread_plan(values, 1, Fraction(scale), noise) is None
 
 
+@pytest.mark.traced(False)
 @pytest.mark.parametrize("threshold", [0.5, 2.0, 4.0], ids=["passed", "seldom passed", "hardly ever passed"])
 def test_races_that_read_no_scores_have_the_law(threshold):
     """By group: of the hits, and where none passes of all, given that they were not hit."""

@@ -74,6 +74,7 @@ def test_what_a_few_runs_hold_raises_nothing():
     assert raised(contest, peaks, RUN, 3.0) <= np.log(1000)
 
 
+@pytest.mark.traced(False)
 @pytest.mark.parametrize("noise", [EXPONENTIAL, GUMBEL], ids=lambda noise: noise.name)
 def test_races_with_a_raised_threshold_have_the_law(noise, monkeypatch):
     """By group: whether the winner is one of the 8 ahead, of the 264 at the cap, or of the rest."""

@@ -39,6 +39,7 @@ def test_draws_in_rows_have_the_law(case, noise):
     assert_rows(case, noise, draws=20_000)
 
 
+@pytest.mark.traced(False)
 @cases
 @pytest.mark.parametrize("halvings", [1, 3])
 def test_a_race_in_floats_is_the_plain_race_on_the_same_words(case, halvings, monkeypatch):
@@ -102,6 +103,7 @@ def test_every_rare_way_has_the_law(noise, where, name, value, monkeypatch):
     assert_rows(CASES[3], noise, draws=1_200)
 
 
+@pytest.mark.traced(False)
 @kinds
 def test_what_the_sieve_leaves_out_comes_back_in_rows(noise, monkeypatch):
     leave_out(monkeypatch, below=0.6)

@@ -40,6 +40,7 @@ from tests.test_quantiles_groups import asked as votes_of
 from tests.test_quantiles_groups import made as grouped_people
 
 MASTERS = {"local": "local[2]", "cluster": "local-cluster[2,1,1024]"}
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 QUICK = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -48,10 +49,11 @@ QUICK = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": f"{JAVA} -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions": JAVA,
 }
-"""Small tables: what Spark compiles for large ones takes longer than they do."""
+"""Small tables: what Spark compiles for large ones takes longer than they do, and to look at every class it loads is a
+seventh of its time."""
 
 
 def session(kind):

@@ -42,6 +42,7 @@ def survival(x, s, scale, y):
     return (1 + w) / (1 + w * np.exp(y / scale))
 
 
+@pytest.mark.traced(False)
 @pytest.mark.parametrize("s", [0, 1, 3])
 def test_the_lead_has_the_law_of_the_gap_given_the_winner(s):
     x = [1.5, 1.0, 0.0, -2.0, -np.inf]
@@ -52,6 +53,7 @@ def test_the_lead_has_the_law_of_the_gap_given_the_winner(s):
     assert kstest(gaps, lambda y: 1 - survival(x[:4], s, 0.6, y)).pvalue < 1e-6
 
 
+@pytest.mark.traced(False)
 def test_a_winner_drawn_before_and_its_lead_have_the_law_of_both():
     """Winners by the plain mechanism, then their leads, against winners with gaps in one race."""
     x, source = [1.5, 1.0, 0.0], seeded(7)

@@ -93,6 +93,7 @@ def test_draws_with_rough_bounds_on_the_weight_of_the_junk_follow_the_law(monkey
     assert_law(counts(guard, law, 3000), list(law.values()), wrong=list(wrong.values()))
 
 
+@pytest.mark.traced
 def test_faint_junk_has_rough_bounds_until_they_are_asked_to_be_fine():
     x = np.array([900, 800, 700, 30, 20, 10, 5, 0])
     guard = of_kind(module.Guard, small_guard(Fraction(1, 4), 2, x, 3, Fraction(3), Fraction(2, 3)))

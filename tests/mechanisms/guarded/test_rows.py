@@ -45,6 +45,7 @@ def test_draws_in_rows_have_the_certified_law(budget):
     assert_draws(budget, draws=20_000)
 
 
+@pytest.mark.traced
 @budgets
 @pytest.mark.parametrize(
     ("where", "name", "value"),

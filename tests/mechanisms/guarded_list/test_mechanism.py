@@ -48,6 +48,7 @@ def test_draws_follow_the_certified_law(x, epsilon):
     assert_law(counts, list(exact.values()), wrong=list(wrong.values()) if len(set(x)) > 1 else None)
 
 
+@pytest.mark.traced
 def test_draws_decided_exactly_follow_the_law(monkeypatch):
     """With bounds that say nothing of the guard, every arrival is compared in balls of its exact weight."""
     monkeypatch.setattr(module.ListGuard, "bounds", lambda guard, fine: (-1e3, 1e3))

@@ -56,11 +56,12 @@ def test_draws_follow_the_law(x, k, epsilon, monotone):
     assert_law(counts, list(exact.values()), wrong=wrong)
 
 
+@full_size
 def test_draws_decided_in_balls_follow_the_law(monkeypatch):
     """Weights raised by e: proposals are rejected often, and each acceptance is an exact coin."""
     monkeypatch.setattr(shares, "SHARE_SLACK", 1.0)
-    exact = law([3, 2, 2, 0], 2, 0.5)
-    rows = JointTopK(k=2, epsilon=1.0).release_many([3, 2, 2, 0], monotone=True, draws=2000, rng=sl.testing.seeded(2))
+    exact, draws = law([3, 2, 2, 0], 2, 0.5), sized(suite=2000, full=4000)
+    rows = JointTopK(k=2, epsilon=1.0).release_many([3, 2, 2, 0], monotone=True, draws=draws, rng=sl.testing.seeded(2))
     index = {s: i for i, s in enumerate(exact)}
     counts = np.bincount([index[tuple(row)] for row in rows.tolist()], minlength=len(index))
     assert_law(counts, list(exact.values()), wrong=list(law([3, 2, 2, 0], 2, 0.8).values()))
@@ -75,6 +76,7 @@ def test_scores_of_any_size_are_exact(values):
     assert m.inclusion_probabilities(values).sum() == pytest.approx(2, abs=1e-9)
 
 
+@pytest.mark.traced
 @pytest.mark.filterwarnings("error")
 def test_steps_too_small_for_a_float_warn_nobody():
     assert len(present(JointTopK(k=3, epsilon=1.0).release(np.arange(4) * 5e-324, monotone=True).items)) == 3

@@ -240,6 +240,7 @@ def test_values_near_the_bar_are_too_high_by_what_is_said():
         assert abs(above - exact) < 6 * values.std() / len(values) ** 0.5
 
 
+@pytest.mark.traced
 def test_chances_in_balls_are_those_in_floats():
     """Of the noise that a few labels a person have, where skipping asks for them exactly."""
     keys = GeometricKeys(Geometric(Fraction(1, 2), 9))
@@ -247,6 +248,7 @@ def test_chances_in_balls_are_those_in_floats():
         assert float(keys.chance(score).mid()) == pytest.approx(float(keys.chances(np.array([score]))[0]), rel=1e-9)
 
 
+@pytest.mark.traced
 @pytest.mark.parametrize(("most", "people"), [(1, 5), (3, 9)])
 def test_of_one_label_its_chance_is_all_there_is_to_know(most, people):
     mechanism, alone = KeySet(most=most, epsilon=1.0, delta=0.01, k=1), sl.Scores([people], monotone=True)

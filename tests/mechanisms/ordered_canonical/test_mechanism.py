@@ -129,6 +129,7 @@ def test_the_never_chosen_are_never_chosen():
     assert set(rows.ravel().tolist()) == {0, 2, 3}
 
 
+@pytest.mark.traced
 def test_guarantees_and_budgets():
     assert OrderedCanonicalTopK(k=2, epsilon=1.0).charge == PureDP(1.0)
     assert OrderedCanonicalTopK(k=2, epsilon=1.0, noise="gumbel").charge == BoundedRange(1.0)
@@ -157,6 +158,7 @@ def test_the_oracle_of_the_page():
         assert float(law(mechanism, Scores(x, monotone=True)).chances[0, 1].mid()) == pytest.approx(right, abs=1e-9)
 
 
+@pytest.mark.traced
 def test_draws_decided_in_balls_follow_the_law(monkeypatch):
     """With bounds that say nothing, every proposal is accepted or not by its exact chance."""
     monkeypatch.setattr(sequence_race, "ERROR", 1.0)
@@ -169,6 +171,7 @@ def test_draws_decided_in_balls_follow_the_law(monkeypatch):
     assert_law(counts, list(exact.values()), wrong=list(wrong.values()))
 
 
+@pytest.mark.traced
 def test_the_right_list_is_never_proposed_as_a_wrong_one(monkeypatch):
     """It has an arrival of its own: proposed once more, its chance is exactly nothing."""
     monkeypatch.setattr(sequence_race, "shuffled_sequence", lambda reach, stream: [0, 1])

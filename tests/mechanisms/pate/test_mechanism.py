@@ -11,7 +11,7 @@ from shortlist.mechanisms import StableTopK
 from shortlist.pate import PATE, MultiLabelPATE
 from shortlist.privacy import ZCDP, BoundedRange, RenyiDP, compose
 from tests.helpers.processes import finish, start
-from tests.helpers.support import assert_law
+from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import present
 from tests.mechanisms.stable.test_box_by_formula import chances, sorted_sets
 
@@ -72,9 +72,10 @@ def test_the_published_setting_by_sound_accounting():
     assert RenyiDP(orders.tolist(), honest.tolist()).epsilon_at(4e-7) == pytest.approx(71.4, abs=0.3)
 
 
+@full_size
 def test_draws_follow_the_law_of_replacement():
     """Noise of scale 4 / e on the gaps, and a test clamped at 2."""
-    counts, draws = (9, 8, 3, 0), 1000
+    counts, draws = (9, 8, 3, 0), sized(suite=1000, full=2500)
     pate = MultiLabelPATE(rho=2.0 * draws, delta=0.4, queries=draws)
     pate._test = type(pate._test)(pate._test.rate, 1.0, 2)  # a test that passes now and then
     votes, source = votes_of(counts, 10), sl.testing.seeded(1)

@@ -30,7 +30,6 @@ def draws(choice, many, seed=1):
 
 
 @full_size
-@pytest.mark.traced
 @pytest.mark.parametrize("flips", [True, False])
 def test_points_come_with_their_chances_and_the_other_law_is_refuted(flips):
     choice = Choice.of(node(OLD), HALF, Fraction(1), flips)
