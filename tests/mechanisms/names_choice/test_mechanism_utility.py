@@ -92,8 +92,3 @@ def test_measuring_changes_nothing_of_who_is_named(public_list):
     p = mechanism.success_probability(counts)
     assert mechanism.quality(counts).top == pytest.approx(p, abs=1e-8)
     assert_law([right, draws - right], [p, 1 - p], wrong=[0.8 * p, 1 - 0.8 * p])
-    if public_list:
-        assert mechanism.probabilities(counts)[0, 1] == pytest.approx(p, abs=1e-8)
-    else:
-        with pytest.raises(ValueError, match="known for a public list alone"):
-            mechanism.probabilities(counts)
