@@ -34,7 +34,15 @@ enum {
     EIGHTHS = 400, /* eighths in 50 */
     SEVERAL = 128, /* so many finishes are compared each with all */
     EIGHT = 8,    /* finishes are compared so many at once */
-    QUICK = 256   /* so many logarithms are taken at once */
+    QUICK = 256,  /* so many logarithms are taken at once */
+    TALL = 64,    /* scores in a column of a block: _scan_columns.py */
+    ROWS = 16,    /* so many rows of it are compared in registers */
+    SOME = 1 << 12, /* so many scores are compared with one cut after another */
+    HIT = 4,      /* the rest are of skip_columns.py */
+    PAID = 1 << 13,
+    BELOW = 16,
+    ABOVE = 8,
+    HIGHER = 8
 };
 
 enum { EXPONENTIAL, GUMBEL, LAPLACE, LOGISTIC, HALF_LOGISTIC }; /* as in rough_noise.py */
@@ -141,6 +149,45 @@ static inline __attribute__((always_inline)) int best_of(
            (next == -INFINITY || last - next > 4 * ROUGH + 0x1p-47 * (fabs(last) + fabs(next)));
 }
 
+/* Which level all share that are not opened, and what that costs, about, if so many groups are at or above each cut: a
+ * group has that size, and opens into so many columns. */
+static int cheapest(
+    const int64_t *reach, int m, double trials, double size, double parts, const Rule *rule, double *least)
+{
+    int best = 0, lower = 0, level = 0;
+    double opened = 0, cost;
+    int64_t before = 0;
+    *least = INFINITY;
+    for (int place = 0; place < m; place++, lower = level) {
+        do
+            level++;
+        while (rule->rounded[level] != level);
+        opened += (double)(reach[place] - before) * (parts + size * (lower ? HIT * ldexp(1, -lower) : 1));
+        before = reach[place];
+        cost = opened + HIT * trials * ldexp(1, -level);
+        if (cost < *least) {
+            best = place + 1;
+            *least = cost;
+        }
+    }
+    return best;
+}
+
+/* By how many half units a threshold may rise, so that enough still pass: so many are at or above each height around it. */
+static int raise_by(const int64_t *reach, const int64_t *chance, double wanted)
+{
+    for (int more = HIGHER; more > 0; more--) {
+        int64_t passed = 0;
+        for (int j = 0; j < BELOW + ABOVE; j++) {
+            int64_t here = reach[j] - (j + 1 < BELOW + ABOVE ? reach[j + 1] : 0);
+            passed += here * chance[BINS - 1 + more + BELOW - j];
+        }
+        if ((double)passed >= wanted)
+            return more;
+    }
+    return 0;
+}
+
 #define JOINED(a, b) a##_##b
 #define NAMED(a, b) JOINED(a, b)
 #define OF(name) NAMED(name, TYPE)
@@ -149,10 +196,12 @@ static inline __attribute__((always_inline)) int best_of(
 #define TYPE int8
 #define T int8_t
 #define BITS int8_t
+#define IS_SHORT
 #include "_scan_of_type.h"
 #define TYPE int16
 #define T int16_t
 #define BITS int16_t
+#define IS_SHORT
 #include "_scan_of_type.h"
 #define TYPE int32
 #define T int32_t
@@ -165,10 +214,12 @@ static inline __attribute__((always_inline)) int best_of(
 #define TYPE uint8
 #define T uint8_t
 #define BITS uint8_t
+#define IS_SHORT
 #include "_scan_of_type.h"
 #define TYPE uint16
 #define T uint16_t
 #define BITS uint16_t
+#define IS_SHORT
 #include "_scan_of_type.h"
 #define TYPE uint32
 #define T uint32_t
@@ -186,15 +237,37 @@ static inline __attribute__((always_inline)) int best_of(
 #define BITS int64_t
 #include "_scan_of_type.h"
 
+/* The column of a candidate, of blocks of so many side by side: a power of two. */
+static inline int64_t column_of(int64_t place, int64_t wide)
+{
+    return place / TALL / wide * wide + (place & (wide - 1));
+}
+
+/* Where these columns start, sorted by how many cuts are above them: there are so many of each. */
+EXPORT void column_starts(
+    const int32_t *list, int64_t n, const int8_t *above, int64_t side, const int64_t *counts, int64_t *starts)
+{
+    int64_t next[KINDS], sum = 0;
+    for (int j = 0; j < KINDS; sum += counts[j++])
+        next[j] = sum;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t within = list[i] & (side - 1);
+        starts[next[above[list[i]]]++] = (list[i] - within) * TALL + within;
+    }
+}
+
 enum { LEVEL, LENGTH, STRIDE, GROUPS, WORDS, COLUMNS }; /* what is said of a batch of groups: skipping.py */
 
 /* The candidates that are hit, batch by batch, and their levels: how many. Negative: floats or words do not suffice.
+ *
+ * Of the first batch, if `above` is there, nobody is hit whose column, of so many side by side (`side`), has less than `all` cuts
+ * above it: skip_columns.py.
  *
  * Each batch has so many of the words, of which the first is in `firsts`; none, if it surely has no hit. A skip is told
  * by a quick logarithm where its error (2^-32 of 2^level) and that of NumPy's own way (2^-36 of it) leave no doubt. */
 EXPORT int64_t hits(
     const int64_t *batch, int64_t batches, const int64_t *starts, const uint64_t *firsts, const uint64_t *words,
-    int64_t *index, int64_t *level)
+    const int8_t *above, int64_t all, int64_t side, int64_t *index, int64_t *level)
 {
     int64_t count = 0;
     double logs[QUICK];
@@ -230,7 +303,8 @@ EXPORT int64_t hits(
                 place += least;
                 if (place < trials) {
                     int64_t group = shift ? place >> shift : length == 1 ? place : place / length;
-                    index[count++] = starts[group] + (place - group * length) * stride;
+                    index[count] = starts[group] + (place - group * length) * stride;
+                    count += b || !above || above[column_of(place, side)] == all;
                 }
             }
             if (used == batch[WORDS] && place < trials)
@@ -287,7 +361,7 @@ EXPORT void noises(const uint64_t *words, const int64_t *level, int64_t n, int k
 /* Of what stands here: _scan.py takes no library with another number. */
 EXPORT int64_t scan_number(void)
 {
-    return 6;
+    return 7;
 }
 
 #ifdef DIGEST /* of the sources, so that a build knows whether the library is theirs */

@@ -317,7 +317,12 @@ EXPORT FAST void OF(row_winners)(
     }
 }
 
+#ifdef IS_SHORT
+#include "_scan_columns.h"
+#endif
+
 #undef AT
+#undef IS_SHORT
 #undef IS_NAN
 #undef T
 #undef BITS
