@@ -15,7 +15,7 @@ from shortlist.exact.score_intervals import Contest
 from shortlist.sampling import race_rows
 from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.race import race_of_hits
-from shortlist.sampling.race_rows import _hits, _some, winners_in_rows
+from shortlist.sampling.race_rows import _hits, _tell, winners_in_rows
 from shortlist.sampling.skip_schedule import plan_of_all
 from shortlist.sampling.skipping import Hits
 from tests.helpers.subset_law import counted
@@ -28,6 +28,10 @@ kinds = pytest.mark.parametrize("noise", [GUMBEL, EXPONENTIAL], ids=["gumbel", "
 def law_of(noise, scale):
     law = set_law(VALUES.tolist(), 2, noise.name, scale)
     return {chosen: float(chance) for chosen, chance in law.items()}
+
+
+def _some(plan, rows, source):
+    return _tell(plan, *_hits(plan, rows, source)).decided(plan, source)
 
 
 def drawn(noise, draws, seed=51, scale=Fraction(3)):

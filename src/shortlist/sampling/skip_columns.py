@@ -1,4 +1,4 @@
-"""Planning a skip of integers of 8 or 16 bits, which are read in little time, so that all else counts. Nothing here draws.
+"""Planning a skip of integers of 8 or 16 bits, which are read so fast that all else counts. Nothing here draws.
 
 Either none of them is read, or one pass finds the largest of each column of 64. Then all share one level, but for the
 columns that stand too high for it: these are opened, and tested at levels of their own.
