@@ -348,13 +348,16 @@ EXPORT void by_row(
     }
 }
 
-/* The noise of many words, for tests: finishes are compared by it. */
-EXPORT void noises(const uint64_t *words, const int64_t *level, int64_t n, int kind, double *noise)
+/* The noise of many words, for tests: finishes are compared by it, in one race or in rows. */
+EXPORT void noises(const uint64_t *words, const int64_t *level, int64_t n, int kind, int in_rows, double *noise)
 {
     for (int64_t i = 0; i < n; i++) {
-        double quick;
+        double quick, of_rows;
         quick_logs(words + i, 1, &quick);
+        gumbels(words + i, level + i, 1, &quick, &of_rows);
         noise[i] = quick_noise(words[i], level[i], kind, quick);
+        if (in_rows && kind == GUMBEL && is_gumbel(words[i], level[i], quick))
+            noise[i] = of_rows;
     }
 }
 

@@ -88,6 +88,7 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "hits": [_PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE, _COUNT, _COUNT, _PLACE, _PLACE],
     "block_columns": [*_SCORES, _COUNT, _PLACE, _PLACE],
     "open_columns": [_PLACE, _PLACE, _COUNT, _RULE, _REAL, _COUNT, _PLACE, _REAL, _PLACE, _PLACE, _PLACE],
+    "noises": [_PLACE, _PLACE, _COUNT, _KIND, _KIND, _PLACE],
     "column_starts": [_PLACE, _COUNT, _PLACE, _COUNT, _PLACE, _PLACE],
 }
 _COUNTING = {"hits", "open_columns"}
@@ -326,13 +327,13 @@ def clear_hits(values: Values, hits: tuple[Indices, Indices, Words], k: int, kin
     return list(places) if clear else []
 
 
-def noises(words: Words, level: Indices, kind: int) -> Floats | None:
+def noises(words: Words, level: Indices, kind: int, in_rows: bool = False) -> Floats | None:
     """The noise by which finishes are compared, for tests."""
     function = plain_function("noises")
     if function is None:
         return None
     noise = np.empty(len(words))
-    function(address(words), address(level), len(words), kind, address(noise))
+    function(address(words), address(level), len(words), kind, in_rows, address(noise))
     return noise
 
 
