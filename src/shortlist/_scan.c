@@ -162,7 +162,7 @@ static int cheapest(
         do
             level++;
         while (rule->rounded[level] != level);
-        opened += (double)(reach[place] - before) * (parts + size * (lower ? HIT * ldexp(1, -lower) : 1));
+        opened += (double)(reach[place] - before) * (parts + size * HIT * ldexp(1, -lower));
         before = reach[place];
         cost = opened + HIT * trials * ldexp(1, -level);
         if (cost < *least) {

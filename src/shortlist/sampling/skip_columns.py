@@ -17,7 +17,7 @@ from shortlist._scan import BINS, TALL, Opened
 from shortlist._scan_columns import WIDE, block_columns, open_columns
 from shortlist.exact.noise_distributions import LN2, SHIFTS, Noise
 from shortlist.exact.score_intervals import Contest, kth_largest
-from shortlist.sampling.skip_levels import LEVEL_SLACK, ByLevel, levels, round_down, rule_of
+from shortlist.sampling.skip_levels import LEVEL_SLACK, levels, round_down, rule_of
 from shortlist.sampling.skip_threshold import WHOLE, choose_threshold, enough, sampled
 from shortlist.sampling.skipping import Batch, SkipPlan
 
@@ -33,7 +33,7 @@ _ROUNDED = round_down(OWN_LEVELS)
 _ROUNDED_AT = _ROUNDED.ctypes.data
 
 HIT = 4.0
-"""A hit costs as much as so many columns that are opened, or as scores that are read on their own."""
+"""A hit costs as much as so many columns that are opened."""
 MANY = 1 << 13
 """So many hits, or columns for them, are paid for without a second look at the threshold."""
 
@@ -54,7 +54,7 @@ def unread_plan(
     None where that costs more than reading them: only of integers of 8 or 16 bits, under wide noise, it may cost less.
     `threshold` overrides the choice, for tests that force the rare paths.
     """
-    if not is_short(values) or 256**values.itemsize - 1 > NARROW * scale:
+    if not is_short(values) or (256**values.itemsize - 1) * scale.denominator > NARROW * scale.numerator:
         return None
     contest = Contest(values, k, scale, noise, np.iinfo(values.dtype).max)
     chosen = choose_threshold(contest, values[:0]) if threshold is None else threshold
@@ -71,7 +71,7 @@ def column_plan(
     if not is_short(values) or len(values) < BLOCKS * k * TALL * (WIDE // values.itemsize) or noise.decay not in SHIFTS:
         return None
     maxima = Maxima.of(values)
-    contest = Contest(values, k, scale, noise, kth_largest(np.append(maxima.tops, values[maxima.rest :]), k))
+    contest = Contest(values, k, scale, noise, kth_largest(maxima.tops, k))
     if contest.factor is None:
         return None
     layout = Layout.of(contest, maxima, threshold, 2 * k)
@@ -157,18 +157,15 @@ class Layout:
         return cls(chosen, Opened(above, lower, maxima.width), counts, starts)
 
     def plan(self, contest: Contest, maxima: Maxima) -> SkipPlan:
-        """Every column that is opened at its own level, the highest one by one, everybody else at one level."""
-        lower, trials, start = self.opened.cuts, maxima.rest, self.counts[0]
+        """Every column that is opened at its own level, everybody else at one level; what is no whole block in full."""
+        lower, trials, start = self.opened.cuts, maxima.rest, 0
         batches = [Batch(OWN_LEVELS[lower].item(), trials, np.zeros(1, np.int64), opened=self.opened)]
-        for level, count in zip(OWN_LEVELS[1:lower].tolist(), self.counts[1:], strict=True):
+        for level, count in zip(OWN_LEVELS[:lower].tolist(), self.counts, strict=True):
             if count:
                 batches.append(Batch(level, TALL, self.starts[start : start + count], maxima.width))
             start += count
-        singles = (self.starts[: self.counts[0], None] + np.arange(TALL) * maxima.width).ravel()
-        singles = np.append(singles, np.arange(trials, len(contest.values)))
-        if len(singles):
-            own = ByLevel.of(contest, contest.values, self.threshold, 1, index=singles, starts=singles)
-            batches += own.batches(above=-1)
+        if trials < len(contest.values):
+            batches.append(Batch(0, len(contest.values) - trials, np.array([trials])))
         return SkipPlan(contest, self.threshold, tuple(batches))
 
 
@@ -198,7 +195,7 @@ def cheapest(above: Indices, trials: int, size: int, parts: int) -> tuple[int, f
     best, least, opened, before = 0, math.inf, 0.0, 0
     for place, reach in enumerate(above.tolist()):
         level, lower = OWN_LEVELS[place + 1].item(), OWN_LEVELS[place].item()
-        opened += (reach - before) * (parts + size * (HIT * 2.0**-lower if lower else 1.0))
+        opened += (reach - before) * (parts + size * HIT * 2.0**-lower)
         before, cost = reach, opened + HIT * trials * 2.0**-level
         if cost < least:
             best, least = place + 1, cost
