@@ -276,7 +276,7 @@ def sorted_by_row(
 def clear_rows(
     values: Values, hits: tuple[Indices, Indices, Words], ends: Indices, k: int, kind: int, rule: Rule
 ) -> tuple[Indices, NDArray[np.bool_]] | None:
-    """(the winners of each row of hits, in no order; in which rows they are clear); `ends` is where a row's hits end."""
+    """(the winners of rows of hits, in no order; in which rows they are clear); `ends` is where a row's hits end."""
     function = function_for("row_winners", values) if k <= MOST else None
     if function is None:
         return None

@@ -81,7 +81,7 @@ static int OF(level_cuts)(const Rule *rule, double scale, int64_t *cuts)
  *
  * `threshold` may be raised, unless nothing is `wanted`; `above` is how many cuts are above each column, of which the
  * last is that of the level which all others share. They are put into `list`; counts[j] is how many have j, and
- * counts[KINDS] how many cuts there are. */
+ * counts[KINDS] how many cuts there are, then the last of them. */
 EXPORT FAST int64_t OF(open_columns)(
     const T *columns, const T *tops, int64_t blocks, Rule *rule, double scale, int64_t crowd, const int64_t *chance,
     double wanted, int8_t *above, int32_t *list, int64_t *counts)
@@ -126,6 +126,7 @@ EXPORT FAST int64_t OF(open_columns)(
     for (int64_t i = 0; i < count; i++)
         counts[above[list[i]]]++;
     counts[KINDS] = lower;
+    counts[KINDS + 1] = cuts[lower - 1];
     return count;
 }
 

@@ -30,18 +30,18 @@ def block_columns(values: Values) -> tuple[Values, Values] | None:
 
 def open_columns(
     columns: Values, tops: Values, rule: Rule, scale: float, crowd: int, chance: Indices, wanted: float
-) -> tuple[float, Opened, list[int], Indices] | Literal["crowded"] | None:
-    """(the threshold, which columns are opened, how many by the cuts above them, where these start, in that order)."""
+) -> tuple[float, Opened, int, list[int], Indices] | Literal["crowded"] | None:
+    """(the threshold, which columns are opened, from which score on, how many by the cuts above them, their starts)."""
     function, starts_of = function_for("open_columns", columns), plain_function("column_starts")
     if function is None or len(columns) >= 2**31:
         return None
     n, width = len(columns), WIDE // columns.itemsize
-    above, room, counts = np.empty(n, np.int8), np.empty(n, np.int32), np.empty(KINDS + 1, np.int64)
+    above, room, counts = np.empty(n, np.int8), np.empty(n, np.int32), np.empty(KINDS + 2, np.int64)
     place = address(columns), address(tops), len(tops), rule, scale, crowd, address(chance), wanted
     count = function(*place, address(above), address(room), address(counts))
     if count < 0:
         return "crowded"
     starts = np.empty(count, np.int64)
     starts_of(address(room), count, address(above), width, address(counts), address(starts))
-    *numbers, cuts = counts.tolist()
-    return rule.threshold, Opened(above, cuts, width), numbers[:cuts], starts
+    *numbers, cuts, last = counts.tolist()
+    return rule.threshold, Opened(above, cuts, width), last, numbers[:cuts], starts

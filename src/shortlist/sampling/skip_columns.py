@@ -123,6 +123,8 @@ class Layout:
 
     threshold: float
     opened: Opened
+    cut: int
+    """These are at or above this score; whoever is below it may be tested at the level that all others share."""
     counts: list[int]
     """How many have so many cuts above them: the last cut is that of the level which all others share."""
     starts: Indices
@@ -154,18 +156,20 @@ class Layout:
         by = opened[np.argsort(above[opened], kind="stable")]
         starts = by // maxima.width * maxima.block + by % maxima.width
         counts = np.bincount(above[opened], minlength=lower).tolist()
-        return cls(chosen, Opened(above, lower, maxima.width), counts, starts)
+        return cls(chosen, Opened(above, lower, maxima.width), int(cuts[lower - 1]), counts, starts)
 
     def plan(self, contest: Contest, maxima: Maxima) -> SkipPlan:
-        """Every column that is opened at its own level, everybody else at one level; what is no whole block in full."""
+        """Opened columns at their own levels, everybody else at one; what is no whole block at that one, or in full."""
         lower, trials, start = self.opened.cuts, maxima.rest, 0
         batches = [Batch(OWN_LEVELS[lower].item(), trials, np.zeros(1, np.int64), opened=self.opened)]
         for level, count in zip(OWN_LEVELS[:lower].tolist(), self.counts, strict=True):
             if count:
                 batches.append(Batch(level, TALL, self.starts[start : start + count], maxima.width))
             start += count
-        if trials < len(contest.values):
-            batches.append(Batch(0, len(contest.values) - trials, np.array([trials])))
+        rest = contest.values[trials:]
+        if len(rest):
+            level = batches[0].level if rest.max() < self.cut else 0
+            batches.append(Batch(level, len(rest), np.array([trials])))
         return SkipPlan(contest, self.threshold, tuple(batches))
 
 
