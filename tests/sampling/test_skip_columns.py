@@ -112,7 +112,9 @@ def test_no_level_promises_more_zero_bits_than_the_tail_allows(noise):
                 assert chance[1] > -level - 1e-6
 
 
-def test_where_the_best_crowd_into_few_blocks_their_own_centre_is_taken():
+@pytest.mark.parametrize("library", [_scan.LIBRARY, None], ids=["compiled", "in NumPy"])
+def test_where_the_best_crowd_into_few_blocks_their_own_centre_is_taken(library, monkeypatch):
+    monkeypatch.setattr(_scan, "LIBRARY", library)
     values = np.sort(bell(DTYPES[1], 1 << 19))
     plan = column_plan(values, 3, Fraction(20), KINDS["gumbel"])
     assert plan is not None
