@@ -1,6 +1,7 @@
 """The winners of many races by skipping: the exact law at any threshold, and that of the race of the same hits."""
 
 import dataclasses
+import os
 from fractions import Fraction
 from functools import partial
 
@@ -130,10 +131,10 @@ def test_rows_and_words_are_the_same_on_one_processor_and_on_two(library, thresh
 
 def test_processors_are_those_that_this_process_may_use(monkeypatch):
     assert race_rows.processors() >= 1
-    monkeypatch.delattr(race_rows.os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(race_rows.os, "cpu_count", lambda: 3)
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
     assert race_rows.processors() == 3
-    monkeypatch.setattr(race_rows.os, "cpu_count", lambda: None)
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert race_rows.processors() == 1
 
 
