@@ -101,12 +101,12 @@ def test_values_are_released_when_asked_for(scores):
         sl.top_k(scores, k=2, epsilon=1.0, values=True, method="peeling")
 
 
-def test_values_under_a_pure_budget_are_measured_and_refined(scores):
-    release = sl.top_k(scores, k=2, epsilon=1.0, values=True)
+def test_values_with_gaps_are_measured_and_refined(scores):
+    release = sl.top_k(scores, k=2, epsilon=1.0, values=True, gaps=True)
     assert release.items == ["oak", "ash"]
     assert release.mechanism == "measured top-2 with gaps and exponential noise"
     assert len(present(release.values)) == len(present(release.gaps)) == 2
-    assert "too high" in str(release)
+    assert "leave gaps=True out" in str(release)
     assert sl.top_k(scores, k=2, epsilon=1.0, values=True, method="gaps").values
 
 

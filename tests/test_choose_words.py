@@ -54,14 +54,21 @@ def test_methods():
         sl.top_k([3, 1], 1, epsilon=1.0, method="x")
 
 
+def test_an_order_of_a_method_that_has_none_is_refused():
+    for method in ("canonical", "guarded"):
+        with pytest.raises(ValueError, match=f'method={method!r} releases a set: for its order write method="auto"'):
+            sl.top_k([9, 5, 3, 1], 2, epsilon=1.0, method=method, ordered=True)
+    assert sl.select([9, 5, 3], epsilon=1.0, method="canonical").index in range(3)  # one winner needs no order
+
+
 def test_declared_columns_and_those_of_a_text_file(tmp_path):
     with pytest.raises(ValueError, match="item='flim': the table has no column of that name; did you mean 'film'"):
         sl.count(ROWS, user="user_id", item="flim")
     ROWS.write_csv(tmp_path / "t.csv")
     with pytest.raises(ValueError, match="item='Film ': the table has no column of that name; did you mean 'film'"):
         sl.count(tmp_path / "t.csv", user="user_id", item="Film ")
-    with pytest.raises(ValueError, match="no column of that name; write it as the table does"):
-        sl.count(tmp_path / "t.csv", user="user_id", item="flim")  # the first line may be somebody's row
+    with pytest.raises(ValueError, match="no column of that name; did you mean 'film'"):
+        sl.count(tmp_path / "t.csv", user="user_id", item="flim")  # another name is there: it is a line of names
 
 
 def test_what_is_remembered_of_a_question_tells_equal_words_of_other_kinds_apart():

@@ -162,3 +162,17 @@ os.makedirs(spill_folder())
     subprocess.run([sys.executable, "-c", code], check=True)
     assert os.listdir(tmp_path) == [os.path.basename(os.path.dirname(spill))]
     assert mode(os.path.dirname(spill)) == 0o700
+
+
+def test_what_cannot_be_written_names_the_path_that_was_given(tmp_path):
+    release = sl.select([9, 1], epsilon=1.0)
+    for write in (release.report, release.save):
+        with pytest.raises(
+            FileNotFoundError, match=r"nowhere.r\.(html|json) cannot be written: its folder is not there"
+        ):
+            write(tmp_path / "nowhere" / ("r.html" if write == release.report else "r.json"))
+    with pytest.raises(ValueError, match=r"save writes JSON, which load reads: write save\('top10.json'\)"):
+        release.save(tmp_path / "r.csv")
+    with pytest.raises(ValueError, match=r"write save\('lists.json'\)"):
+        sl.top_k([[9, 1], [8, 2]], 1, epsilon=1.0).save(tmp_path / "lists.HTML")
+    assert not list(tmp_path.iterdir())

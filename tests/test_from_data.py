@@ -132,7 +132,9 @@ def test_small_counts_are_left_out_of_what_was_released():
 
 
 def test_top_k_leaves_out_small_values_too():
-    release = sl.top_k([900, 500, 20, 7], 3, epsilon=2.0, monotone=True, values=True, at_least=200, rng=seeded(1))
+    release = sl.top_k(
+        [900, 500, 20, 7], 3, epsilon=2.0, monotone=True, values=True, gaps=True, at_least=200, rng=seeded(1)
+    )
     assert release.indices == [0, 1]
     assert len(present(release.gaps)) == len(present(release.margins)) == 2
     with pytest.raises(ValueError, match="at_least"):

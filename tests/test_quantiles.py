@@ -149,7 +149,7 @@ def test_quantiles_of_a_table_come_in_the_kind_of_its_values(tmp_path):
     for release in (dates, whole, real):
         release.report(tmp_path / "page.html")
         assert "quantile" in (tmp_path / "page.html").read_text()
-        assert release.summary.startswith(("1 quantile came", "2 quantiles came"))
+        assert release.summary.startswith(("1 quantile,", "2 quantiles,"))
         assert str(present(release.items)[0]) in str(release)
         release.plot()
 
@@ -289,7 +289,7 @@ def test_the_command_prints_quantiles_and_books_them(tmp_path):
     assert present(release.receipt).purpose == "quantile of t.csv"
     assert (tmp_path / "out.csv").read_text().splitlines()[0] == "q,value"
     plain = run.invoke(app, ["quantile", path, "--one-row-each", *asked[4:]])
-    assert "1 quantile came out." in plain.stdout
+    assert "1 quantile, as asked for." in plain.stdout
     assert run.invoke(app, [*asked, "--one-row-each"]).exit_code != 0
     assert run.invoke(app, ["quantile", path, *asked[4:]]).exit_code != 0
     torn = tmp_path / "torn.csv"

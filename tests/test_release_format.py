@@ -130,7 +130,7 @@ def test_frames_have_the_items_own_types(tmp_path):
 def test_no_item_column_is_lost_to_its_name():
     rows = pl.DataFrame({"user": [1, 2], "value": ["x", "y"], "item value": [1, 2]})
     scores = sl.count(rows, user="user", item=["value", "item value"], candidates=[("x", 1), ("y", 2)])
-    frame = sl.top_k(scores, 1, epsilon=1.0, values=True).to_frame()
+    frame = sl.top_k(scores, 1, epsilon=1.0, values=True, gaps=True).to_frame()
     assert frame.columns == ["rank", "item value", "item item value", "value", "margin", "gap"]
     assert frame.dtypes == [pl.Int64, pl.String, pl.Int64, *[pl.Float64] * 3]
 

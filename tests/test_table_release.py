@@ -130,3 +130,26 @@ def test_what_is_no_table_is_refused_before_it_is_booked(kind, tmp_path):
         sl.top_k(made[kind](), user="who", item="what", candidates=["tea", "milk"], k=1, epsilon=1.0, ledger=ledger)
     assert not ledger.entries()
     assert ("con.sql" in str(refusal.value)) == (kind == "DuckDB connection")
+
+
+def test_a_table_that_cannot_be_read_says_that_its_charge_stays(tmp_path):
+    (tmp_path / "rows.csv").write_text('who,what,n\n1,"tea,1\n2,milk,2\n')
+    ledger = sl.Ledger(tmp_path / "year.db", budget=sl.ApproxDP(9.0, 1e-3))
+    rows, known = str(tmp_path / "rows.csv"), ["tea", "milk", "water"]
+    words: dict[str, Any] = {"user": "who", "ledger": ledger, "epsilon": 1.0}
+    asks = (
+        lambda: sl.top_k(rows, 1, item="what", candidates=known, **words),
+        lambda: sl.top_k(rows, 1, item="what", candidates=known, by="n", groups=["1", "2"], **words),
+        lambda: sl.keys(rows, item="what", delta=1e-5, **words),
+        lambda: sl.quantile(rows, value="n", lower=0, upper=9, **words),
+        lambda: sl.quantile(rows, value="n", lower=0, upper=9, by="what", groups=["tea", "milk"], **words),
+    )
+    for entry, ask in enumerate(asks, 1):
+        with pytest.raises(ValueError, match="a quote opens") as caught:
+            ask()
+        assert caught.value.__notes__ == [
+            f"The ledger was charged before a row was read, and the charge stays: entry {entry}."
+        ]
+    with pytest.raises(ValueError, match="a quote opens") as caught:
+        sl.top_k(rows, 1, item="what", candidates=known, **{**words, "ledger": None})
+    assert not hasattr(caught.value, "__notes__")

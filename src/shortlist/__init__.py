@@ -14,7 +14,13 @@ from shortlist._imports import IMPORTS, late
 
 TYPE_CHECKING = False  # that of `typing`, which takes longer to import than all of this
 if TYPE_CHECKING:
+    from shortlist import mechanisms as mechanisms
+    from shortlist import noise as noise
+    from shortlist import planning as planning
+    from shortlist import privacy as privacy
+    from shortlist import tables as tables
     from shortlist import testing
+    from shortlist import tuning as tuning
     from shortlist.audit import audit
     from shortlist.choose import select, top_k
     from shortlist.example import example

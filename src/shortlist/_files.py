@@ -19,6 +19,8 @@ from collections.abc import Callable
 with contextlib.suppress(OSError):
     tempfile.gettempdir()  # now: it tries a file of its own there, and while we are imported no signal comes between
 
+OTHERS = (".csv", ".tsv", ".parquet", ".xlsx", ".html", ".png", ".svg", ".pdf")
+"""Endings of what is no JSON."""
 _MADE: dict[str, int] = {}
 """Drafts and temporary folders that may be there, and the process that makes them: a forked child leaves them alone."""
 
@@ -79,11 +81,23 @@ def checked_path(path: str | os.PathLike[str], example: str) -> str:
     return name
 
 
+def json_path(path: str | os.PathLike[str], example: str) -> str:
+    """A path for JSON as text; one whose ending says that it is something else is refused."""
+    name = checked_path(path, example)
+    if name.lower().endswith(OTHERS):
+        raise ValueError(
+            f"save writes JSON, which load reads: write save({example!r}); a table is to_frame(), a page report(path)"
+        )
+    return name
+
+
 def _target(path: str) -> str:
     """The regular file to be replaced or made, links followed."""
     target = os.path.realpath(path)
     if os.path.islink(target):
         raise OSError(f"{path} is a link that leads back to itself; name the file that is meant")
+    if not os.path.isdir(os.path.dirname(target)):
+        raise FileNotFoundError(f"{path} cannot be written: its folder is not there; make that first")
     if os.path.lexists(target) and not os.path.isfile(target):
         raise OSError(f"{path} is no regular file; name one, or a new one")
     return target

@@ -204,7 +204,7 @@ def top_k(
     values
         Whether a noisy value of each very item is released too, with its margin. Of scores with a cap of at most k
         (`count(..., most=3)`) they come with the names (`NoisyHistogram`); otherwise some are selected with one part of
-        the budget and measured with the other (`MeasuredTopK` for a pure one, else `MeasuredSet`). They come in order.
+        the budget and measured afresh with the other (`MeasuredSet`; with `gaps` `MeasuredTopK`). They come in order.
     gaps
         Whether the lead of each winner over the next is released too, in order; that needs a pure budget.
     limit

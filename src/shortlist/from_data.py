@@ -20,7 +20,7 @@ from shortlist.privacy import ZCDP, Guarantee, Ledger
 from shortlist.release import Release
 from shortlist.sampling.entropy import SECURE, Source
 from shortlist.scores import Scores
-from shortlist.table_release import begin, checked_progress
+from shortlist.table_release import checked_progress, reading
 from shortlist.tables.count import Progress, counted, uncounted
 from shortlist.tables.question import Question
 
@@ -180,8 +180,8 @@ class KeyRequest:
 
     def released(self, rows: object, source: Source, paid: Booked | None, progress: Progress | None = None) -> Release:
         """Count, draw, and say why."""
-        begin(progress)
-        scores = counted(rows, self.question, None, progress=progress, **self.reading)
+        with reading(progress, paid):
+            scores = counted(rows, self.question, None, progress=progress, **self.reading)
         scores = self._counting_again(scores, rows)
         release = self.mechanism.release(scores, rng=source) if paid is None else paid.release(scores, source)
         release = replace(release, why=self.why)

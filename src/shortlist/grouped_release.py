@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
-from shortlist._files import checked_path, write_text
+from shortlist._files import checked_path, json_path, write_text
 from shortlist._reading import Frame, installed_frame
 from shortlist._text import NOISY, as_texts, terminal_safe, text_table
 from shortlist.grouped_format import read_groups, written_groups
@@ -139,7 +139,7 @@ class GroupedRelease(Mapping[Hashable, Release]):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `to_json()` to a file for `load`: whole or not at all, and a new one for its owner alone."""
-        write_text(checked_path(path, "lists.json"), self.to_json() + "\n")
+        write_text(json_path(path, "lists.json"), self.to_json() + "\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -288,10 +288,11 @@ def _of_items(scores: GroupedScores) -> Frame | None:
 def _notes(scores: GroupedScores) -> tuple[str, ...]:
     most, unit = scores.groups_per_user, scores.unit
     if scores.by:
-        which = (
-            "1 group, the one with most of their rows" if most == 1 else f"{most} groups, those with most of their rows"
+        which = "1 group, the one" if most == 1 else f"{most} groups, those"
+        return (
+            f"one {unit} counts in at most {which} with most of their rows, so that counts may be well below those of "
+            "all rows; to count people in more groups needs more noise",
         )
-        return (f"one {unit} counts in at most {which}; their rows elsewhere are not counted",)
     if most > 1:
         return (f"one {unit} may be in all {most} lists, and the guarantee is for all of them together",)
     return (f"parallel: the caller says that no {unit} is in more than one of these lists; otherwise it costs more",)

@@ -130,6 +130,8 @@ def _chosen(
             )
     (_check_unlisted if unlisted else _check_listed)(request, named)
     mechanism = chosen.build(request)
+    if ordered and not (mechanism.ordered or values) and wanted != 1:
+        raise ValueError(f'method={chosen.name!r} releases a set: for its order write method="auto"')
     own_name = getattr(paid, "delta", 0.0) if unlisted else 0.0
     return mechanism, why, ordered or values or chosen.gaps, own_name
 

@@ -21,7 +21,7 @@ from shortlist.privacy import Guarantee, Ledger
 from shortlist.quantile_inputs import Asked, Progress, Series, asked_of_table
 from shortlist.release import Release
 from shortlist.sampling.entropy import SECURE, Source
-from shortlist.table_release import begin
+from shortlist.table_release import reading
 from shortlist.tables.dialect import PLAIN, TextForm
 from shortlist.tables.groups.grouping import Grouping, plain_key
 from shortlist.tables.values import Placed, PlacedGroups, ValueQuestion
@@ -134,8 +134,8 @@ class QuantileRequest:
 
     def released(self, source: Source, paid: Booked | None, progress: Progress | None = None) -> Release:
         """Read, draw, and say why."""
-        begin(progress)
-        places, weights = self.place(progress)
+        with reading(progress, paid):
+            places, weights = self.place(progress)
         votes = self.empty.holding(places, weights)
         release = self.mechanism.release(votes, rng=source) if paid is None else paid.release(votes, source)
         return replace(release, why=self.why, notes=(*release.notes, *self.notes))
@@ -224,7 +224,7 @@ class QuantileGroups:
 
     def released(self, source: Source, paid: Reservation | None, progress: Progress | None = None) -> GroupedRelease:
         """Read, and draw every group on its own."""
-        begin(progress)
-        votes = [self.empty.holding(places, weights) for places, weights in self.place(progress)]
+        with reading(progress, paid):
+            votes = [self.empty.holding(places, weights) for places, weights in self.place(progress)]
         scores = self.request.scores._with(self.empty, votes.__getitem__, None)
         return self.request.released(scores, source, paid)

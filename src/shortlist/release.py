@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
-from shortlist._files import checked_path, write_text
+from shortlist._files import checked_path, json_path, write_text
 from shortlist._frozen import changed, refuse_changes
 from shortlist._old_pickles import mark_pickles, refuse_old_pickles
 from shortlist._reading import Frame, installed_frame
@@ -182,7 +182,7 @@ class Release:
         an epsilon of the mechanism, and no other currency may use it.
         """
         if self.kept is None:
-            raise AttributeError("the cost of this mechanism does not depend on its outcome; read .guarantee")
+            raise AttributeError("read .guarantee: what this release cost does not depend on what came out")
         return self.kept.cost
 
     def refine(self, measurements: Iterable[float], *, variance: float) -> list[float]:
@@ -270,7 +270,7 @@ class Release:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `to_json()` to a file for `Release.load`: whole or not at all, and a new one for its owner alone."""
-        write_text(checked_path(path, "top10.json"), self.to_json() + "\n")
+        write_text(json_path(path, "top10.json"), self.to_json() + "\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from shortlist.mechanisms import Mechanism
 from shortlist.mechanisms.checks import check_ledger, checked_source
 from shortlist.method_choice import mechanism_for, warn_if_absurd
 from shortlist.paid_release import Booked
-from shortlist.privacy import Ledger
+from shortlist.privacy import Ledger, Reservation
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import PlainWords, Scores
@@ -98,8 +99,8 @@ class Table:
         if ledger is not None:
             said = self._in_words(shown_in_words(mechanism, keeps_order, least))
             paid = Booked.of(mechanism, accepted, ledger, purpose, source, said)
-        begin(self.progress)
-        scores = counted(self.rows, self.question, self.candidates, progress=self.progress, **self.reading)
+        with reading(self.progress, paid):
+            scores = counted(self.rows, self.question, self.candidates, progress=self.progress, **self.reading)
         scores = turned(scores, largest)
         release = mechanism.release(scores, rng=source) if paid is None else paid.release(scores, source)
         return finished(release, why if plan["method"] == "auto" else "", keeps_order, k, least)
@@ -123,8 +124,8 @@ class Table:
         warn_if_absurd(request.guarantee, allow_large)
         said = "" if ledger is None else self._in_words(groups_in_words(request, least))
         reservation = request.booked(ledger, purpose, source, said)
-        begin(self.progress)
-        scores = counted_groups(self.rows, self.question, self.candidates, progress=self.progress, **self.reading)
+        with reading(self.progress, reservation):
+            scores = counted_groups(self.rows, self.question, self.candidates, progress=self.progress, **self.reading)
         return request.released(scores, source, reservation)
 
     def mechanism(self, k: Any, plan: dict[str, Any]) -> tuple[Mechanism, str, bool]:
@@ -173,7 +174,15 @@ def checked_progress(progress: Any) -> Progress | None:
     return told
 
 
-def begin(progress: Progress | None) -> None:
-    """What was asked for is paid, and reading begins."""
+@contextmanager
+def reading(progress: Progress | None, paid: Booked | Reservation | None) -> Iterator[None]:
+    """What was asked for is paid, and reading begins. What goes wrong then says that the charge stays."""
     if progress is not None:
         progress(0.0)
+    try:
+        yield
+    except BaseException as error:
+        if paid is not None:
+            entry = (paid.reservation if isinstance(paid, Booked) else paid).number
+            error.add_note(f"The ledger was charged before a row was read, and the charge stays: entry {entry}.")
+        raise

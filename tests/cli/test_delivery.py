@@ -45,7 +45,7 @@ def test_every_format_has_the_same_list(home):
 def test_a_file_keeps_margins_and_a_note(home):
     assert called(*TOP, "-k", "3", "--values", "--out", "top.parquet", "--quiet", cwd=home).returncode == 0
     file = home / "top.parquet"
-    assert asked_of(f"FROM '{file}'").columns == ["rank", "item", "value", "margin", "gap"]
+    assert asked_of(f"FROM '{file}'").columns == ["rank", "item", "value", "margin"]
     note = asked_of(f"SELECT decode(value) FROM parquet_kv_metadata('{file}') WHERE decode(key) = 'shortlist'")
     assert "3 of 3 asked for." in note.fetchall()[0][0]
 
@@ -54,7 +54,7 @@ def test_what_a_csv_file_means_stands_beside_it_and_the_file_is_for_every_reader
     done = called(*TOP, "-k", "3", "--values", "--out", "top.csv", cwd=home)
     assert "written to top.csv, readable by you alone; what it means to top.csv-metadata.json" in done.stdout
     rows = list(csv.DictReader(io.StringIO((home / "top.csv").read_text())))
-    assert [list(row) for row in rows] == [["rank", "item", "value", "margin", "gap"]] * 3
+    assert [list(row) for row in rows] == [["rank", "item", "value", "margin"]] * 3
     beside = json.loads((home / "top.csv-metadata.json").read_text())
     assert (beside["url"], "3 of 3 asked for." in beside["dc:description"]) == ("top.csv", True)
     assert [one["titles"] for one in beside["tableSchema"]["columns"]] == list(rows[0])

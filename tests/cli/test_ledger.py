@@ -161,7 +161,9 @@ def test_a_closed_ledger_is_shown_as_closed(path):
 
 def test_entries_fit_a_narrow_terminal_with_what_each_cost(path, monkeypatch):
     ledger = Ledger(path, budget=ApproxDP(2.0, 1e-6))
-    ledger.charge(PureDP(0.5), purpose="top 5 of films.parquet", mechanism="guarded top-5")
+    ledger.charge(
+        PureDP(0.5), purpose="top 5 of films.parquet", mechanism="GuardedTopK(k=5, budget=PureDP(epsilon=0.5))"
+    )
     monkeypatch.setenv("COLUMNS", "80")
     plain = in_this_process("ledger", "show", path).stdout
     assert "guarded top-5" in plain  # nothing is left out in a pipe, and nothing broken or drawn

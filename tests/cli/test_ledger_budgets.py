@@ -27,10 +27,10 @@ ASK = ("top", "films.parquet", "--user", "user_id", "--item", "film", "-k", "2",
 
 def test_a_ledger_says_at_once_what_it_keeps_of_delta(home):
     shown = " ".join(called("ledger", "show", "q4.db").stdout.split())
-    assert "the first charge may have all of 1e-6; if it has less, the share 0.5 of 1e-6 is kept" in shown
+    assert "the first charge may have all of 1e-6, later ones 5e-7; the other 5e-7 lets many" in shown
     assert called(*ASK, "--candidates", "films.txt").returncode == 0
     shown = " ".join(called("ledger", "show", "q4.db").stdout.split())
-    assert "5e-7 is left for the charges' own; the share 0.5 of 1e-6 is kept" in shown
+    assert "5e-7 is left of the 5e-7 for answers that need one, as names from the data do; the other 5e-7 lets" in shown
     refused = called(*ASK, "--delta", "1e-6")
     assert (refused.returncode, refused.stdout) == (3, "")
     assert "its delta may be at most 5e-7" in refused.stderr
@@ -60,6 +60,7 @@ def test_a_plan_is_a_line_that_can_be_pasted(home):
         assert words in said
     many = called("ledger", "plan", "q4.db", "--releases", "104", "--delta", "1e-9").stdout
     assert "each of 104 releases may spend rho 0.001689 and delta 1e-9, as their rhos add up" in many
+    assert "public candidates" not in many  # a delta is for names from the data
     assert called("ledger", "plan", "q4.db", "--releases", "0").returncode == 2
     assert called("ledger", "plan", "q4.db", "--releases", "3", "--delta", "1e-6").returncode == 1
 

@@ -2,6 +2,7 @@
 
 import json
 
+from shortlist.cli.plan import _too_wide
 from tests.helpers.terminal import called
 
 ASKED = ("plan", "--shape", "zipf:1.1", "--items", "60", "--users", "50000", "-k", "5", "--target", "0.99")
@@ -63,3 +64,15 @@ def test_reproduce_makes_a_page_and_takes_up_what_is_there(tmp_path):
     assert called(*arguments).returncode == 0
     assert (tmp_path / "report" / "gap-theta.json").stat().st_mtime_ns == before
     assert "gap-thresholds" in called("reproduce", "--list").stdout
+
+
+def test_a_narrow_terminal_breaks_no_word_and_keeps_what_was_asked_for():
+    names = ("mechanism", "budget", "domain", "epsilon", "rho", "delta", "gives", "top", "great", "good", "recall")
+    columns = {name: ["one-shot, exponential" if name == "mechanism" else "0.0001"] for name in names}
+    for width in range(60, 140, 5):
+        left_out = _too_wide(columns, "good", width)
+        shown = [cells[0] if name == "mechanism" else max(name, cells[0], key=len) for name, cells in columns.items()
+                 if name not in left_out]  # fmt: skip
+        assert len(" | ".join(shown)) <= width
+        assert not {"mechanism", "epsilon", "good"} & set(left_out)
+    assert _too_wide(columns, "good", 140) == []

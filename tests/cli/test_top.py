@@ -45,8 +45,12 @@ def test_the_line_of_the_product_page_works_as_written(folder, tmp_path):
     table, _, told = done.stdout.partition("\n\n")
     assert table == "item\n----\nant\nbee"
     summary, order, line, written = told.splitlines()
+    assert "No ledger" not in told
     assert written == f"drawn to {tmp_path / 'top.png'}, readable by you alone"
-    assert order == "A set, sorted by label: the order says nothing; for the order write --ordered."
+    assert (
+        order
+        == "A set, sorted by label: the order says nothing; an order is another release, and charged again: --ordered."
+    )
     assert summary.startswith(
         "2 of 2 asked for. One user: the odds of guessing whether they are in the data go from 50% to"
     )
@@ -62,6 +66,7 @@ def test_without_a_list_of_candidates_it_takes_a_delta(folder):
     done = called(*asked("ratings.parquet", "--epsilon", "1", "--delta", "1e-6"), cwd=folder)
     assert done.returncode == 0
     assert "ant\nbee\n" in done.stdout
+    assert "No ledger kept count: the next answer about these people adds its epsilon to this one" in done.stdout
     assert "delta=1e-06" in done.stdout
     refused = called(*asked("ratings.parquet", "--epsilon", "1"), cwd=folder)
     assert (refused.returncode, refused.stdout) == (1, "")
@@ -81,7 +86,7 @@ def test_json_is_one_object(folder, table):
 
 def test_lists_are_written_whole_as_csv_and_parquet(folder, tmp_path):
     for name in ("list.csv", "list.parquet"):
-        done = called(*asked("ratings.parquet", *KNOWN, "--values", "--out", tmp_path / name), cwd=folder)
+        done = called(*asked("ratings.parquet", *KNOWN, "--values", "--gaps", "--out", tmp_path / name), cwd=folder)
         assert done.returncode == 0, done.stderr
     with open(tmp_path / "list.csv", newline="") as file:
         rows = list(csv.DictReader(file))

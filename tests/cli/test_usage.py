@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 from shortlist.cli.output import echo_json
+from shortlist.cli.top import methods_like
 from tests.helpers.terminal import Terminal, called
 
 TOP = ("top", "films.parquet", "--user", "user_id", "--item", "film")
@@ -89,3 +90,14 @@ def test_a_terminal_breaks_sentences_between_words_and_a_pipe_does_not(line):
     whole = called(*line)
     assert shown.split() == (whole.stdout + whole.stderr).split()
     assert max(map(len, (whole.stdout + whole.stderr).splitlines())) > 100
+
+
+@pytest.mark.parametrize(("columns", "least", "most"), [(80, 70, 80), (140, 90, 100)])
+def test_a_help_takes_the_width_of_the_terminal_as_far_as_lines_can_be_read(monkeypatch, columns, least, most):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert least < max(map(len, called("top", "-h").stdout.splitlines())) <= most
+
+
+def test_a_shell_completes_the_names_of_methods():
+    assert methods_like("gua") == ["guarded", "guarded-list"]
+    assert methods_like("")[0] == "auto"

@@ -2,7 +2,9 @@
 
 import pytest
 
+import shortlist as sl
 from shortlist.cli.words import in_the_words_of
+from tests.helpers.terminal import called
 
 KNOWN = {"-k", "--delta", "--value", "--clip", "--at-least", "--method", "--where", "--item", "--epsilon", "--groups"}
 
@@ -30,3 +32,34 @@ KNOWN = {"-k", "--delta", "--value", "--clip", "--at-least", "--method", "--wher
 def test_what_is_an_option_is_written_as_one_and_all_else_stays(words, said):
     assert in_the_words_of(KNOWN, words) == said
     assert in_the_words_of((), words) == words
+
+
+TABLE = ("rows.csv", "--user", "who", "--epsilon", "1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("ledger", "init", "a.db", "--epsilon", "0"),
+            "--epsilon must be a number greater than 0 and finite",
+        ),
+        (("quantile", *TABLE, "--value", "n", "-q", "50"), "-q must be from 0 to 1, for example -q 0.5"),
+        (
+            ("quantile", *TABLE, "--value", "n", "-q", "0.5", "-q", "0.2"),
+            "-q must increase: write -q 0.25 -q 0.5",
+        ),
+        (("quantile", *TABLE, "--value", "n", "--lower", "9", "--upper", "1"), "--lower must be below --upper"),
+        (("top", *TABLE, "--item", "n", "-k", "1", "--method", "gumbel-values"), "write --epsilon 1 --delta 1e-6, for"),
+        (("ledger", "approve", "there.db", "9"), "ENTRY must be the number of an entry that asks for approval"),
+    ],
+)
+def test_every_command_says_what_is_wrong_in_its_own_words(tmp_path, arguments, said):
+    sl.Ledger(tmp_path / "there.db", budget=sl.PureDP(1.0))
+    (tmp_path / "rows.csv").write_text("who,n\n1,2\n")
+    (tmp_path / "list.txt").write_text("1\n2\n3\n")
+    more = ("--candidates", "list.txt") if arguments[0] == "top" else ()
+    ends = ("--lower", "0", "--upper", "9") if arguments[0] == "quantile" and "--lower" not in arguments else ()
+    done = called(*arguments, *more, *ends, cwd=tmp_path)
+    assert done.returncode == 1
+    assert said in done.stderr

@@ -84,3 +84,9 @@ def test_no_private_attribute_of_another_room_is_used():
 )
 def test_each_goes_through_the_door(file, calls):
     assert {name for module, name in imported((HOME / file).read_text()) if not module} & DOOR == calls
+
+
+def test_type_checkers_know_every_room():
+    """Those that look for attributes and not for modules take `__getattr__` at its word: an object."""
+    source = Path(str(shortlist.__file__)).read_text(encoding="utf-8")
+    assert all(f"    from shortlist import {room}" in source for room in shortlist._ROOMS)

@@ -71,6 +71,7 @@ def test_a_release_waits_for_another_user_and_is_then_charged_once(shared, user)
     ledger = shared
     assert requested(ledger) == requested(ledger) == 1, "the same is not requested twice"
     assert str(ledger).startswith("booked: epsilon 0 of 1, 0 releases;")
+    assert str(ledger).endswith("would still be admitted; each release waits until another person has approved it")
     with pytest.raises(ValueError, match="must be approved by another user"):
         ledger.approve(1)
     user("ben")

@@ -153,7 +153,7 @@ def test_what_is_left_can_be_asked_for_to_the_last_bit(path):
     assert left in str(refused.value)
     assert ledger.standing.left == ledger.remaining.epsilon
     ledger.charge(PureDP(ledger.standing.left))
-    assert str(ledger.remaining) == "epsilon 0.0"
+    assert str(ledger.remaining) == "epsilon 0"
     with pytest.raises(BudgetExceeded):
         ledger.charge(PureDP(5e-324))
 

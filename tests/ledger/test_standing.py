@@ -18,8 +18,25 @@ def test_the_line_of_the_product_page(tmp_path):
     for _ in range(2):
         sl.select([9, 1, 5], epsilon=0.5, ledger=ledger)
     assert str(ledger) == (
-        "booked: epsilon 1 of 3 at delta 1e-6, 2 releases; a charge of up to epsilon 2 would still be admitted"
+        "booked: epsilon 1 of 3 at delta 1e-6, 2 releases; a charge of up to epsilon 2 would still be admitted\n"
+        "delta: 5e-7 is left of the 5e-7 for answers that need one, as names from the data do; the other 5e-7 lets "
+        "many small charges add up to less"
     )
+    ledger.charge(ApproxDP(0.5, 4e-7))
+    assert "\ndelta: 1e-7 is left of the 5e-7 for answers that need one" in str(ledger)
+    ledger.charge(ApproxDP(0.5, 1e-7))
+    assert str(ledger).endswith("\ndelta: none of 1e-6 is left for answers that need one, as names from the data do")
+
+
+def test_what_is_left_is_printed_as_the_sum_of_decimals_that_it_is(tmp_path):
+    ledger = Ledger(tmp_path / "q4.db", budget=PureDP(1.3))
+    for _ in range(2):
+        ledger.charge(PureDP(0.1))
+    assert (str(ledger.remaining), repr(ledger.remaining)) == (
+        "epsilon 1.1",
+        "Balance(epsilon=1.0999999999999999, delta=0.0)",
+    )
+    ledger.charge(ledger.within(PureDP(1.1)))  # as it is printed, it may be asked for
 
 
 def test_a_zcdp_ledger_counts_rho_and_says_which_epsilon_would_fit(tmp_path):

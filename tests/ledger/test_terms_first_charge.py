@@ -89,7 +89,8 @@ def test_a_first_charge_may_have_all_of_delta(tmp_path):
     ledger = Ledger(tmp_path / "budget.db", budget=ApproxDP(3.0, 1e-6))
     ledger.charge(ApproxDP(1.0, 1e-6))
     assert str(ledger) == (
-        "booked: epsilon 1 of 3 at delta 1e-6, 1 release; a charge of up to epsilon 2 would still be admitted"
+        "booked: epsilon 1 of 3 at delta 1e-6, 1 release; a charge of up to epsilon 2 would still be admitted\n"
+        "delta: none of 1e-6 is left for answers that need one, as names from the data do"
     )
     assert ledger.remaining.rho is None, "rule (b) is closed"
     with pytest.raises(BudgetExceeded, match="its delta may be at most 0"):

@@ -1,5 +1,6 @@
 """Pictures of releases: released things alone, in letters and colours that can be read."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from matplotlib.colors import to_rgb
 import shortlist as sl
 from shortlist.pages import plots
 from shortlist.pages.plan_plot import plot_plan
+from tests.helpers.typed import present
 
 mpl.use("Agg")
 COUNTS = {"ada": 900, "bob": 500, "cy": 200, "dee": 20}
@@ -76,8 +78,26 @@ def test_a_picture_says_what_it_holds():
     large = sl.top_k(COUNTS, 2, epsilon=12.0, monotone=True, public=True).plot()
     assert "promises little" in large.get_xlabel().replace("\n", " ")
     assert large.get_xlabel().startswith("ε = 12 for one user")  # in words, not as a class
+    assert drawn()[1].get_xlabel().startswith("NOT PRIVATE, drawn with a seed; ε = 1")
+    release, axes = drawn(values=True)
+    assert "disagree" not in axes.get_xlabel()
+    turned = replace(release, extras=replace(release.extras, values=release.values[::-1]))
+    assert "ranks and values disagree" in turned.plot().get_xlabel().replace("\n", " ")
     least = sl.top_k([9, 1, 3], 2, epsilon=1.0, monotone=True, largest=False).plot()
     assert least.get_title(loc="left") == "2 smallest, a set: the order says nothing"
+
+
+def test_a_path_is_no_axes():
+    with pytest.raises(TypeError, match=r"a file is written by release.plot\(\).figure.savefig"):
+        drawn()[0].plot("top10.png")
+
+
+def test_groups_have_one_scale():
+    lists = sl.top_k([[900, 5, 3], [90, 5, 3]], 2, epsilon=1.0, monotone=True, values=True, rng=sl.testing.seeded(1))
+    panels = lists.plot()
+    assert panels[0].get_xlim() == panels[1].get_xlim()
+    assert panels[0].get_xlim()[1] > 900
+    assert panels[0].figure.get_suptitle().startswith("NOT PRIVATE")
 
 
 def test_names_that_differ_in_the_end_alone_are_told_apart():
@@ -93,12 +113,28 @@ def test_letters_that_a_font_lacks_are_looked_for_in_the_others(monkeypatch):
     monkeypatch.setattr(font_manager.fontManager, "ttflist", fonts)
     has = {"own": own, "Last Resort": boxes, "Useless": own, "Wide": other}
     monkeypatch.setattr(plots, "_letters", lambda file: frozenset(has[file]))
+    monkeypatch.setattr(font_manager, "findSystemFonts", list)
     plots.families.cache_clear()
     first = list(mpl.rcParams["font.family"])
     assert plots.families("cab") == first
     assert plots.families("ab 映画") == [*first, "Wide"]
     assert plots.families("映画ภ") == [*first, "Wide", "Last Resort"]
     plots.families.cache_clear()
+    # Matplotlib keeps its list of fonts: one that was installed later is added to it, and used.
+    has["later"] = {ord("ภ")}
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: ["Wide", "later"])
+    added = lambda file: fonts.append(SimpleNamespace(name="Later", fname=file))  # noqa: E731
+    monkeypatch.setattr(font_manager.fontManager, "addfont", added)
+    assert plots.families("映画ภ") == [*first, "Wide", "Later"]
+    plots.families.cache_clear()
+
+
+def test_a_rank_stands_left_of_its_name_in_every_script():
+    names = {"فيلم": 900, "movie": 500, "12 סרט": 300, "7": 1}
+    release = sl.top_k(names, 3, epsilon=9.0, monotone=True, public=True, ordered=True, values=True)
+    marks = [tick.get_text() for tick in release.plot().get_yticklabels()]
+    first, _, last = present(release.items)
+    assert marks == [f"\u200e1  {first}", "2  movie", f"\u200e3  {last}"]
 
 
 def test_a_file_that_is_no_font_has_no_letters(tmp_path):

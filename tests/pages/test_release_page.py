@@ -175,3 +175,12 @@ def test_the_command_writes_the_same_page(tmp_path):
     assert CliRunner().invoke(app, unsaid).exit_code == 0
     assert str(tmp_path) not in (tmp_path / "unsaid.html").read_text()
     assert "top 3 of rentals.csv" in (tmp_path / "unsaid.html").read_text()
+
+
+def test_a_lead_stands_between_the_value_and_its_bar():
+    release = sl.top_k(
+        list(range(40)), 15, epsilon=1.0, monotone=True, values=True, gaps=True, rng=sl.testing.seeded(1)
+    )
+    page = release_page(release, "")
+    assert page.count('<span class="value lead">') == page.count('</b></span><span class="track"') == 15
+    assert ".value + .lead + .track { grid-row: 3; }" in page, "in two columns it has a row of its own"

@@ -55,12 +55,16 @@ def test_quantiles_are_sentences_and_no_ranks():
     }
     made = sl.quantile(rows, **asked, rng=sl.testing.seeded(1))
     page = release_page(made)
-    for words in ("a quarter are below <bdi><b>", "median <bdi><b>", "99% are below <bdi><b>"):
+    for words in ("a quarter are at or below <bdi><b>", "median <bdi><b>", "99% are at or below <bdi><b>"):
         assert words in page
     assert 'class="rank"' not in page
     axes = made.plot()
     drawn = [text.get_text() for text in axes.texts]
-    assert [words.rpartition(" ")[0] for words in drawn] == ["a quarter are below", "median", "99% are below"]
+    assert [words.rpartition(" ")[0] for words in drawn] == [
+        "a quarter are at or below",
+        "median",
+        "99% are at or below",
+    ]
     assert axes.get_title(loc="left") == "3 quantiles"
     plt.close(axes.figure)
 
@@ -76,6 +80,7 @@ def test_margins_are_explained_once_on_a_page_of_groups_and_ways_in_words():
 def test_letters_that_no_font_has_are_told(monkeypatch):
     few = [font for font in font_manager.fontManager.ttflist if font.name.startswith(("DejaVu Sans", plots.BOXES))]
     monkeypatch.setattr(font_manager.fontManager, "ttflist", few)
+    monkeypatch.setattr(font_manager, "findSystemFonts", list)
     plots.families.cache_clear()
     with pytest.warns(UserWarning, match="some are drawn as boxes"):
         plots.families("東京")
@@ -85,8 +90,8 @@ def test_letters_that_no_font_has_are_told(monkeypatch):
 def test_a_page_has_what_must_be_known_of_its_list_and_no_words_for_programs():
     rare = sl.top_k([30, 20, 10, 5, 2, 1], 4, epsilon=0.1, monotone=True, values=True, rng=sl.testing.seeded(2))
     page = release_page(rare)
-    assert "A value below its ± says little." in page
-    assert ("Noise can take a count below 0" in page) == (min(present(rare.values)) < 0)
+    assert "A value below its ± says little: leave such items out by eye." in page
+    assert ("Noise can take a value below 0" in page) == (min(present(rare.values)) < 0)
     unordered = release_page(sl.top_k([900, 500, 90, 70, 20, 3, 2], 3, epsilon=1.0, monotone=True))
     assert unordered.count("order says nothing") == 1
     for text in (page, unordered, groups_page(sl.top_k([[9, 8, 1], [7, 5, 2]], 2, epsilon=1.0, monotone=True), "")):

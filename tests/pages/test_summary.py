@@ -2,7 +2,9 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
+import polars as pl
 import pytest
 
 import shortlist as sl
@@ -69,12 +71,14 @@ def test_odds_take_an_epsilon_or_a_guarantee():
 
 def drawn(values, **words):
     """A measured list whose values are these."""
-    made = sl.top_k(SCORES, 2, epsilon=5.0, values=True, monotone=True, public=True, rng=seeded(1), **words)
+    made = sl.top_k(SCORES, 2, epsilon=5.0, values=True, gaps=True, monotone=True, public=True, rng=seeded(1), **words)
     return replace(made, extras=replace(made.extras, values=values, gaps=[690.569, 0.044]))
 
 
 def test_a_set_says_that_its_order_says_nothing_and_how_to_ask_for_it():
-    said = "A set, sorted by label: the order says nothing; for the order write ordered=True."
+    said = (
+        "A set, sorted by label: the order says nothing; an order is another release, and charged again: ordered=True."
+    )
     one = release(epsilon=1.0)
     assert said in str(one).splitlines()
     assert said in one._repr_html_()
@@ -93,7 +97,7 @@ def test_ranks_and_values_that_disagree_are_explained_in_lists_and_groups():
     assert said not in str(drawn([900.0, 100.0]))
     assert said in str(drawn([900.0, 100.0], largest=False))
     lists = sl.top_k(
-        [[9, 4, 1], [7, 2, 1]], 2, epsilon=50.0, values=True, monotone=True, rng=seeded(1), allow_large=True
+        [[9, 4, 1], [7, 2, 1]], 2, epsilon=50.0, values=True, gaps=True, monotone=True, rng=seeded(1), allow_large=True
     )
     turned = replace(lists, releases={key: drawn([1.0, 2.0]) for key in lists})
     assert str(turned).count(said) == 1
@@ -101,10 +105,10 @@ def test_ranks_and_values_that_disagree_are_explained_in_lists_and_groups():
 
 
 def test_counts_below_zero_and_within_their_margin_are_explained():
-    assert "Noise can take a count below 0" in str(drawn([900.0, -3.0]))
+    assert "Noise can take a value below 0" in str(drawn([900.0, -3.0]))
     wide = drawn([900.0, 0.01])
     most = math.ceil(max(margin.half_width for margin in wide.margins or ()))
-    assert f"A value below its ± says little; at_least={most} leaves such items out" in str(wide)
+    assert f"says little: leave such items out by eye; next time at_least={most} does so, but to ask again" in str(wide)
     assert "at_least" not in str(drawn([0.01, 900.0], largest=False)), "the smallest are what was asked for"
     assert "says little" not in str(drawn([900.0, 500.0]))
 
@@ -125,3 +129,25 @@ def test_a_number_that_the_data_chose_is_said_to_be_theirs():
     counts = {"ada": 9000, "bob": 8900, "cy": 20, "di": 3}
     made = sl.top_k(counts, None, epsilon=1.0, delta=1e-6, monotone=True, rng=seeded(1))
     assert made.remarks[0] == "The data chose how many: behind them the scores fall off."
+
+
+def test_counts_after_a_cap_say_so_and_those_in_groups_too():
+    rows = {"who": [1, 1, 2, 3], "what": ["tea", "milk", "tea", "milk"], "where": ["CH", "DE", "CH", "DE"]}
+    words: dict[str, Any] = {"user": "who", "item": "what", "candidates": ["tea", "milk", "water"]}
+    for most, items in ((1, "1 item"), (2, "2 items")):
+        capped = sl.top_k(sl.count(pl.DataFrame(rows), **words, most=most), 2, epsilon=1.0, values=True)
+        assert f"Each user counts for {items} at most, drawn from their own: counts of all items are higher" in str(
+            capped
+        )
+        assert "drawn from their own" in capped._repr_html_()
+    assert "drawn from" not in str(sl.top_k(sl.count(pl.DataFrame(rows), **words, most=1), 2, epsilon=1.0))
+    named = sl.keys(pl.DataFrame(rows), user="who", item="what", most=1, epsilon=5.0, delta=1e-3)
+    assert "Each user counts for 1 item at most" in str(named)
+    groups = sl.top_k(sl.count(pl.DataFrame(rows), **words, by="where", groups=["CH", "DE"]), 1, epsilon=1.0)
+    assert "so that counts may be well below those of all rows" in str(groups)
+
+
+def test_nothing_is_said_twice():
+    rows = {"user": list(range(300)), "item": ["tea"] * 200 + ["mate"] * 100}
+    shown = str(sl.keys(pl.DataFrame(rows), user="user", item="item", epsilon=1.0, delta=1e-6, most=2, rng=seeded(1)))
+    assert shown.casefold().count("a name needs") == 1

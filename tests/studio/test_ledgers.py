@@ -44,6 +44,13 @@ def test_other_budgets_are_told_by_what_is_left_of_them(studio, budget):
     assert "DP" not in plan["consent"]
 
 
+def test_the_consent_says_that_somebody_else_must_approve(studio):
+    for name, budget in (("pure.db", sl.PureDP(3.0)), ("zcdp.db", ZCDP(2.0))):
+        sl.Ledger(studio.folder / name, budget=budget, approval=True)
+        said = studio.ask("plan", {**QUESTION, "epsilon": 0.5, "ledger": name})[1]["consent"]
+        assert f"in {name}, once somebody else has approved it; " in said
+
+
 def test_a_price_in_another_currency_names_the_budget(studio):
     sl.Ledger(studio.folder / "other.db", budget=ApproxDP(3.0, 1e-5))
     with mock.patch("shortlist.studio.form.Offer.price", return_value="rho 0.1"):

@@ -43,7 +43,7 @@ def test_quantiles_are_released_and_repeated(studio, monkeypatch, capsys):
     job = studio.release(**ASKED)
     assert job["state"] == "done", job
     assert job["quantiles"] is True
-    assert job["items"] == ["25% have at most", "the median"]
+    assert job["items"] == ["a quarter are at or below", "median"]
     assert 28 <= int(job["values"][0]) <= 33
     assert sl.Ledger(studio.folder / "both.db").spent.epsilon == 30.0
     rows = list(csv.DictReader(io.StringIO(studio.send("GET", f"download/{job['job']}/list.csv")[2].decode())))
@@ -52,7 +52,7 @@ def test_quantiles_are_released_and_repeated(studio, monkeypatch, capsys):
     program = studio.send("GET", f"download/{job['job']}/repeat.py")[2].decode()
     monkeypatch.chdir(studio.folder)
     exec(compile(program, "repeat.py", "exec"), {})
-    assert "2 quantiles came out" in capsys.readouterr().out
+    assert "2 quantiles, as asked for" in capsys.readouterr().out
     assert sl.Ledger(studio.folder / "both.db").spent.epsilon == 60.0
 
 

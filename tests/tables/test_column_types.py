@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import ibis
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -92,6 +93,38 @@ def test_candidates_are_made_to_fit_by_one_rule(engine, tmp_path):
     for wrong in ([1.5], [1.0, 0], [True], ["1.5"], ["one"], [2**63], [b"1"], [DAY]):
         with pytest.raises(ValueError, match="candidates do not fit"):
             counted(table, candidates=wrong)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_column_of_text_takes_no_list_of_numbers(engine, tmp_path):
+    """By the declared type alone: a row that holds "1" changes nothing. Where every field is text, 1 is written so."""
+    rows = pl.DataFrame({"user": [1, 2], "item": ["1", "tea"], "by": ["1", "2"], "age": [3, 4]})
+    table, ledger = source(engine, rows, tmp_path), sl.Ledger(tmp_path / "year.db", budget=sl.PureDP(1.0))
+    words: dict[str, Any] = {"user": "user", "item": "item", "epsilon": 0.5, "ledger": ledger}
+    grouped: dict[str, Any] = {**words, "candidates": ["1", "tea"], "by": "by", "groups": [1, 2]}
+    if engine in TEXT:
+        assert counted(table, candidates=[1, True, DAY]) == {"1": 1, "true": 0, DAY.isoformat(): 0}
+        assert len(sl.top_k(table, 1, **grouped)) == 2
+        return
+    for wrong in ([1, 2, 3], ["tea", True], [DAY], np.array([1, 2])):
+        with pytest.raises(ValueError, match="candidates must be text, for item='item' is a column of text"):
+            sl.top_k(table, 1, **words, candidates=wrong)
+    with pytest.raises(ValueError, match="groups must be text, for by='by' is a column of text"):
+        sl.top_k(table, 1, **grouped)
+    with pytest.raises(ValueError, match="groups must be text"):
+        sl.quantile(table, user="user", value="age", lower=0, upper=9, epsilon=0.5, by="by", groups=[1, 2])
+    assert counted(table, candidates=["1", uuid.UUID(int=7)]) == {"1": 1, str(uuid.UUID(int=7)): 0}
+    assert ledger.entries() == []
+
+
+@pytest.mark.parametrize(("kind", "strict"), [("string", True), (object, False), ("category", False)])
+def test_pandas_objects_are_text_whatever_they_hold(kind, strict):
+    rows = pd.DataFrame({"user": [1, 2], "item": pd.Series(["1", "tea"], dtype=kind)})
+    if not strict:
+        assert counted(rows, candidates=[1, "tea"]) == {"1": 1, "tea": 1}
+        return
+    with pytest.raises(ValueError, match="candidates must be text"):
+        counted(rows, candidates=[1, "tea"])
 
 
 @pytest.mark.parametrize("engine", sorted(set(ENGINES) - set(TEXT)))
@@ -186,6 +219,9 @@ def test_candidates_in_a_table_file_of_another_kind_are_made_to_fit(tmp_path):
     pl.DataFrame({"user": [1], "item": [1]}).write_parquet(tmp_path / "rows.parquet")
     (tmp_path / "known.csv").write_text("item\n1\n2\n")
     assert counted(tmp_path / "rows.parquet", candidates=tmp_path / "known.csv") == {1: 1, 2: 0}
+    pl.DataFrame({"user": [1], "item": ["1"]}).write_parquet(tmp_path / "texts.parquet")
+    with pytest.raises(ValueError, match="candidates must be text"):
+        counted(tmp_path / "texts.parquet", candidates=tmp_path / "rows.parquet")
     (tmp_path / "known.csv").write_text("item\n1\n1.5\n")
     with pytest.raises(ValueError, match="candidates do not fit"):
         counted(tmp_path / "rows.parquet", candidates=tmp_path / "known.csv")

@@ -45,6 +45,8 @@ COMMANDS = {
 }
 TABLES = ("top", "keys", "quantile")
 """Commands that read a table; `shortlist.toml` is for them."""
+WIDEST = 100
+"""Columns of a help: longer lines are hard to read, however wide the terminal."""
 PLAIN: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 
 
@@ -126,7 +128,8 @@ def main_options(
 
 
 app = typer.Typer(
-    cls=Commands, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]},
+    cls=Commands, no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDEST},
     **{**PLAIN, "add_completion": True},
 )  # fmt: skip
 app.callback()(main_options)
@@ -193,16 +196,20 @@ def _fail(error: Exception, code: int) -> int:
 
 
 def _say(words: str) -> None:
-    said = in_options(without_python(words), sys.argv[1:2])
+    said = in_options(without_python(words), sys.argv[1:3])
     echo_lines(f"shortlist: {terminal_safe(without_passwords(said))}", err=True)
 
 
 def in_options(words: str, arguments: list[str]) -> str:
     """Words for Python, as `delta=1e-6`, in those of the command that these arguments name."""
-    name = arguments[0] if arguments else ""
-    if name not in TABLES and name != "plan":
+    command: Any = app_commands().get(arguments[0]) if arguments else None
+    if hasattr(command, "commands"):
+        command = command.commands.get(arguments[1]) if arguments[1:] else None
+    if command is None:
         return words
-    return in_the_words_of({opt for one in app_commands()[name].params for opt in one.opts}, words)
+    own = [one for one in command.params if one.param_type_name == "argument"]
+    options = {opt for one in command.params if one not in own for opt in one.opts}
+    return in_the_words_of(options, words, {one.name: str(one.metavar or one.name).upper() for one in own})
 
 
 def app_commands() -> Late:

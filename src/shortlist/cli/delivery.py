@@ -195,6 +195,9 @@ def _draw(release: Release | GroupedRelease, path: str) -> None:
     plt.close("all")
 
 
+UNCOUNTED = "No ledger kept count: the next answer about these people adds its epsilon to this one (--ledger counts)."
+
+
 def show(release: Release | GroupedRelease) -> None:
     """A table and what it cost: colours on a terminal, plain text in a pipe."""
     from rich.console import Console
@@ -203,6 +206,7 @@ def show(release: Release | GroupedRelease) -> None:
 
     console = Console()
     columns, remarks = release.texts(), [in_options(one, sys.argv[1:2]) for one in release.remarks]
+    remarks += [] if release.receipt is not None else [UNCOUNTED]
     if not console.is_terminal:
         typer.echo(release.lines(columns, remarks))
         return

@@ -133,10 +133,13 @@ def plan(
     sums = f"{name}s"
     if ledger.terms.order is not None and value * releases > (ledger.remaining.epsilon or 0.0) * (1 + 1e-12):
         sums = "divergences"
-    echo_lines(
-        f"each of {releases:,} releases may spend {each_text}, as their {sums} add up: {options}\n"
+    buys = (
         f"what that buys: among {CANDIDATES:,} public candidates one that leads by {lead:,} people is named with "
         f"probability {SURE} or more\n"
+    )
+    buys = "" if delta else buys  # what names from the data need, `shortlist plan --domain unknown` tells
+    echo_lines(
+        f"each of {releases:,} releases may spend {each_text}, as their {sums} add up: {options}\n{buys}"
         f"what one of them can give away: a guess of 50% becomes at most {percent(right)}; all of them together keep "
         f"the budget, {ledger.budget}\n{terminal_safe(str(ledger))}"
     )

@@ -7,13 +7,14 @@ from typing import Any
 
 import typer
 
-from shortlist._text import json_line, terminal_safe, text_table, without_arguments
+from shortlist._text import json_line, terminal_safe, text_table
 from shortlist.cli.output import echo_json
 from shortlist.ledger.chain import LedgerEntry
-from shortlist.pages.guarantee_in_words import caution
+from shortlist.ledger.standing import DELTA
+from shortlist.pages.guarantee_in_words import caution, odds, percent
 from shortlist.pages.ledger_page import cost_in_words, ledger_columns
-from shortlist.pages.rounding import number_text
-from shortlist.privacy import ApproxDP, Ledger
+from shortlist.pages.mechanism_in_words import mechanism_in_words
+from shortlist.privacy import Ledger
 
 HEADS = ("entry", "time (UTC)", "who", "what", "cost", "purpose", "mechanism")
 WIDE = 110
@@ -79,13 +80,14 @@ def show_ledger(ledger: Ledger, rows: int, as_json: bool) -> None:
 
 
 def _facts(ledger: Ledger) -> list[tuple[str, str]]:
-    standing = ledger.standing
+    standing, delta = ledger.standing, str(ledger).partition(DELTA)[2]
     facts = [
         ("ledger", ledger.path),
         ("budget", str(ledger.terms)),
+        ("odds", f"all of it together: a guess of 50% becomes at most {percent(odds(ledger.terms.budget).right)}"),
         ("booked", f"{standing.so_far}, {standing.times}"),
         ("left", ledger.closed or standing.admits),
-        *_kept_delta(ledger, standing.releases),
+        *([("delta", delta)] if delta else []),
         ("head", ledger.head),
     ]
     return [(name, terminal_safe(value)) for name, value in facts]
@@ -97,7 +99,7 @@ def _entry_texts(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[str
     for entry in entries:
         what = entry.kind if entry.refund_of is None else f"refund of {entry.refund_of}"
         what += "" if entry.request is None else f" of request {entry.request}"
-        minute, mechanism = entry.time[:16].replace("T", " "), without_arguments(entry.mechanism)
+        minute, mechanism = entry.time[:16].replace("T", " "), mechanism_in_words(entry.mechanism)
         cost = cost_in_words(entry, rho=rho) if entry.kind in ("charge", "refund") else ""
         rows.append([str(entry.number), minute, entry.who or "", what, cost, entry.purpose, mechanism])
     return {name: [terminal_safe(row[n]) for row in rows] for n, name in enumerate(HEADS)}
@@ -111,17 +113,3 @@ def _waiting(entries: list[LedgerEntry], *, rho: bool) -> list[str]:
         for one in entries
         if one.kind == "request" and one.number not in done
     ]
-
-
-def _kept_delta(ledger: Ledger, releases: int) -> list[tuple[str, str]]:
-    """What is said of a delta of which a share is kept: nothing is set aside in silence."""
-    budget, left = ledger.budget, ledger.remaining.delta
-    if not isinstance(budget, ApproxDP) or not ledger.terms.split:
-        return []
-    whole = number_text(budget.delta)
-    if ledger.spent.delta > ledger.terms.limits.delta:
-        return [("delta", f"{number_text(left, up=False)} of {whole} is left for the charges' own")]
-    share = f"the share {ledger.terms.split:g} of {whole} is kept for adding up many small charges"
-    if not releases and ledger.terms.limits.delta:
-        return [("delta", f"the first charge may have all of {whole}; if it has less, {share} (--split 0: none)")]
-    return [("delta", f"{number_text(left, up=False)} is left for the charges' own; {share}")]

@@ -109,6 +109,8 @@ def _show(answer: Plan) -> None:
     console.print(Text(answer.described, style="bold"))
     table = Table(show_edge=False, pad_edge=False)
     columns = {name: cells for name, cells in answer.texts().items() if any(cells)}
+    left_out = _too_wide(columns, answer.goal, console.width)
+    columns = {name: cells for name, cells in columns.items() if name not in left_out}
     for name in columns:
         table.add_column(name, justify="right" if name in NUMBERS else "left", overflow="fold")
     for place, cells in enumerate(zip(*columns.values(), strict=True)):
@@ -116,3 +118,18 @@ def _show(answer: Plan) -> None:
     console.print(table)
     for line in answer.beside():
         console.print(Text(line))
+    if left_out:
+        console.print(Text(f"not shown in so few columns: {', '.join(left_out)}", style="dim"))
+
+
+def _too_wide(columns: dict[str, list[str]], goal: str, width: int) -> list[str]:
+    """What a terminal of that width has no room for, the least needed first: no word is to be broken."""
+    wide = {name: max(map(len, (name, *cells))) + 3 for name, cells in columns.items()}
+    spare = [
+        name for name in ("rho", "delta", "great", "good", "top", "recall", "gives") if name in wide and name != goal
+    ]
+    left_out: list[str] = []
+    while spare and sum(wide.values()) - 3 > width:
+        left_out.append(spare.pop(0))
+        del wide[left_out[-1]]
+    return left_out

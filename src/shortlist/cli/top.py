@@ -11,6 +11,12 @@ from shortlist.cli import options
 from shortlist.cli.delivery import Delivery, check_large, cost_of, kept_files, named, opened
 from shortlist.cli.options import keys_of
 from shortlist.cli.progress_bar import drawn
+from shortlist.mechanisms.entries import METHODS
+
+
+def methods_like(incomplete: str) -> list[str]:
+    """The words for --method that begin so, for a shell that completes them."""
+    return [name for name in ("auto", *METHODS) if name.startswith(incomplete)]
 
 
 def top(
@@ -38,7 +44,9 @@ def top(
     ] = None,
     rho: options.Rho = None,
     yes_really: options.Large = False,
-    method: Annotated[str, typer.Option(help="A mechanism by name.", metavar="NAME")] = "auto",
+    method: Annotated[
+        str, typer.Option(help="A mechanism by name.", metavar="NAME", autocompletion=methods_like)
+    ] = "auto",
     ordered: Annotated[bool, typer.Option("--ordered", help="Release the order too.")] = False,
     smallest: Annotated[
         bool, typer.Option("--smallest", help="The items with the fewest users; needs --candidates.")

@@ -47,8 +47,6 @@ class Levels:
     """The least loss inside of the sets that reach this level and not the one before."""
     far: Floats
     """The largest: that of the level."""
-    outside: float = 0.0
-    """ln of the mass that is there besides: that of the top k."""
 
     def weighed(self, loss: Floats) -> Floats:
         """ln of the mass of the nested families, by level and head, if the sets of bracket t lose loss[t] inside."""
@@ -72,20 +70,18 @@ def covered(
     width: float,
     tolerance: float | None = None,
     most: int = 1 << 12,
-    fewest: int | None = None,
 ) -> Levels:
     """Levels whose brackets vary in loss by at most `width`, where they matter.
 
     With a tolerance they are cut on until the bounds of the masses are that close, or every bracket is one level, or
-    there are `most` levels. With `fewest` only sets with fewer members among the first k ranks count, and the top k
-    does not: what is close is then the mass of these sets.
+    there are `most` levels.
     """
-    brackets = _levels(of, _first(of), fewest)
+    brackets = _levels(of, _first(of))
     while True:
         rough = _rough(brackets, width) if tolerance is None else _unsettled(brackets, tolerance)
         if not rough.any() or len(brackets.levels) >= most:
             return brackets
-        brackets = _levels(of, np.append(brackets.levels, _middles(brackets, rough)), fewest, brackets)
+        brackets = _levels(of, np.append(brackets.levels, _middles(brackets, rough)), brackets)
 
 
 def _first(of: OffsetRanking) -> Values:
@@ -107,27 +103,25 @@ def _snapped(of: OffsetRanking, losses: list[float]) -> Values:
     return of.below(levels + 1) if len(levels) else np.empty(0, kind)
 
 
-def _levels(of: OffsetRanking, levels: Values, fewest: int | None, known: Levels | None = None) -> Levels:
+def _levels(of: OffsetRanking, levels: Values, known: Levels | None = None) -> Levels:
     """Sorted, with their counts; those known are not counted again."""
     levels = np.unique(levels)[::-1]
     counts = np.empty((len(levels), of.k))
     fresh = np.ones(len(levels), np.bool_) if known is None else ~np.isin(levels, known.levels)
     rows = of.boundaries(levels[fresh])
-    rows = rows if fewest is None else rows.poor(of.k, fewest)
     counts[fresh] = log_counts(rows)
     if known is not None:
         counts[~fresh] = known.counts
     far = of.loss_at(levels)
     near = np.append(0.0, of.loss_at(of.below(levels[:-1]))) if len(levels) > 1 else np.zeros(1)
-    outside = 0.0 if fewest is None else -math.inf
-    return Levels(of, levels, counts, rows.error, np.minimum(near, far), far, outside)
+    return Levels(of, levels, counts, rows.error, np.minimum(near, far), far)
 
 
 def _masses(brackets: Levels) -> tuple[Floats, float]:
     """(ln of about the largest mass of each bracket, ln of about the total with the top k)."""
     sums = log_sums(brackets.counts - brackets.of.head_losses(), axis=1)
     mass = brackets.between(sums[:, None])[:, 0] - brackets.near
-    return mass, float(np.logaddexp(brackets.outside, log_sums(mass - (brackets.far - brackets.near) / 2, axis=0)))
+    return mass, float(np.logaddexp(0.0, log_sums(mass - (brackets.far - brackets.near) / 2, axis=0)))
 
 
 def _rough(brackets: Levels, width: float) -> Mask:
@@ -139,8 +133,6 @@ def _rough(brackets: Levels, width: float) -> Mask:
 
 def _unsettled(brackets: Levels, tolerance: float) -> Mask:
     mass, total = _masses(brackets)
-    if total == -math.inf:
-        return np.zeros(len(mass), np.bool_)
     gap = np.exp(np.minimum(mass - total, 0.0)) * -np.expm1(brackets.near - brackets.far)
     unsettled: Mask = gap > tolerance / (4 * len(mass))
     return unsettled

@@ -30,14 +30,12 @@ BLOCK = 1 << 21
 class Boundaries:
     """Rows of boundaries: at least `least` members are among the first `ranks`, which are nondecreasing along a row.
 
-    All k members are within the last boundary of a row. A boundary that asks for 0 members is a mark. With `most` there
-    are at most so many members among the first `ranks`.
+    All k members are within the last boundary of a row. A boundary that asks for 0 members is a mark.
     """
 
     k: int
     ranks: Indices
     least: Indices
-    most: Indices | None = None
 
     def __len__(self) -> int:
         return len(self.ranks)
@@ -49,21 +47,12 @@ class Boundaries:
 
     def row(self, n: int) -> Boundaries:
         """One of the rows."""
-        most = None if self.most is None else self.most[n : n + 1]
-        return Boundaries(self.k, self.ranks[n : n + 1], self.least[n : n + 1], most)
+        return Boundaries(self.k, self.ranks[n : n + 1], self.least[n : n + 1])
 
     def allowed(self, b: int) -> Mask:
         """Which numbers of members c = 0..k boundary b admits, by row."""
-        members = np.arange(self.k + 1)
-        enough: Mask = members >= self.least[:, b : b + 1]
-        return enough if self.most is None else enough & (members <= self.most[:, b : b + 1])
-
-    def poor(self, rank: int, fewest: int) -> Boundaries:
-        """The same for sets with fewer than `fewest` members among the first `rank` ranks."""
-        rows, at = self.marked(rank)
-        most = np.full_like(rows.ranks, self.k)
-        most[np.arange(len(rows)), at] = fewest - 1
-        return Boundaries(self.k, rows.ranks, rows.least, most)
+        enough: Mask = np.arange(self.k + 1) >= self.least[:, b : b + 1]
+        return enough
 
     def marked(self, rank: int) -> tuple[Boundaries, Indices]:
         """(the same with one more boundary in each row, which asks for nothing; where in the row it stands)."""

@@ -121,10 +121,13 @@ class Balance:
         return f"Balance({', '.join(f'{name}={value!r}' for name, value in known.items() if value is not None)})"
 
     def __str__(self) -> str:
-        """In words: the rules are alternatives, delta comes on top of either."""
+        """In words: the rules are alternatives, delta comes on top of either. Sums of decimals are shown as such.
+
+        A last bit more or less is not shown: a charge of 1.1 is admitted where 1.0999999999999999 is left.
+        """
         rules = {"epsilon": self.epsilon, "rho": self.rho, "renyi": self.renyi}
-        either = " or ".join(f"{name} {value!r}" for name, value in rules.items() if value is not None)
-        return f"{either or 'nothing'}{f', and delta {self.delta!r}' * (self.delta > 0)}"
+        either = " or ".join(f"{name} {value:.15g}" for name, value in rules.items() if value is not None)
+        return f"{either or 'nothing'}{f', and delta {self.delta:.15g}' * (self.delta > 0)}"
 
 
 class BudgetExceeded(Exception):  # noqa: N818 - the name users read

@@ -17,7 +17,7 @@ from shortlist.ledger.opening import opened
 from shortlist.ledger.replay import verified
 from shortlist.ledger.reservation import Receipt, Reservation, receipted_entry
 from shortlist.ledger.shares import share_of
-from shortlist.ledger.standing import Standing
+from shortlist.ledger.standing import Standing, in_words
 from shortlist.ledger.terms import Terms
 from shortlist.ledger.turn import WAIT
 from shortlist.ledger.words import checked_last, checked_text, checked_words
@@ -127,8 +127,8 @@ class Ledger:
         return f"Ledger({self.path!r}, budget={self.budget})"
 
     def __str__(self) -> str:
-        """How it stands, in one number; of a closed one first that it is."""
-        return "; ".join(filter(None, [self.closed, str(self.standing)]))
+        """How it stands, in one number; of a closed one first that it is; below, its delta."""
+        return in_words(self.terms, self.closed, self._book.state())
 
     @property
     def path(self) -> str:

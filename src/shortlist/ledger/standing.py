@@ -115,6 +115,36 @@ class Standing:
         return f" (to the last digit: {self.left!r})" if close else ""
 
 
+DELTA = "\ndelta: "
+"""How the line about delta begins."""
+
+
+def in_words(terms: Terms, closed: str, here: State) -> str:
+    """All of it: that it is closed, if it is, how it stands, who else has to agree; and on a line of its own delta."""
+    standing, delta = Standing.of_state(terms, here), _delta_in_words(terms, here)
+    stands = "; ".join(filter(None, [closed, str(standing), "" if closed else terms.approval_words]))
+    return f"{stands}{DELTA}{delta}" if delta else stands
+
+
+def _delta_in_words(terms: Terms, here: State) -> str:
+    """How much of its delta a ledger still gives to answers that need one; empty if it has none, or is closed."""
+    budget, share = terms.budget, terms.limits.delta
+    if isinstance(budget, PureDP) or not budget.delta or here.closed:
+        return ""
+    limits, whole = terms.limits_for(here.total, ZERO, first=False), Fraction(budget.delta)
+    left, all_of_it = limits.delta - here.total.delta, number_text(budget.delta)
+    part = number_text(down(share), up=False)
+    other = f"the other {number_text(up(whole - share))} lets many small charges add up to less"
+    if 0 < share < whole and not here.charges:
+        return f"names from the data need one: the first charge may have all of {all_of_it}, later ones {part}; {other}"
+    if left < HAIR * whole:
+        return f"none of {all_of_it} is left for answers that need one, as names from the data do"
+    amount = number_text(down(left), up=False)
+    if limits.delta < whole:
+        return f"{amount} is left of the {part} for answers that need one, as names from the data do; {other}"
+    return f"{amount} is left of {all_of_it} for answers that need one, as names from the data do"
+
+
 def _booked_epsilon(terms: Terms, total: Amounts) -> float:
     """The epsilon of what is booked, by the rule that says less; rounded up, and never above the budget's."""
     most = terms.budget.epsilon if isinstance(terms.budget, PureDP | ApproxDP) else math.inf

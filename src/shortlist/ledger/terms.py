@@ -135,7 +135,12 @@ class Terms:
     def __str__(self) -> str:
         said = (("split", self.split), ("order", self.order))
         words = [str(self.budget), *(f"{name} {value:g}" for name, value in said if value is not None)]
-        return ", ".join([*words, *["each release approved by another person"] * self.approval])
+        return ", ".join(filter(None, [*words, self.approval_words]))
+
+    @property
+    def approval_words(self) -> str:
+        """Who else has to agree to a release, if anybody has."""
+        return "each release waits until another person has approved it" if self.approval else ""
 
 
 def _curve_limit(epsilon: float, delta: Fraction, order: float | None) -> Fraction:

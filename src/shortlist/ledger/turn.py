@@ -177,7 +177,10 @@ def sqlite_meaning(error: sqlite3.Error, wait: float = BRIEFLY) -> str:
         "SQLITE_CORRUPT": "is damaged: it is not what was written; go on from a good copy whose head you know",
         "SQLITE_FULL": "cannot grow: the disk is full; make room and try again",
         "SQLITE_READONLY": "cannot be written; make the file and its folder writable",
-        "SQLITE_CANTOPEN": "cannot be opened, or no journal can be written beside it; check its folder's permissions",
+        "SQLITE_CANTOPEN": (
+            "cannot be opened: this user may not read and write it, or its folder; a new ledger is for its owner "
+            "alone, who may share it with a group by chmod"
+        ),
         "SQLITE_BUSY": f"has been locked by another process for {wait:g} seconds; see what that process is doing",
         "SQLITE_IOERR": "cannot be read or written: the disk gives an error, or a size limit is reached",
     }

@@ -41,7 +41,8 @@ def checked_source(rng: object) -> Source:
 def checked_budget(
     epsilon: float | None, budget: Guarantee | None, scale: float | None = None, rounds: int = 1
 ) -> Budget:
-    """`epsilon=` is short for `budget=PureDP(epsilon)`; one of them must be given, or both saying the same.
+    """`epsilon=` is short for `budget=PureDP(epsilon)`; one of them must be given, or both saying the same,
+    as `dataclasses.replace` does.
 
     `scale=` is short for the epsilon of which noise of that scale, in units of R, pays for so many rounds.
     """

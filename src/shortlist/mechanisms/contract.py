@@ -270,12 +270,20 @@ class Mechanism(ABC):
             neighbours=scores.neighbours,
             secure=secure,
             frame=scores.frame,
-            notes=(NOTE, *outcome.notes) if scores._turned else outcome.notes,
+            notes=(*([NOTE] if scores._turned else []), *_cap_in_words(scores, outcome), *outcome.notes),
             receipt=receipt,
             item_columns=scores.columns,
             extras=turned_back(outcome.extras) if scores._turned else outcome.extras,
         )
         return release if self.ordered else release.as_set()
+
+
+def _cap_in_words(scores: Scores, outcome: Outcome) -> list[str]:
+    """What counts are counts of, where each person keeps a few items: a public number."""
+    if scores._most is None or outcome.extras.values is None:
+        return []
+    items = "1 item" if scores._most == 1 else f"{scores._most:,} items"
+    return [f"each {scores.unit} counts for {items} at most, drawn from their own: counts of all items are higher"]
 
 
 class Budgeted(Mechanism, Generic[Paid]):

@@ -86,8 +86,8 @@ class Request:
 
     @property
     def measured(self) -> bool:
-        """Whether values are wanted, and neither gaps, a pure budget, a histogram nor a key set gives them."""
-        return self.values and not (self.gaps or self.pure or self.histogram or self.keys)
+        """Whether values are wanted, and neither gaps, a histogram nor a key set gives them."""
+        return self.values and not (self.gaps or self.histogram or self.keys)
 
     @property
     def size(self) -> int:

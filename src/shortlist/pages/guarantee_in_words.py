@@ -71,8 +71,8 @@ def odds(guarantee: Guarantee | float) -> Odds:
     --------
     >>> print(odds(1.0).in_short)
     50% becomes at most 73.2%
-    >>> round(odds(PureDP(1.0)).right, 3)
-    0.731
+    >>> round(odds(PureDP(1.0)).right, 5)  # as text it is rounded up
+    0.73106
     """
     if not isinstance(guarantee, Guarantee):
         guarantee = PureDP(number("epsilon", guarantee, above=True))

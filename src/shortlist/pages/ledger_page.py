@@ -143,7 +143,7 @@ def rules_in_words(terms: Terms, before: str = "") -> str:
     rules = [
         f"{100 * terms.split:g}% of δ is kept for sharper sums" if terms.split else "",
         f"sums of Rényi divergence at order {terms.order:g}" if terms.order is not None else "",
-        "each release is approved by another person" if terms.approval else "",
+        terms.approval_words,
     ]
     said = ", ".join(filter(None, rules))
     return f"{before}{said}" if said else ""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
+from unicodedata import bidirectional
 
 from shortlist._text import Advice, terminal_safe, width
 from shortlist.pages.guarantee_in_words import caution, in_short
-from shortlist.pages.summary import first_of, quantile_in_words
+from shortlist.pages.summary import disagree, first_of, quantile_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,6 +38,8 @@ NO_FONT = (
     "no installed font has all letters of these names: some are drawn as boxes. Install one that has them, for example "
     "Noto Sans CJK; the names themselves are whole"
 )
+FROM_LEFT = "\u200e"
+"""A letter that is not seen and says that a line runs from left to right."""
 AS_TEXT: dict[str, Any] = {"parse_math": False, "usetex": False}
 """For words that somebody else chose: neither formulas nor, whatever the caller's settings, a program for TeX."""
 
@@ -71,6 +75,8 @@ def new_panels(across: int, down: int, size: tuple[float, float]) -> list[Axes]:
 
 def plot_release(release: Release, ax: Axes | None = None, most: int = LONGEST) -> Axes:
     """The items, best first where that was released; as bars with their margins where values were, else as a list."""
+    if isinstance(ax, str | os.PathLike):
+        raise TypeError('ax must be matplotlib Axes; a file is written by release.plot().figure.savefig("top10.png")')
     items = release.items or []
     names = [_shown(item, most) for item in items]
     if ax is None:
@@ -82,13 +88,15 @@ def plot_release(release: Release, ax: Axes | None = None, most: int = LONGEST) 
     else:
         _draw_list(ax, release, names, ink, fonts)
     ax.set_title(_title(release), loc="left", color=ink, fontsize=12)
-    promise = terminal_safe(f"{in_short(release.guarantee)} for one {release.unit}, {release.mechanism}")
+    promise = f"{in_short(release.guarantee)} for one {release.unit}, {release.mechanism}"
+    promise = _short(terminal_safe(promise), 160)
     promise += "; an epsilon above 10 promises little" if caution(release.guarantee) else ""
     promise = ("lines at the ends: 95%; " if release.margins else "") + promise
-    beside = (
-        min(SHORT, max(map(width, names), default=0)) if release.values is not None else 0
-    )  # names left of the bars
-    ax.set_xlabel(fill(_short(promise, 160), 74 - beside), loc="left", color=soft, fontsize=9, **AS_TEXT)
+    promise = ("" if release.secure else "NOT PRIVATE, drawn with a seed; ") + promise
+    promise += "; ranks and values disagree where items are too close to tell" if disagree(release) else ""
+    # Names stand left of the bars.
+    beside = min(SHORT, max(map(width, names), default=0)) if release.values is not None else 0
+    ax.set_xlabel(fill(promise, 74 - beside), loc="left", color=soft, fontsize=9, **AS_TEXT)
     return ax
 
 
@@ -112,7 +120,7 @@ def _draw_list(ax: Axes, release: Release, names: list[str], ink: str, fonts: di
             ax.text(0, row, str(row + 1), color="white", fontsize=8, ha="center", va="center_baseline", zorder=3)
         name = name if release.q is None else f"{quantile_in_words(release.q[row])} {name}"
         beside = f"  (leads by {release.gaps[row]:,.4g})" if release.gaps and row < len(release.gaps) else ""
-        ax.text(0.05, row, name + beside, color=ink, fontsize=11, va="center_baseline", **fonts)
+        ax.text(0.05, row, _beside("", name) + beside, color=ink, fontsize=11, va="center_baseline", **fonts)
     ax.set(xlim=(-0.05, 1), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
 
@@ -129,12 +137,18 @@ def _draw_bars(ax: Axes, release: Release, names: list[str], ink: str, fonts: di
     for row, end in enumerate(ends):
         words = shown[row].removesuffix(" (95%)")
         ax.annotate(words, (end, row), (5, 0), textcoords="offset points", color=ink, fontsize=9, va="center")
-    marks = [f"{row + 1}  {name}" if release.ordered else name for row, name in enumerate(names)]
+    marks = [_beside(f"{row + 1}  ", name) if release.ordered else name for row, name in enumerate(names)]
     ax.set_yticks(rows, marks, color=ink, fontsize=11, **fonts)
     ax.tick_params(length=0)
     low, high = min([0.0, *values]), max([1.0, *ends])
     ax.set(xlim=(low * 1.2, high * 1.45), ylim=(len(rows) - 0.4, -0.6), xticks=[])
     ax.spines[:].set_visible(False)
+
+
+def _beside(rank: str, name: str) -> str:
+    """A rank to the left of its name, in every script: a line that begins with Arabic letters would run to the left."""
+    first = next((kind for kind in map(bidirectional, name) if kind in ("L", "R", "AL")), "L")
+    return rank + name if first == "L" else f"{FROM_LEFT}{rank}{name}"
 
 
 def inks(ax: Axes) -> tuple[str, str]:
@@ -153,15 +167,39 @@ def families(text: str) -> list[str]:
     own = list(rcParams["font.family"])
     missing = set(map(ord, text)) - _letters(font_manager.findfont(font_manager.FontProperties(family=own)))
     more: dict[str, None] = {}
-    installed = sorted(font_manager.fontManager.ttflist, key=lambda font: font.name.startswith(BOXES))
-    for font in installed if missing else ():
-        has = missing & _letters(font.fname)
-        if has:
-            more[font.name] = None
-            missing -= set() if font.name.startswith(BOXES) else has
+    for file in _files() if missing else ():
+        if has := missing & _letters(file):
+            more[_family(file)] = None
+            missing -= has
+        if not missing:
+            break
     if missing - set(map(ord, " \n")):
         warnings.warn(NO_FONT, Advice, stacklevel=4)
-    return [*own, *more]
+    boxes = [font.name for font in font_manager.fontManager.ttflist if missing and font.name.startswith(BOXES)]
+    return [*own, *more, *boxes]
+
+
+def _files() -> Iterator[str]:
+    """Of installed fonts, plain ones first; then of those that are newer than matplotlib's list, which it keeps."""
+    from matplotlib import font_manager
+
+    listed = {font.fname: font.name for font in font_manager.fontManager.ttflist}
+    yield from sorted(
+        (file for file, name in listed.items() if not name.startswith(BOXES)),
+        key=lambda file: ("Sans" not in listed[file], file),
+    )
+    newer = set(font_manager.findSystemFonts()) - listed.keys()
+    yield from sorted(newer, key=lambda file: ("Sans" not in file, "Regular" not in file, file))
+
+
+def _family(file: str) -> str:
+    """The name that matplotlib knows a font by, from now on if it did not."""
+    from matplotlib import font_manager
+
+    fonts = font_manager.fontManager.ttflist
+    if all(font.fname != file for font in fonts):
+        font_manager.fontManager.addfont(file)
+    return next(font.name for font in fonts if font.fname == file)
 
 
 @lru_cache(maxsize=4096)
@@ -186,10 +224,15 @@ def plot_groups(release: GroupedRelease) -> list[Axes]:
         name = _shown(key, SHORT)
         ax.set_title(name, loc="left", color=inks(ax)[0], fontsize=12, fontfamily=families(name), **AS_TEXT)
         ax.set(xlabel="", ylim=(tallest - 0.4, -0.6))
+    barred = [ax for ax, (_, one) in zip(panels, first, strict=False) if one.values is not None and one.q is None]
+    ends = [ax.get_xlim() for ax in barred]
+    for ax in barred:  # one scale: bars are compared with those beside them
+        ax.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
     for ax in panels[len(first) :]:
         ax.set_visible(False)
     more = f"; {len(release) - len(first)} more groups are not drawn" if len(release) > len(first) else ""
     promise = terminal_safe(f"{in_short(release.guarantee)} for one {release.unit} in all groups{more}")
+    promise = promise if all(one.secure for one in release.values()) else f"NOT PRIVATE, drawn with a seed; {promise}"
     panels[0].figure.suptitle(_short(promise, 160), x=0.02, ha="left", color=inks(panels[0])[1], fontsize=9, **AS_TEXT)
     return panels[: len(first)]
 

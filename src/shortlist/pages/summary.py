@@ -54,12 +54,15 @@ PARTS = {0.25: "a quarter", 0.75: "three quarters", 0.1: "a tenth", 0.9: "nine t
 def quantile_in_words(q: float) -> str:
     """What stands before a quantile, so that it reads as a sentence.
 
+    Of a true quantile at most so many are below it, and at least so many at or below it: where many people share a
+    value, only the second is near.
+
     >>> quantile_in_words(0.5), quantile_in_words(0.25), quantile_in_words(0.99)
-    ('median', 'a quarter are below', '99% are below')
+    ('median', 'a quarter are at or below', '99% are at or below')
     """
     if q in (0.0, 0.5, 1.0):
         return {0.0: "smallest", 0.5: "median", 1.0: "largest"}[q]
-    return f"{PARTS.get(q) or f'{100 * q:.6g}%'} are below"
+    return f"{PARTS.get(q) or f'{100 * q:.6g}%'} are at or below"
 
 
 PLACES = re.compile(r" \(docs/[\w/.-]+\.md(?:#[\w-]+)?\)")
@@ -69,8 +72,9 @@ LEAD, OVER = "lead over next", "over the threshold"
 
 
 def notes_in_words(release: Release | GroupedRelease) -> list[str]:
-    """The notes of a release as sentences."""
-    return [as_sentence(terminal_safe(note)) for note in release.notes]
+    """The notes of a release as sentences, but for what its summary says in the same words."""
+    summary = release.summary
+    return [as_sentence(terminal_safe(note)) for note in release.notes if note not in summary]
 
 
 MARGINS = "A margin is half of the interval around its value that covers the true one with a probability of 95%."
@@ -120,10 +124,10 @@ def _remarks(lists: list[Release], *, hints: bool = True) -> list[str]:
     lists = [one for one in lists if one.q is None and len(one)]
     chosen = any(one.k is not None and one.asked is None for one in lists)
     said = ["The data chose how many: behind them the scores fall off." if chosen else "", _unordered(lists, hints)]
-    if any(_disagree(one) for one in lists):
+    if any(disagree(one) for one in lists):
         said.append("Ranks and values have noise of their own and disagree here: such items are too close to tell.")
     if any(value < 0 for one in lists for value in one.values or ()):
-        said.append("Noise can take a count below 0: read it as few people, or nobody.")
+        said.append("Noise can take a value below 0: read it as next to nothing.")
     return [*filter(None, said), *_vague(lists, hints)]
 
 
@@ -132,24 +136,27 @@ def _unordered(lists: list[Release], hints: bool) -> str:
     if not sets:
         return ""
     may = hints and all(one.asked is not None and one.why.startswith("auto: ") for one in sets)
-    return UNORDERED.replace(".", "; for the order write ordered=True.") if may else UNORDERED
+    return (
+        UNORDERED.replace(".", "; an order is another release, and charged again: ordered=True.") if may else UNORDERED
+    )
 
 
-def _disagree(release: Release) -> bool:
+def disagree(release: Release) -> bool:
+    """Whether the values of a list in order are in another one."""
     values = list(release.values or ()) if release.ordered else []
     return any(b < a if release.largest is False else a < b for a, b in pairwise(values))
 
 
 def _vague(lists: list[Release], hints: bool) -> list[str]:
-    """Of values that are smaller than their margins; `at_least` leaves them out where it may be given."""
+    """Of values that are smaller than their margins; `at_least` leaves them out at once where it may be given."""
     pairs = [pair for one in lists for pair in zip(one.values or (), one.margins or (), strict=False)]
     widest = max((margin.half_width for value, margin in pairs if abs(value) < margin.half_width), default=0.0)
     if not 0 < widest < math.inf:
         return []
     fit = ((one.asked is not None and one.largest is not False) or "key set" in one.mechanism for one in lists)
     may = hints and all(fit)
-    out = f"; at_least={math.ceil(widest)} leaves such items out, free of charge." if may else "."
-    return [f"A value below its ± says little{out}"]
+    out = f"; next time at_least={math.ceil(widest)} does so, but to ask again is charged again." if may else "."
+    return [f"A value below its ± says little: leave such items out by eye{out}"]
 
 
 def leads_named(shown: dict[str, list[str]], lists: Iterable[Release]) -> dict[str, list[str]]:
@@ -163,7 +170,7 @@ def came(release: Release) -> str:
     """What came out, in a sentence: how many of those asked for, and why others did not."""
     many = len(release)
     if release.q is not None:
-        return f"{many:,} quantile{'s' * (many != 1)} came out."
+        return f"{many:,} quantile{'s' * (many != 1)}, as asked for."
     of = "came out" if release.asked is None else f"of {release.asked:,} asked for"
     why = _bar(release) if release.asked is None or many < release.asked else ""
     return f"{many:,} {of}{', the smallest' if release.largest is False else ''}{why}."

@@ -173,14 +173,14 @@ class Offer:
     def consent(self, name: str, after: Standing) -> str:
         """What the analyst agrees to, in the ledger's own numbers."""
         price, whole = self.price(), number_text(after.of)
+        waits = ", once somebody else has approved it" if Ledger(self.question.ledger).terms.approval else ""
         counted = price.startswith(f"{after.currency} ")
         of = f"of the {whole} in {name}" if counted else f"from {name}, whose budget is {after.currency} {whole}"
         if counted and after.currency == "epsilon":
-            most = (
-                "up to " if after.delta and not after.used_up else ""
-            )  # by which rule it counts depends on the charge
-            return f"I spend {price} {of}; {most}{after.left_text} will be left."
-        return f"I spend {price} {of}; then {after.admits}."
+            # By which rule it counts depends on the charge.
+            most = "up to " if after.delta and not after.used_up else ""
+            return f"I spend {price} {of}{waits}; {most}{after.left_text} will be left."
+        return f"I spend {price} {of}{waits}; then {after.admits}."
 
     def price(self) -> str:
         """What is booked for it, in words."""

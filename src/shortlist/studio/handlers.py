@@ -16,6 +16,7 @@ from shortlist.grouped_release import GroupedRelease
 from shortlist.pages.guarantee_in_words import caution, in_short, odds, percent
 from shortlist.pages.release_page import spent_share
 from shortlist.pages.rounding import number_text
+from shortlist.pages.summary import quantile_in_words
 from shortlist.release import Release
 from shortlist.studio.columns import columns_of
 from shortlist.studio.expected import expected
@@ -196,7 +197,7 @@ def _listed(release: Release | GroupedRelease) -> dict[str, Any]:
     if not isinstance(release, Release):
         return {"lists": [{"key": terminal_safe(str(key)), **_listed(one)} for key, one in release.items()]}
     if release.q is not None:
-        names = ["the median" if q == 0.5 else f"{100 * q:.6g}% have at most" for q in release.q]
+        names = list(map(quantile_in_words, release.q))
         return {"items": names, "values": [str(one) for one in release.items or ()], "margins": False, "ordered": False}
     return {
         "items": [terminal_safe(label_text(item)) for item in release.items or ()],

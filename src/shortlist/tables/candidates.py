@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from shortlist._imports import IMPORTS
-from shortlist.tables.column_types import Kind, Row, fitted
+from shortlist.tables.column_types import Kind, Row, check_texts, fitted
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.file_sources import rows_of_file
 
@@ -17,10 +17,10 @@ UNREAD = "the candidates cannot be read"
 WRONG = "candidates must be a list, a series, a frame, a path or a query that gives the item columns"
 
 
-def known_rows(candidates: Any, items: tuple[str, ...], kinds: list[Kind]) -> list[Row]:
+def known_rows(candidates: Any, items: tuple[str, ...], kinds: list[Kind], written: Collection[str] = ()) -> list[Row]:
     """One tuple per distinct candidate, in the kinds of the item columns and in the order given.
 
-    The list is public, so its errors may depend on it.
+    The list is public, so its errors may depend on it. `written` are columns of text whatever it looks like.
     """
     family = {kind.__module__.partition(".")[0] for kind in type(candidates).__mro__}
     if isinstance(candidates, str | os.PathLike):
@@ -34,7 +34,9 @@ def known_rows(candidates: Any, items: tuple[str, ...], kinds: list[Kind]) -> li
     else:
         plain = candidates.tolist() if hasattr(candidates, "tolist") else candidates
         rows = [_row(one, len(items)) for one in plain]
-    return fitted(_checked(rows), kinds)
+    rows = _checked(rows)
+    check_texts("candidates", "item", items, kinds, written, rows)
+    return fitted(rows, kinds)
 
 
 def listed_in_words(candidates: Any, items: tuple[str, ...]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import re
 import uuid
+from collections.abc import Collection, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -40,6 +41,8 @@ USERS = re.compile(
 NUMBERS = re.compile(r"u?hugeint|u?int128|decimal\d*(?:\([^\[\]]*\))?")
 
 RANGES: dict[Kind, tuple[int, int]] = {"integer": (-(2**63), 2**63 - 1), "unsigned": (0, 2**64 - 1)}
+NO_TEXT = (bool, np.bool_, int, np.integer, datetime.date)
+"""Values of the other kinds, in Python."""
 FIRST, LAST = datetime.date.min, datetime.date.max
 """Dates outside the years 1 to 9999 are missing ones: not every engine can show them."""
 
@@ -85,6 +88,21 @@ def check_user(column: str, declared: str) -> None:
             f"user={column!r} must be a column of plain values (text, numbers, times, bytes), not of nested ones, "
             "spans of time or objects; convert it first, for example to text"
         )
+
+
+def check_texts(
+    lists: str, role: str, columns: Sequence[str], kinds: list[Kind], written: Collection[str], rows: list[Row]
+) -> None:
+    """Refuse a public list of numbers, truth values or dates for a column that was declared as text.
+
+    By types alone: such a list is seldom meant, and would hardly ever name what the column has. Columns that are
+    `written`, whose fields are text whatever they look like, take it: there 7 is "7".
+    """
+    for place, (column, kind) in enumerate(zip(columns, kinds, strict=True)):
+        if kind == "text" and column not in written and any(isinstance(row[place], NO_TEXT) for row in rows):
+            raise ValueError(
+                f"{lists} must be text, for {role}={column!r} is a column of text: the text '7', not the number 7"
+            )
 
 
 def fitted(rows: list[Row], kinds: list[Kind]) -> list[Row]:

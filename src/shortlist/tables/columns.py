@@ -77,6 +77,11 @@ def by_name(types: dict[str, str]) -> dict[str, str]:
     return {name: "string" if kind == OBJECTS else kind for name, kind in types.items()}
 
 
+def written(types: dict[str, str]) -> set[str]:
+    """Columns of objects: what they hold is read as text, whatever it is."""
+    return {name for name, kind in types.items() if kind == OBJECTS}
+
+
 def is_text(declared: str) -> bool:
     """Of a type as `declared_types` has it."""
     return declared == OBJECTS or kind_of(declared) == "text"
@@ -166,8 +171,8 @@ def _pandas_type(kind: Any) -> str:
         return _arrow_type(kind.pyarrow_dtype)
     if hasattr(kind, "categories"):
         within = _pandas_type(kind.categories.dtype)
-        return OBJECTS if within == OBJECTS or kind_of(within) else "categories"
-    return OBJECTS if str(kind) in ("object", "str", "string") else str(kind)
+        return OBJECTS if is_text(within) or kind_of(within) else "categories"
+    return {"object": OBJECTS, "str": "string"}.get(str(kind), str(kind))
 
 
 def _pandas(column: Any, declared: str, number: bool) -> Any:
@@ -183,7 +188,7 @@ def _pandas(column: Any, declared: str, number: bool) -> Any:
 
         _arrow(pa.chunked_array(pa.array(column)), number)  # for its check alone
         return column
-    if declared != OBJECTS:
+    if not is_text(declared):
         return column
     if hasattr(column.dtype, "categories"):
         names = [*(text_of(name) for name in column.cat.categories), None]  # code -1 is the missing one

@@ -61,6 +61,10 @@ def source_of(run: sql.Run, path: str, wanted: tuple[str, ...], text: TextForm) 
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path} is a directory; write {os.path.join(path, '*.parquet')} for the files in it")
     kind = format_of(path)
+    if path == "-":
+        raise ValueError(
+            "standard input is not read, for a table is looked at twice: write it to a file, and name that"
+        )
     if kind is None:
         raise ValueError(
             f"{path}: its name must end in {', '.join(FORMATS)} (.gz or .zst too for text), to tell what it is"

@@ -127,7 +127,9 @@ def check_groups_of_file(
         lists = candidates_of_groups(candidates, listed)
         kinds = [source.kind(item) for item in question.items]
         if lists is not None:
-            return np.array([len(known_rows(one, question.items, kinds)) for one in lists], np.int64), listed
+            return np.array(
+                [len(known_rows(one, question.items, kinds, source.written)) for one in lists], np.int64
+            ), listed
     finally:
         connection.close()
     return None if number is None else np.full(len(listed or ()), number, np.int64), listed
@@ -159,10 +161,10 @@ def _known(run: sql.Run, candidates: object, source: sql.TableSource, question: 
     """Candidates as a statement; a table file with the same kinds of columns stays in the engine."""
     kinds = [source.kind(item) for item in question.items]
     if not isinstance(candidates, str | os.PathLike) or format_of(path := os.fspath(candidates)) is None:
-        return sql.listed(known_rows(candidates, question.items, kinds), source, question)
+        return sql.listed(known_rows(candidates, question.items, kinds, source.written), source, question)
     listed = listing(run, path, question.items)
     if kinds != [kind_of(sql.declared(listed.types[item])) for item in question.items]:
-        return sql.listed(known_rows(path, question.items, kinds), source, question)
+        return sql.listed(known_rows(path, question.items, kinds, source.written), source, question)
     parts = [f"{listed.item(item)} AS {key}" for key, item in zip(question.keys, question.items, strict=True)]
     present = " AND ".join(f"{key} IS NOT NULL" for key in question.keys)
     statement = f"SELECT * FROM (SELECT {', '.join(parts)} FROM {listed.relation}) WHERE {present}"

@@ -22,6 +22,7 @@ from shortlist.tables.columns import (
     names_of,
     type_names,
     typed_frame,
+    written,
 )
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.frame_caps import capped
@@ -44,7 +45,7 @@ def count_frame(source: Any, question: Question, candidates: object) -> FrameCou
     kinds = check_types(types, question)
     if question.grouping is not None:
         return _groups(source, library, types, kinds, question, candidates)
-    known = None if candidates is None else known_rows(candidates, question.items, kinds)
+    known = None if candidates is None else known_rows(candidates, question.items, kinds, written(types))
 
     def counted() -> Any:
         rows = kept_rows(source, library, types, kinds, question)
@@ -67,12 +68,12 @@ def _groups(
 ) -> GroupHeld:
     """The counts of every group."""
     assert question.grouping is not None
-    listed = question.grouping.fitted(group_kinds(types, question))
+    listed = question.grouping.fitted(group_kinds(types, question), written(types))
     lists = candidates_of_groups(candidates, listed)
     if lists is None:
-        known = None if candidates is None else [known_rows(candidates, question.items, kinds)]
+        known = None if candidates is None else [known_rows(candidates, question.items, kinds, written(types))]
     else:
-        known = [known_rows(one, question.items, kinds) for one in lists]
+        known = [known_rows(one, question.items, kinds, written(types)) for one in lists]
 
     def counted() -> GroupHeld:
         rows = kept_rows(source, library, types, kinds, question)

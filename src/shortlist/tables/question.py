@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self
 
-from shortlist._text import meant
 from shortlist.tables.caps import Cap, checked_most
-from shortlist.tables.dialect import separator_hint
+from shortlist.tables.column_names import check_there
 from shortlist.tables.groups.grouping import Grouping
 from shortlist.tables.where.parse import Where
 
@@ -168,24 +167,11 @@ class Question:
         return own if self.grouping is None else own | dict(zip(self.grouping.keys, self.grouping.by, strict=True))
 
     def check_columns(self, columns: Iterable[str], *, declared: bool = True) -> None:
-        """Every column must be there, once. A near name is told only where names are `declared`.
-
-        The header of a text file may be a row of data: of that a name is told that was written in other capitals alone.
-        """
-        names = list(columns)
+        """Every column must be there, once."""
+        names, texts = list(columns), set() if self.where is None else self.where.side_by_side
         for role, name in self.roles:
-            if names.count(name) != 1:
-                how = "no column" if name not in names else "more than one column"
-                said = f"where: {name!r}" if role == "where" else f"{role}={name!r}"
-                near = (
-                    names if declared else [one for one in names if one.strip().casefold() == name.strip().casefold()]
-                )
-                several = role == "item" and {part.strip() for part in name.split(",")} <= {*names} and declared
-                hint = "; several columns are item=[...]" if several else ""
-                hint = hint or (meant(name, near) if name not in names else "")
-                hint = hint or ("" if declared else separator_hint(names, self.columns))
-                hint = hint or (f"; a text goes in quotes, as in = '{name}'" if role == "where" else "")
-                raise ValueError(f"{said}: the table has {how} of that name{hint or '; write it as the table does'}")
+            as_text = role == "where" and name in texts
+            check_there(role, name, names, self.columns, declared=declared, as_text=as_text)
 
 
 def _checked_column(role: str, name: object) -> str:

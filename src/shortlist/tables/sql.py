@@ -5,7 +5,7 @@ Names of columns are quoted, values are literals of our own making: nothing a ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,11 @@ class TableSource:
     """Whether the fields are text whatever they look like, so that a number must be tried."""
     from_memory: bool = False
     """Whether texts may be no UTF-8, which only `decode` looks at, and of which a sort makes other texts."""
+
+    @property
+    def written(self) -> Collection[str]:
+        """The columns of which `as_text` is true."""
+        return self.columns if self.as_text else ()
 
     def kind(self, item: str) -> Kind:
         """The kind of an item column; an enum is its text."""

@@ -10,7 +10,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist._reading import FrameKind
 from shortlist.tables.column_types import FIRST, LAST, check_user, is_float
-from shortlist.tables.columns import OBJECTS, WIDE, by_name, declared_types, is_text, names_of, own_columns
+from shortlist.tables.columns import OBJECTS, WIDE, by_name, declared_types, is_text, names_of, own_columns, written
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.frame_caps import people_of
 from shortlist.tables.frames import WRONG, library_of
@@ -38,7 +38,8 @@ def look_at_frame(source: Any, question: ValueQuestion) -> Looked:
     question.check_columns(names)
     if question.user is not None:
         check_user(question.user, "string" if types[question.user] == OBJECTS else types[question.user])
-    return question.looked_at(is_dated(question.value, types[question.value]), by_name(types))
+    dated = is_dated(question.value, types[question.value])
+    return question.looked_at(dated, by_name(types), written=written(types))
 
 
 def places_in_frame(source: Any, question: ValueQuestion, grid: Grid) -> Placed:
@@ -56,7 +57,8 @@ def groups_in_frame(source: Any, question: ValueQuestion, grid: Grid) -> PlacedG
     """The same for every group."""
     library, grouping = library_of(source), question.grouping
     assert grouping is not None
-    listed, _ = question.listed(by_name(declared_types(source, library)))
+    types = declared_types(source, library)
+    listed, _ = question.listed(by_name(types), written(types))
 
     def placed() -> PlacedGroups:
         rows = _kept(source, library, question, grid)

@@ -44,14 +44,14 @@ def look_at(source: sql.TableSource, question: ValueQuestion) -> Looked:
     dated = question.grid.kind == "date"
     if not source.as_text:
         dated = is_dated(question.value, sql.declared(source.types[question.value]))
-    return question.looked_at(dated, source.declared, sql.TYPES)
+    return question.looked_at(dated, source.declared, sql.TYPES, source.written)
 
 
 def placing_groups(source: sql.TableSource, question: ValueQuestion, grid: Grid, lists: bool = True) -> str:
     """The statement that gives groups, places and weights, added up: one vote for each person in a group."""
     grouping = question.grouping
     assert grouping is not None
-    listed, kinds = question.listed(source.declared)
+    listed, kinds = question.listed(source.declared, source.written)
     user = "" if question.user is None else "u, "
     rows = f"SELECT {user}n, i FROM ({_rows(source, question, grid)}) JOIN listed USING ({', '.join(grouping.keys)})"
     parts = [f"listed AS MATERIALIZED (SELECT {numbered_groups(listed, kinds, grouping)})"]

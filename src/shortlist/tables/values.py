@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from shortlist._arrays import Indices
+from shortlist.tables.column_names import check_there
 from shortlist.tables.column_types import Kind, Row, is_number, kind_of
-from shortlist.tables.dialect import separator_hint
 from shortlist.tables.groups.grouping import Grouping
 from shortlist.votes import Grid
 
@@ -114,18 +114,24 @@ class ValueQuestion:
         """Our own name for every column that makes the key of a group, and that column."""
         return {} if self.grouping is None else dict(zip(self.grouping.keys, self.grouping.by, strict=True))
 
-    def looked_at(self, dated: bool, declared: Mapping[str, str], types: Mapping[Kind, str] | None = None) -> Looked:
+    def looked_at(
+        self,
+        dated: bool,
+        declared: Mapping[str, str],
+        types: Mapping[Kind, str] | None = None,
+        written: Collection[str] = (),
+    ) -> Looked:
         """What is known of a table by its declared types; `types` are what a released key is in its engine."""
         if self.grouping is None:
             return Looked(dated)
-        keys, kinds = self.listed(declared)
+        keys, kinds = self.listed(declared, written)
         return Looked(dated, tuple(keys), () if types is None else tuple(types[kind] for kind in kinds))
 
-    def listed(self, declared: Mapping[str, str]) -> tuple[list[Row], list[Kind]]:
+    def listed(self, declared: Mapping[str, str], written: Collection[str] = ()) -> tuple[list[Row], list[Kind]]:
         """(the public keys, the kinds of their columns), by the declared types; refuses what does not fit."""
         assert self.grouping is not None
         kinds = self.grouping.kinds(declared)
-        listed = self.grouping.fitted(kinds)
+        listed = self.grouping.fitted(kinds, written)
         assert listed is not None
         return listed, kinds
 
@@ -135,15 +141,11 @@ class ValueQuestion:
         return TOKENS if self.per_user == "share" and self.user is not None else 1
 
     def check_columns(self, columns: Iterable[str], *, declared: bool = True) -> None:
-        """Every column must be there, once. What else is there is not told: the header may be a row of data."""
-        names = list(columns)
+        """Every column must be there, once."""
         roles = [("user", self.user), ("value", self.value), *(("by", key) for key in self.keys.values())]
-        for role, name in roles:
-            if name is not None and names.count(name) != 1:
-                how = "no column" if name not in names else "more than one column"
-                hint = "" if declared else separator_hint(names, [one for _, one in roles if one is not None])
-                hint = hint or "; write it as the table does"
-                raise ValueError(f"{role}={name!r}: the table has {how} of that name{hint}")
+        named, names = [(role, name) for role, name in roles if name is not None], list(columns)
+        for role, name in named:
+            check_there(role, name, names, [one for _, one in named], declared=declared)
 
     def in_words(self, table: str) -> str:
         """Which columns of a table are read, for the record."""

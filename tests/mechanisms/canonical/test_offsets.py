@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -53,6 +53,32 @@ CASES = [
     ([2**60, 2**60 - 3, 2**60 - 4, 0, 2**60 - 9, 2**60 - 5], 3, 0.5, Fraction(1, 2), [2, 0.25, 0]),
     ([0.1, 0.7, 0.35, 1.9, 1.3], 2, 2.0, Fraction(1, 2), [1 / 3, 0]),
 ]
+
+
+POOR = [y for y in combinations(range(4), 2) if sum(rank < 2 for rank in y) < 2]
+"""Of the ranks of 4 scores: pairs that are not the top two. A family that looks at no score."""
+
+
+def log_mass(x, family, gamma=0.6, less=(1.5, 0.0)):
+    """ln of what the sets of these ranks weigh at eps = R = 1, from the definition."""
+    down = sorted(x, reverse=True)
+    inside = [min(down[rank] - low for rank, low in zip(y, less, strict=True)) for y in family]
+    outside = [down[min(set(range(len(x))) - set(y))] for y in family]
+    weights = (gamma * one - (1 - gamma) * other for one, other in zip(inside, outside, strict=True))
+    return math.log(sum(map(math.exp, weights)))
+
+
+def test_the_mass_of_poor_sets_moves_as_the_scores_do():
+    def close(x):
+        """A family that looks at the scores: no set that holds rank 3 and has it near the best."""
+        gap = max(x) - sorted(x)[1]
+        return [y for y in POOR if 2 not in y or gap > 1]
+
+    boxes = [x for x in product(range(4), repeat=4) if max(x) - min(x) > 1]
+    moves = [(x, [a + b for a, b in zip(x, step, strict=True)]) for x in boxes for step in product((0, 1), repeat=4)]
+    assert all(-0.4 - 1e-12 <= log_mass(y, POOR) - log_mass(x, POOR) <= 0.6 + 1e-12 for x, y in moves)
+    wrong = [log_mass(y, close(y)) - log_mass(x, close(x)) for x, y in moves]
+    assert max(wrong) > 0.7, "a family that follows the scores moves further, and this would be seen"
 
 
 def ranking_of(case):

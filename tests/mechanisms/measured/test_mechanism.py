@@ -7,11 +7,12 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
+from shortlist.accounting.finer_guarantees import BoundedRange
 from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of, prove_mechanism
 from shortlist.exact.key_bars import certified_rate, gaussian_rate
 from shortlist.exact.truncated_geometric import Geometric
-from shortlist.mechanisms import CanonicalTopK, LimitedDomainTopK, MeasuredSet, NamesChoice
+from shortlist.mechanisms import GuardedTopK, LimitedDomainTopK, MeasuredSet, MeasuredTopK, NamesChoice
 from shortlist.mechanisms.measured.mechanism import _balanced
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, full_size, sized
@@ -26,6 +27,8 @@ NAMES = {f"n{i}": count for i, count in enumerate(COUNTS)}
     [
         (MeasuredSet(k=1, budget=ApproxDP(1.0, 0.05)), ApproxDP(0.8, 0.05)),
         (MeasuredSet(k=1, budget=ApproxDP(1.0, 0.0)), PureDP(0.8)),
+        (MeasuredSet(k=1, budget=PureDP(1.0)), PureDP(0.9)),
+        (MeasuredSet(k=2, budget=PureDP(1.0)), PureDP(0.6)),
         (MeasuredSet(k=2, budget=ApproxDP(1.0, 0.05)), ApproxDP(0.5, 0.05)),
         (MeasuredSet(k=1, budget=ZCDP(0.3)), ZCDP(0.2)),
     ],
@@ -47,6 +50,34 @@ def test_labels_from_the_data_are_proved_too():
 
     assert prove(law, pairs, ApproxDP(1.0, 0.05)).holds
     assert not prove(law, pairs, ApproxDP(0.3, 0.002)).holds
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.37, 1e-9, 700.0])
+@pytest.mark.parametrize("k", [1, 9, 400])
+def test_half_of_a_pure_budget_selects(k, epsilon):
+    parts = MeasuredSet(k=k, budget=PureDP(epsilon))._parts(True)
+    paid = parts.selection.guarantee
+    assert isinstance(paid, PureDP)
+    assert parts.epsilon is not None
+    assert Fraction(paid.epsilon) + parts.epsilon == Fraction(epsilon)
+    assert paid.epsilon == pytest.approx(epsilon / 2, rel=1e-12)
+
+
+@full_size
+def test_margins_hold_where_many_candidates_stand_close_behind():
+    truth = np.array([5000, 4000, 3000, 2000, 1500] + [100] * 10_000)
+    draws = sized(300, full=3000)
+
+    def covered(mechanism):
+        scores = sl.Scores(truth, monotone=True, public=True)
+        half = present(mechanism.release(scores, rng=seeded(1)).margins)[0].half_width
+        many = mechanism.release_many(scores, draws=draws, rng=seeded(2))
+        error = present(many.reals)[:, -mechanism.k :] - truth[many.indices]
+        return np.count_nonzero(np.abs(error) <= half)
+
+    total = 10 * draws
+    assert covered(MeasuredSet(k=10, budget=PureDP(1.0))) > 0.95 * total - 5 * (0.05 * 0.95 * total) ** 0.5
+    assert covered(MeasuredTopK(k=10, epsilon=1.0)) < 0.3 * total, "what the leads say of values holds no longer here"
 
 
 @pytest.mark.parametrize("public", [True, False])
@@ -95,8 +126,13 @@ def test_values_follow_their_law():
     assert_law(counted, masses / masses.sum(), wrong=wrong / wrong.sum())
 
 
-@pytest.mark.parametrize("budget", [ApproxDP(2.0, 1e-6), ZCDP(0.5, 1e-6)])
-@pytest.mark.parametrize("public", [True, False])
+@pytest.mark.parametrize(
+    ("budget", "public"),
+    [
+        (PureDP(2.0), True),
+        *((budget, public) for budget in (ApproxDP(2.0, 1e-6), ZCDP(0.5, 1e-6)) for public in (True, False)),
+    ],
+)
 def test_a_value_is_a_noisy_count_of_that_very_item(budget, public):
     scores = sl.Scores(NAMES, monotone=True, public=public)
     for seed in range(10):
@@ -118,7 +154,7 @@ def test_sums_that_are_not_whole_get_real_noise():
 
 
 def test_what_is_selected_with():
-    assert isinstance(MeasuredSet(k=3, budget=ZCDP(0.1))._parts(True).selection, CanonicalTopK)
+    assert isinstance(MeasuredSet(k=3, budget=ZCDP(0.1))._parts(True).selection, GuardedTopK)
     assert isinstance(MeasuredSet(k=1, budget=ApproxDP(1.0, 1e-6))._parts(False).selection, LimitedDomainTopK)
 
 
@@ -129,7 +165,8 @@ def test_nothing_selected_is_nothing_measured():
 
 def test_what_values_mean_by_name():
     scores = sl.Scores(COUNTS, monotone=True)
-    assert sl.top_k(scores, 2, epsilon=1.0, values=True).mechanism.startswith("measured top-2 with gaps")
+    assert sl.top_k(scores, 2, epsilon=1.0, values=True).mechanism == "measured top-2"
+    assert sl.top_k(scores, 2, epsilon=1.0, values=True, gaps=True).mechanism.startswith("measured top-2 with gaps")
     assert sl.top_k(scores, 2, budget=ApproxDP(1.0, 1e-6), values=True).mechanism == "measured top-2"
     by_name = sl.top_k(scores, 2, budget=ApproxDP(1.0, 1e-6), values=True, method="gumbel-values")
     assert by_name.mechanism == "Gumbel top-2 with values"
@@ -137,8 +174,8 @@ def test_what_values_mean_by_name():
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(TypeError, match="MeasuredTopK"):
-        MeasuredSet(k=2, budget=PureDP(1.0))
+    with pytest.raises(TypeError, match="PureDP"):
+        MeasuredSet(k=2, budget=BoundedRange(1.0))
     with pytest.raises(ValueError, match="greater than 0"):
         MeasuredSet(k=2, budget=ZCDP(0.0, 1e-6))
     with pytest.raises(ValueError, match="need a delta"):
@@ -160,3 +197,8 @@ def test_sums_beyond_all_whole_numbers_are_cut_and_neither_wrapped_nor_refused(s
         for item, value in zip(present(release.indices), present(release.values), strict=True):
             assert abs(value) <= 2**62
             assert sensitivity > 1 or abs(value - np.clip(ends[item], -(2**62), 2**62)) < 1000
+
+
+def test_all_candidates_are_measured_and_nobody_says_that_it_was_free():
+    release = sl.top_k([3, 1, 5], 3, epsilon=1.0, values=True, rng=seeded(1))
+    assert (release.guarantee, release.notes) == (PureDP(1.0), ())

@@ -21,9 +21,7 @@ WITH_GAPS = Entry(
         Method(
             "gaps",
             _built,
-            when=lambda request: (
-                request.listed and not request.histogram and (request.gaps or (request.values and request.pure))
-            ),
+            when=lambda request: request.listed and request.gaps,
             why="gaps come free with a list under a pure budget, and sharpen what is measured afterwards",
             values=True,
             gaps=True,

@@ -42,9 +42,10 @@ from shortlist.scores import Scores, ScoreWords
 DEVIATIONS = {EXPONENTIAL.name: 1.0, LAPLACE.name: sqrt(2.0)}
 """The standard deviation of the noises of scale 1 whose gaps may be released."""
 
-BIAS = (
-    "each value is made of a new noisy measurement and the leads; where the order was close, an item may owe its place "
-    "to noise, and its value is then too high by a part of that noise"
+CLEAR_ORDER = (
+    "each value is made of a new noisy measurement and the leads, and its margin is that of this noise where the order "
+    "was clear; where it was close, or many candidates stood close behind, values are off by more and more often: for "
+    "margins that always hold leave gaps=True out"
 )
 
 
@@ -132,9 +133,10 @@ class MeasuredTopK(Budgeted[PureDP]):
 
     Promise: epsilon-DP. Selection is `TopKWithGaps(theta epsilon)`. Each winner's score is then measured with fresh
     Laplace noise of scale k Delta / ((1 - theta) epsilon): one person moves the k scores by at most k Delta in all.
-    `values` are the best linear unbiased estimates from both (`gaps` come along); against the measurements alone their
-    mean squared error is less by (k - 1) / (k (1 + lambda)), lambda = 1/2 for exponential noise, monotone scores and
-    halves.
+    `values` are the best linear estimates from both (`gaps` come along); against the measurements alone their mean
+    squared error is less by (k - 1) / (k (1 + lambda)), lambda = 1/2 for exponential noise, monotone scores and halves.
+    That, and the margins, hold where the order is clear: the noise of a selected item tends to be large, the more so
+    the more candidates stood close behind, and it is in the gaps. `MeasuredSet` has margins that hold always.
 
     Parameters
     ----------
@@ -208,8 +210,7 @@ class MeasuredTopK(Budgeted[PureDP]):
         ]
         values = best_linear(measurements, gaps, self._ratio(scores))
         margins = [refined_margin(self.k, scale, selection, self.noise)] * self.k
-        bias = BIAS.replace("too high", "too low") if scores._turned else BIAS
-        return Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (bias,))
+        return Outcome(indices, Extras(values=values, margins=margins, gaps=gaps), (CLEAR_ORDER,))
 
     def _ratio(self, scores: Scores) -> float:
         """The variance of the noise that selects, in units of that which measures."""

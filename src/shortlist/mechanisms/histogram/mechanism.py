@@ -120,10 +120,7 @@ class NoisyHistogram(Budgeted[Budget]):
 
     def _note(self, scores: Scores) -> str:
         way = "low" if scores._turned else "high"
-        return (
-            f"values are noisy numbers of people who kept the item, of at most {self.most} items each; "
-            f"whoever is on the list because its noise was {way} is shown too {way}"
-        )
+        return f"whoever is on the list because its noise was {way} is shown too {way}"
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]

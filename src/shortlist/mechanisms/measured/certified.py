@@ -12,7 +12,7 @@ from flint import arb
 
 from shortlist.certified.curves import rational
 from shortlist.certified.law import Law
-from shortlist.mechanisms.canonical import certified as canonical
+from shortlist.mechanisms.guarded import certified as guarded
 from shortlist.mechanisms.names_choice import certified as names_choice
 
 if TYPE_CHECKING:
@@ -26,17 +26,14 @@ LOW, HIGH = -9, 12
 def law(mechanism: MeasuredSet, scores: Scores) -> Law:
     """{(set, its values in the order of their positions): chance}, for whole scores.
 
-    Of candidates that come from the data the set comes with the branch that was chosen.
+    The set comes with the way it was selected: by the guard, or by the branch for candidates that come from the data.
     """
     parts: Any = mechanism._parts(scores.public)
     x = scores.values.tolist()
-    if scores.public:
-        sets = canonical.sets_law(parts.selection, x, parts.selection._rate(scores))
-    else:
-        sets = names_choice.both_law(parts.selection, x, None)
+    sets = guarded.law(parts.selection, scores) if scores.public else names_choice.both_law(parts.selection, x, None)
     chances: dict[Any, arb] = {}
     for outcome, chance in sets.chances.items():
-        members = outcome if scores.public else outcome[-1]
+        members = outcome[0] if scores.public else outcome[-1]
         scale = parts.noise(len(members), scores.largest_sensitivity) if members else None
         tables = [_values(x[i], scale, parts.epsilon is None) for i in members]
         for pairs in product(*(table.items() for table in tables)):

@@ -11,7 +11,7 @@ def _built(request: Request) -> MeasuredSet:
 
 
 def _wanted(request: Request) -> bool:
-    """Values under a budget that is not pure; of candidates that come from the data too, for a fixed k."""
+    """Values, under every budget; of candidates that come from the data too, for a fixed k."""
     return request.measured and (request.listed or request.k is not None)
 
 
@@ -20,13 +20,13 @@ ENTRY = Entry(
     page="measured.md",
     summary="selects a set with one part of the budget, and measures each of its members with the other",
     gives="at most k items in order of their noisy values, with margins",
-    budgets="zCDP, (ε, δ)",
+    budgets="pure, zCDP, (ε, δ)",
     methods=(
         Method(
             "measured-set",
             _built,
             when=_wanted,
-            why="values under a budget that is not pure: a set is selected, then each of its members is measured",
+            why="a set is selected, then each of its members is measured afresh, so margins hold whatever the data",
             domain="either",
             values=True,
         ),

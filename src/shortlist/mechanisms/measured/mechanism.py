@@ -1,7 +1,7 @@
-"""Selects, then measures: a noisy count of each very item, under zCDP and (epsilon, delta) (Theorem 205).
+"""Selects, then measures: a noisy count of each very item, under every kind of budget (Theorem 205).
 
-For a public list, and for candidates that come from the data. Under a pure budget `MeasuredTopK` does the same, with
-gaps.
+For a public list, and for candidates that come from the data. The noise of a measurement knows nothing of who was
+selected, so a margin holds whatever the scores are.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from shortlist.exact.noise_distributions import LAPLACE
 from shortlist.exact.partial_reals import rounded_down
 from shortlist.exact.quality import Quality
 from shortlist.exact.truncated_geometric import Geometric
-from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
 from shortlist.mechanisms.canonical_limited.mechanism import GAMMA
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source, plain_budget
 from shortlist.mechanisms.contract import Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.entry import Request
+from shortlist.mechanisms.guarded.mechanism import GuardedTopK
 from shortlist.mechanisms.limited_domain.mechanism import LimitedDomainTopK
 from shortlist.mechanisms.names_choice.mechanism import NamesChoice
 from shortlist.mechanisms.unknown_domain import checked_limit, part_of
 from shortlist.mechanisms.unknown_domain_rule import choice_of, choice_wanted, list_of
-from shortlist.privacy import ZCDP, ApproxDP, Guarantee
+from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.sampling.additive import add_noise, add_whole_noise
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.uniforms import WordStream, shuffled
 from shortlist.scores import Scores, ScoreWords
 
 NamesFromData = NamesChoice | LimitedDomainTopK
-Selection = CanonicalTopK | NamesFromData
+Selection = GuardedTopK | NamesFromData
 FEW = 8
 """Up to so many items, noise whose size grows with their number is less than noise that grows with its root."""
-QUARTER = Fraction(1, 4)
-"""The share of rho that measures."""
+QUARTER, THIRD, HALF = Fraction(1, 4), Fraction(1, 3), Fraction(1, 2)
+"""The shares that measure: of rho, of epsilon where there is a delta that helps to select, and of epsilon alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +67,25 @@ class Parts:
 
 
 @described
-class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
+class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
     """At most k items, selected with one part of the budget, and a fresh noisy measurement of each with the other.
 
-    Selection is `CanonicalTopK`, or for candidates that come from the data `NamesChoice` without key sets (one name:
-    `LimitedDomainTopK`). Then n numbers are measured, n as many as were selected: with
-    geometric noise (Laplace, where scores are not whole) of scale n Delta / epsilon_v, or with Gaussian noise of
-    deviation sqrt(n) Delta sigma, rounded to whole numbers where scores are whole. Which of them is decided by the
-    public k and the kind of budget.
+    Selection is `GuardedTopK`, as without values, or for candidates that come from the data `NamesChoice` without key
+    sets (one name: `LimitedDomainTopK`). Then n numbers are measured, n as many as were selected: with geometric noise
+    (Laplace, where scores are not whole) of scale n Delta / epsilon_v, or with Gaussian noise of deviation
+    sqrt(n) Delta sigma, rounded to whole numbers where scores are whole. Which of them is decided by the public k and
+    the kind of budget.
 
-    Promise: (epsilon, delta)-DP or delta-approximate rho-zCDP for names, their order by value, and values.
+    Promise: the budget, epsilon-DP, (epsilon, delta)-DP or delta-approximate rho-zCDP, for names, their order by value,
+    and values.
 
     Parameters
     ----------
     k
         How many items at most.
     budget
-        `ApproxDP(epsilon, delta)` or `ZCDP(rho, delta)`; candidates that come from the data need a delta.
+        `PureDP(epsilon)`, `ApproxDP(epsilon, delta)` or `ZCDP(rho, delta)`; candidates that come from the data need a
+        delta.
     limit
         For candidates that come from the data: how many rows may be looked at, a public number.
 
@@ -108,11 +110,9 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
-        if not isinstance(self.budget, ZCDP | ApproxDP):
-            raise TypeError(
-                "budget must be ZCDP(..) or ApproxDP(..); under a pure budget MeasuredTopK selects and measures"
-            )
-        budget: ZCDP | ApproxDP = self.budget
+        if not isinstance(self.budget, PureDP | ZCDP | ApproxDP):
+            raise TypeError("budget must be PureDP(..), ApproxDP(..) or ZCDP(..)")
+        budget: PureDP | ZCDP | ApproxDP = self.budget
         self._pay(ZCDP(budget.rho, budget.delta) if isinstance(budget, ZCDP) else plain_budget(budget))
         if (self.guarantee.rho if isinstance(self.guarantee, ZCDP) else self.guarantee.epsilon) == 0:
             raise ValueError("the budget must be greater than 0, for example budget=ApproxDP(1.0, 1e-6)")
@@ -137,17 +137,20 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
             names = rounded_down((1 - QUARTER) * Fraction(budget.rho))
             rest = Fraction(budget.rho) - Fraction(names)
             return Parts(self._selection(ZCDP(names, budget.delta), public), None, 1 / _root_below(2 * rest))
-        share = Fraction(1, 3) if public else min(Fraction(1, 3), _balanced(self.k, budget.delta))
+        delta = getattr(budget, "delta", 0.0)
+        share = (THIRD if delta else HALF) if public else min(THIRD, _balanced(self.k, delta))
         names = rounded_down((1 - share) * Fraction(budget.epsilon))
         rest = Fraction(budget.epsilon) - Fraction(names)
-        if self.k <= FEW or not budget.delta:
+        if isinstance(budget, PureDP):
+            return Parts(self._selection(PureDP(names), public), rest, None)
+        if self.k <= FEW or not delta:
             return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
         half = part_of(budget.delta, Fraction(1, 2))
         return Parts(self._selection(ApproxDP(names, half), public), None, 1 / certified_rate(rest, half))
 
-    def _selection(self, budget: ZCDP | ApproxDP, public: bool) -> Selection:
+    def _selection(self, budget: PureDP | ZCDP | ApproxDP, public: bool) -> Selection:
         if public:
-            return CanonicalTopK(k=self.k, budget=budget)
+            return GuardedTopK(k=self.k, budget=budget)
         request = Request(self.k, budget, public=False, limit=self.limit)
         return choice_of(request) if choice_wanted(request) else list_of(request)
 
@@ -168,7 +171,10 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
         whole = scores._sequence[:1].dtype.kind != "f"
         margins = [self._margin(parts, scale, whole)] * len(members)
         extras = replace(outcome.extras, values=[values[i] for i in order], margins=margins)
-        return Outcome([members[i] for i in order], extras, outcome.notes)
+        notes = (
+            () if scores.public else outcome.notes
+        )  # that all were released and nothing spent is not so when measured
+        return Outcome([members[i] for i in order], extras, notes)
 
     def _noisy(self, numbers: Values, parts: Parts, scale: Fraction, source: Source) -> list[float]:
         """Each number with fresh noise; whole ones stay whole."""
@@ -206,13 +212,6 @@ class MeasuredSet(Budgeted[ZCDP | ApproxDP]):
             rows[here, :n] = np.take_along_axis(members, order, axis=1)
             reals[here, :n] = np.take_along_axis(noisy, order, axis=1)
         return Draws(rows, reals).as_they_were(scores)
-
-    def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[int, ...], float]:
-        """P[each set of k candidates of a public list], by their positions: exact, to 1e-12, where there are few."""
-        selection, scores = self._selected(scores, question)
-        if not isinstance(selection, CanonicalTopK):
-            raise ValueError("the chances of all sets are known for a public list alone; ask for success_probability")
-        return selection.probabilities(scores)
 
     def success_probability(self, scores: object, **question: Unpack[ScoreWords]) -> float:
         """P[the names are a true top k], ties counting as equal: that of the selection, exact."""

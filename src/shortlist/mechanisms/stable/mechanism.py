@@ -192,7 +192,7 @@ class StableTopK(Budgeted[DeltaBudget]):
         j = int(gap_ranks(self, scores, source, 1)[0])
         stable = self._tested(scores, j, source)
         if not self.fill:
-            return Outcome(stable, Extras(k=j), (f"k = {j}", *([FAILED] if stable is None else [])))
+            return Outcome(stable, Extras(k=j), (f"the data chose k = {j}", *([FAILED] if stable is None else [])))
         indices, used = self._filled(scores, stable or [], source)
         return Outcome(indices, Extras(k=j, used=used))
 

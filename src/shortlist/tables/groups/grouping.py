@@ -9,14 +9,14 @@ item or a key, off the list of candidates or of groups) use up no place.
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from shortlist.tables import caps
-from shortlist.tables.column_types import Kind, Row, fitted, kind_of
+from shortlist.tables.column_types import Kind, Row, check_texts, fitted, kind_of
 
 LARGEST = 4096
 """Groups of one person."""
@@ -64,10 +64,14 @@ class Grouping:
         """The kinds of the columns, by their declared types; refuses others."""
         return [_kind(name, declared[name]) for name in self.by]
 
-    def fitted(self, kinds: list[Kind]) -> list[Row] | None:
-        """The public keys in the kinds of the columns, in the order given; errors may depend on them."""
+    def fitted(self, kinds: list[Kind], written: Collection[str] = ()) -> list[Row] | None:
+        """The public keys in the kinds of the columns, in the order given; errors may depend on them.
+
+        `written` are columns of text whatever it looks like.
+        """
         if self.listed is None:
             return None
+        check_texts("groups", "by", self.by, kinds, written, list(self.listed))
         try:
             keys = fitted(list(self.listed), kinds)
         except ValueError:

@@ -69,7 +69,7 @@ def held_groups(
     lists = candidates_of_groups(candidates, listed)
     if lists is not None:
         kinds = [source.kind(item) for item in question.items]
-        rows = [known_rows(one, question.items, kinds) for one in lists]
+        rows = [known_rows(one, question.items, kinds, source.written) for one in lists]
         offered, statement = np.array(list(map(len, rows)), np.int64), own_lists(rows, kinds, question.keys)
     elif candidates is not None:
         statement = known()
@@ -85,7 +85,7 @@ def held_groups(
 def listed_groups(source: TableSource, question: Question) -> list[Row] | None:
     """The public keys, in the kinds of the columns; None where they come from the data."""
     assert question.grouping is not None
-    return question.grouping.fitted(question.grouping.kinds(source.declared))
+    return question.grouping.fitted(question.grouping.kinds(source.declared), source.written)
 
 
 def count_groups(

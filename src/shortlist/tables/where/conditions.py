@@ -162,6 +162,14 @@ def columns_of(tree: Any) -> Iterator[str]:
             yield tree.other
 
 
+def paired(tree: Any) -> Iterator[str]:
+    """Every column that is compared with another."""
+    for part in tree.parts if isinstance(tree, All | Some) else ():
+        yield from paired(part)
+    if getattr(tree, "other", None) is not None:
+        yield from (tree.column, tree.other)
+
+
 def readings(tree: Condition) -> Iterator[tuple[str, Form]]:
     """Every column and the form in which it is read, as often as it is."""
     if isinstance(tree, All | Some):

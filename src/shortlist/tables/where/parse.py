@@ -27,6 +27,7 @@ from shortlist.tables.where.conditions import (
     Some,
     Value,
     columns_of,
+    paired,
     typed,
 )
 
@@ -93,6 +94,11 @@ class Where:
     def columns(self) -> tuple[str, ...]:
         """The columns that it looks at."""
         return tuple(dict.fromkeys(columns_of(self.tree)))
+
+    @property
+    def side_by_side(self) -> set[str]:
+        """Names that are compared with another one: in their place a text may be meant."""
+        return set(paired(self.tree))
 
     def typed(self, form: Callable[[str], Form]) -> Condition:
         """What it means for columns of these forms."""
