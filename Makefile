@@ -60,7 +60,7 @@ lowest: .venv/lowest
 mutants: .venv/installed
 	$(BIN)/python -m tests.mutants $(WORDS)
 
-.venv/installed: pyproject.toml hatch_compiled.py src/shortlist/_scan.c src/shortlist/_scan_noise.h src/shortlist/_scan_of_type.h
+.venv/installed: pyproject.toml hatch_compiled.py src/shortlist/_scan.c $(wildcard src/shortlist/_scan*.h)
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
 	touch $@

@@ -105,7 +105,7 @@ MANY = {
 
 
 def sets_table() -> Iterator[str]:
-    """Sets in one call of `release_many`, by the clock of the processor (and on the wall), one thread; Zipf counts."""
+    """Sets in one call of `release_many`, by the processor (and on the wall), on two cores; Zipf counts."""
     yield "| mechanism | d | k | epsilon | by one-shot | sets a second: processor (wall) | target |"
     yield "|---|---|---|---|---|---|---|"
     for (d, k), (name, make) in product(SIZES, MANY.items()):

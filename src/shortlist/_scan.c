@@ -34,7 +34,15 @@ enum {
     EIGHTHS = 400, /* eighths in 50 */
     SEVERAL = 128, /* so many finishes are compared each with all */
     EIGHT = 8,    /* finishes are compared so many at once */
-    QUICK = 256   /* so many logarithms are taken at once */
+    QUICK = 256,  /* so many logarithms are taken at once */
+    TALL = 64,    /* scores in a column of a block: _scan_columns.py */
+    ROWS = 16,    /* so many rows of it are compared in registers */
+    SOME = 1 << 12, /* so many scores are compared with one cut after another */
+    HIT = 4,      /* the rest are of skip_columns.py */
+    PAID = 1 << 13,
+    BELOW = 16,
+    ABOVE = 8,
+    HIGHER = 8
 };
 
 enum { EXPONENTIAL, GUMBEL, LAPLACE, LOGISTIC, HALF_LOGISTIC }; /* as in rough_noise.py */
@@ -86,60 +94,7 @@ static inline double clamped(double position)
 
 #include "_scan_noise.h"
 
-/* At which place of the grid of thresholds enough candidates pass, the highest one; -1 if nowhere.
- *
- * `tops` are how many surely stand at each height, `some` those of a sample, each of which is worth `each` candidates.
- * Chances are whole numbers of 2^-30, so that no sum is rounded: skip_threshold.py has the same in NumPy. */
-static int crowded_place(
-    const int64_t *tops, const int64_t *some, const int64_t *chance, const int64_t *square, double each, double enough)
-{
-    int at[BINS], bins = 0;
-    for (int j = 0; j < BINS; j++)
-        if (tops[j] || some[j])
-            at[bins++] = j;
-    for (int place = PLACES - 1; place >= 0; place--) {
-        int64_t by_tops = 0, by_some = 0, squares = 0;
-        for (int i = 0; i < bins; i++) {
-            int64_t distance = place + BINS - 1 - at[i];
-            by_tops += tops[at[i]] * chance[distance];
-            by_some += some[at[i]] * chance[distance];
-            squares += some[at[i]] * square[distance];
-        }
-        double total = (double)by_some;
-        if ((double)by_tops >= enough || (total * total >= BROAD * (double)squares && each * total >= enough))
-            return place;
-    }
-    return -1;
-}
-
-/* The k largest of n finishes, in no order; zero where these are not clear, or not all above the floor. Behind the last
- * of them -inf fills up a multiple of EIGHT. */
-static inline __attribute__((always_inline)) int best_of(
-    const double *z, int64_t n, int64_t k, double floor, const int64_t *index, int64_t *won)
-{
-    double last = INFINITY, next = -INFINITY;
-    int64_t above[SEVERAL], count = 0;
-    for (int64_t i = 0; i < n; i += EIGHT) {
-        int64_t more[EIGHT] = {0};
-        for (int64_t j = 0; j < n; j++)
-            for (int each = 0; each < EIGHT; each++)
-                more[each] += z[j] > z[i + each];
-        for (int each = 0; each < EIGHT; each++)
-            above[i + each] = more[each];
-    }
-    for (int64_t i = 0; i < n; i++) {
-        int wins = above[i] < k;
-        double one = wins ? z[i] : INFINITY, other = wins ? -INFINITY : z[i];
-        if (wins && count == k)
-            return 0; /* two are equal */
-        won[wins ? count : k - 1] = wins ? index[i] : won[k - 1];
-        count += wins;
-        last = one < last ? one : last;
-        next = other > next ? other : next;
-    }
-    return count == k && last - floor > 4 * ROUGH + 0x1p-47 * fabs(last) &&
-           (next == -INFINITY || last - next > 4 * ROUGH + 0x1p-47 * (fabs(last) + fabs(next)));
-}
+#include "_scan_choice.h"
 
 #define JOINED(a, b) a##_##b
 #define NAMED(a, b) JOINED(a, b)
@@ -149,10 +104,12 @@ static inline __attribute__((always_inline)) int best_of(
 #define TYPE int8
 #define T int8_t
 #define BITS int8_t
+#define IS_SHORT
 #include "_scan_of_type.h"
 #define TYPE int16
 #define T int16_t
 #define BITS int16_t
+#define IS_SHORT
 #include "_scan_of_type.h"
 #define TYPE int32
 #define T int32_t
@@ -165,10 +122,12 @@ static inline __attribute__((always_inline)) int best_of(
 #define TYPE uint8
 #define T uint8_t
 #define BITS uint8_t
+#define IS_SHORT
 #include "_scan_of_type.h"
 #define TYPE uint16
 #define T uint16_t
 #define BITS uint16_t
+#define IS_SHORT
 #include "_scan_of_type.h"
 #define TYPE uint32
 #define T uint32_t
@@ -186,15 +145,37 @@ static inline __attribute__((always_inline)) int best_of(
 #define BITS int64_t
 #include "_scan_of_type.h"
 
+/* The column of a candidate, of blocks of so many side by side: a power of two. */
+static inline int64_t column_of(int64_t place, int64_t wide)
+{
+    return place / TALL / wide * wide + (place & (wide - 1));
+}
+
+/* Where these columns start, sorted by how many cuts are above them: there are so many of each. */
+EXPORT void column_starts(
+    const int32_t *list, int64_t n, const int8_t *above, int64_t side, const int64_t *counts, int64_t *starts)
+{
+    int64_t next[KINDS], sum = 0;
+    for (int j = 0; j < KINDS; sum += counts[j++])
+        next[j] = sum;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t within = list[i] & (side - 1);
+        starts[next[above[list[i]]]++] = (list[i] - within) * TALL + within;
+    }
+}
+
 enum { LEVEL, LENGTH, STRIDE, GROUPS, WORDS, COLUMNS }; /* what is said of a batch of groups: skipping.py */
 
 /* The candidates that are hit, batch by batch, and their levels: how many. Negative: floats or words do not suffice.
+ *
+ * Of the first batch, if `above` is there, nobody is hit whose column, of so many side by side (`side`), has less than `all` cuts
+ * above it: skip_columns.py.
  *
  * Each batch has so many of the words, of which the first is in `firsts`; none, if it surely has no hit. A skip is told
  * by a quick logarithm where its error (2^-32 of 2^level) and that of NumPy's own way (2^-36 of it) leave no doubt. */
 EXPORT int64_t hits(
     const int64_t *batch, int64_t batches, const int64_t *starts, const uint64_t *firsts, const uint64_t *words,
-    int64_t *index, int64_t *level)
+    const int8_t *above, int64_t all, int64_t side, int64_t *index, int64_t *level)
 {
     int64_t count = 0;
     double logs[QUICK];
@@ -230,7 +211,8 @@ EXPORT int64_t hits(
                 place += least;
                 if (place < trials) {
                     int64_t group = shift ? place >> shift : length == 1 ? place : place / length;
-                    index[count++] = starts[group] + (place - group * length) * stride;
+                    index[count] = starts[group] + (place - group * length) * stride;
+                    count += b || !above || above[column_of(place, side)] == all;
                 }
             }
             if (used == batch[WORDS] && place < trials)
@@ -274,20 +256,23 @@ EXPORT void by_row(
     }
 }
 
-/* The noise of many words, for tests: finishes are compared by it. */
-EXPORT void noises(const uint64_t *words, const int64_t *level, int64_t n, int kind, double *noise)
+/* The noise of many words, for tests: finishes are compared by it, in one race or in rows. */
+EXPORT void noises(const uint64_t *words, const int64_t *level, int64_t n, int kind, int in_rows, double *noise)
 {
     for (int64_t i = 0; i < n; i++) {
-        double quick;
+        double quick, of_rows;
         quick_logs(words + i, 1, &quick);
+        gumbels(words + i, level + i, 1, &quick, &of_rows);
         noise[i] = quick_noise(words[i], level[i], kind, quick);
+        if (in_rows && kind == GUMBEL && is_gumbel(words[i], level[i], quick))
+            noise[i] = of_rows;
     }
 }
 
 /* Of what stands here: _scan.py takes no library with another number. */
 EXPORT int64_t scan_number(void)
 {
-    return 6;
+    return 7;
 }
 
 #ifdef DIGEST /* of the sources, so that a build knows whether the library is theirs */

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlist._arrays import Floats, Indices, Values, Words
+from shortlist._arrays import Floats, Indices, Mask, Values, Words
 
-NUMBER = 6
+NUMBER = 7
 """Of what `_scan.c` offers: a library with another number was built from another version and is left alone."""
 
 TYPES = {np.dtype(name): name for name in
@@ -41,6 +41,8 @@ BINS, PLACES = 201, 191
 EIGHTHS = 400
 """Eighths of a unit in 50."""
 KINDS = 64
+TALL = 64
+"""Scores in a column of a block."""
 MOST = 128
 """So many winners are found one by one."""
 
@@ -83,10 +85,13 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "winners": [*_SCORES, _PLACE, _PLACE, _COUNT, _PLACE, _COUNT, _KIND, *_CONTEST, _PLACE],
     "row_winners": [*_SCORES, _COUNT, *_HITS, _COUNT, _PLACE, _COUNT, _KIND, *_CONTEST, _PLACE, _PLACE, _PLACE],
     "by_row": [_PLACE, _PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE],
-    "hits": [_PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE, _PLACE],
-    "noises": [_PLACE, _PLACE, _COUNT, _KIND, _PLACE],
+    "hits": [_PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE, _COUNT, _COUNT, _PLACE, _PLACE],
+    "block_columns": [*_SCORES, _COUNT, _PLACE, _PLACE],
+    "open_columns": [_PLACE, _PLACE, _COUNT, _RULE, _REAL, _COUNT, _PLACE, _REAL, _PLACE, _PLACE, _PLACE],
+    "noises": [_PLACE, _PLACE, _COUNT, _KIND, _KIND, _PLACE],
+    "column_starts": [_PLACE, _COUNT, _PLACE, _COUNT, _PLACE, _PLACE],
 }
-_COUNTING = {"hits"}
+_COUNTING = {"hits", "open_columns"}
 """These return how many there are."""
 
 
@@ -111,7 +116,7 @@ def _function(loaded: ctypes.CDLL, name: str, kind: str) -> Any:
     return function
 
 
-def _known(name: str, values: Values) -> Any:
+def function_for(name: str, values: Values) -> Any:
     """The function of that name for scores like these, or None."""
     kind = TYPES.get(values.dtype)
     if LIBRARY is None or kind is None or values.ndim != 1 or not values.flags.aligned:
@@ -119,24 +124,29 @@ def _known(name: str, values: Values) -> Any:
     return _function(LIBRARY, name, kind)
 
 
+def plain_function(name: str) -> Any:
+    """The function of that name for whole numbers alone, or None."""
+    return None if LIBRARY is None else _function(LIBRARY, name, "")
+
+
 def run_maxima(values: Values, run: int) -> Values | None:
     """The largest of each run of so many scores, the last of which may be shorter. None also if one is NaN."""
-    function = _known("run_maxima", values)
+    function = function_for("run_maxima", values)
     if function is None:
         return None
     largest = np.empty(-(-len(values) // run), values.dtype)
-    nan = function(_address(values), values.strides[0], len(values), run, _address(largest))
+    nan = function(address(values), values.strides[0], len(values), run, address(largest))
     return None if nan else largest
 
 
 def column_maxima(values: Values, block: int, columns: int, blocks: Indices) -> Values | None:
     """The largest of each column of these blocks, which are seen as rows of so many columns."""
-    function = _known("column_maxima", values)
+    function = function_for("column_maxima", values)
     if function is None:
         return None
     blocks, largest = np.ascontiguousarray(blocks), np.empty(len(blocks) * columns, values.dtype)
-    place = _address(values), values.strides[0], block, columns
-    function(*place, _address(blocks), len(blocks), _address(largest))
+    place = address(values), values.strides[0], block, columns
+    function(*place, address(blocks), len(blocks), address(largest))
     return largest
 
 
@@ -147,17 +157,17 @@ def sorted_by_level(
 
     The scores are all of these, or those at `index`. Group i starts at `size` times `starts[i]`, or times i.
     """
-    function = _known("by_level", scores)
+    function = function_for("by_level", scores)
     if function is None:
         return None
     those, groups = (None if one is None else np.ascontiguousarray(one) for one in (index, starts))
     n = len(scores) if those is None else len(those)
-    at, begins = (None if one is None else _address(one) for one in (those, groups))
+    at, begins = (None if one is None else address(one) for one in (those, groups))
     room = np.empty(n + KINDS + 1 + n // 8 + 1, np.int64)  # the starts, the counts, how many stand above, the levels
-    ordered = _address(room)
+    ordered = address(room)
     counts = ordered + 8 * n
     above_at, levels = counts + 8 * KINDS, counts + 8 * (KINDS + 1)
-    place = _address(scores), scores.strides[0], at, n, rule, above, begins, size
+    place = address(scores), scores.strides[0], at, n, rule, above, begins, size
     if function(*place, levels, ordered, counts, above_at):
         return None
     *numbers, high = room[n : n + KINDS + 1].tolist()
@@ -166,22 +176,22 @@ def sorted_by_level(
 
 def in_eighths(values: Values, rule: Rule) -> tuple[NDArray[np.int16], Indices] | None:
     """(the heights of these scores in eighths from -50 on, cut at 0 and at twice EIGHTHS; how many stand at each)."""
-    function = _known("eighths", values)
+    function = function_for("eighths", values)
     if function is None:
         return None
     places, counts = np.empty(len(values), np.int16), np.zeros(2 * EIGHTHS + 1, np.int64)
-    scored = _address(values), values.strides[0], len(values)
-    return None if function(*scored, rule, _address(places), _address(counts)) else (places, counts)
+    scored = address(values), values.strides[0], len(values)
+    return None if function(*scored, rule, address(places), address(counts)) else (places, counts)
 
 
 def height_counts(values: Values, block: int, blocks: Indices, rule: Rule) -> Indices | None:
     """For each of these blocks, how many of its scores stand at each height -50, -49.5, .., 50."""
-    function = _known("histograms", values)
+    function = function_for("histograms", values)
     if function is None:
         return None
     blocks, counts = np.ascontiguousarray(blocks), np.empty((len(blocks), BINS), np.int64)
-    place = _address(values), values.strides[0], block
-    return None if function(*place, _address(blocks), len(blocks), rule, _address(counts)) else counts
+    place = address(values), values.strides[0], block
+    return None if function(*place, address(blocks), len(blocks), rule, address(counts)) else counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,35 +204,54 @@ class Sampled:
     addresses: tuple[int, int, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "addresses", tuple(map(_address, (self.places, self.chance, self.square))))
+        object.__setattr__(self, "addresses", tuple(map(address, (self.places, self.chance, self.square))))
 
 
 def threshold_place(
     tops: Values, scores: Values, sample: Sampled, rule: Rule, each: float, enough: float
 ) -> int | None:
     """The place of the threshold in its grid; -1 where none is high enough."""
-    function = _known("threshold", scores)
+    function = function_for("threshold", scores)
     if function is None:
         return None
     places, chance, square = sample.addresses
-    scored = _address(scores), scores.strides[0], places, len(sample.places)
-    place: int = function(_address(tops), len(tops), *scored, rule, chance, square, each, enough)
+    scored = address(scores), scores.strides[0], places, len(sample.places)
+    place: int = function(address(tops), len(tops), *scored, rule, chance, square, each, enough)
     return None if place < -1 else place
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Columns of blocks, of which those with less than `cuts` of the cuts above them are tested on their own."""
+
+    above: NDArray[np.int8]
+    cuts: int
+    width: int
+    """So many columns stand side by side."""
+
+    def holds(self, index: Indices) -> Mask:
+        """Which of these candidates are in such columns."""
+        column = index // (TALL * self.width) * self.width + index % self.width
+        inside: Mask = self.above[column] < self.cuts
+        return inside
+
+
 def hits_of(
-    batches: Indices, starts: Indices, firsts: Words, words: Words, most: int
+    batches: Indices, starts: Indices, firsts: Words, words: Words, most: int, opened: Opened | None = None
 ) -> tuple[Indices, Indices] | None:
     """(which candidates are hit, their levels): at most so many. None also where floats or words do not suffice.
 
-    A row of `batches` is (level, length, stride, number of groups, number of words); the groups are in `starts`.
+    A row of `batches` is (level, length, stride, number of groups, number of words); the groups are in `starts`. Hits
+    of the first that are in opened columns are left out.
     """
-    if LIBRARY is None:
+    function = plain_function("hits")
+    if function is None:
         return None
     room = np.empty((2, most), np.int64)
-    index = _address(room)
-    place = _address(batches), len(batches), _address(starts), _address(firsts), _address(words)
-    count = _function(LIBRARY, "hits", "")(*place, index, index + 8 * most)
+    index = address(room)
+    place = address(batches), len(batches), address(starts), address(firsts), address(words)
+    but = (None, 0, 1) if opened is None else (address(opened.above), opened.cuts, opened.width)
+    count = function(*place, *but, index, index + 8 * most)
     return None if count < 0 else (room[0, :count], room[1, :count])
 
 
@@ -233,41 +262,39 @@ def sorted_by_row(
 
     They come as places and levels, level by level; level j has `sizes[j]` candidates, in `starts` one after another.
     """
-    if LIBRARY is None:
+    function = plain_function("by_row")
+    if function is None:
         return None
     (places, level), n = hits, len(hits[0])
     firsts, room, ends = np.cumsum(sizes) - sizes, np.empty((4, n), np.int64), np.empty(rows, np.int64)
-    place = _address(places), _address(level), n, _address(sizes), _address(firsts), _address(starts), rows
-    index = _address(room) + 16 * n
-    _function(LIBRARY, "by_row", "")(*place, _address(room), _address(ends), index, index + 8 * n)
+    place = address(places), address(level), n, address(sizes), address(firsts), address(starts), rows
+    index = address(room) + 16 * n
+    function(*place, address(room), address(ends), index, index + 8 * n)
     return room[2], room[3], ends
 
 
 def clear_rows(
     values: Values, hits: tuple[Indices, Indices, Words], ends: Indices, k: int, kind: int, rule: Rule
 ) -> tuple[Indices, NDArray[np.bool_]] | None:
-    """(the winners of each row of hits, in no order; in which rows they are clear), as `clear_hits`.
-
-    `ends` is where the hits of each row end.
-    """
-    function = _known("row_winners", values) if k <= MOST else None
+    """(the winners of rows of hits, in no order; in which rows they are clear); `ends` is where a row's hits end."""
+    function = function_for("row_winners", values) if k <= MOST else None
     if function is None:
         return None
     (index, level, words), rows, d = hits, len(ends), len(values)
     clear, won, heights = np.empty(rows, np.bool_), np.zeros((rows, k), np.int64), np.empty(d)
-    place = _address(values), values.strides[0], d, _address(index), _address(level), _address(ends), rows
+    place = address(values), values.strides[0], d, address(index), address(level), address(ends), rows
     noise = kind, rule.factor, rule.whole, rule.centre, rule.threshold
-    function(*place, _address(words), k, *noise, _address(heights), _address(clear), _address(won))
+    function(*place, address(words), k, *noise, address(heights), address(clear), address(won))
     return won, clear
 
 
 def kth_of(values: Values, k: int) -> int | float | None:
     """The k-th largest score; None also where there are few."""
-    function = _known("kth_largest", values) if k <= MOST and len(values) >= MANY else None
+    function = function_for("kth_largest", values) if k <= MOST and len(values) >= MANY else None
     if function is None:
         return None
     kth = np.empty(1, values.dtype)
-    function(_address(values), values.strides[0], len(values), k, _address(kth))
+    function(address(values), values.strides[0], len(values), k, address(kth))
     number: int | float = kth.item()
     return number
 
@@ -276,33 +303,34 @@ def clear_winners(
     values: Values, words: Words, k: int, kind: int, factor: float, centre: int | float
 ) -> list[int] | None:
     """Where the k highest finishes stand, best first; an empty list where that is not clear."""
-    function = _known("winners", values) if words.shape == values.shape and k <= MOST else None
+    function = function_for("winners", values) if words.shape == values.shape and k <= MOST else None
     if function is None:
         return None
     whole, real = (0, centre) if values.dtype.kind == "f" else (centre, 0.0)
     places = (_COUNT * k)()
-    place = _address(values), values.strides[0], None, None, len(values), _address(words)
+    place = address(values), values.strides[0], None, None, len(values), address(words)
     return list(places) if function(*place, k, kind, factor, whole, real, -math.inf, places) else []
 
 
 def clear_hits(values: Values, hits: tuple[Indices, Indices, Words], k: int, kind: int, rule: Rule) -> list[int] | None:
     """The same of hits (which candidates, at which levels, their words), if these finish above the rule's threshold."""
-    function = _known("winners", values) if k <= MOST else None
+    function = function_for("winners", values) if k <= MOST else None
     if function is None:
         return None
     index, level, words = (np.ascontiguousarray(one) for one in hits)
     places = (_COUNT * k)()
-    place = _address(values), values.strides[0], _address(index), _address(level), len(index), _address(words)
+    place = address(values), values.strides[0], address(index), address(level), len(index), address(words)
     clear = function(*place, k, kind, rule.factor, rule.whole, rule.centre, rule.threshold, places)
     return list(places) if clear else []
 
 
-def noises(words: Words, level: Indices, kind: int) -> Floats | None:
+def noises(words: Words, level: Indices, kind: int, in_rows: bool = False) -> Floats | None:
     """The noise by which finishes are compared, for tests."""
-    if LIBRARY is None:
+    function = plain_function("noises")
+    if function is None:
         return None
     noise = np.empty(len(words))
-    _function(LIBRARY, "noises", "")(_address(words), _address(level), len(words), kind, _address(noise))
+    function(address(words), address(level), len(words), kind, in_rows, address(noise))
     return noise
 
 
@@ -317,6 +345,6 @@ def float_peaks(values: object) -> tuple[Values, Values] | None:
     return None if peaks is None or not -np.inf < peaks.max() < np.inf else (values, peaks)
 
 
-def _address(array: NDArray[Any]) -> int:
+def address(array: NDArray[Any]) -> int:
     place: int = array.__array_interface__["data"][0]
     return place

@@ -282,7 +282,7 @@ EXPORT FAST void OF(row_winners)(
 {
     const Rule rule = {.factor = factor, .whole = whole, .centre = centre};
     const double least = floor - 1e-3 * (1 + fabs(floor));
-    double z[SEVERAL];
+    double z[SEVERAL], noise[SEVERAL];
     int64_t places[MOST], start = 0;
     int lost = 0;
     for (int64_t i = 0; i < d; i++)
@@ -301,12 +301,16 @@ EXPORT FAST void OF(row_winners)(
         }
         int plain = 1;
         quick_logs(words + start, n, z);
+        if (kind == GUMBEL)
+            gumbels(words + start, level + start, n, z, noise);
         for (int64_t i = 0; i < n; i++) {
             uint64_t word = words[start + i];
             int64_t zeros = level[start + i];
             double height = heights[index[start + i]];
             plain &= word >= PLAIN && word < -PLAIN;
-            if (kind != EXPONENTIAL && height + most_noise(word | 1, zeros, kind) < least)
+            if (kind == GUMBEL && is_gumbel(word, zeros, z[i]))
+                z[i] = height + noise[i];
+            else if (kind != EXPONENTIAL && height + most_noise(word | 1, zeros, kind) < least)
                 z[i] = -INFINITY;
             else
                 z[i] = height + quick_noise(word, zeros, kind, z[i]);
@@ -317,7 +321,12 @@ EXPORT FAST void OF(row_winners)(
     }
 }
 
+#ifdef IS_SHORT
+#include "_scan_columns.h"
+#endif
+
 #undef AT
+#undef IS_SHORT
 #undef IS_NAN
 #undef T
 #undef BITS

@@ -29,10 +29,11 @@ def test_rough_noise_is_within_what_it_says_of_the_exact_noise_up_to_one_constan
 def test_noise_of_compiled_passes_is_as_near_at_every_level(noise):
     words = np.append(Seeded(1).words(60), np.array(EDGES, np.uint64))
     words = words[(words >= PLAIN) & (words < (1 << 64) - PLAIN)]
-    for level in (0, 1, 4, 13, 40):
+    for level in (0, 1, 4, 5, 13, 40):
         with ctx.workprec(200):
             exact = [
                 [float(noise.exact_quantile(int(word) + more, 64 + level).mid()) for more in (0, 1)] for word in words
             ]
-        found = present(_scan.noises(words, np.full(len(words), level), BY_NUMBER[noise.rough]))
-        assert np.abs(found[:, None] - np.array(exact)).max() <= ROUGH
+        for in_rows in (False, True):
+            found = present(_scan.noises(words, np.full(len(words), level), BY_NUMBER[noise.rough], in_rows))
+            assert np.abs(found[:, None] - np.array(exact)).max() <= ROUGH

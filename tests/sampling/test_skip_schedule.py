@@ -9,12 +9,8 @@ import pytest
 from shortlist import _scan
 from shortlist.exact.noise_distributions import KINDS
 from shortlist.exact.score_intervals import Contest
-from shortlist.mechanisms import NoisyMax
 from shortlist.sampling import skip_schedule, skip_threshold
-from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.race import prepare, skip_race
-from shortlist.sampling.skip_schedule import SMALL, Layout, Maxima, make_plan, unread_plan
-from tests.helpers.support import assert_law
+from shortlist.sampling.skip_schedule import SMALL, Layout, Maxima, make_plan
 
 D = 40_007
 SCORES = {
@@ -97,51 +93,3 @@ def test_a_crowd_in_few_blocks_is_seen_and_the_centre_is_the_kth_largest():
     never = np.full(D, -np.inf)
     never[:64] = np.arange(64)
     assert make_plan(never, 3, Fraction(5), KINDS["gumbel"], 1024).contest.centre == 61.0
-
-
-CROWDED = np.random.default_rng(3).integers(-128, 128, 1 << 21).astype(np.int8)
-"""Eight thousand of them stand at the largest number of their type."""
-
-
-@pytest.mark.parametrize("noise", ["exponential", "half-logistic"])
-def test_scores_of_a_narrow_type_are_not_read_where_its_top_is_crowded(noise, monkeypatch):
-    plans = []
-    for library in (_scan.LIBRARY, None):
-        monkeypatch.setattr(_scan, "LIBRARY", library)
-        plans.append(unread_plan(CROWDED, 1, Fraction(30), KINDS[noise]))
-    same(*plans)
-    assert plans[0] is not None
-    assert [(batch.level >= skip_schedule.UNREAD, batch.trials) for batch in plans[0].batches] == [(True, len(CROWDED))]
-    monkeypatch.setattr(skip_schedule, "make_plan", None)
-    monkeypatch.setattr(skip_schedule.Maxima, "of", None)
-    finish = prepare(CROWDED, k=1, scale=Fraction(30), noise=KINDS[noise])(Seeded(1))
-    assert CROWDED[finish.indices[0]] > 0
-
-
-def test_scores_are_read_where_the_bound_of_their_type_tells_too_little():
-    """Another type, noise that is narrow beside it, a top that is empty, and few candidates."""
-    noise = KINDS["exponential"]
-    for values, scale in (
-        (CROWDED.astype(np.int32), 2**40),
-        (CROWDED.astype(np.float32), 30),
-        (CROWDED, 5),
-        (CROWDED // 4, 30),
-        (CROWDED[:5000], 30),
-    ):
-        assert unread_plan(values, 1, Fraction(scale), noise) is None
-
-
-@pytest.mark.traced(False)
-@pytest.mark.parametrize("threshold", [0.5, 2.0, 4.0], ids=["passed", "seldom passed", "hardly ever passed"])
-def test_races_that_read_no_scores_have_the_law(threshold):
-    """By group: of the hits, and where none passes of all, given that they were not hit."""
-    values = np.repeat(np.array([127, 126, 125, 120], np.int8), [6, 20, 30, 84])
-    plan = unread_plan(values, 1, Fraction(6), KINDS["gumbel"], threshold)
-    assert plan is not None
-    winners = [values[skip_race(plan, Seeded(seed)).indices[0]] for seed in range(4000)]
-    groups = (127, 126, 125, 120)
-    law, wrong = (
-        [chances[values == group].sum() for group in groups]
-        for chances in (NoisyMax(epsilon=e, noise="gumbel").probabilities(values, monotone=True) for e in (1 / 6, 0.3))
-    )
-    assert_law([winners.count(group) for group in groups], law, wrong=wrong)

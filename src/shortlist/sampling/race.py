@@ -20,8 +20,9 @@ from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import NoisyScore, Term, nearest_float, total
 from shortlist.exact.score_intervals import SHORT, Contest, clear_order, kth_largest, ranking
 from shortlist.sampling.entropy import Source
+from shortlist.sampling.skip_columns import column_plan, unread_plan
 from shortlist.sampling.skip_levels import rule_of
-from shortlist.sampling.skip_schedule import block_size, make_plan, unread_plan
+from shortlist.sampling.skip_schedule import block_size, make_plan
 from shortlist.sampling.skipping import CHUNK, SOME, Hits, SkipPlan
 
 Work = Literal["adaptive", "fixed"]
@@ -118,8 +119,8 @@ def prepare(
     if block is None:
         return partial(full_race, Contest(values, k, scale, noise, kth_largest(values, k)))
     with np.errstate(all="ignore"):
-        plan = unread_plan(values, k, scale, noise)
-        return partial(skip_race, make_plan(values, k, scale, noise, block, seen=seen) if plan is None else plan)
+        plan = unread_plan(values, k, scale, noise) or column_plan(values, k, scale, noise)
+        return partial(skip_race, plan or make_plan(values, k, scale, noise, block, seen=seen))
 
 
 def full_race(contest: Contest, source: Source) -> Finish:

@@ -1,11 +1,15 @@
 """Many races at once of which only the set of winners is wanted: most candidates draw no noise (Theorem 267).
 
 The hits of all rows are found level by level, by skips through rows and candidates together. A row with k hits surely
-above the threshold and a clear k-th is decided by floats; any other is decided by the race of its own hits.
+above the threshold and a clear k-th is decided by floats; any other is decided by the race of its own hits, when all
+words of hits are drawn.
 """
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -22,31 +26,70 @@ from shortlist.sampling.skipping import Batch, Hits, SkipPlan
 ROWS, HITS = 1 << 12, 1 << 17
 """Rows at a time, and about so many hits."""
 
+AHEAD = 2
+"""So many times their words are drawn before the winners are asked for."""
+
 
 def winners_in_rows(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, draws: int) -> Indices:
-    """The winners of that many independent races (none, perhaps), one row each, in no order; all values are finite."""
+    """The winners of that many independent races (none, perhaps), one row each, in no order; all values are finite.
+
+    Where there are two processors, one draws the words and finds the hits of rows while the other tells the winners of
+    those before them, which takes no word: all words are drawn here, and in one order.
+    """
     plan = plan_of_all(values, k, scale, noise)
     expected = sum(len(batch.starts) * 2.0**-batch.level for batch in plan.batches)
     step = max(1, min(ROWS, int(HITS / expected)))
-    rows = (_some(plan, min(step, draws - start), source) for start in range(0, draws, step))
-    return np.concatenate([np.empty((0, k), np.int64), *rows])
+    parts = [min(step, draws - start) for start in range(0, draws, step)]
+    told: list[_Told] = []
+    if len(parts) > 1 and processors() > 1:
+        with ThreadPoolExecutor(1) as other:
+            later: list[Future[_Told]] = []
+            for rows in parts:
+                if len(later) == AHEAD:
+                    told.append(later.pop(0).result())
+                later.append(other.submit(_tell, plan, *_hits(plan, rows, source)))
+            told += [one.result() for one in later]
+    else:
+        told += [_tell(plan, *_hits(plan, rows, source)) for rows in parts]
+    return np.concatenate([np.empty((0, k), np.int64), *(one.decided(plan, source) for one in told)])
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Winners of rows, but for those that are still open: their hits."""
+
+    sets: Indices
+    open: list[tuple[int, Hits]]
+
+    def decided(self, plan: SkipPlan, source: Source) -> Indices:
+        """The winners of all rows: the open ones are raced on their own hits, and may draw more words."""
+        for row, hits in self.open:
+            self.sets[row] = race_of_hits(plan, hits, source).indices
+        return self.sets
 
 
 @np.errstate(all="ignore")
-def _some(plan: SkipPlan, rows: int, source: Source) -> Indices:
-    hits, ends = _hits(plan, rows, source)
-    rule = rule_of(plan.contest, plan.threshold)
+def _tell(plan: SkipPlan, hits: Hits, ends: Indices) -> _Told:
+    """The winners of rows, as far as floats tell them; `ends` is where the hits of each row end."""
+    rule, counts = rule_of(plan.contest, plan.threshold), np.diff(ends, prepend=0)
     if rule is None:
-        return _by_intervals(plan, hits, np.diff(ends, prepend=0), source)
+        return _by_intervals(plan, hits, counts)
     sets, clear = plan.contest.clear_rows((hits.index, hits.level, hits.words), ends, rule)
-    if not clear.all():
-        its, counts = np.repeat(~clear, np.diff(ends, prepend=0)), np.diff(ends, prepend=0)[~clear]
-        sets[~clear] = _by_intervals(plan, Hits(hits.index[its], hits.words[its], hits.level[its]), counts, source)
-    return sets
+    if clear.all():
+        return _Told(sets, [])
+    its, unclear = np.repeat(~clear, counts), np.flatnonzero(~clear)
+    rest = _by_intervals(plan, Hits(hits.index[its], hits.words[its], hits.level[its]), counts[unclear])
+    sets[unclear] = rest.sets
+    return _Told(sets, [(int(unclear[row]), one) for row, one in rest.open])
 
 
-def _by_intervals(plan: SkipPlan, hits: Hits, counts: Indices, source: Source) -> Indices:
-    """The winners of rows with so many of these hits each: by floats, or by the race of a row's own hits."""
+def _by_intervals(plan: SkipPlan, hits: Hits, counts: Indices) -> _Told:
+    """The winners of rows with so many of these hits each, where intervals tell them."""
     contest, k, rows = plan.contest, plan.contest.k, len(counts)
     low, high = contest.intervals(contest.values[hits.index], hits.words, hits.level)
     starts, row = np.cumsum(counts) - counts, np.repeat(np.arange(rows), counts)
@@ -62,12 +105,13 @@ def _by_intervals(plan: SkipPlan, hits: Hits, counts: Indices, source: Source) -
     enough = (table[0] > plan.threshold).sum(axis=1) >= k
     winners = best[np.arange(k + 1) != last[:, None]].reshape(rows, k)
     sets: Indices = np.append(hits.index, 0)[np.minimum(starts[:, None] + winners, len(row))]  # there may be no hit
-    for one in np.flatnonzero(~(enough & (least > next_high))).tolist():
-        its = slice(starts[one], starts[one] + counts[one])
-        sets[one] = race_of_hits(plan, Hits(hits.index[its], hits.words[its], hits.level[its]), source).indices
-    return sets
+    still = np.flatnonzero(~(enough & (least > next_high))).tolist()
+    parts = [slice(starts[one], starts[one] + counts[one]) for one in still]
+    own = [Hits(hits.index[its], hits.words[its], hits.level[its]) for its in parts]
+    return _Told(sets, list(zip(still, own, strict=True)))
 
 
+@np.errstate(all="ignore")
 def _hits(plan: SkipPlan, rows: int, source: Source) -> tuple[Hits, Indices]:
     """(the hits of all rows, row by row; where those of each row end)."""
     sizes = np.bincount([batch.level for batch in plan.batches], [len(batch.starts) for batch in plan.batches], KINDS)

@@ -16,9 +16,9 @@ from shortlist._arrays import Indices, Values
 from shortlist._scan import RUN, column_maxima, run_maxima
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.score_intervals import Contest, kth_largest
-from shortlist.sampling.skip_levels import ByLevel, histogram, levels, whole_levels
+from shortlist.sampling.skip_levels import ByLevel, histogram, whole_levels
 from shortlist.sampling.skip_threshold import GRID, choose_threshold, nearly_enough, passing, raised
-from shortlist.sampling.skipping import Batch, SkipPlan
+from shortlist.sampling.skipping import SkipPlan
 
 OPEN_BLOCK, OPEN_RUN, OPEN_SMALL = 10, 5, 0
 """Blocks at this level or below are tested run by run, runs small block by small block, and these one by one.
@@ -33,10 +33,6 @@ COPIED = 1 << 16
 
 MANY = 1 << 13
 """So many hits are paid for without a second look at the threshold."""
-
-NARROW, UNREAD = 50, 11
-"""Scores of a type that spans at most so many units of noise are not read, if all of them are at this level or above:
-then the hits cost less than a reading does."""
 
 
 def make_plan(
@@ -60,27 +56,6 @@ def make_plan(
         centre = _kth_largest(values, maxima.peaks, maxima.run, k)
         layout = Layout.of(Contest(values, k, scale, noise, centre), maxima, threshold)
     return layout.plan()
-
-
-def unread_plan(
-    values: Values, k: int, scale: Fraction, noise: Noise, threshold: float | None = None
-) -> SkipPlan | None:
-    """The plan in which all scores count as the largest number of their type: it reads a fixed sample of them alone.
-
-    None where that costs more than reading them: only of integers of 8 or 16 bits, under wide noise, it may cost less.
-    `threshold` as above.
-    """
-    if values.dtype.kind not in "iu" or values.dtype.itemsize > 2:
-        return None
-    bounds = np.iinfo(values.dtype)
-    if bounds.max - bounds.min > NARROW * scale:
-        return None
-    contest = Contest(values, k, scale, noise, bounds.max)
-    chosen = choose_threshold(contest, values[:0]) if threshold is None else threshold
-    level = int(levels(noise, np.zeros(1), chosen)[0])
-    if level < UNREAD and threshold is None:
-        return None
-    return SkipPlan(contest, chosen, (Batch(level, len(values), np.zeros(1, np.int64)),))
 
 
 def plan_of_all(values: Values, k: int, scale: Fraction, noise: Noise, threshold: float | None = None) -> SkipPlan:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Words
-from shortlist._scan import hits_of
+from shortlist._scan import Opened, hits_of
 from shortlist.exact.noise_distributions import LN2
 from shortlist.exact.partial_reals import failures_before_success
 from shortlist.exact.score_intervals import Contest
@@ -49,6 +49,8 @@ class Batch:
     length: int
     starts: Indices
     stride: int = 1
+    opened: Opened | None = None
+    """Columns that later batches test: whoever of them is hit here is no hit. Only the first batch has them."""
 
     @property
     def trials(self) -> int:
@@ -64,10 +66,10 @@ class Batch:
         return np.arange(self.trials) if not self.level else places_of(self.trials, self.level, first, words, source)
 
     def members(self, places: Indices) -> Indices:
-        """The candidates at these places, counted through all groups."""
+        """The candidates at these places, counted through all groups, but for those in opened columns."""
         group = places // self.length
         index: Indices = self.starts[group] + (places - group * self.length) * self.stride
-        return index
+        return index if self.opened is None else index[~self.opened.holds(index)]
 
     def put_level(self, tested: NDArray[np.int8]) -> None:
         """Write the level to all candidates of the batch: group by group, or by what has the same place in each."""
@@ -86,7 +88,7 @@ class SkipPlan:
     contest: Contest
     threshold: float
     batches: tuple[Batch, ...]
-    """Every candidate is in exactly one of them."""
+    """Every candidate is in exactly one of them, but for opened columns, which the later one tests."""
 
     def draw(self, source: Source) -> Hits:
         """Test every candidate once."""
@@ -108,16 +110,16 @@ class SkipPlan:
         ]
         starts = np.concatenate([_NONE, *(batch.starts for batch in self.batches)])
         most = len(words) + sum(batch.trials for batch in self.batches if not batch.level)
-        return hits_of(np.array(rows, np.int64), starts, firsts, words, most)
+        opened = self.batches[0].opened if self.batches else None
+        return hits_of(np.array(rows, np.int64), starts, firsts, words, most, opened)
 
     def _hits(self, firsts: Words, words: Words, needed: list[int], source: Source) -> tuple[Indices, Indices]:
         """The same in NumPy; more words are drawn where these do not suffice."""
         index, level, start = [_NONE], [_NONE], 0
         for batch, first, count in zip(self.batches, firsts.tolist(), needed, strict=True):
             own = words[start : start + count]
-            places = batch.places(first, own, source)
-            index.append(batch.members(places))
-            level.append(np.full(len(places), batch.level))
+            index.append(batch.members(batch.places(first, own, source)))
+            level.append(np.full(len(index[-1]), batch.level))
             start += count
         return np.concatenate(index), np.concatenate(level)
 
