@@ -125,3 +125,24 @@ def test_the_smallest_are_asked_for_where_the_list_is_public(studio, monkeypatch
     status, answer = studio.ask("plan", {**QUESTION, **private})
     assert (status, answer["error"].split(":")[0]) == (400, "smallest")
     assert studio.release(**{**asked, "smallest": False})["smallest"] is False
+
+
+def test_a_first_line_that_is_a_candidate_is_a_row_and_is_not_quoted(studio):
+    (studio.folder / "bare.csv").write_text("Anna Meier,Lasagne\nBea Roth,Soup\n")
+    words = {"table": "bare.csv", "user": "Anna Meier", "item": "Lasagne", "candidates": "text", "k": 1}
+    status, told = studio.ask("plan", {**QUESTION, **words, "candidates_text": "Lasagne\nSoup"})
+    assert (status, told["error"].partition(",")[0]) == (400, "item: the column is called like one of the candidates")
+    assert "Lasagne" not in told["error"]
+    assert studio.ask("plan", {**QUESTION, **words, "item": "dish", "candidates_text": "Lasagne\nSoup"})[0] == 200
+
+
+def test_all_candidates_may_be_measured(studio):
+    words = {"candidates": "text", "candidates_text": "Alien\nHeat", "k": 2}
+    assert "says nothing about people" in studio.ask("plan", {**QUESTION, **words})[1]["error"]
+    status, plan = studio.ask("plan", {**QUESTION, **words, "values": True})
+    assert (status, plan["asked_of"].endswith("; candidates as written")) == (200, True)
+
+
+def test_a_ledger_says_what_is_left_of_its_delta(studio):
+    ledgers = {one["name"]: one for one in studio.ask("state", None)[1]["ledgers"]}
+    assert "0.0001" in ledgers["both.db"]["delta"]

@@ -142,7 +142,7 @@ def test_a_report_is_looked_at_without_an_origin_or_scripts(studio):
     assert (seen[0], seen[2]) == (200, kept[2])
     assert [one[1]["Content-Disposition"].split(";")[0] for one in (kept, seen)] == ["attachment", "inline"]
     ledger = studio.send("GET", "ledger/look/year.db")
-    assert (ledger[0], ledger[1]["Content-Disposition"]) == (200, 'inline; filename="year.html"')
+    assert (ledger[0], ledger[1]["Content-Disposition"]) == (200, 'inline; filename="year-ledger.html"')
     assert [one[1]["Content-Security-Policy"] for one in (kept, seen, ledger)] == ["sandbox"] * 3
     assert studio.send("GET", "look/nothing")[0] == 404
 
@@ -155,7 +155,7 @@ def test_a_ledger_of_any_name_is_handed_over(studio, name):
     assert (status, ways) == (200, "attachment")
     assert plain.isascii()
     assert plain.count('"') == 2
-    assert unquote(whole) == f"ilename*=UTF-8''{name.removesuffix('.db')}.csv"
+    assert unquote(whole) == f"ilename*=UTF-8''{name.removesuffix('.db')}-ledger.csv"
 
 
 def test_what_is_missing_is_said_in_words(studio):

@@ -110,7 +110,7 @@ def test_the_officer_downloads_what_the_ledger_reports(studio):
     studio.release(ledger="own/q 4.db", purpose="=1+1")
     status, headers, page = studio.send("GET", "ledger/report.html/own/q%204.db")
     assert status == 200
-    assert headers["Content-Disposition"] == 'attachment; filename="q 4.html"'
+    assert headers["Content-Disposition"] == 'attachment; filename="q 4-ledger.html"'
     assert b"verified: it has one entry" in page
     status, headers, table = studio.send("GET", "ledger/report.csv/own/q%204.db")
     (row,) = csv.DictReader(io.StringIO(table.decode()))

@@ -152,7 +152,8 @@ def test_columns_are_picked_by_what_they_are(look, studio):
     page.wait_for_selector("#roles select")
     assert (
         page.inner_text("#columns-said")
-        == "The first line of the file was read, nothing else. Say what each column is."
+        == "The first line of the file was read, nothing else. If it is a person's row, stop here: add a line of names "
+        "to the file first. Say what each column is."
     )
     assert page.locator("#roles label").all_inner_texts() == ["who", "film, title", "land", "age"]
     for column, role in (("who", "user"), ("film, title", "item"), ("age", "item"), ("land", "by")):
@@ -208,6 +209,13 @@ def test_the_forecast_stands_above_the_consent(look, studio):
     assert "exactly right with a chance of" in page.inner_text("#expected")
     above = "(one) => one.compareDocumentPosition(document.getElementById('agree')) & Node.DOCUMENT_POSITION_FOLLOWING"
     assert page.eval_on_selector("#expected", above)
+    (studio.folder / "own.csv").write_text("guest,dish\n")
+    page.reload()
+    page.wait_for_function("() => document.getElementById('purpose').value === 'most watched films'")
+    try_films(page)
+    page.select_option("#table", "own.csv")
+    fields = ("user", "item", "candidates_file", "users", "purpose")
+    assert [page.input_value(f"#{name}") for name in fields] == [""] * 5
 
 
 def test_the_checker_finds_what_is_wrong(look, studio, checker):

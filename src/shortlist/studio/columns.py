@@ -23,7 +23,10 @@ READ = {
     "parquet": "The footer of the file was read: the names of its columns, no rows.",
     "json": "The first line of the file was read, which is a row of data; only the names of its fields are shown.",
 }
-HEADER = "The first line of the file was read, nothing else."
+HEADER = (
+    "The first line of the file was read, nothing else. If it is a person's row, stop here: add a line of names to the "
+    "file first."
+)
 NO_NAME = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|.*@.*")
 """A number, a date or an address of mail: what stands in rows, and hardly ever above a column."""
 QUOTES = " \"'"

@@ -63,7 +63,7 @@ def expected(plan: Offer, request: dict[str, Any], planner: Planner) -> dict[str
     answer = planner.ask(facts, each.epsilon)
     chosen = _chosen(answer["rows"], plan.mechanism.name)
     rows = [{**row, "runs": row is chosen} for row in answer["rows"]]
-    told = " ".join([_told(answer["described"], chosen, plan, forecast), *crowd.words(plan)])
+    told = " ".join([_told(answer["described"], chosen, plan, forecast), _numbers(facts), *crowd.words(plan)])
     others = NO_COUNTS if isinstance(plan.question, Form) and plan.question.values else BY_FACTS
     return {**answer, "rows": rows, "told": told, "others": others, "guessed": bool(crowd.guesses)}
 
@@ -181,6 +181,17 @@ def _told(described: str, chosen: dict[str, Any] | None, plan: Offer, forecast: 
     if forecast is not None and forecast.margin is not None:
         said += f". A count would be off by at most {math.ceil(forecast.margin):,}, with 95%"
     return f"{said}."
+
+
+def _numbers(facts: dict[str, Any]) -> str:
+    """Three of the made-up counts, to be held against what is expected; nothing where there are no more than k."""
+    counts, k = shaped(facts["shape"], facts["items"], facts["users"], facts["k"]), facts["k"]
+    if k >= len(counts):
+        return ""
+    return (
+        f"Number 1 has {counts[0]:,} people in them, number {k} has {counts[k - 1]:,} and number {k + 1} "
+        f"{counts[k]:,}: where yours lie closer together, the list is worse."
+    )
 
 
 def _percent(chance: float) -> str:

@@ -28,6 +28,8 @@ from shortlist.studio.fields import (
     whole_in,
 )
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
+from shortlist.tables.candidates import known_rows
+from shortlist.tables.file_sources import format_of
 
 if TYPE_CHECKING:
     from shortlist.studio.quantile_form import QuantileForm
@@ -137,14 +139,31 @@ class Form:
         return list(self.candidates) if isinstance(self.candidates, tuple) else self.candidates
 
     def check_k(self, number: int) -> None:
-        """Refuse a list as long as all candidates: there would be nothing to choose."""
-        if self.k is not None and self.k >= number:
+        """Refuse a list as long as all candidates, unless they are measured: there would be nothing to choose."""
+        if self.k is not None and self.k >= number + self.values:
             raise ValueError(
                 f"k: there are {number:,} candidates, and the whole list says nothing about people; write a number "
                 f"from 1 to {number - 1:,}"
                 if number > 1
                 else "k: there is only one candidate, so there is nothing to choose"
             )
+
+    def check_names(self) -> None:
+        """Refuse columns that are called like a candidate: the first line of a text file is then a row of data."""
+        if format_of(str(self.table)) == "parquet":
+            return
+        if self.items in known_rows(self.listed(), self.items, ["text"] * len(self.items), self.items):
+            raise ValueError(
+                "item: the column is called like one of the candidates, so the first line of the file looks like a "
+                "row of data: add a line of names to the file first"
+            )
+
+    @property
+    def asked_of(self) -> str:
+        """Of what it is asked, in words."""
+        lists = self.candidates
+        listed = f"of {lists.name}" if isinstance(lists, Path) else "as written" if lists else "from the data"
+        return f"{self.table.name}: people in {self.user}, items in {', '.join(self.items)}; candidates {listed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +182,7 @@ class Offer:
         price = question.quoted()
         if price.candidates is not None:
             question.check_k(price.candidates)
+            question.check_names()
         return cls(question, price.mechanism, price.why, price.candidates, price.guarantee, price.charge)
 
     def room(self) -> tuple[Standing, Standing]:

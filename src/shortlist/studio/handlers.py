@@ -153,6 +153,7 @@ class Answers:
             "by": plan.question.by,
             "groups": len(plan.question.groups),
             "groups_per_user": plan.question.groups_per_user,
+            "asked_of": terminal_safe(plan.question.asked_of),
             "mechanism": plan.mechanism.name,
             "why": page_words(plan.why[:1].upper() + plan.why[1:] + "."),
             "guarantee": in_short(plan.guarantee),

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from shortlist._text import csv_table, terminal_safe
 from shortlist.ledger.chain import LedgerEntry
+from shortlist.ledger.standing import DELTA
 from shortlist.pages.guarantee_in_words import caution, in_short, odds, percent
 from shortlist.pages.ledger_page import (
     HEAD,
@@ -48,6 +49,7 @@ def ledger_facts(path: Path, name: str) -> dict[str, Any] | None:
         "name": name,
         "standing": str(standing),
         "left": _left(standing),
+        "delta": str(ledger).partition(DELTA)[2],
         "share": standing.share,
         "number": entries[-1].number if entries else 0,
         "tables": sorted({_table(one) for one in entries if one.kind in ("charge", "request")}),
@@ -151,8 +153,8 @@ class OfficersView:
         stem = Path(self.name).stem
         if kind == "report.html":
             page = ledger_page(self.ledger, self.entries, self.verified)
-            return f"{stem}.html", "text/html; charset=utf-8", page.encode()
+            return f"{stem}-ledger.html", "text/html; charset=utf-8", page.encode()
         if kind == "report.csv":
             columns = report_columns(self.ledger, self.entries)
-            return f"{stem}.csv", "text/csv; charset=utf-8", csv_table(columns).encode()
+            return f"{stem}-ledger.csv", "text/csv; charset=utf-8", csv_table(columns).encode()
         return None

@@ -45,6 +45,11 @@ class QuantileForm:
     k: None = None
     """It is no list."""
 
+    @property
+    def asked_of(self) -> str:
+        """Of what it is asked, in words."""
+        return f"{self.table.name}: people in {self.user}, values in {self.value}"
+
     @classmethod
     def of(cls, folder: Folder, request: dict[str, Any]) -> QuantileForm:
         """From the page's JSON.

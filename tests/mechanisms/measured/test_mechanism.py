@@ -93,15 +93,30 @@ def test_the_parts_fit_the_budget(k, budget, public):
         assert paid.delta == budget.delta
         return
     assert isinstance(paid, ApproxDP)
-    if k <= 8:
-        assert parts.epsilon is not None
+    if parts.epsilon is not None:
+        assert k < 40
         assert Fraction(paid.epsilon) + parts.epsilon == Fraction(budget.epsilon)
         assert paid.delta == budget.delta
     else:
+        assert k > 8
         left = Fraction(budget.epsilon) - Fraction(paid.epsilon)
         assert parts.deviation == 1 / certified_rate(left, budget.delta / 2)
         assert 2 * paid.delta <= budget.delta
         assert float(parts.deviation) == pytest.approx(1 / gaussian_rate(float(left), budget.delta / 2), rel=1e-6)
+
+
+@pytest.mark.parametrize("k", [1, 5, 9, 20, 50])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_a_delta_never_makes_a_margin_wider(k, epsilon):
+    def half_width(budget):
+        return present(MeasuredSet(k=k, budget=budget).release(range(60), public=True, rng=seeded(1)).margins)[
+            0
+        ].half_width
+
+    pure = half_width(PureDP(epsilon))
+    widths = [half_width(ApproxDP(epsilon, delta)) for delta in (1e-14, 1e-9, 1e-6)]
+    assert [pure, *widths] == sorted([pure, *widths], reverse=True)
+    assert k < 50 or widths[-1] < 0.7 * pure
 
 
 def test_the_split_that_makes_bar_and_error_least():

@@ -17,7 +17,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Values
 from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.exact.key_bars import certified_rate
-from shortlist.exact.margins import Margin, gaussian_margin, geometric_margin, laplace_margin
+from shortlist.exact.margins import NORMAL, Margin, gaussian_margin, geometric_margin, laplace_margin
 from shortlist.exact.noise_distributions import LAPLACE
 from shortlist.exact.partial_reals import rounded_down
 from shortlist.exact.quality import Quality
@@ -42,7 +42,7 @@ Selection = GuardedTopK | NamesFromData
 FEW = 8
 """Up to so many items, noise whose size grows with their number is less than noise that grows with its root."""
 QUARTER, THIRD, HALF = Fraction(1, 4), Fraction(1, 3), Fraction(1, 2)
-"""The shares that measure: of rho, of epsilon where there is a delta that helps to select, and of epsilon alone."""
+"""The shares that measure: of rho; of epsilon at most, for names from the data; and of epsilon, for a public list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
     sets (one name: `LimitedDomainTopK`). Then n numbers are measured, n as many as were selected: with geometric noise
     (Laplace, where scores are not whole) of scale n Delta / epsilon_v, or with Gaussian noise of deviation
     sqrt(n) Delta sigma, rounded to whole numbers where scores are whole. Which of them is decided by the public k and
-    the kind of budget.
+    the budget.
 
     Promise: the budget, epsilon-DP, (epsilon, delta)-DP or delta-approximate rho-zCDP, for names, their order by value,
     and values.
@@ -138,15 +138,18 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
             rest = Fraction(budget.rho) - Fraction(names)
             return Parts(self._selection(ZCDP(names, budget.delta), public), None, 1 / _root_below(2 * rest))
         delta = getattr(budget, "delta", 0.0)
-        share = (THIRD if delta else HALF) if public else min(THIRD, _balanced(self.k, delta))
+        share = HALF if public else min(THIRD, _balanced(self.k, delta))
         names = rounded_down((1 - share) * Fraction(budget.epsilon))
         rest = Fraction(budget.epsilon) - Fraction(names)
         if isinstance(budget, PureDP):
             return Parts(self._selection(PureDP(names), public), rest, None)
         if self.k <= FEW or not delta:
             return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
-        half = part_of(budget.delta, Fraction(1, 2))
-        return Parts(self._selection(ApproxDP(names, half), public), None, 1 / certified_rate(rest, half))
+        half = part_of(budget.delta, HALF)
+        rate = certified_rate(rest, half)
+        if self.k * float(rate) * math.log(20) <= NORMAL * math.sqrt(self.k) * float(rest):  # a delta that is too small
+            return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
+        return Parts(self._selection(ApproxDP(names, half), public), None, 1 / rate)
 
     def _selection(self, budget: PureDP | ZCDP | ApproxDP, public: bool) -> Selection:
         if public:

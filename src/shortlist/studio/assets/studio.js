@@ -5,6 +5,7 @@
   let known = null; // the names of the columns, if they were asked for
   let columns = []; // those that are listed
   let current = null; // the release that was made last, until there is another question
+  let tried = {}; // what the form was filled in with, for who tries it
 
   const show = (found) => {
     state = found;
@@ -49,6 +50,7 @@
     const meter = element("div", { class: "meter", role: "img", "aria-label": `${share(one.share)} of the budget is spent` }, element("i"));
     meter.firstChild.style.width = `${100 * (one.share ?? 0)}%`;
     box.append(meter, element("p", { class: "plain left" }, one.left), element("p", { class: "note" }, sentence(one.standing)));
+    if (one.delta) box.append(element("p", { class: "note" }, `Delta: ${sentence(one.delta)}`));
     if (one.caution) box.append(element("p", { class: "warning", role: "note" }, one.caution));
     if (one.entries.length) {
       const rows = one.entries.map((entry) => element("tr", {}, element("td", {}, String(entry.number)), element("td", {}, entry.time), element("td", {}, entry.cost), element("td", {}, entry.purpose)));
@@ -123,7 +125,7 @@
     $("plan-title").textContent = plan.q !== null ? `${plan.q.length === 1 ? (plan.q[0] === 0.5 ? "The median" : "1 quantile") : `${plan.q.length} quantiles`}${each}` : plan.k === null ? "Every name that enough people hold" : plan.candidates === null ? `Up to ${plan.k} items${each}` : `${plan.smallest ? "The " : ""}${plan.k} ${plan.smallest ? "smallest " : ""}of ${plan.candidates.toLocaleString("en")} candidates${each}`;
     $("right").textContent = plan.right_text;
     $("right-bar").style.width = `${100 * plan.right}%`;
-    facts($("plan-facts"), [["Guarantee", `${plan.guarantee} for every ${plan.unit}${plan.by ? ", in all groups together" : ""}`], ["Mechanism", plan.mechanism], ["Why", plan.why]]);
+    facts($("plan-facts"), [["Guarantee", `${plan.guarantee} for every ${plan.unit}${plan.by ? ", in all groups together" : ""}`], ["Asked of", plan.asked_of], ["Mechanism", plan.mechanism], ["Why", plan.why]]);
     $("odds-words").textContent = plan.odds;
     $("odds-words").hidden = !plan.odds;
     $("caution").textContent = plan.caution;
@@ -159,7 +161,7 @@
       $("progress-text").textContent = WORDS[job.state] ?? "";
       if (job.state === "counting" && job.share > 0) $("progress-bar").value = job.share; else $("progress-bar").removeAttribute("value");
       if (job.state === "done") { current = name; show(await ask("state")); only("empty"); bring($("results").firstElementChild.querySelector("h2")); return; }
-      if (job.state === "failed") { show(await ask("state")); throw new Error(job.error + (job.booked ? " (the charge is booked, since the table was looked at)" : "")); }
+      if (job.state === "failed") { show(await ask("state")); throw new Error(job.error + (job.booked ? " (the charge is booked, since the table was looked at)" : " (nothing was charged)")); }
       await new Promise((go) => setTimeout(go, 120));
     }
   };
@@ -235,6 +237,11 @@
     $("columns-said").textContent = /\.(parquet|pq)$/i.test($("table").value) ? "Reads the names of the columns, no rows."
       : $("first-line-box").hidden ? "Shows the first line of the file, which must hold the names of the columns: without such a line it would show a person's row." : "";
   };
+  // Another table: what the films had is none of its words.
+  const untry = () => {
+    for (const name of ["user", "item", "candidates_file", "users", "purpose"]) if ($(name).value === tried[name]) $(name).value = "";
+    tried = {};
+  };
   const clear = () => { mend(); if (!$("problem").hidden) only("empty"); };
   const readColumns = async () => {
     clear();
@@ -262,6 +269,7 @@
       const found = await ask("example", {});
       show(found);
       const words = { table: "films.parquet", user: "user_id", item: "film", candidates_file: "films.txt", k: "10", epsilon: "1", users: "3000", purpose: "most watched films" };
+      tried = words;
       for (const [name, text] of Object.entries(words)) {
         $(name).value = text;
         if (name === "table") offerLists();
@@ -279,7 +287,7 @@
   });
   form.addEventListener("change", (event) => {
     if (["candidates", "kind"].includes(event.target.name)) fit();
-    if (event.target.name === "table") { forgetColumns(); offerLists(); propose(); showLedger(); clear(); }
+    if (event.target.name === "table") { untry(); forgetColumns(); offerLists(); propose(); showLedger(); clear(); }
     if (event.target.name === "kind" && columns.length) { showRoles(columns); pick(); }
     if (event.target.id === "ledger") showLedger();
   });
