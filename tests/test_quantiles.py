@@ -328,3 +328,11 @@ def test_a_masked_array_is_refused():
     masked: Any = np.ma.array([1, 9, 9], mask=[False, True, True])
     with pytest.raises(TypeError, match="rows must be"):
         sl.quantile(masked, q=0.5, lower=0, upper=10, epsilon=1.0)
+
+
+def test_cells_without_a_number_are_left_out_and_a_note_says_so(tmp_path):
+    (tmp_path / "days.csv").write_text("who,days\n" + "".join(f"{n},{4 if n % 2 else 'long'}\n" for n in range(400)))
+    words = {"user": "who", "value": "days", "q": 0.5, "lower": 0, "upper": 60, "epsilon": 5.0}
+    release = sl.quantile(str(tmp_path / "days.csv"), **words, rng=seeded(1))
+    assert release.values == [4]
+    assert any("a cell that holds no such value is left out" in note for note in release.notes)

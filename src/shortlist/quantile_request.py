@@ -30,7 +30,7 @@ from shortlist.votes import Votes
 METHODS = {"auto": None, "exponential": "gumbel", "permute-and-flip": "exponential"}
 """The words for `method=`, and the noise of each."""
 
-OUTSIDE = "whatever lies outside the range counts at its ends"
+OUTSIDE = "whatever lies outside the range counts at its ends, and a cell that holds no such value is left out"
 SHARED = "the rows of a person share one vote"
 
 
