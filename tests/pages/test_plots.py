@@ -142,3 +142,10 @@ def test_a_file_that_is_no_font_has_no_letters(tmp_path):
     file.write_text("no font")
     assert plots._letters(str(file)) == frozenset()
     assert ord("a") in plots._letters(font_manager.findfont("DejaVu Sans"))
+
+
+def test_a_font_of_coloured_pictures_has_no_letters(monkeypatch):
+    """Matplotlib opens Noto Color Emoji and then refuses to draw with it, so a name with an emoji had no picture."""
+    pictures = SimpleNamespace(scalable=False, get_charmap=lambda: {ord("a"): 1})
+    monkeypatch.setattr("matplotlib.ft2font.FT2Font", lambda file: pictures)
+    assert plots._letters("a font of coloured pictures alone") == frozenset()

@@ -207,9 +207,10 @@ def _letters(file: str) -> frozenset[int]:
     from matplotlib.ft2font import FT2Font
 
     try:
-        return frozenset(FT2Font(file).get_charmap())
+        font = FT2Font(file)
     except (RuntimeError, OSError):  # a font that cannot be read has none
         return frozenset()
+    return frozenset(font.get_charmap() if font.scalable else ())  # matplotlib refuses coloured pictures of letters
 
 
 def plot_groups(release: GroupedRelease) -> list[Axes]:
