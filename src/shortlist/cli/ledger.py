@@ -141,10 +141,11 @@ def plan(
         f"probability {SURE} or more\n"
     )
     buys = "" if delta else buys  # what names from the data need, `shortlist plan --domain unknown` tells
+    standing = "\n".join(map(terminal_safe, str(ledger).splitlines()))
     echo_lines(
         f"each of {releases:,} releases may spend {each_text}, as their {sums} add up: {options}\n{buys}"
         f"what one of them can give away: a guess of 50% becomes at most {percent(right)}; all of them together keep "
-        f"the budget, {ledger.budget}\n{terminal_safe(str(ledger))}"
+        f"the budget, {ledger.budget}\n{standing}"
     )
 
 
