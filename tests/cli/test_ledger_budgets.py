@@ -29,6 +29,7 @@ def test_a_ledger_says_at_once_what_it_keeps_of_delta(home):
     shown = " ".join(called("ledger", "show", "q4.db").stdout.split())
     assert "the first charge may have all of 1e-6, later ones 5e-7; the other 5e-7 lets many" in shown
     assert called(*ASK, "--candidates", "films.txt").returncode == 0
+    assert "\ndelta: 5e-7 is left of" in called("ledger", "plan", "q4.db", "--releases", "3").stdout
     shown = " ".join(called("ledger", "show", "q4.db").stdout.split())
     assert "5e-7 is left of the 5e-7 for answers that need one, as names from the data do; the other 5e-7 lets" in shown
     refused = called(*ASK, "--delta", "1e-6")

@@ -53,6 +53,8 @@ def test_words_can_be_read_on_their_ground(style, light):
         facts: dict[str, Any] = {"rows": [row], "k": 1, "limit": (), "goal": "top", "described": "made up"}
         compared = plots.plot_comparison(cast(Any, SimpleNamespace(**facts)))
         planned = plot_plan(cast(Any, SimpleNamespace(**facts, target=0.9, bound=0.01, collapse=None)))
+        reached = plot_plan(cast(Any, SimpleNamespace(**facts, target=None, bound=None, collapse=None)))
+        assert reached.get_xlabel() == "chance of exactly the true top k (hollow: candidates from the data)"
         for axes in (drawn()[1], drawn(values=True)[1], compared, planned):
             shown = [axes.title, *axes.texts, *axes.get_yticklabels(), axes.xaxis.label]
             assert all((sum(to_rgb(text.get_color())) > 1.5) == light for text in shown if text.get_text() not in "123")
@@ -83,6 +85,8 @@ def test_a_picture_says_what_it_holds():
     assert "disagree" not in axes.get_xlabel()
     turned = replace(release, extras=replace(release.extras, values=release.values[::-1]))
     assert "ranks and values disagree" in turned.plot().get_xlabel().replace("\n", " ")
+    quantiles = sl.quantile([3.0, 7.0, 9.0] * 50, q=[0.1, 0.9], lower=0, upper=20, epsilon=5.0).plot()
+    assert "disagree" not in quantiles.get_xlabel()  # they increase, as asked for
     least = sl.top_k([9, 1, 3], 2, epsilon=1.0, monotone=True, largest=False).plot()
     assert least.get_title(loc="left") == "2 smallest, a set: the order says nothing"
 
@@ -142,3 +146,10 @@ def test_a_file_that_is_no_font_has_no_letters(tmp_path):
     file.write_text("no font")
     assert plots._letters(str(file)) == frozenset()
     assert ord("a") in plots._letters(font_manager.findfont("DejaVu Sans"))
+
+
+def test_a_font_of_coloured_pictures_has_no_letters(monkeypatch):
+    """Matplotlib opens Noto Color Emoji and then refuses to draw with it, so a name with an emoji had no picture."""
+    pictures = SimpleNamespace(scalable=False, get_charmap=lambda: {ord("a"): 1})
+    monkeypatch.setattr("matplotlib.ft2font.FT2Font", lambda file: pictures)
+    assert plots._letters("a font of coloured pictures alone") == frozenset()

@@ -58,6 +58,7 @@ def test_quantiles_are_sentences_and_no_ranks():
     for words in ("a quarter are at or below <bdi><b>", "median <bdi><b>", "99% are at or below <bdi><b>"):
         assert words in page
     assert 'class="rank"' not in page
+    assert "They were drawn with differential privacy" in page
     axes = made.plot()
     drawn = [text.get_text() for text in axes.texts]
     assert [words.rpartition(" ")[0] for words in drawn] == [

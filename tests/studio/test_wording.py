@@ -31,6 +31,12 @@ def test_a_missing_column_is_told_by_its_field(column):
     )
 
 
+def test_who_waits_for_approval_is_shown_the_view_that_names_the_ledger():
+    said = page_words(str(sl.privacy.ApprovalNeeded("two.db", 2)))
+    assert said.startswith("entry 2 of two.db waits for somebody else's approval, as “The ledgers” says; then ask")
+    assert "LEDGER" not in said
+
+
 @pytest.mark.parametrize(
     "change", [{}, {"ordered": True}, {"values": True}, {"ledger": "large.db", "epsilon": 12.0}], ids=str
 )

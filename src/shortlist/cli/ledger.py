@@ -140,12 +140,12 @@ def plan(
         f"what that buys: among {CANDIDATES:,} public candidates one that leads by {lead:,} people is named with "
         f"probability {SURE} or more\n"
     )
-    stands = "\n".join(map(terminal_safe, str(ledger).splitlines()))
     buys = "" if delta else buys  # what names from the data need, `shortlist plan --domain unknown` tells
+    standing = "\n".join(map(terminal_safe, str(ledger).splitlines()))
     echo_lines(
         f"each of {releases:,} releases may spend {each_text}, as their {sums} add up: {options}\n{buys}"
         f"what one of them can give away: a guess of 50% becomes at most {percent(right)}; all of them together keep "
-        f"the budget, {ledger.budget}\n{stands}"
+        f"the budget, {ledger.budget}\n{standing}"
     )
 
 

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
 BUDGETS = {"pure": 0, "zcdp": 1, "approx": 2}
 """Their places in the palette."""
+REACHED = {
+    "top": "chance of exactly the true top k",
+    "great": "chance of a great set",
+    "good": "chance of a good set",
+    "recall": "expected share of the true top k",
+}
+"""The goals, in words that fit under an axis."""
 
 
 def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
@@ -43,11 +50,10 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
                 ax.axvline(value, color=SOFT, linestyle=style, label=f"{label} {bound_text(value)}")
         if ax.get_legend_handles_labels()[0]:
             ax.legend(frameon=False, fontsize=8, loc="upper right")
-    title = (
-        f"Epsilon for {plan.goal} {plan.target:g}: {plan.described}" if by_cost else f"{plan.goal}: {plan.described}"
-    )
+    title = f"Epsilon for {plan.goal} {plan.target:g}: {plan.described}" if by_cost else f"How good: {plan.described}"
     ax.set_title(title, loc="left", color=ink, fontsize=11)
-    ax.set_xlabel("epsilon (hollow: candidates from the data)" if by_cost else plan.goal, color=ink, fontsize=9)
+    hollow = " (hollow: candidates from the data)" if any(row.domain != "known" for row in rows) else ""
+    ax.set_xlabel(("epsilon" if by_cost else REACHED[plan.goal]) + hollow, color=ink, fontsize=9)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="x", color=PALE if ink == INK else DARK)
     ax.set_axisbelow(True)

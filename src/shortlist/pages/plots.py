@@ -58,7 +58,10 @@ def new_axes(wide: float, high: float) -> Axes:
         raise ModuleNotFoundError(
             "a picture needs matplotlib: pip install 'shortlist[plot]'", name=missing.name
         ) from None
-    return plt.subplots(figsize=(wide, high), layout="constrained")[1]
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    edge = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1)  # words do not touch that of the picture
+    return plt.subplots(figsize=(wide, high), layout=edge)[1]
 
 
 def new_panels(across: int, down: int, size: tuple[float, float]) -> list[Axes]:
@@ -207,9 +210,10 @@ def _letters(file: str) -> frozenset[int]:
     from matplotlib.ft2font import FT2Font
 
     try:
-        return frozenset(FT2Font(file).get_charmap())
+        font = FT2Font(file)
     except (RuntimeError, OSError):  # a font that cannot be read has none
         return frozenset()
+    return frozenset(font.get_charmap() if font.scalable else ())  # matplotlib refuses coloured pictures of letters
 
 
 def plot_groups(release: GroupedRelease) -> list[Axes]:

@@ -95,7 +95,8 @@ def _lead(release: Release) -> str:
         order = "This is a set, sorted by name: its order says nothing. "
     fewer = f"{page_safe(came(release))} " if release.asked is not None and len(release) < release.asked else ""
     price, unit = price_in(release.guarantee), page_safe(release.unit)
-    return f"{fewer}{order}It was drawn with differential privacy, {price}, for every single {unit}."
+    drawn = "They were drawn" if release.q is not None and len(release) > 1 else "It was drawn"
+    return f"{fewer}{order}{drawn} with differential privacy, {price}, for every single {unit}."
 
 
 def seeded_warning() -> str:

@@ -118,8 +118,8 @@ def _explorer() -> str:
         "between the tabulated ε the log odds are interpolated.</p>"
         '<div class="explorer">'
         '<div class="choices"><label for="shape">Counts</label><select id="shape"></select>'
-        '<label for="measure">Shown</label><select id="measure"><option value="0">chance of exactly the true top k'
-        '</option><option value="1">expected share of the true top k</option></select>'
+        '<label for="measure">Shown</label><select id="measure"><option value="0">chance of the exact top k'
+        '</option><option value="1">expected share of the top k</option></select>'
         '<p class="note" id="shape-text"></p></div>'
         f'<div class="sliders">{rows}</div>'
         '<div class="chart"><svg id="curves" viewBox="0 0 640 330" role="img" aria-labelledby="says"></svg></div>'

@@ -13,6 +13,9 @@ from shortlist.tables.column_names import NO_NAMES
 NO_COLUMN = re.compile(r"""^(\w+)=(?:'([^']*)'|"([^"]*)"): the table has no column of that name(.*)$""", re.DOTALL)
 FOR_PROGRAMS = re.compile(r" \((?:see sl\.\w+|docs/[\w/-]+\.md(?:#[\w-]+)?)\)")
 
+APPROVE = re.compile(r"approval \(`shortlist ledger approve LEDGER \d+`\); then")
+"""The page has a view that names the ledger in this command."""
+
 
 def page_words(text: str) -> str:
     """A sentence for somebody in front of a page, who knows its fields by their labels.
@@ -28,7 +31,7 @@ def page_words(text: str) -> str:
         if hint != NO_NAMES and not hint.startswith("; did you mean"):
             hint = f"; write it as the table does, or {READ}"
         return f"{missing[1]}: the table has no column {column}{hint}"
-    return FOR_PROGRAMS.sub("", text)
+    return APPROVE.sub("approval, as “The ledgers” says; then", FOR_PROGRAMS.sub("", text))
 
 
 def notes_shown(release: Release | GroupedRelease) -> list[str]:

@@ -11,7 +11,7 @@ const officer = (() => {
     const meter = element("div", { class: "meter", role: "img", "aria-label": `${share(one.share)} of the budget is booked` }, element("i"));
     meter.firstChild.style.width = `${100 * one.share}%`;
     const rows = element("dl", { class: "facts" });
-    facts(rows, [["Promise", `${one.promise} for every person, for all releases together`], ["Added up by", one.terms], ["Booked so far", `${one.so_far}, ${one.times}: progress, not a promise`], ["Left", one.admits],
+    facts(rows, [["Promise", `${one.promise} for every person, for all releases together`], ["Rules", one.terms], ["Booked so far", `${one.so_far}, ${one.times}: progress, not a promise`], ["Left", one.admits],
       ["Chain", one.chain], ["Head of the chain", one.head]]);
     const path = one.name.split("/").map(encodeURIComponent).join("/");
     const links = [["report.html", "Report as a file"], ["report.csv", "All entries as CSV"]].map(([kind, title]) => element("a", { class: "button quiet", href: `ledger/${kind}/${path}`, download: "" }, title));
