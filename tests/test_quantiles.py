@@ -332,7 +332,7 @@ def test_a_masked_array_is_refused():
 
 def test_cells_without_a_number_are_left_out_and_a_note_says_so(tmp_path):
     (tmp_path / "days.csv").write_text("who,days\n" + "".join(f"{n},{4 if n % 2 else 'long'}\n" for n in range(400)))
-    words = {"user": "who", "value": "days", "q": 0.5, "lower": 0, "upper": 60, "epsilon": 5.0}
-    release = sl.quantile(str(tmp_path / "days.csv"), **words, rng=seeded(1))
+    path = str(tmp_path / "days.csv")
+    release = sl.quantile(path, user="who", value="days", q=0.5, lower=0, upper=60, epsilon=5.0, rng=seeded(1))
     assert release.values == [4]
     assert any("a cell that holds no such value is left out" in note for note in release.notes)

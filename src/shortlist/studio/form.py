@@ -28,7 +28,7 @@ from shortlist.studio.fields import (
     whole_in,
 )
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
-from shortlist.tables.candidates import known_rows
+from shortlist.tables.column_names import are_a_candidate
 from shortlist.tables.file_sources import format_of
 
 if TYPE_CHECKING:
@@ -150,9 +150,7 @@ class Form:
 
     def check_names(self) -> None:
         """Refuse columns that are called like a candidate: the first line of a text file is then a row of data."""
-        if format_of(str(self.table)) == "parquet":
-            return
-        if self.items in known_rows(self.listed(), self.items, ["text"] * len(self.items), self.items):
+        if format_of(str(self.table)) != "parquet" and are_a_candidate(self.items, self.listed()):
             raise ValueError(
                 "item: the column is called like one of the candidates, so the first line of the file looks like a "
                 "row of data: add a line of names to the file first"

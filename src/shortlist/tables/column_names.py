@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shortlist._text import meant
+from shortlist.tables.candidates import known_rows
 from shortlist.tables.dialect import separator_hint
 
 NO_NAMES = "; none of the names you gave is in its first line: has the file a line of names?"
@@ -38,3 +39,8 @@ def check_there(
     said = f"where: {name!r}" if role == "where" else f"{role}={name!r}"
     how = "no column" if name not in names else "more than one column"
     raise ValueError(f"{said}: the table has {how} of that name{next(filter(None, hints))}")
+
+
+def are_a_candidate(names: tuple[str, ...], candidates: object) -> bool:
+    """Whether columns are called like one of the public candidates: the line with their names is then a row of data."""
+    return names in known_rows(candidates, names, ["text"] * len(names), names)
