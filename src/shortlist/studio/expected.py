@@ -190,7 +190,7 @@ def _numbers(facts: dict[str, Any]) -> str:
         return ""
     return (
         f"Number 1 has {counts[0]:,} people in them, number {k} has {counts[k - 1]:,} and number {k + 1} "
-        f"{counts[k]:,}: where yours lie closer together, the list is worse."
+        f"has {counts[k]:,}: where yours lie closer together, the list is worse."
     )
 
 
