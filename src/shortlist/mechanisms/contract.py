@@ -20,11 +20,12 @@ from shortlist.ledger.filter import Currency
 from shortlist.ledger.ledger import Receipt, Reservation
 from shortlist.mechanisms.booking import give_back, noted, source_of
 from shortlist.mechanisms.checks import check_ledger, check_studied, checked_source
+from shortlist.mechanisms.score_notes import score_notes
 from shortlist.privacy import Guarantee, Ledger
 from shortlist.release import Release
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords
-from shortlist.smallest import NOTE, question_of, turned_back
+from shortlist.smallest import question_of, turned_back
 
 Described = TypeVar("Described", bound=type)
 Paid = TypeVar("Paid", bound=Guarantee)
@@ -270,20 +271,12 @@ class Mechanism(ABC):
             neighbours=scores.neighbours,
             secure=secure,
             frame=scores.frame,
-            notes=(*([NOTE] if scores._turned else []), *_cap_in_words(scores, outcome), *outcome.notes),
+            notes=(*score_notes(scores, values=outcome.extras.values is not None), *outcome.notes),
             receipt=receipt,
             item_columns=scores.columns,
             extras=turned_back(outcome.extras) if scores._turned else outcome.extras,
         )
         return release if self.ordered else release.as_set()
-
-
-def _cap_in_words(scores: Scores, outcome: Outcome) -> list[str]:
-    """What counts are counts of, where each person keeps a few items: a public number."""
-    if scores._most is None or outcome.extras.values is None:
-        return []
-    items = "1 item" if scores._most == 1 else f"{scores._most:,} items"
-    return [f"each {scores.unit} counts for {items} at most, drawn from their own: counts of all items are higher"]
 
 
 class Budgeted(Mechanism, Generic[Paid]):

@@ -13,6 +13,7 @@ from shortlist.audit.prove import law_of, prove_mechanism
 from shortlist.exact.key_bars import certified_rate, gaussian_rate
 from shortlist.exact.truncated_geometric import Geometric
 from shortlist.mechanisms import GuardedTopK, LimitedDomainTopK, MeasuredSet, MeasuredTopK, NamesChoice
+from shortlist.mechanisms.measured import certified
 from shortlist.mechanisms.measured.mechanism import _balanced
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, full_size, sized
@@ -38,6 +39,32 @@ def test_measured_sets_are_proved_on_a_box(mechanism, less):
     proof = prove_mechanism(mechanism, d=mechanism.k + 1, top=1, monotone=True)
     assert proof.holds, proof.violation
     assert not prove_mechanism(mechanism, d=mechanism.k + 1, top=1, monotone=True, claim=less).holds
+
+
+@pytest.mark.parametrize("budget", [PureDP(1.0), ApproxDP(1.0, 0.05)], ids=repr)
+def test_general_scores_are_proved_too(budget):
+    mechanism = MeasuredSet(k=1, budget=budget)
+    assert prove_mechanism(mechanism, d=2, top=1, monotone=False).holds
+    assert not prove_mechanism(mechanism, d=2, top=1, monotone=False, claim=PureDP(0.7)).holds
+
+
+def test_a_guarded_selection_and_its_values_are_proved_together(monkeypatch):
+    """Of three of six, where the guard has sets to weigh; what is read of a value is whether it is 0, 1 or 2."""
+    monkeypatch.setattr(certified, "LOW", 0)
+    monkeypatch.setattr(certified, "HIGH", 2)
+    mechanism = MeasuredSet(k=3, budget=PureDP(1.0))
+    pairs = [
+        ((2, 2, 2, 1, 1, 1), (2, 2, 2, 2, 2, 2)),
+        ((1, 1, 1, 1, 1, 1), (2, 2, 2, 1, 1, 1)),
+        ((2, 1, 1, 0, 0, 0), (2, 2, 1, 1, 0, 0)),
+    ]
+
+    def law(x):
+        return law_of(mechanism, sl.Scores(list(x), monotone=True, public=True))
+
+    assert {way for (_, way), _ in law(pairs[0][0]).chances} == {"canonical", "one-shot"}
+    assert prove(law, pairs, PureDP(1.0)).holds
+    assert not prove(law, pairs, PureDP(0.5)).holds
 
 
 def test_labels_from_the_data_are_proved_too():
