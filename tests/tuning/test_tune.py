@@ -13,6 +13,7 @@ from shortlist import ZCDP, ApproxDP, Binomial, BudgetExceeded, Ledger, Negative
 from shortlist.certified.best_of_runs import best_law, generating
 from shortlist.certified.curves import PRECISION
 from shortlist.privacy import Mixed, Tuned
+from shortlist.tuning import question
 from tests.accounting.test_tuned import EPSILON, one_run
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind
@@ -282,3 +283,20 @@ def test_the_auditor_finds_what_is_lost_and_no_more():
     assert not found.violated
     assert found.epsilon_lower is not None
     assert found.epsilon_lower > 1.05  # more than one run alone
+
+
+def test_a_number_of_runs_that_only_its_delta_admits_is_lowered_until_all_of_it_fits(monkeypatch):
+    budget, base, rule = ApproxDP(3.0, 1e-6), ZCDP(0.05), question._beyond
+    right = of_kind(NegativeBinomial, question.runs_within(base, budget, 0.0, None))
+    looks: list[int] = []
+
+    def kind(budget, guarantee):
+        looks.append(1)
+        return rule(budget, guarantee) - 1e-3
+
+    monkeypatch.setattr(question, "_beyond", kind)
+    found = of_kind(NegativeBinomial, question.runs_within(base, budget, 0.0, None))
+    assert looks
+    assert budget.excess(Tuned(base, found)) <= 0
+    assert not budget.excess(Tuned(base, NegativeBinomial(gamma=0.995 * found.gamma, eta=0.0))) <= 0
+    assert found.gamma == pytest.approx(right.gamma, rel=1e-3)
