@@ -227,32 +227,34 @@ EXPORT int64_t hits(
 /* The hits of many rows, which come level by level and counted through rows and candidates, sorted by their rows.
  *
  * A level has sizes[level] candidates, from firsts[level] on in `starts`. `ends` is where each row's hits end, `room` is
- * for two numbers of each hit. */
+ * for a number of each hit. A place is below 2^40, so that in floats half a place beyond it is in the row that it is in. */
 EXPORT void by_row(
     const int64_t *place, const int64_t *level, int64_t n, const int64_t *sizes, const int64_t *firsts,
     const int64_t *starts, int64_t rows, int64_t *room, int64_t *ends, int64_t *index, int64_t *sorted)
 {
-    int64_t row = 0, base = 0, before = 0;
+    int64_t before = 0;
     for (int64_t i = 0; i < rows; i++)
         ends[i] = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (i == 0 || level[i] != level[i - 1])
-            row = base = 0;
-        for (; place[i] - base >= sizes[level[i]]; row++)
-            base += sizes[level[i]];
-        room[i] = row;
-        room[n + i] = starts[firsts[level[i]] + place[i] - base];
-        ends[row]++;
+    for (int64_t i = 0; i < n;) {
+        const int64_t own = level[i];
+        const double each = 1. / (double)sizes[own];
+        for (; i < n && level[i] == own; i++) {
+            room[i] = (int64_t)(((double)place[i] + .5) * each);
+            ends[room[i]]++;
+        }
     }
     for (int64_t i = 0; i < rows; i++) { /* where its hits begin, and each of them moves it on */
         int64_t own = ends[i];
         ends[i] = before;
         before += own;
     }
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = ends[room[i]]++;
-        index[at] = room[n + i];
-        sorted[at] = level[i];
+    for (int64_t i = 0; i < n;) {
+        const int64_t own = level[i], size = sizes[own], *members = starts + firsts[own];
+        for (; i < n && level[i] == own; i++) {
+            int64_t at = ends[room[i]]++;
+            index[at] = members[place[i] - room[i] * size];
+            sorted[at] = own;
+        }
     }
 }
 

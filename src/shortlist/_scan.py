@@ -266,11 +266,11 @@ def sorted_by_row(
     if function is None:
         return None
     (places, level), n = hits, len(hits[0])
-    firsts, room, ends = np.cumsum(sizes) - sizes, np.empty((4, n), np.int64), np.empty(rows, np.int64)
+    firsts, room, ends = np.cumsum(sizes) - sizes, np.empty((3, n), np.int64), np.empty(rows, np.int64)
     place = address(places), address(level), n, address(sizes), address(firsts), address(starts), rows
-    index = address(room) + 16 * n
+    index = address(room) + 8 * n
     function(*place, address(room), address(ends), index, index + 8 * n)
-    return room[2], room[3], ends
+    return room[1], room[2], ends
 
 
 def clear_rows(

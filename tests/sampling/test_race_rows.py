@@ -17,7 +17,7 @@ from shortlist.exact.score_intervals import Contest
 from shortlist.sampling import race_rows
 from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.race import race_of_hits
-from shortlist.sampling.race_rows import _hits, _tell, winners_in_rows
+from shortlist.sampling.race_rows import _by_row, _hits, _tell, winners_in_rows
 from shortlist.sampling.skip_levels import rule_of
 from shortlist.sampling.skip_schedule import plan_of_all
 from shortlist.sampling.skipping import Hits
@@ -35,7 +35,7 @@ def law_of(noise, scale):
 
 
 def _some(plan, rows, source):
-    return _tell(plan, *_hits(plan, rows, source)).decided(plan, source)
+    return _tell(plan, rows, _hits(plan, rows, source)).decided(plan, source)
 
 
 def drawn(noise, draws, seed=51, scale=Fraction(3)):
@@ -60,7 +60,7 @@ def test_floats_and_the_race_of_the_same_hits_agree(noise):
     plan, rows = plan_of_all(values, 5, Fraction(40), noise), 150
     assert max(batch.level for batch in plan.batches) > 1
     sets = np.sort(_some(plan, rows, Seeded(52)), axis=1)
-    hits, ends = _hits(plan, rows, Seeded(52))
+    hits, ends = _by_row(plan, rows, _hits(plan, rows, Seeded(52)))
     for row in range(rows):
         its = slice(ends[row - 1] if row else 0, ends[row])
         alone = race_of_hits(plan, Hits(hits.index[its], hits.words[its], hits.level[its]), Seeded(53))
@@ -110,24 +110,25 @@ def test_what_a_compiled_pass_says_of_rows_is_taken_as_it_is(monkeypatch):
     monkeypatch.setattr(race_rows, "sorted_by_row", lambda *question: hits)
     monkeypatch.setattr(score_intervals, "clear_rows", lambda *question: (sets, np.ones(3, np.bool_)))
     assert _some(plan, 3, Seeded(56)) is sets
-    found, ends = _hits(plan, 3, Seeded(56))
+    found, ends = _by_row(plan, 3, _hits(plan, 3, Seeded(56)))
     assert (found.index is hits[0], found.level is hits[1], ends is hits[2]) == (True, True, True)
 
 
 @pytest.mark.parametrize("threshold", [None, 2.0], ids=["few are open", "many are open"])
 @pytest.mark.parametrize("library", [_scan.LIBRARY, None], ids=["compiled", "in NumPy"])
 def test_rows_and_words_are_the_same_on_one_processor_and_on_two(library, threshold, monkeypatch):
-    """Also what rows draw that are left open: that comes after all others' words."""
+    """Whoever tells the winners; also what rows draw that are left open: that comes after all others' words."""
     monkeypatch.setattr(_scan, "LIBRARY", library)
     monkeypatch.setattr(race_rows, "plan_of_all", partial(plan_of_all, threshold=threshold))
     monkeypatch.setattr(race_rows, "ROWS", 30)
     ends = []
-    for number in (1, 2, 2):
+    for number, ahead in ((1, 0), (2, 200), (2, 0), (2, 2)):
         monkeypatch.setattr(race_rows, "processors", lambda number=number: number)
+        monkeypatch.setattr(race_rows, "AHEAD", ahead)
         source = Seeded(57)
         rows = winners_in_rows(COUNTS, k=5, scale=Fraction(40), noise=GUMBEL, source=source, draws=200)
         ends.append((rows.tolist(), source.words(1).tolist()))
-    assert ends == ends[:1] * 3
+    assert ends == ends[:1] * 4
     assert len({tuple(sorted(row)) for row in ends[0][0]}) > 100
 
 

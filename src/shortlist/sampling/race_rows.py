@@ -27,31 +27,39 @@ ROWS, HITS = 1 << 12, 1 << 17
 """Rows at a time, and about so many hits."""
 
 AHEAD = 2
-"""So many times their words are drawn before the winners are asked for."""
+"""So many times rows may wait for the other processor; whoever draws more tells their winners itself."""
 
 
 def winners_in_rows(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, draws: int) -> Indices:
     """The winners of that many independent races (none, perhaps), one row each, in no order; all values are finite.
 
-    Where there are two processors, one draws the words and finds the hits of rows while the other tells the winners of
-    those before them, which takes no word: all words are drawn here, and in one order.
+    All words are drawn in one order, whether one processor or two are at work.
     """
     plan = plan_of_all(values, k, scale, noise)
     expected = sum(len(batch.starts) * 2.0**-batch.level for batch in plan.batches)
     step = max(1, min(ROWS, int(HITS / expected)))
     parts = [min(step, draws - start) for start in range(0, draws, step)]
-    told: list[_Told] = []
     if len(parts) > 1 and processors() > 1:
-        with ThreadPoolExecutor(1) as other:
-            later: list[Future[_Told]] = []
-            for rows in parts:
-                if len(later) == AHEAD:
-                    told.append(later.pop(0).result())
-                later.append(other.submit(_tell, plan, *_hits(plan, rows, source)))
-            told += [one.result() for one in later]
+        told = _by_two(plan, parts, source)
     else:
-        told += [_tell(plan, *_hits(plan, rows, source)) for rows in parts]
+        told = [_tell(plan, rows, _hits(plan, rows, source)) for rows in parts]
     return np.concatenate([np.empty((0, k), np.int64), *(one.decided(plan, source) for one in told)])
+
+
+def _by_two(plan: SkipPlan, parts: list[int], source: Source) -> list[_Told]:
+    """The winners of parts with so many rows. One thread draws their words and finds the hits; another sorts them and
+    tells the winners, which takes no word, and so does the first where that one lags behind."""
+    told: list[_Told | Future[_Told]] = []
+    waiting: list[Future[_Told]] = []
+    with ThreadPoolExecutor(1) as other:
+        for rows in parts:
+            drawn, waiting = _hits(plan, rows, source), [one for one in waiting if not one.done()]
+            if len(waiting) < AHEAD:
+                waiting.append(other.submit(_tell, plan, rows, drawn))
+                told.append(waiting[-1])
+            else:
+                told.append(_tell(plan, rows, drawn))
+    return [one.result() if isinstance(one, Future) else one for one in told]
 
 
 def processors() -> int:
@@ -74,8 +82,9 @@ class _Told:
 
 
 @np.errstate(all="ignore")
-def _tell(plan: SkipPlan, hits: Hits, ends: Indices) -> _Told:
-    """The winners of rows, as far as floats tell them; `ends` is where the hits of each row end."""
+def _tell(plan: SkipPlan, rows: int, drawn: Hits) -> _Told:
+    """The winners of rows, as far as floats tell them; hits come level by level, counted through rows and members."""
+    hits, ends = _by_row(plan, rows, drawn)
     rule, counts = rule_of(plan.contest, plan.threshold), np.diff(ends, prepend=0)
     if rule is None:
         return _by_intervals(plan, hits, counts)
@@ -112,20 +121,22 @@ def _by_intervals(plan: SkipPlan, hits: Hits, counts: Indices) -> _Told:
 
 
 @np.errstate(all="ignore")
-def _hits(plan: SkipPlan, rows: int, source: Source) -> tuple[Hits, Indices]:
-    """(the hits of all rows, row by row; where those of each row end)."""
+def _hits(plan: SkipPlan, rows: int, source: Source) -> Hits:
+    """The hits of all rows, level by level, as places counted through rows and members; their words go row by row."""
+    one = np.zeros(1, np.int64)
+    batches = tuple(Batch(at.level, rows * len(at.starts), one) for at in plan.batches)
+    return SkipPlan(plan.contest, plan.threshold, batches).draw(source)
+
+
+def _by_row(plan: SkipPlan, rows: int, drawn: Hits) -> tuple[Hits, Indices]:
+    """(the hits of all rows, row by row; where those of each row end). The words stay where they are."""
     sizes = np.bincount([batch.level for batch in plan.batches], [len(batch.starts) for batch in plan.batches], KINDS)
     sizes, starts = sizes.astype(np.int64), np.concatenate([batch.starts for batch in plan.batches])
-    one = np.zeros(1, np.int64)
-    through = SkipPlan(
-        plan.contest, plan.threshold, tuple(Batch(at.level, rows * len(at.starts), one) for at in plan.batches)
-    )
-    place, level = through.places(source)
-    compiled = sorted_by_row((place, level), sizes, starts, rows)
+    compiled = sorted_by_row((drawn.index, drawn.level), sizes, starts, rows)
     if compiled is None:
-        owner, member = np.divmod(place, sizes[level])
+        owner, member = np.divmod(drawn.index, sizes[drawn.level])
         by = np.argsort(owner.astype(np.int16), kind="stable")
-        index = starts[(np.cumsum(sizes) - sizes)[level] + member]
-        compiled = index[by], level[by], np.cumsum(np.bincount(owner, minlength=rows))
+        index = starts[(np.cumsum(sizes) - sizes)[drawn.level] + member]
+        compiled = index[by], drawn.level[by], np.cumsum(np.bincount(owner, minlength=rows))
     index, level, ends = compiled
-    return Hits(index, source.words(len(index)), level), ends
+    return Hits(index, drawn.words, level), ends
