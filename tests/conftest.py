@@ -21,6 +21,7 @@ from shortlist.sampling import entropy
 from shortlist.tables import file_sources, files, value_sql
 from tests.helpers import postgres
 from tests.helpers.browser import Look
+from tests.helpers.interrupting import forget_handled
 
 HERE = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -209,10 +210,15 @@ def one_duckdb(_database):
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_handled_for_ever():
+def nothing_is_handled_for_ever(request):
     """No test leaves Python in the belief that it handles an exception: all later ones would carry it along."""
-    yield
-    assert sys.exception() is None
+
+    def look():
+        handled = sys.exception()
+        forget_handled()  # so that it is told of this test alone; a generator could forget only its own
+        assert handled is None
+
+    request.addfinalizer(look)
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import shortlist
+from tests.helpers.interrupting import forget_handled
 
 HOME = Path(shortlist.__file__).parent
 
@@ -44,10 +45,12 @@ class Storm:
                 deliver()
 
         try:
-            return self._traced(look)
+            returned = self._traced(look)
         finally:
             if not struck:
                 raise MissedError(f"{place} was not reached again")
+        forget_handled()
+        return returned
 
     def _traced(self, look):
         def local(frame, event, _):
@@ -58,6 +61,7 @@ class Storm:
         def traced(frame, event, _):
             return local if frame.f_code.co_filename in self._files else None
 
+        forget_handled()  # of a strike that raised
         self._before()
         before = sys.gettrace()
         sys.settrace(traced)
