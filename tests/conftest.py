@@ -218,7 +218,7 @@ def nothing_is_handled_for_ever(request):
         forget_handled()  # so that it is told of this test alone; a generator could forget only its own
         assert handled is None
 
-    request.addfinalizer(look)
+    request.addfinalizer(look)  # noqa: PT021
 
 
 @pytest.fixture(scope="session")
