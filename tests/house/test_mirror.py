@@ -162,7 +162,6 @@ COVERED = {
     "tables/groups/*.py": "tables/groups/test_grouping.py",
     "tables/ibis_columns.py": "tables/test_column_types.py",
     "tables/progress.py": "studio/test_server.py",
-    "tables/relations.py": "tables/test_count.py",
     "tables/spark_counting.py": "tables/test_spark.py",
     "tables/where/in_*.py": "tables/where/test_conditions.py",
     "quantile_*.py": "test_quantiles.py",

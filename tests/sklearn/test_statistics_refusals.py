@@ -67,3 +67,20 @@ def test_no_odd_label_is_shown(kind):
         assert text
         assert "777" not in text
         assert "\n" not in text
+
+
+@pytest.mark.parametrize("labels", [np.zeros(776), [0] * 776, np.zeros((777, 2)), np.zeros((777, 2, 1))])
+def test_a_choice_of_features_does_not_count_its_rows(labels):
+    """Its promise is for a row more or less, so that their number is private."""
+    one = SelectKBest(k=1, epsilon=1.0, statistic="difference", rng=seeded(1))
+    text = said(lambda: one.fit(np.ones((777, 2)), labels))
+    assert text
+    assert "77" not in text
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_number_beyond_all_floats_warns_of_nothing():
+    rows = np.ones((8, 2), np.longdouble)
+    rows[0, 0] = np.finfo(np.longdouble).max
+    assert SelectKBest(k=1, epsilon=1.0, rng=seeded(1)).fit(rows).release_.items
+    assert LogisticRegression(epsilon=1.0, rng=seeded(1)).fit(rows, Y).predict(rows).shape == (8,)

@@ -200,3 +200,28 @@ def test_fields_of_the_first_json_line_are_not_all_there_are(studio):
     (studio.folder / "t.jsonl").write_text('{"who": "a"}\n')
     assert studio.ask("columns", {"table": "t.jsonl", "first_line": True})[1]["all"] is False
     assert studio.ask("columns", {"table": "rentals.csv"})[1]["all"] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "separator"),
+    [
+        ("t.csv", f"{SECRET};x;4711", None),
+        ("t.csv", f"{SECRET},x,4711", ";"),
+        ("t.csv", f"{SECRET};3,5;x", None),
+        ("t.csv", f"{SECRET}:x:4711", None),
+        ("t.tsv", f"{SECRET},a@b.ch", None),
+    ],
+)
+def test_a_row_that_is_cut_at_another_separator_is_not_shown_either(studio, name, line, separator):
+    """One field that holds the whole row looks like no number."""
+    (studio.folder / name).write_text(f"{line}\n")
+    status, answer = studio.ask("columns", {"table": name, "separator": separator})
+    assert status == 400
+    assert answer["error"].startswith("table: the first line of the file looks like a row of data, so it is not shown;")
+    assert SECRET not in answer["error"]
+
+
+def test_names_with_other_separators_in_them_are_shown(studio):
+    names = ["who", "share 1:2", "film; title", "a|b"]
+    (studio.folder / "t.csv").write_text(",".join(names) + "\n")
+    assert studio.ask("columns", {"table": "t.csv"})[1]["columns"] == names

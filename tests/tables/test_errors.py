@@ -245,3 +245,16 @@ def test_a_callers_own_scores_stay_as_they_are():
     own = Scores({SECRET: 3, "b": 1})
     assert (len(own), list(own.labels), own.values.tolist()) == (2, [SECRET, "b"], [3, 1])
     assert pickle.loads(pickle.dumps(own)).values.tolist() == [3, 1]
+
+
+@pytest.mark.parametrize("by", [None, "place"])
+def test_what_an_engine_holds_is_in_no_repr_even_where_tables_print_themselves(by):
+    """A debugger shows the locals of a traceback; Ibis prints rows where it is interactive, as in a notebook."""
+    rows = pl.DataFrame({"user": [*range(7919)], "item": [SECRET] * 7919, "place": ["here"] * 7919})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ibis.options, "interactive", True)
+        for table in (ibis.memtable(rows), rows, rows.to_arrow(), rows.to_pandas(), duckdb.connect().from_arrow(rows)):
+            words: Any = {} if by is None else {"by": by}
+            names: Any = sl.count(table, user="user", item="item", **words)._names
+            inside = [names, names.engine, *([] if by is None else [names.classes("score")])]
+            assert not any(plant in repr(one) for one in inside for plant in (SECRET, "7919"))

@@ -28,3 +28,5 @@ def test_spark_counts_alike_and_sends_the_driver_scores_and_winners_only(kind):
         capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2],
     )  # fmt: skip
     assert done.stdout.endswith("all is well\n"), done.stderr[-3000:]
+    logged = done.stdout + done.stderr
+    assert not [cell for cell in ("Zebulon", r"\x5A\x65\x62", "5A6562") if cell in logged]

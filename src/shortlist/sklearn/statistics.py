@@ -70,7 +70,7 @@ def labels_of(y: Any) -> Any:
     made = np.asarray(y) if hasattr(y, "__array__") else None
     if made is not None and made.ndim != 1:  # scikit-learn's own refusals may show cells
         if made.ndim != 2 or made.shape[1] != 1:
-            raise ValueError(f"y should be a 1d array, got an array of shape {made.shape} instead")
+            raise ValueError(f"y should be a 1d array, got one of {made.ndim} dimensions instead")
         if made.dtype.kind == "c":
             raise ValueError("Complex data not supported: y must be labels, one for each row")
         return column_or_1d(made, warn=True)
@@ -149,7 +149,8 @@ def numbers_of(X: Any) -> Any:
 def valid_numbers(estimator: Any, X: Any, *, reset: bool = True) -> Floats:
     """The rows as floats, as many columns as the estimator has seen (`reset`: they are its first)."""
     words: dict[str, Any] = {"dtype": np.float64, "reset": reset, "ensure_all_finite": False}
-    numbers: Floats = in_one_line(lambda: validate_data(estimator, numbers_of(X), **words))
+    with np.errstate(all="ignore"):  # a number beyond all floats: a warning would tell of it
+        numbers: Floats = in_one_line(lambda: validate_data(estimator, numbers_of(X), **words))
     return numbers
 
 

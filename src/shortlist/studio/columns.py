@@ -9,6 +9,7 @@ from typing import Any
 from shortlist._text import meant
 from shortlist.studio.fields import flag_in, separator_in
 from shortlist.studio.folder import TABLES, Folder
+from shortlist.tables.dialect import SEPARATORS as SEPARATORS_OF_FILES
 from shortlist.tables.dialect import TextForm
 from shortlist.tables.file_sources import column_names, format_of
 
@@ -51,7 +52,7 @@ def columns_of(folder: Folder, request: dict[str, Any]) -> dict[str, Any]:
         )
     separator = separator_in(request) if kind == "csv" else None
     header = column_names(str(path), TextForm.of(False, separator))
-    if kind not in READ and any(NO_NAME.fullmatch(name.strip(QUOTES)) for name in header):
+    if kind not in READ and any(NO_NAME.fullmatch(cell.strip(QUOTES)) for cell in _cells(header)):
         raise ValueError(
             "table: the first line of the file looks like a row of data, so it is not shown; the first line must hold "
             "the names of the columns: add such a line, or write the names yourself if it is one"
@@ -63,6 +64,13 @@ def columns_of(folder: Folder, request: dict[str, Any]) -> dict[str, Any]:
         "read": READ.get(kind, HEADER),
         "between": next((one for one in SEPARATORS if kind == "csv" and len(header) == 1 and one in header[0]), None),
     }
+
+
+def _cells(header: list[str]) -> list[str]:
+    """What may be cells of a first line that was cut at another separator than its own: one with 3,5 in a line of
+    semicolons is cut into two fields, and neither of them looks like a number."""
+    between = SEPARATORS_OF_FILES if len(header) == 1 else SEPARATORS_OF_FILES.replace(":", "")  # a name may have one
+    return [*header, *(cell for name in header for cell in re.split(f"[{between}]", name))]
 
 
 def check_columns(request: dict[str, Any], columns: Iterable[tuple[str, str]]) -> None:

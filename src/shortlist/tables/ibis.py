@@ -210,7 +210,7 @@ def _matched(counts: Any, known: Any, question: Question) -> Any:
     return joined.select(*question.keys, score=joined.score.fill_null(0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class IbisCounts:
     """A cached table of (item, score), perhaps with weights."""
 

@@ -19,7 +19,16 @@ from shortlist.tables.question import Question
 def count_relation(relation: Any, question: Question, candidates: object) -> sql.DuckDBCounts | GroupHeld:
     """The counts in a temporary table of the relation's own connection, dropped with the scores."""
     view, table = fresh(), fresh()
+    try:
+        return _counted(relation, view, table, question, candidates)
+    except BaseException:
+        _forget(relation, view, table, *Names(table).all)  # the connection lives on: no counts may stay in it
+        raise
 
+
+def _counted(
+    relation: Any, view: str, table: str, question: Question, candidates: object
+) -> sql.DuckDBCounts | GroupHeld:
     def run(statement: str) -> list[Any]:
         def ask() -> list[Any]:
             result = relation.query(view, statement)

@@ -124,9 +124,12 @@ def _items(forms: list[Kind], question: Question) -> list[Any]:
 
 
 def item_of(column: Any, form: Kind) -> Any:
-    """Bytes that are no UTF-8 are refused: Spark would show others in their place."""
+    """Bytes that are no UTF-8 are refused: Spark would show others in their place. In words of our own, for Spark logs
+    what its `validate_utf8` says, and that quotes the cell."""
     if form == "text":
-        return sf.validate_utf8(column.cast("string"))
+        text = column.cast("string")
+        whole = text.isNull() | sf.is_valid_utf8(text)
+        return sf.when(whole, text).otherwise(sf.raise_error(sf.lit("not valid UTF8")).cast("string"))
     shown = sf.when(sf.year(column).between(FIRST.year, LAST.year), column) if form == "date" else column
     return shown.cast(TYPES[form])
 
@@ -179,7 +182,7 @@ def _forget(held: Any) -> None:
         held.unpersist()
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, repr=False)
 class SparkCounts:
     """A persisted DataFrame of (item, score), perhaps with weights."""
 

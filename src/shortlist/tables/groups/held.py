@@ -70,7 +70,7 @@ class NoGroups:
         raise RuntimeError("nothing was counted yet")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Classes:
     """The classes of every group, best first, one group after the other."""
 

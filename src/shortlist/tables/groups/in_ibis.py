@@ -113,7 +113,7 @@ def _capped(rows: Any, question: Question, cap: Cap, hashing: Hashing) -> Any:
     return pairs.group_by(["n", *question.keys]).agg(**parts)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class IbisGroups:
     """Cached tables of (n, item, score), perhaps with weights, and of (n, key)."""
 

@@ -55,7 +55,7 @@ def kept_groups(listed: Any, grouping: Grouping) -> Any:
     return listed.join(places.where(sf.col("place") <= grouping.per_user).select("u", "n"), ["u", "n"], "left_semi")
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, repr=False, eq=False)
 class SparkGroups:
     """A persisted DataFrame of (n, item, score), perhaps with weights, and one of (n, key)."""
 
