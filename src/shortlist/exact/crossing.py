@@ -48,7 +48,13 @@ def within(width: float) -> Middle[float]:
 
 def within_ratio(share: float) -> Middle[float]:
     """Halves the ratio of two positive points until the larger is at most (1 + share) times the smaller."""
-    return lambda low, high: math.sqrt(low * high) if high > low * (1.0 + share) else None
+    return lambda low, high: _geometric_mean(low, high) if high > low * (1.0 + share) else None
+
+
+def _geometric_mean(low: float, high: float) -> float:
+    """Also where the product of two floats is none: a search would stand still at 0, or at infinity."""
+    product = low * high
+    return math.sqrt(product) if 0.0 < product < math.inf else math.sqrt(low) * math.sqrt(high)
 
 
 def halvings(count: int) -> Middle[float]:

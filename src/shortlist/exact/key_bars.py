@@ -221,9 +221,9 @@ def gaussian_rate(epsilon: float, delta: float) -> float:
 @lru_cache
 def certified_rate(epsilon: Fraction, delta: float) -> Fraction:
     """mu rounded down, with the profile at epsilon certainly at most delta."""
-    mu = Fraction(gaussian_rate(float(epsilon), delta) * (1 - 1e-9))
-    while not keeps(epsilon, delta, mu):
-        mu *= Fraction(10**9 - 1, 10**9)
+    mu, less = Fraction(gaussian_rate(float(epsilon), delta) * (1 - 1e-9)), Fraction(1, 10**9)
+    while not keeps(epsilon, delta, mu):  # floats may be far off where delta is nearly none: the steps grow
+        mu, less = mu * (1 - less), min(2 * less, Fraction(1, 2))
     return mu
 
 

@@ -33,7 +33,8 @@ class Margin:
     coverage is at least 95%.
 
     It is a function of public numbers alone. The coverage is that of the noise: where a number was released *because*
-    it was large, it is too high more often.
+    it was large, it is too high more often. In a list by value that holds of its first rows, and of the last the
+    opposite: the coverage is that of a name, wherever it stands, not that of a rank, nor of all names at once.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.accounting.finer_guarantees import BoundedRange
 from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of, prove_mechanism
-from shortlist.exact.key_bars import certified_rate, gaussian_rate
+from shortlist.exact.key_bars import certified_rate, gaussian_rate, keeps
 from shortlist.exact.truncated_geometric import Geometric
 from shortlist.mechanisms import GuardedTopK, LimitedDomainTopK, MeasuredSet, MeasuredTopK, NamesChoice
 from shortlist.mechanisms.measured import certified
@@ -105,6 +105,39 @@ def test_margins_hold_where_many_candidates_stand_close_behind():
     total = 10 * draws
     assert covered(MeasuredSet(k=10, budget=PureDP(1.0))) > 0.95 * total - 5 * (0.05 * 0.95 * total) ** 0.5
     assert covered(MeasuredTopK(k=10, epsilon=1.0)) < 0.3 * total, "what the leads say of values holds no longer here"
+
+
+def test_a_margin_is_that_of_a_name_and_not_that_of_a_rank():
+    """Rows stand in the order of their values: the first is too high more often, the last too low."""
+    truth, mechanism = [5000] * 30 + [100] * 3, MeasuredSet(k=30, budget=PureDP(1.0))
+    half = present(mechanism.release(truth, monotone=True, rng=seeded(1)).margins)[0].half_width
+    draws = mechanism.release_many(truth, draws=400, monotone=True, rng=seeded(2))
+    covers = np.abs(present(draws.reals) - np.array(truth)[draws.indices]) <= half
+    assert covers.mean() > 0.94
+    assert covers[:, 0].mean() < 0.6 > covers[:, -1].mean()
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        ApproxDP(1e-200, 1e-300),
+        ApproxDP(1e-200, 1e-200),
+        ApproxDP(2.0, 1e-323),
+        ApproxDP(1.0, 5e-324),
+        ApproxDP(1e300, 0.1),
+    ],
+    ids=repr,
+)
+def test_budgets_at_the_ends_of_floats_are_shared_too(budget):
+    """Searches stood still there: products of floats were none, steps of a billionth too short, half a delta none."""
+    parts = MeasuredSet(k=9, budget=budget)._parts(True)
+    selects = parts.selection.guarantee
+    assert isinstance(selects, ApproxDP)
+    left = Fraction(budget.epsilon) - Fraction(selects.epsilon)
+    if parts.epsilon is not None:
+        assert parts.epsilon <= left
+    else:
+        assert keeps(left, budget.delta / 2, 1 / present(parts.deviation))
 
 
 @pytest.mark.parametrize("public", [True, False])

@@ -16,7 +16,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
 from shortlist.exact.gaussian_noise import GAUSSIAN
-from shortlist.exact.key_bars import certified_rate
+from shortlist.exact.key_bars import certified_rate, gaussian_rate
 from shortlist.exact.margins import NORMAL, Margin, gaussian_margin, geometric_margin, laplace_margin
 from shortlist.exact.noise_distributions import LAPLACE
 from shortlist.exact.partial_reals import rounded_down
@@ -143,13 +143,13 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
         rest = Fraction(budget.epsilon) - Fraction(names)
         if isinstance(budget, PureDP):
             return Parts(self._selection(PureDP(names), public), rest, None)
-        if self.k <= FEW or not delta:
-            return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
         half = part_of(budget.delta, HALF)
-        rate = certified_rate(rest, half)
-        if self.k * float(rate) * math.log(20) <= NORMAL * math.sqrt(self.k) * float(rest):  # a delta that is too small
+        if self.k <= FEW or not half:  # the least of all deltas has no half
             return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
-        return Parts(self._selection(ApproxDP(names, half), public), None, 1 / rate)
+        rate = gaussian_rate(float(rest), half)  # nearly: it is certified where it is taken
+        if self.k * rate * math.log(20) <= NORMAL * math.sqrt(self.k) * float(rest):  # a delta that is too small
+            return Parts(self._selection(ApproxDP(names, budget.delta), public), rest, None)
+        return Parts(self._selection(ApproxDP(names, half), public), None, 1 / certified_rate(rest, half))
 
     def _selection(self, budget: PureDP | ZCDP | ApproxDP, public: bool) -> Selection:
         if public:
