@@ -160,7 +160,6 @@ COVERED = {
     "tables/frame_caps.py": "tables/test_caps.py",
     "tables/frames.py": "tables/test_count.py",
     "tables/groups/*.py": "tables/groups/test_grouping.py",
-    "tables/ibis_columns.py": "tables/test_column_types.py",
     "tables/progress.py": "studio/test_server.py",
     "tables/spark_counting.py": "tables/test_spark.py",
     "tables/where/in_*.py": "tables/where/test_conditions.py",

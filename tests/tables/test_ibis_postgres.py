@@ -224,3 +224,53 @@ def test_a_wrong_query_says_nothing_of_the_rows(server, base, wire):
     while error is not None:
         assert "SECRET" not in str(error) + repr(error.args)
         error = error.__cause__ or error.__context__
+
+
+ODD = ["1", "-2.5", "1e308", "-1e308", "3e-320", "-3e-320", "'NaN'", "'Infinity'", "'-Infinity'", "NULL"]
+SUMS = [1.0, -2.5, 4.0, -4.0, 0.0, 0.0, 0.0, 4.0, -4.0, 0.0]
+
+
+@pytest.mark.parametrize("kind", ["numeric", "double precision"])
+@pytest.mark.parametrize("wide", [1.0, 1e6, 1e-6])
+def test_a_number_beyond_all_floats_is_no_error(server, base, wire, kind, wide):
+    """PostgreSQL refuses products and casts that are no float, and its own numbers reach 1e131072: one person could do
+    that, so that an error would tell of them."""
+    name = f"far{next(numbers)}"
+    cells = [cell.replace("308", "400").replace("320", "400") for cell in ODD] if kind == "numeric" else ODD
+    rows = ", ".join(f"({who}, 'a{who}', {cell}, 'g')" for who, cell in enumerate(cells))
+    server.sql(
+        f"CREATE TABLE {name} (who int, what text, amount {kind}, at text)",
+        f"INSERT INTO {name} VALUES {rows}",
+        base=base,
+    )
+    table, items = wire.here.table(name), [f"a{who}" for who in range(len(cells))]
+    words: Any = {"user": "who", "item": "what", "candidates": items}
+    sums = found(sl.count(table, value="amount", clip=(-4 * wide, 4 * wide), **words))
+    if wide == 1.0:
+        assert [sums[item] for item in items] == SUMS
+    by: Any = {"by": "at", "groups": ["g"], "groups_per_user": 1}
+    assert len(sl.count(table, user="who", item="what", value="amount", clip=(0, 4 * wide), candidates=items, **by))
+    for per_user in ("sum", "share"):
+        ends: Any = {"lower": 0.0, "upper": 4 * wide, "step": wide / 100}
+        median = sl.quantile(table, user="who", value="amount", per_user=per_user, epsilon=9.0, **ends)
+        assert 0 <= median.item <= 4 * wide
+
+
+@pytest.mark.parametrize("groups", [False, True], ids=["one list", "groups"])
+def test_nothing_is_left_on_the_server_but_what_is_public(server, base, wire, groups):
+    """Which counts the winners have is told to the server by a table of numbers: it goes at once."""
+    name = f"passing{next(numbers)}"
+    server.sql(f"CREATE TABLE {name} (who int, what text, at text)", base=base)
+    server.sql(f"INSERT INTO {name} SELECT n, 'a' || n % 3, 'g' || n % 2 FROM generate_series(1, 50) n", base=base)
+    before = _private(wire.here)
+    words: Any = {"by": "at", "groups": ["g0", "g1"], "groups_per_user": 1} if groups else {}
+    scores = sl.count(wire.here.table(name), user="who", item="what", candidates=["a0", "a1", "a2"], **words)
+    assert len(sl.top_k(scores, 2, epsilon=1.0))
+    assert _private(wire.here) == before
+
+
+def _private(here):
+    """Temporary tables of places, which were made of numbers in memory: lists of candidates and of groups have none."""
+    asked = "SELECT table_name, column_name FROM information_schema.columns WHERE table_name LIKE 'ibis%memtable%'"
+    with here.raw_sql(asked) as cursor:
+        return [row for row in cursor.fetchall() if row[1] == "rank"]

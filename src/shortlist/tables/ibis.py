@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import ibis
 import numpy as np
@@ -26,15 +26,19 @@ from shortlist.tables.ibis_columns import (
     WRONG,
     Texts,
     Written,
+    in_steps,
     item_of,
     number_of,
+    passing,
     user_of,
     within,
 )
-from shortlist.tables.question import LARGEST, SATURATED, Clip, Question
+from shortlist.tables.question import LARGEST, SATURATED, Question
 from shortlist.tables.remote_scores import Column, Place
 from shortlist.tables.where.conditions import Form, form_of
 from shortlist.tables.where.in_ibis import in_ibis
+
+T = TypeVar("T")
 
 
 def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts | GroupHeld:
@@ -151,7 +155,7 @@ def _counted(rows: Any, question: Question) -> Any:
     if question.clip is None:
         pairs = rows.distinct()  # for some backends count distinct users by a sketch
         return pairs.group_by(list(question.keys)).agg(score=pairs.count())
-    stepped = rows.mutate(v=_steps(rows.v, question.clip))
+    stepped = rows.mutate(v=in_steps(rows.v, question.clip.grid, SATURATED))
     persons = stepped.group_by(["u", *question.keys]).agg(v=stepped.v.sum())
     parts = persons.mutate(v=persons.v.clip(question.clip.low, question.clip.high))
     sums = parts.group_by(list(question.keys)).agg(score=parts.v.sum())
@@ -176,10 +180,6 @@ def _capped(rows: Any, known: Any, written: Written, question: Question, cap: Ca
     if cap.weighted:
         parts["weight"] = held.keeps.ifelse(root, 0).sum().cast("int64")
     return held.group_by(list(question.keys)).agg(**parts)
-
-
-def _steps(column: Any, clip: Clip) -> Any:
-    return ((column * clip.steps).clip(-SATURATED, SATURATED) + 0.5).floor().cast("int64")
 
 
 def _known(candidates: Any, forms: list[Kind], texts: Texts, question: Question) -> Any:
@@ -243,21 +243,26 @@ class IbisCounts:
             self.held.agg(**{key: self.texts.shown(self.held[key]).length().max() for key in texts}).to_pyarrow()
 
     def winners(self, places: Sequence[Place], column: Column = "score") -> list[tuple[object, ...]]:
-        return in_one_sentence(WRONG, lambda: self._named(self._at(places, column)))
+        return in_one_sentence(WRONG, lambda: self._at(places, column, self._named))
 
     def counts(self, places: Sequence[Place]) -> list[int]:
-        counts: list[int] = in_one_sentence(WRONG, lambda: self._at(places, "weight").score.to_pyarrow().to_pylist())
-        return counts
+        return in_one_sentence(WRONG, lambda: self._at(places, "weight", _scores))
 
-    def _at(self, places: Sequence[Place], column: Column) -> Any:
+    def _at(self, places: Sequence[Place], column: Column, read: Callable[[Any], list[T]]) -> list[T]:
+        """What is read of the rows at these places, in their order."""
         scores, ranks = zip(*places, strict=True)
-        wanted = ibis.memtable({"n": list(range(len(places))), column: list(scores), "rank": list(ranks)})
         tied = self.held.filter(self.held[column].isin(sorted(set(scores))))
         number = ibis.row_number().over(group_by=tied[column], order_by=[tied[key] for key in self.keys]) + 1
-        return tied.mutate(rank=number).inner_join(wanted, [column, "rank"]).order_by("n")
+        with passing(self.held, {"n": range(len(places)), column: scores, "rank": ranks}) as wanted:
+            return read(tied.mutate(rank=number).inner_join(wanted, [column, "rank"]).order_by("n"))
 
     def _named(self, rows: Any) -> list[tuple[object, ...]]:
         parts = zip(self.keys, self.forms, strict=True)
         shown = {key: self.texts.shown(rows[key]) if form == "text" else rows[key] for key, form in parts}
         table = rows.select(**shown).to_pyarrow()
         return list(zip(*(table[key].to_pylist() for key in self.keys), strict=True))
+
+
+def _scores(rows: Any) -> list[int]:
+    scores: list[int] = rows.score.to_pyarrow().to_pylist()
+    return scores

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import ibis
+import ibis.expr.datatypes as dtypes
 import ibis.expr.operations as ops
 
 from shortlist.tables.column_types import FIRST, LAST, Kind, kind_of
@@ -107,6 +111,23 @@ def within(rows: Any, known: Any, on: list[str]) -> Any:
     return rows.inner_join(known.select(*on).distinct(), on).select(*names)
 
 
+@contextmanager
+def passing(beside: Any, columns: Mapping[str, Sequence[int]]) -> Iterator[Any]:
+    """A table of these numbers beside another one, dropped behind us: Ibis would keep it as long as its session.
+
+    What cannot be dropped is left to Ibis: an answer that is paid for is not lost over it.
+    """
+    rows, backend = ibis.memtable({name: list(numbers) for name, numbers in columns.items()}), beside.get_backend()
+    try:
+        yield rows
+    finally:
+        with suppress(Exception):
+            if backend.name == "duckdb":  # there it is a view of what is held in Python
+                backend.con.unregister(rows.get_name())
+            else:
+                backend.drop_table(rows.get_name(), force=True)
+
+
 def item_of(column: Any, form: Kind, texts: Texts) -> Any:
     if form == "text":
         return texts.hidden(column.cast("string"))
@@ -136,10 +157,33 @@ def user_of(column: Any, texts: Texts) -> Any:
 
 def number_of(column: Any, texts: Texts) -> Any:
     """A float, and missing where there is no number."""
-    number = column.cast("float64")
+    within_floats = texts.backend == "postgres" and column.type().is_decimal()
+    number = (_in_range(column) if within_floats else column).cast("float64")
     if texts.backend == "sqlite":
         return column.typeof().isin(["integer", "real"]).ifelse(number, None)
     return _is_nan(number).ifelse(None, number)
+
+
+def _in_range(column: Any) -> Any:
+    """What PostgreSQL's numbers are as floats, which it refuses where there is none: the largest ones, or 0."""
+    large, small = (ibis.literal(Decimal(number), type=dtypes.Decimal()) for number in ("1e308", "1e-307"))
+    return ibis.cases(
+        (column.cast("string") == "NaN", None),
+        (column > large, large),
+        (column < -large, -large),
+        (column.abs() < small, 0),
+        else_=column,
+    )
+
+
+def in_steps(number: Any, step: float, most: float) -> Any:
+    """floor(number / step + 1/2) of a float, at most so many either way.
+
+    PostgreSQL refuses a quotient that is too large or too small for a float: so none is taken of such numbers.
+    """
+    held = number.clip(-most * step, most * step)
+    held = (held.abs() < step / 4).ifelse(0.0, held)
+    return (held / step + 0.5).floor().cast("int64")
 
 
 def _is_nan(column: Any) -> Any:

@@ -13,7 +13,7 @@ from shortlist.tables.column_types import FIRST, LAST, check_user, kind_of
 from shortlist.tables.errors import TableError, in_one_sentence
 from shortlist.tables.groups.in_ibis import Hashing, Shown, kept_groups
 from shortlist.tables.ibis import listed_rows
-from shortlist.tables.ibis_columns import TYPES, WRONG, Texts, Written, day_of, item_of, number_of, user_of
+from shortlist.tables.ibis_columns import TYPES, WRONG, Texts, Written, day_of, in_steps, item_of, number_of, user_of
 from shortlist.tables.values import SATURATED, TOKENS, Looked, Placed, PlacedGroups, ValueQuestion, is_dated, parted
 from shortlist.votes import Grid
 
@@ -106,10 +106,9 @@ def _rows(table: Any, question: ValueQuestion, grid: Grid) -> Any:
         rows = rows.filter(texts.shown(rows.u) != "")
     low, high, step = grid.ends
     if question.per_user == "sum" and question.user is not None:
-        place = ((rows.v / step).clip(-SATURATED, SATURATED) + 0.5).floor().cast("int64")
+        place = in_steps(rows.v, step, SATURATED)
     else:
-        nearest = ((rows.v.clip(low, high) - low) / step + 0.5).floor()
-        place = nearest.cast("int64").clip(0, grid.size - 1)
+        place = in_steps(rows.v.clip(low, high) - low, step, grid.size).clip(0, grid.size - 1)
     return rows.mutate(i=place)
 
 

@@ -17,7 +17,7 @@ from shortlist.tables.column_types import Kind, Row
 from shortlist.tables.errors import in_one_sentence
 from shortlist.tables.groups.grouping import Grouping
 from shortlist.tables.groups.held import Sizes, Spot
-from shortlist.tables.ibis_columns import within
+from shortlist.tables.ibis_columns import in_steps, passing, within
 from shortlist.tables.question import LARGEST, SATURATED, Question
 from shortlist.tables.remote_scores import Column
 
@@ -86,7 +86,7 @@ def _counted(rows: Any, question: Question) -> Any:
     if clip is None:
         pairs = rows.select("u", *keys).distinct()  # for some backends count distinct users by a sketch
         return pairs.group_by(keys).agg(score=pairs.count())
-    steps = ((rows.v * clip.steps).clip(-SATURATED, SATURATED) + 0.5).floor().cast("int64")
+    steps = in_steps(rows.v, clip.grid, SATURATED)
     stepped = rows.mutate(v=steps)
     persons = stepped.group_by(["u", *keys]).agg(v=stepped.v.sum())
     parts = persons.mutate(v=persons.v.clip(clip.low, clip.high))
@@ -168,17 +168,20 @@ class IbisGroups:
         """What is shown of every spot, by its place."""
 
         def rows_at() -> dict[int, Row]:
-            names = ("place", "n", column, "rank")
-            places = ibis.memtable(dict(zip(names, map(list, zip(*wanted, strict=True)), strict=True)))
-            classes = places.select("n", column).distinct()
-            rows = self._zeros(classes) if zero else within(self.held, classes, ["n", column])
-            order = [rows[name] for name in self.items]
-            ranked = rows.mutate(rank=ibis.row_number().over(group_by=[rows.n, rows[column]], order_by=order) + 1)
-            named = ranked.inner_join(places, ["n", column, "rank"])
-            parts = {name: self.shown.of(named, name) if name in self.shown.forms else named[name] for name in shown}
-            return _by_first(named.select("place", **parts), ("place", *shown))
+            columns = zip(*wanted, strict=True)
+            with passing(self.held, dict(zip(("place", "n", column, "rank"), columns, strict=True))) as places:
+                return self._rows_at(places, column, shown, zero=zero)
 
         return in_one_sentence(WRONG, rows_at)
+
+    def _rows_at(self, places: Any, column: Column, shown: Sequence[str], *, zero: bool) -> dict[int, Row]:
+        classes = places.select("n", column).distinct()
+        rows = self._zeros(classes) if zero else within(self.held, classes, ["n", column])
+        order = [rows[name] for name in self.items]
+        ranked = rows.mutate(rank=ibis.row_number().over(group_by=[rows.n, rows[column]], order_by=order) + 1)
+        named = ranked.inner_join(places, ["n", column, "rank"])
+        parts = {name: self.shown.of(named, name) if name in self.shown.forms else named[name] for name in shown}
+        return _by_first(named.select("place", **parts), ("place", *shown))
 
     def _zeros(self, classes: Any) -> Any:
         """What nobody has, of the candidates of these groups."""

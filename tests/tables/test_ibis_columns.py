@@ -1,0 +1,66 @@
+"""What Ibis tables are asked, and what is left of it in their sessions."""
+
+import ibis
+import pytest
+
+import shortlist as sl
+from shortlist.tables.ibis_columns import passing
+
+ROWS = {"who": list(range(40)), "what": ["a", "b"] * 20, "at": ["g"] * 10 + ["h"] * 30}
+
+
+@pytest.fixture(params=["duckdb", "sqlite"])
+def table(request):
+    backend = getattr(ibis, request.param).connect()
+    backend.create_table("rows", ibis.memtable(ROWS).to_pyarrow())
+    yield backend.table("rows")
+    backend.disconnect()
+
+
+def names(table):
+    """Of all tables and views of numbers in memory that the session holds."""
+    backend = table.get_backend()
+    if backend.name == "duckdb":
+        found = backend.con.execute("SELECT table_name, column_name FROM information_schema.columns").fetchall()
+        return sorted(name for name, column in found if "memtable" in name and column == "rank")
+    found = backend.con.execute("SELECT name, sql FROM sqlite_temp_master").fetchall()
+    return sorted(name for name, made in found if "memtable" in name and '"rank"' in made)
+
+
+@pytest.mark.parametrize("by", [{}, {"by": "at", "groups": ["g", "h"]}], ids=["one list", "groups"])
+def test_where_the_winners_stand_is_not_left_in_a_session(table, by):
+    words = by if not by else {**by, "groups_per_user": 1}
+    scores = sl.count(table, user="who", item="what", candidates=["a", "b", "c"], **words)
+    assert len(sl.top_k(scores, 2, epsilon=1.0))
+    assert names(table) == []
+
+
+def ranks(table, beside):
+    return sorted(table.inner_join(beside, table.who == beside.n)["rank"].to_pyarrow().to_pylist())
+
+
+def test_numbers_are_beside_a_table_only_as_long_as_they_are_asked_for(table):
+    with passing(table, {"n": range(2), "rank": [3, 4]}) as beside:
+        assert ranks(table, beside) == [3, 4]
+        assert len(names(table)) == 1
+    assert names(table) == []
+
+
+def test_an_error_drops_them_too(table):
+    def stopped():
+        with passing(table, {"n": [1], "rank": [2]}) as beside:
+            ranks(table, beside)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    assert names(table) == []
+
+
+def test_an_answer_is_not_lost_where_nothing_can_be_dropped(table, monkeypatch):
+    def refused(*_words, **_more):
+        raise PermissionError
+
+    monkeypatch.setattr(type(table.get_backend()), "drop_table", refused)
+    with passing(table, {"n": [1], "rank": [2]}) as beside:
+        assert ranks(table, beside) == [2]
