@@ -24,7 +24,7 @@ from shortlist.ledger.filter import Currency
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_noise, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.limited_domain.law import BarredRace, ExponentialBar
-from shortlist.mechanisms.limited_domain.rates import SHARES, SPARE, gumbel_rates, quick_heights
+from shortlist.mechanisms.limited_domain.rates import SHARES, SPARE, gumbel_rates, quick_heights, share_for_rounds
 from shortlist.mechanisms.oneshot.mechanism import (
     epsilon_of_a_round,
     renyi_epsilon_of_a_round,
@@ -140,6 +140,13 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         budget = self.guarantee
         assert isinstance(budget, ApproxDP)
         return part_of(budget.delta, 1 - quick_heights(self.k, self._limit, budget)[0][1])
+
+    @property
+    def bar_delta(self) -> float:
+        """The part of delta that the bar gets under (epsilon, delta): that of `charge`, before rounds are calibrated."""
+        budget = self.guarantee
+        assert isinstance(budget, ApproxDP)
+        return part_of(budget.delta, 1 - share_for_rounds(self.k, self._limit, budget))
 
     @property
     def _limit(self) -> int:
