@@ -48,8 +48,9 @@ def least_epsilon_of_a_list(
 
     Calibration is slow and the race is fast, so the search runs over e with the bar held, the cost of that e follows,
     and the mechanism says which bar it would choose there (first which it is likely to), until it is the same.
-    Whatever is returned was tried with the mechanism's own bar, and its own e or a smaller one. `near` says where to begin, with which slope,
-    and how far to the next try; from nearby it is taken at its word, for the first bar is only a likely one.
+    Whatever is returned was tried with the mechanism's own bar, and its own e or a smaller one. `near` says where to
+    begin, with which slope, and how far to the next try; from nearby it is taken at its word, for the first bar is only
+    a likely one.
     """
     (start, slope), step = near
 
