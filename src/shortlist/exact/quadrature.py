@@ -30,7 +30,7 @@ _WIDEST_BLOCK = 2.0
 _FEWEST_PANELS = 8
 _FEWEST_NODES = 64
 _REFINEMENTS = 6
-_DOUBLED = 2.0 ** np.arange(5) - 1.0
+_DOUBLED: Floats = np.array([0.0, 1.0, 3.0, 7.0, 15.0])
 """How many steps from where it begins the end of a range is sought at once."""
 _LOOKS = 5
 """And at how many levels between two."""
@@ -67,11 +67,11 @@ def _outside(mass: Callable[[Floats], Floats], guess: Levels, side: float) -> fl
     """A level beyond which the mass is negligible: by steps that double."""
     end, step = guess[0] if side < 0 else guess[1], side * max(1.0, guess[1] - guess[0])
     while True:
-        levels = end + step * _DOUBLED
+        levels: Floats = end + step * _DOUBLED
         enough = mass(levels) <= _least()
         if enough.any():
             return float(levels[enough.argmax()])
-        step *= _DOUBLED[-1] + 1.0
+        step *= float(_DOUBLED[-1]) + 1.0
         end, step = float(levels[-1]) + step, 2.0 * step
 
 

@@ -22,8 +22,8 @@ from shortlist.exact.effort import shared
 from shortlist.exact.partial_reals import rounded
 from shortlist.exact.score_intervals import FAR
 
-WIDE = 16
-"""Scores that lie within so many units each, on average, are counted unit by unit."""
+WIDE, WIDEST = 16, 1 << 20
+"""Scores that lie within so many units each, on average, and within so many in all, are counted unit by unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,10 @@ class Ladder:
         """n_i(t) for every place i, one row for each loss t, exactly; below 0 the right list alone is left."""
         floors = self.whole(np.arange(self.k)) - losses[:, None]
         if self.above is not None:
-            units = np.clip(self.scores[0] + 1 - floors, 0, len(self.above) - 1)
-            return np.maximum(self.above[units], np.arange(1, self.k + 1))
-        if self.scores.dtype.kind == "f":
-            floors = _floats_above(floors, self.unit)
-        counts = len(self.scores) - np.searchsorted(self.rising, floors, side="left")
+            counts: Indices = self.above[np.clip(self.scores[0] + 1 - floors, 0, len(self.above) - 1)]
+        else:
+            sought = _floats_above(floors, self.unit) if self.scores.dtype.kind == "f" else floors
+            counts = len(self.scores) - np.searchsorted(self.rising, sought, side="left")
         return np.maximum(counts, np.arange(1, self.k + 1))
 
     def log_counts(self, reach: Indices) -> Floats:
@@ -99,7 +98,9 @@ def _ladder(values: Values, k: int, gap: bool) -> tuple[Ladder, Indices]:
 
 def _above(falling: Values) -> Indices | None:
     """How many are less than 0, 1, 2, .. units below the first; nothing where that takes more than sorting did."""
-    if falling.dtype != np.int64 or not len(falling) or falling[0] - falling[-1] >= WIDE * len(falling):
+    if falling.dtype != np.int64 or not len(falling):
+        return None
+    if falling[0] - falling[-1] >= min(WIDE * len(falling), WIDEST):
         return None
     return np.append(0, np.cumsum(np.bincount(falling[0] - falling)))
 

@@ -190,7 +190,8 @@ def _distinct(steps: Ladder, losses: Values) -> Values:
         return np.unique(losses)
     seen, least = np.zeros(len(steps.above) - steps.first, np.bool_), losses.min()
     seen[losses - least] = True
-    return np.flatnonzero(seen) + least
+    distinct: Values = np.flatnonzero(seen) + least
+    return distinct
 
 
 def _weighed(steps: Ladder, rate: Fraction, starts: Values, ends: Values, *, endless: bool) -> Levels:
