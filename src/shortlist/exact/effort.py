@@ -40,7 +40,7 @@ _EFFORT: ContextVar[Effort] = ContextVar("effort", default=NONE)
 
 @contextmanager
 def searching(only: str) -> Iterator[None]:
-    """Of `quality` only this number is computed, and laws of the same scores share what they can."""
+    """Of `quality` only this number is computed, to its stated accuracy, and laws of the same scores share much."""
     token = _EFFORT.set(Effort(only, made={}))
     np.empty(LARGE)  # freed at once, unused: the C library then keeps what is freed, and a tenth of the time is saved
     try:
@@ -68,6 +68,12 @@ def is_wanted(name: str) -> bool:
 def is_rough() -> bool:
     """Whether about one part in a million is exact enough."""
     return _EFFORT.get().rough
+
+
+def among(exact: Made, searched: Made, roughly: Made) -> Made:
+    """How much is enough: beyond a law's stated accuracy, for that of a search, or for a rough law."""
+    effort = _EFFORT.get()
+    return roughly if effort.rough else exact if effort.only is None else searched
 
 
 def shared(source: object, name: str, facts: tuple[Any, ...], make: Callable[[], Made]) -> Made:

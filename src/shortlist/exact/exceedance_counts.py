@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices
-from shortlist.exact.effort import is_rough
+from shortlist.exact.effort import among, is_rough
 from shortlist.exact.saddlepoint import Tilted
 
 Complexes: TypeAlias = NDArray[np.complex128]
@@ -45,12 +45,13 @@ def circle(tilted: Tilted, weights: Floats, refinement: int, *, whole_law: bool)
     """Angles enough for one coefficient near the mean, or for the whole law of the count around it.
 
     Aliases lie M (for the whole law M/2) away from the mean. So far out a count of variance V has probability below
-    2 exp(-a^2 / (2 (V + a/3))); a = 8.2 sqrt V + 24 makes that 1e-15, and where a rough
-    law is enough a = 5.8 sqrt V + 12 makes it 1e-7. More angles than items are never needed. An
-    angle carries at most exp(-2 V sin^2(theta/2)). One circle serves all rows.
+    2 exp(-a^2 / (2 (V + a/3))); a = 8.2 sqrt V + 24 makes that 1e-15, in a search a = 7 sqrt V + 16 makes it 1e-10, and
+    where a rough law is enough a = 5.8 sqrt V + 12 makes it 1e-7. More angles than items are never needed. An angle
+    carries at most exp(-2 V sin^2(theta/2)). One circle serves all rows.
     """
     variance = tilted.spread @ weights
-    deviations, more, left_out = (5.8, 12.0, -18.0) if is_rough() else (8.2, 24.0 + 8.0 * refinement, _LEFT_OUT)
+    wider = 8.0 * refinement
+    deviations, more, left_out = among((8.2, 24.0 + wider, _LEFT_OUT), (7.0, 16.0 + wider, -26.0), (5.8, 12.0, -18.0))
     far = deviations * np.sqrt(max(float(variance.max()), 0.0)) + more
     away = min(far, float(np.abs(weights).sum()) + 2.0)
     half = int(np.ceil(away if whole_law else away / 2))

@@ -15,12 +15,15 @@ from itertools import pairwise
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.exact.effort import is_rough
+from shortlist.exact.effort import among, is_rough
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.weighted_scores import Levels
 
 NEGLIGIBLE_LOG = -41.0
 """Ranges end where less than e^-41 (about 1e-18) of the mass lies beyond."""
+
+SEARCHED_NEGLIGIBLE_LOG = -30.0
+"""The same in a search, which asks for no more than a law's stated accuracy: 1e-13."""
 
 ROUGHLY_NEGLIGIBLE_LOG = -18.0
 """The same where a rough law is enough."""
@@ -86,7 +89,7 @@ def _between(mass: Callable[[Floats], Floats], end: float, inside: float, margin
 
 
 def _least() -> float:
-    return ROUGHLY_NEGLIGIBLE_LOG if is_rough() else NEGLIGIBLE_LOG
+    return among(NEGLIGIBLE_LOG, SEARCHED_NEGLIGIBLE_LOG, ROUGHLY_NEGLIGIBLE_LOG)
 
 
 def blocks(values: Sequence[Floats], levels: Levels, noise: Noise, refinement: int) -> Iterator[Block]:
