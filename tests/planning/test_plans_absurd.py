@@ -97,3 +97,14 @@ def test_the_farthest_targets_are_answered(target, users):
     """In the suite under one budget, so that each end of either meets both."""
     one = "pure" if (target < 0.5) == (users < 5) else "zcdp"
     check(target=target, users=users, budget=sized(one, full=("pure", "zcdp")))
+
+
+def test_where_no_item_is_wrong_nothing_is_needed_and_nothing_sought(monkeypatch):
+    """A tie from the k-th on: every k of a public list have the whole recall, not those of names above a bar."""
+    monkeypatch.setattr("shortlist.planning.plans.least_with_slope", None)
+    plan = sl.plan(k=3, goal="recall", scores=[9, 4, 0, 0, 0, 0], monotone=True, domain="known")
+    assert {row.epsilon for row in plan.rows} == {0.0}
+    monkeypatch.undo()
+    unknown = sl.plan(k=3, goal="recall", scores=[9, 4, 0, 0, 0, 0], monotone=True, domain="unknown", target=0.3)
+    assert min(row.epsilon for row in unknown.rows) > 0
+    assert min(row.epsilon for row in sl.plan(k=3, scores=[9, 4, 0, 0, 0, 0], monotone=True, budget="pure").rows) > 0

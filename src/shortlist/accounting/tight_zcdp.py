@@ -37,7 +37,7 @@ def range_rho(epsilon: float) -> float:
     0.12330156148224454
     """
     if epsilon < SMALL:
-        return _series(epsilon, Fraction(1, 8), Fraction(1, 576), Fraction(1, 25920))
+        return _series(epsilon, (3240, 45, 1), 25920)  # z/8 - z^2/576 + z^3/25920
 
     def value(wide: arb) -> arb:
         x = wide / -(-wide).expm1()
@@ -54,7 +54,7 @@ def pure_rho(epsilon: float) -> float:
     0.4621171572600098
     """
     if epsilon < SMALL:
-        return _series(epsilon, Fraction(1, 2), Fraction(1, 24), Fraction(1, 240))
+        return _series(epsilon, (120, 10, 1), 240)  # z/2 - z^2/24 + z^3/240
     return _rounded_up(lambda exact: exact * (exact / 2).tanh(), epsilon)
 
 
@@ -87,10 +87,17 @@ def largest_range(rho: float, rounds: int = 1) -> float:
     return narrowed(costs_more, low, high, neighbours)[0]
 
 
-def _series(epsilon: float, first: Fraction, second: Fraction, third: Fraction) -> float:
-    """first z - second z^2 + third z^3 of the exact z = epsilon^2; rounded up."""
-    z = Fraction(epsilon) ** 2
-    return up(z * (first - z * (second - z * third)))
+def _series(epsilon: float, terms: tuple[int, int, int], common: int) -> float:
+    """(first z - second z^2 + third z^3) / common of the exact z = epsilon^2; rounded up.
+
+    In whole numbers, since fractions would be reduced at each step.
+    """
+    top, bottom = (whole * whole for whole in epsilon.as_integer_ratio())
+    first, second, third = terms
+    top, bottom = top * (bottom * (bottom * first - top * second) + top * top * third), bottom**3 * common
+    nearest = top / bottom
+    whole, parts = nearest.as_integer_ratio()
+    return nearest if whole * bottom >= top * parts else math.nextafter(nearest, math.inf)
 
 
 def _rounded_up(value: Callable[[arb], arb], epsilon: float) -> float:

@@ -17,7 +17,7 @@ from shortlist.exact.effort import is_rough
 from shortlist.exact.exceedance_counts import circle, spectrum, with_one_above
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.quadrature import Block, find_range
-from shortlist.exact.saddlepoint import Tilted, tilt
+from shortlist.exact.saddlepoint import Tilted, log_bounds, tilt
 from shortlist.exact.weighted_scores import Crowd, Levels, gather, rounded
 
 _AT_A_TIME = 9_000
@@ -39,14 +39,10 @@ def threshold_range(crowd: Crowd, k: int, noise: Noise) -> Levels:
 
 def _range(upper: Crowd, lower: Crowd, k: int, noise: Noise, guess: Levels) -> Levels:
     return find_range(
-        lambda z: _log_bound(lower, noise, z, k, side=-1), lambda z: _log_bound(upper, noise, z, k + 1, side=1), guess
+        lambda levels: log_bounds(lower, noise, levels, k, side=-1),
+        lambda levels: log_bounds(upper, noise, levels, k + 1, side=1),
+        guess,
     )
-
-
-def _log_bound(crowd: Crowd, noise: Noise, level: float, number: int, *, side: int) -> float:
-    """ln of Chernoff's bound on P[at least (side=1) or at most (side=-1) ``number`` items exceed the level]."""
-    tilted = tilt(crowd, noise, np.array([level]), number)
-    return float(tilted.log_scale(crowd, number)[0]) if tilted.log_tilt[0] * side > 0 else 0.0
 
 
 def correct_in(correct: Crowd, others: Crowd, block: Block, k: int, noise: Noise, refinement: int) -> Floats:
@@ -120,5 +116,10 @@ def coefficients(crowd: Crowd, block: Block, number: int, noise: Noise, refineme
 
 
 def _rows(block: Block, crowd: Crowd) -> Iterator[slice]:
-    size = max(1, _AT_A_TIME // max(1, crowd.values.size))
-    return (slice(start, start + size) for start in range(0, block.nodes.size, size))
+    return rows_at_a_time(block.nodes.size, crowd.values.size)
+
+
+def rows_at_a_time(nodes: int, sites: int) -> Iterator[slice]:
+    """The nodes, some at a time."""
+    size = max(1, _AT_A_TIME // max(1, sites))
+    return (slice(start, start + size) for start in range(0, nodes, size))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Mask
+from shortlist._arrays import Floats, Mask
 
 _FAR = 1e300
 
@@ -18,12 +18,14 @@ class Items:
     values: Floats
     counts: Floats
     _eligible: Mask
-    _place: Indices
+    _scores: Floats
+    """Of all that can be chosen, in the caller's order."""
+    _reference: float
 
     @property
     def size(self) -> int:
         """How many items can be chosen at all."""
-        return self._place.size
+        return self._scores.size
 
     def best(self, number: int) -> Floats:
         """At each value, how many of the ``number`` best items are there (ties in the caller's order)."""
@@ -38,7 +40,7 @@ class Items:
     def per_item(self, at_values: Floats) -> Floats:
         """A function of the values as a function of the items, 0 for those that cannot be chosen."""
         result = np.zeros(self._eligible.size)
-        result[self._eligible] = at_values[self._place]
+        result[self._eligible] = at_values[np.searchsorted(self.values, _relative(self._scores, self._reference))]
         return result
 
 
@@ -49,12 +51,17 @@ def items_of(s: Floats, reference_rank: int) -> Items:
     """
     eligible = s > -np.inf
     scores = s[eligible]
-    rank = min(reference_rank, scores.size)
-    reference = np.partition(scores, scores.size - rank)[scores.size - rank]
+    rising = np.sort(scores)
+    reference = float(rising[-min(reference_rank, scores.size)])
+    rising = _relative(rising, reference)
+    starts = np.flatnonzero(np.append(True, rising[1:] != rising[:-1]))
+    counts = np.diff(np.append(starts, rising.size))
+    return Items(rising[starts], counts.astype(np.float64), eligible, scores, reference)
+
+
+def _relative(scores: Floats, reference: float) -> Floats:
     with np.errstate(over="ignore"):
-        relative = np.clip(scores - reference, -_FAR, _FAR)
-    values, place, counts = np.unique(relative, return_inverse=True, return_counts=True)
-    return Items(values, counts.astype(np.float64), eligible, place)
+        return np.clip(scores - reference, -_FAR, _FAR)
 
 
 def checked_scores(s: Floats) -> Floats:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices
-from shortlist.exact.effort import is_rough
+from shortlist.exact.effort import among, is_rough
 from shortlist.exact.saddlepoint import Tilted
 
 Complexes: TypeAlias = NDArray[np.complex128]
@@ -26,9 +26,10 @@ _LEFT_OUT = -36.0
 """Angles whose characteristic function is below e^-36 are left out."""
 
 _RARE = 0.02
-"""Up to this pi (or 1 - pi), ln b and 1/b are taken from _TERMS terms of their power series: error 1e-16."""
+"""Up to this pi (or 1 - pi), ln b and 1/b are taken from some terms of their power series."""
 
-_TERMS = 11
+_TERMS, _ROUGH_TERMS = 11, 8
+"""How many: an item adds an error of 1e-16, and of 1e-12 where a rough law is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +45,13 @@ def circle(tilted: Tilted, weights: Floats, refinement: int, *, whole_law: bool)
     """Angles enough for one coefficient near the mean, or for the whole law of the count around it.
 
     Aliases lie M (for the whole law M/2) away from the mean. So far out a count of variance V has probability below
-    2 exp(-a^2 / (2 (V + a/3))); a = 8.2 sqrt V + 24 makes that 1e-15, and where a rough
-    law is enough a = 5.8 sqrt V + 12 makes it 1e-7. More angles than items are never needed. An
-    angle carries at most exp(-2 V sin^2(theta/2)). One circle serves all rows.
+    2 exp(-a^2 / (2 (V + a/3))); a = 8.2 sqrt V + 24 makes that 1e-15, in a search a = 7 sqrt V + 16 makes it 1e-10, and
+    where a rough law is enough a = 5.8 sqrt V + 12 makes it 1e-7. More angles than items are never needed. An angle
+    carries at most exp(-2 V sin^2(theta/2)). One circle serves all rows.
     """
     variance = tilted.spread @ weights
-    deviations, more, left_out = (5.8, 12.0, -18.0) if is_rough() else (8.2, 24.0 + 8.0 * refinement, _LEFT_OUT)
+    wider = 8.0 * refinement
+    deviations, more, left_out = among((8.2, 24.0 + wider, _LEFT_OUT), (7.0, 16.0 + wider, -26.0), (5.8, 12.0, -18.0))
     far = deviations * np.sqrt(max(float(variance.max()), 0.0)) + more
     away = min(far, float(np.abs(weights).sum()) + 2.0)
     half = int(np.ceil(away if whole_law else away / 2))
@@ -112,16 +114,23 @@ def _power_sums(tilted: Tilted, weights: Floats, angles: Floats) -> tuple[Comple
 
     For sites with pi > 1/2 the conjugates are what is wanted: b = e^{i theta} (1 + rest conj(e)).
     """
-    powers: Complexes = np.vander(np.exp(1j * angles) - 1.0, _TERMS, increasing=True).T
+    terms = _terms()
+    powers: Complexes = np.vander(np.exp(1j * angles) - 1.0, terms, increasing=True).T
     weighted = tilted.density * weights
-    logs, inverses = np.zeros((2, tilted.rest.shape[0], _TERMS))
-    power = np.ones_like(tilted.rest)
-    for n in range(_TERMS):
-        sign = (-1.0) ** n
-        logs[:, n] = 0.0 if n == 0 else -sign / n * (power @ weights)
-        inverses[:, n] = sign * np.sum(power * weighted, axis=1)
-        power = power * tilted.rest
+    logs, inverses = np.zeros((2, tilted.rest.shape[0], terms))
+    inverses[:, 0] = weighted.sum(axis=1)
+    power, factor = tilted.rest.copy(), -tilted.rest
+    for n in range(1, terms):  # power is (-1)^(n+1) rest^n
+        logs[:, n] = power @ weights
+        logs[:, n] /= n
+        inverses[:, n] = np.einsum("zm,zm->z", power, weighted)
+        power *= factor
+    inverses[:, 1:] *= -1.0
     return logs @ powers, inverses @ powers
+
+
+def _terms() -> int:
+    return _ROUGH_TERMS if is_rough() else _TERMS
 
 
 def with_one_above(tilted: Tilted, transform: Spectrum, angles: Floats, factor: Floats) -> Floats:
@@ -142,11 +151,11 @@ def with_one_above(tilted: Tilted, transform: Spectrum, angles: Floats, factor: 
         _real_sum(first, transform.real, transform.imaginary),
         _real_sum(second, transform.real**2 - transform.imaginary**2, 2.0 * transform.real * transform.imaginary),
     )
-    forth, back = np.exp(1j * angles), np.exp(-1j * angles)
+    forth, back, terms = np.exp(1j * angles), np.exp(-1j * angles), _terms()
     for sites, turn, direction in ((transform.below, np.ones_like(forth), forth), (transform.above, back, back)):
-        powers = np.vander(1.0 - direction, _TERMS, increasing=True)
+        powers = np.vander(1.0 - direction, terms, increasing=True)
         once = ((first * turn) @ powers).real
-        twice = ((second * turn**2) @ powers).real * np.arange(1, _TERMS + 1)
+        twice = ((second * turn**2) @ powers).real * np.arange(1, terms + 1)
         put(sites, _polynomial(once, tilted.rest[:, sites]), _polynomial(twice, tilted.rest[:, sites]))
     return result
 

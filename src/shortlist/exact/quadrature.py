@@ -15,12 +15,15 @@ from itertools import pairwise
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.exact.effort import is_rough
+from shortlist.exact.effort import among, is_rough
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.weighted_scores import Levels
 
 NEGLIGIBLE_LOG = -41.0
 """Ranges end where less than e^-41 (about 1e-18) of the mass lies beyond."""
+
+SEARCHED_NEGLIGIBLE_LOG = -30.0
+"""The same in a search, which asks for no more than a law's stated accuracy: 1e-13."""
 
 ROUGHLY_NEGLIGIBLE_LOG = -18.0
 """The same where a rough law is enough."""
@@ -30,6 +33,11 @@ _WIDEST_BLOCK = 2.0
 _FEWEST_PANELS = 8
 _FEWEST_NODES = 64
 _REFINEMENTS = 6
+_DOUBLED: Floats = np.array([0.0, 1.0, 3.0, 7.0, 15.0])
+"""How many steps from where it begins the end of a range is sought at once."""
+_LOOKS = 5
+"""And at how many levels between two."""
+_ROUNDS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +49,47 @@ class Block:
     weights: Floats
 
 
-def find_range(below: Callable[[float], float], above: Callable[[float], float], guess: Levels) -> Levels:
+def find_range(below: Callable[[Floats], Floats], above: Callable[[Floats], Floats], guess: Levels) -> Levels:
     """Levels [a, b] with below(a) and above(b) at most NEGLIGIBLE_LOG, each end about 5% too far out.
 
-    ``below(z)`` bounds the logarithm of the mass below z and increases; ``above`` is its mirror.
+    ``below(z)`` bounds the logarithm of the mass below z and increases; ``above`` is its mirror. Each is asked for
+    several levels at once.
     """
-    low, high = guess
-    least = ROUGHLY_NEGLIGIBLE_LOG if is_rough() else NEGLIGIBLE_LOG
-    step = max(1.0, high - low)
-    while below(low) > least:
-        low, step = low - step, 2 * step
-    step = max(1.0, high - low)
-    while above(high) > least:
-        high, step = high + step, 2 * step
+    low, high = _outside(below, guess, -1.0), _outside(above, guess, 1.0)
     low_inside, high_inside = high, low
-    for _ in range(100):
+    for _ in range(_ROUNDS):
         margin = 0.05 * max(high_inside - low_inside, 0.0)
         if low_inside - low <= margin and high - high_inside <= margin:
             break
-        middle = (low + low_inside) / 2
-        low, low_inside = (middle, low_inside) if below(middle) <= least else (low, middle)
-        middle = (high_inside + high) / 2
-        high_inside, high = (high_inside, middle) if above(middle) <= least else (middle, high)
+        low, low_inside = _between(below, low, low_inside, margin)
+        high, high_inside = _between(above, high, high_inside, margin)
     return low, high
+
+
+def _outside(mass: Callable[[Floats], Floats], guess: Levels, side: float) -> float:
+    """A level beyond which the mass is negligible: by steps that double."""
+    end, step = guess[0] if side < 0 else guess[1], side * max(1.0, guess[1] - guess[0])
+    while True:
+        levels: Floats = end + step * _DOUBLED
+        enough = mass(levels) <= _least()
+        if enough.any():
+            return float(levels[enough.argmax()])
+        step *= float(_DOUBLED[-1]) + 1.0
+        end, step = float(levels[-1]) + step, 2.0 * step
+
+
+def _between(mass: Callable[[Floats], Floats], end: float, inside: float, margin: float) -> Levels:
+    """The same, nearer to each other; as they are if they are near."""
+    if abs(inside - end) <= margin:
+        return end, inside
+    levels = np.linspace(inside, end, _LOOKS + 2)
+    enough = mass(levels[1:-1]) <= _least()
+    first = int(enough.argmax()) + 1 if enough.any() else _LOOKS + 1
+    return float(levels[first]), float(levels[first - 1])
+
+
+def _least() -> float:
+    return among(NEGLIGIBLE_LOG, SEARCHED_NEGLIGIBLE_LOG, ROUGHLY_NEGLIGIBLE_LOG)
 
 
 def blocks(values: Sequence[Floats], levels: Levels, noise: Noise, refinement: int) -> Iterator[Block]:

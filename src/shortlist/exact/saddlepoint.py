@@ -18,6 +18,9 @@ from shortlist.exact.weighted_scores import Crowd
 
 _LARGEST_LOG_TILT = 700.0
 
+_FEW = 8
+"""So many steps to a tilt are enough for a bound, which holds for every tilt."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tilted:
@@ -63,9 +66,20 @@ def tilt(crowd: Crowd, noise: Noise, nodes: Floats, target: float) -> Tilted:
     """
     x = nodes[:, None] - crowd.values
     log_p, log_o = noise.log_survival(x), noise.log_cdf(x)
-    log_odds = log_p - log_o
-    log_tilt = _solve(log_odds, crowd.weights, target - crowd.sure)
-    tilted = log_odds + log_tilt[:, None]
+    log_tilt = _solve(log_p - log_o, crowd.weights, target - crowd.sure)
+    return _tilted(crowd, noise, x, (log_p, log_o), log_tilt)
+
+
+def untilted(crowd: Crowd, noise: Noise, nodes: Floats) -> Tilted:
+    """The crowd as it is: what is small then stays small, and is known to a part of the whole."""
+    x = nodes[:, None] - crowd.values
+    return _tilted(crowd, noise, x, (noise.log_survival(x), noise.log_cdf(x)), np.zeros(len(nodes)))
+
+
+def _tilted(crowd: Crowd, noise: Noise, x: Floats, logs: tuple[Floats, Floats], log_tilt: Floats) -> Tilted:
+    """At x = z - s, with (ln p, ln o) there, one row for each level."""
+    log_p, log_o = logs
+    tilted = log_p - log_o + log_tilt[:, None]
     major = tilted > 0
     odds = np.exp(-np.abs(tilted))
     log_q = np.where(major, log_p, log_o) + np.log1p(odds)
@@ -73,7 +87,17 @@ def tilt(crowd: Crowd, noise: Noise, nodes: Floats, target: float) -> Tilted:
     return Tilted(odds / (1.0 + odds), major, density, log_tilt, log_q @ crowd.weights)
 
 
-def _solve(log_odds: Floats, weights: Floats, target: float) -> Floats:
+def log_bounds(crowd: Crowd, noise: Noise, levels: Floats, number: int, *, side: int) -> Floats:
+    """ln of Chernoff's bound on P[at least (side=1) or at most (side=-1) ``number`` items exceed each level]."""
+    x = levels[:, None] - crowd.values
+    log_p, log_o = noise.log_survival(x), noise.log_cdf(x)
+    log_odds = log_p - log_o
+    log_tilt = _solve(log_odds, crowd.weights, number - crowd.sure, _FEW)
+    log_q = np.maximum(log_p + log_tilt[:, None], log_o) + np.log1p(np.exp(-np.abs(log_odds + log_tilt[:, None])))
+    return np.where(log_tilt * side > 0, log_q @ crowd.weights + (crowd.sure - number) * log_tilt, 0.0)
+
+
+def _solve(log_odds: Floats, weights: Floats, target: float, most: int = 100) -> Floats:
     """ln r per row, with sum weights / (1 + e^-(log_odds + ln r)) near ``target``: safeguarded Newton.
 
     A tenth of a standard deviation is near enough: the tilt decides the conditioning, not the result.
@@ -81,7 +105,7 @@ def _solve(log_odds: Floats, weights: Floats, target: float) -> Floats:
     rows = log_odds.shape[0]
     low, high = np.full(rows, -_LARGEST_LOG_TILT), np.full(rows, _LARGEST_LOG_TILT)
     guess = np.zeros(rows)
-    for _ in range(100):
+    for _ in range(most):
         odds = -(log_odds + guess[:, None])
         np.minimum(np.maximum(odds, -_LARGEST_LOG_TILT, out=odds), _LARGEST_LOG_TILT, out=odds)
         chance = 1.0 / (1.0 + np.exp(odds, out=odds))

@@ -11,7 +11,6 @@ from collections.abc import Callable
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.exact.crossing import halvings, narrowed
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.quadrature import find_range
 from shortlist.exact.weighted_scores import Crowd, Levels, gather, rounded
@@ -67,13 +66,13 @@ def _range(above: tuple[Crowd, Crowd], below: tuple[Crowd, Crowd], noise: Noise,
     """Each crowd as (rounded up, rounded down); the range is relative to a lower bound on the result."""
     least = _least_log_chance(above[1], below[0], noise, guess)
 
-    def log_below(z: float) -> float:
-        return float(log_all_below(below[1], noise, np.array([z]))[0]) - least
+    def log_below(levels: Floats) -> Floats:
+        return log_all_below(below[1], noise, levels) - least
 
-    def log_above(z: float) -> float:
-        exceed = np.exp(noise.log_survival(z - below[0].values)) @ below[0].weights
-        together = log_all_above(above[0], noise, np.array([z]))[0]
-        return float(together + np.log(np.clip(exceed, 1e-300, 1.0))) - least
+    def log_above(levels: Floats) -> Floats:
+        exceed = np.exp(noise.log_survival(levels[:, None] - below[0].values)) @ below[0].weights
+        together: Floats = log_all_above(above[0], noise, levels) + np.log(np.clip(exceed, 1e-300, 1.0)) - least
+        return together
 
     return find_range(log_below, log_above, guess)
 
@@ -83,21 +82,25 @@ def _least_log_chance(above: Crowd, below: Crowd, noise: Noise, guess: Levels) -
     if not above.values.size:
         return 0.0
 
-    def difference(z: float) -> float:
-        node = np.array([z])
-        return float((log_all_below(below, noise, node) - log_all_above(above, noise, node))[0])
+    def difference(levels: Floats) -> Floats:
+        return log_all_below(below, noise, levels) - log_all_above(above, noise, levels)
 
     low, high = _sign_change(difference, guess)
     grid = np.concatenate([np.linspace(*guess, 33), np.linspace(low, high, 3)])
     return float(np.max(log_all_below(below, noise, grid) + log_all_above(above, noise, grid)))
 
 
-def _sign_change(increasing: Callable[[float], float], guess: Levels) -> Levels:
+def _sign_change(increasing: Callable[[Floats], Floats], guess: Levels) -> Levels:
+    """Two levels, as near as 12 halvings bring them, between which the sign changes."""
     low, high = guess
     step = 1.0
-    while increasing(low) > 0:
+    while increasing(np.array([low])) > 0:
         low, step = low - step, 2 * step
     step = 1.0
-    while increasing(high) < 0:
+    while increasing(np.array([high])) < 0:
         high, step = high + step, 2 * step
-    return narrowed(lambda z: increasing(z) >= 0, low, high, halvings(12))
+    for _ in range(2):
+        grid = np.linspace(low, high, 65)
+        place = int(np.append(increasing(grid[1:-1]) >= 0, True).argmax())
+        low, high = float(grid[place]), float(grid[place + 1])
+    return low, high

@@ -22,6 +22,9 @@ from shortlist.exact.effort import shared
 from shortlist.exact.partial_reals import rounded
 from shortlist.exact.score_intervals import FAR
 
+WIDE, WIDEST = 16, 1 << 20
+"""Scores that lie within so many units each, on average, and within so many in all, are counted unit by unit."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
@@ -35,6 +38,8 @@ class Ladder:
     k: int
     first: int
     """The loss of the right list: 0, or less."""
+    above: Indices | None = None
+    """How many scores are less than so many units below the best, for 0, 1, .. until all are: where these are few."""
 
     @property
     def last(self) -> int:
@@ -52,9 +57,11 @@ class Ladder:
     def reach(self, losses: Values) -> Indices:
         """n_i(t) for every place i, one row for each loss t, exactly; below 0 the right list alone is left."""
         floors = self.whole(np.arange(self.k)) - losses[:, None]
-        if self.scores.dtype.kind == "f":
-            floors = _floats_above(floors, self.unit)
-        counts = len(self.scores) - np.searchsorted(self.rising, floors, side="left")
+        if self.above is not None:
+            counts: Indices = self.above[np.clip(self.scores[0] + 1 - floors, 0, len(self.above) - 1)]
+        else:
+            sought = _floats_above(floors, self.unit) if self.scores.dtype.kind == "f" else floors
+            counts = len(self.scores) - np.searchsorted(self.rising, sought, side="left")
         return np.maximum(counts, np.arange(1, self.k + 1))
 
     def log_counts(self, reach: Indices) -> Floats:
@@ -82,11 +89,20 @@ def _ladder(values: Values, k: int, gap: bool) -> tuple[Ladder, Indices]:
     whole, unit = _in_units(values[positions])
     order = np.argsort(-whole, kind="stable")
     falling = whole[order]
-    steps = Ladder(falling, np.ascontiguousarray(falling[::-1]), unit, k, 0)
+    steps = Ladder(falling, np.ascontiguousarray(falling[::-1]), unit, k, 0, _above(falling))
     if gap and len(falling) > 1:
         best = steps.whole(np.arange(min(k + 1, len(falling))))
         steps = replace(steps, first=-int((best[:-1] - best[1:]).min()))
     return steps, positions[order]
+
+
+def _above(falling: Values) -> Indices | None:
+    """How many are less than 0, 1, 2, .. units below the first; nothing where that takes more than sorting did."""
+    if falling.dtype != np.int64 or not len(falling):
+        return None
+    if falling[0] - falling[-1] >= min(WIDE * len(falling), WIDEST):
+        return None
+    return np.append(0, np.cumsum(np.bincount(falling[0] - falling)))
 
 
 def _in_units(values: Values) -> tuple[Values, Fraction]:

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist.exact.effort import is_rough
+from shortlist.exact.effort import is_rough, shared
 from shortlist.exact.quality import Quality, quality_by, ranks_within
 from shortlist.exact.sequence_classes import FEW_PAIRS, Cells, Cover, Ladder, cells, times
 
@@ -29,6 +29,9 @@ MOST_PAIRS = 2 * 10**7
 
 CHUNK = 1 << 20
 """About so many numbers are held at once."""
+
+TOO_MANY = 4
+"""Cells of another rate, so many times those that are likely, are not kept."""
 
 PARTS = 4
 """A cell is cut into so many at once by losses, and into as many by ranks: rows cost less than rounds."""
@@ -139,23 +142,24 @@ def _rare() -> float:
 def _likely_cells(steps: Ladder, rate: Fraction) -> Cells:
     """Cells for `levels`: those that are likely are flat, or at most a nat wide. Cut into several at once.
 
-    The likely rungs are the same however the cells are cut. A draw keeps to `cells`, on whose cuts its words depend.
+    The likely rungs are the same however the cells are cut. A draw keeps to `cells`, on whose cuts its words depend. A
+    search begins with the cells of its last rate, unless few of them are likely now.
     """
     if steps.k * len(steps.scores) <= FEW_PAIRS:
         return cells(steps, rate)
-    start = np.unique(steps.losses_of([steps.first, 0, steps.last]))
-    cover = _cover_of(steps, start)
+    last: list[Cover] = shared(steps.scores, "cells", (steps.k,), list)
+    cover = last.pop() if last else _cover_of(steps, np.unique(steps.losses_of([steps.first, 0, steps.last])))
     while True:
-        lower, upper = cover.log_bounds(rate)
+        start, (lower, upper) = cover.start, cover.log_bounds(rate)
         small = float(np.logaddexp.reduce(lower)) + math.log(_rare() / (2 * len(start)))
         wide = np.append(times(np.diff(start), rate) > 1.0, False)
         open_ = np.flatnonzero(~cover.flat & wide & (upper > small))
         if not len(open_):
+            last += [cover] * (len(start) <= TOO_MANY * int(np.count_nonzero(upper > small)))
             return cover.cells(lower, upper)
         low, high = (np.array([rows[i] for i in open_]) for rows in (cover.low, cover.high))
         cuts = _cuts(steps, start[open_], start[open_ + 1], low, high)
-        start = np.unique(np.concatenate([start, *cuts]))
-        cover = _cover_of(steps, start)
+        cover = _cover_of(steps, np.unique(np.concatenate([start, *cuts])))
 
 
 def _cover_of(steps: Ladder, start: Values) -> Cover:
@@ -177,8 +181,17 @@ def _rungs(steps: Ladder, low: Indices, high: Indices) -> Values:
     places = np.repeat(np.tile(np.arange(steps.k), len(low)), gained)
     before = np.repeat(np.cumsum(gained) - gained, gained)
     ranks = np.repeat(low.ravel(), gained) + np.arange(len(places)) - before
-    losses: Values = np.unique(steps.whole(places) - steps.whole(ranks))
-    return losses
+    return _distinct(steps, steps.whole(places) - steps.whole(ranks))
+
+
+def _distinct(steps: Ladder, losses: Values) -> Values:
+    """These losses in increasing order, each once."""
+    if steps.above is None or not len(losses):
+        return np.unique(losses)
+    seen, least = np.zeros(len(steps.above) - steps.first, np.bool_), losses.min()
+    seen[losses - least] = True
+    distinct: Values = np.flatnonzero(seen) + least
+    return distinct
 
 
 def _weighed(steps: Ladder, rate: Fraction, starts: Values, ends: Values, *, endless: bool) -> Levels:

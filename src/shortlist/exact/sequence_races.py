@@ -13,12 +13,15 @@ import numpy as np
 
 from shortlist._arrays import Floats
 from shortlist.exact.effort import is_rough
-from shortlist.exact.sequence_laws import CHUNK, Levels
+from shortlist.exact.sequence_laws import Levels
 
 SMALLEST = 1e-290
 """Differences below this are as good as none."""
 BEYOND = math.log(60.0)
 """Integrals end where the product is below e^-60."""
+
+CELLS = 1 << 17
+"""Nodes times levels that are looked at together, so that they stay in the processor's cache."""
 
 
 def race_chances(support: Levels, v: float = -math.inf, a: float = 1.0) -> Floats:
@@ -26,7 +29,7 @@ def race_chances(support: Levels, v: float = -math.inf, a: float = 1.0) -> Float
     mass = float(np.logaddexp.reduce(support.log_mass))
     nodes, weights = _panels(min(0.0, BEYOND - mass, -v))
     result = np.zeros(len(support.log_mass))
-    size = max(1, CHUNK // len(result))
+    size = max(1, CELLS // len(result))
     for start in range(0, len(nodes), size):
         result += _contribution(support, mass, nodes[start : start + size], weights[start : start + size], v, a)
     return result

@@ -107,11 +107,7 @@ def line_law(z: Floats, noise: Noise, rate: float) -> tuple[Floats, Floats]:
 
 def line_levels(values: Floats, k: int, noise: Noise, rate: float) -> Levels:
     """Levels outside of which no list ends, to a mass of e^-41 on each side: at the line, or at the best loser."""
-    low, high = find_range(
-        lambda z: float(noise.log_cdf(np.array(rate * z))),
-        lambda z: float(noise.log_survival(np.array(rate * z))),
-        (-1.0, 1.0),
-    )
+    low, high = find_range(lambda z: noise.log_cdf(rate * z), lambda z: noise.log_survival(rate * z), (-1.0, 1.0))
     if k >= len(values):
         return low, high
     reference = float(np.sort(values)[len(values) - 1 - k])

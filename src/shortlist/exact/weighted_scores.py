@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 
 from shortlist._arrays import Floats, Indices
-from shortlist.exact.effort import is_rough
+from shortlist.exact.effort import among, is_rough
 from shortlist.exact.noise_distributions import Noise
 
 DECIDED_CHANCE = 1e-18
@@ -140,7 +140,7 @@ def gather(
 
 def _undecided(crowd: Crowd, levels: Levels, noise: Noise, drop_below: bool, count_above: bool) -> tuple[int, int]:
     """The slice of values that may fall on either side of some level."""
-    weights, least = np.abs(crowd.weights), 1e-9 if is_rough() else DECIDED_CHANCE
+    weights, least = np.abs(crowd.weights), among(DECIDED_CHANCE, 1e-13, 1e-9)
     low, high = 0, crowd.values.size
     if drop_below:
         exceed = np.cumsum(weights * np.exp(noise.log_survival(levels[0] - crowd.values)))

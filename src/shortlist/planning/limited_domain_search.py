@@ -48,8 +48,9 @@ def least_epsilon_of_a_list(
 
     Calibration is slow and the race is fast, so the search runs over e with the bar held, the cost of that e follows,
     and the mechanism says which bar it would choose there (first which it is likely to), until it is the same.
-    Whatever is returned was tried with the mechanism's own parameters. `near` says where to begin, with which slope,
-    and how far to the next try; from nearby it is taken at its word, for the first bar is only a likely one.
+    Whatever is returned was tried with the mechanism's own bar, and its own e or a smaller one. `near` says where to
+    begin, with which slope, and how far to the next try; from nearby it is taken at its word, for the first bar is only
+    a likely one.
     """
     (start, slope), step = near
 
@@ -75,12 +76,13 @@ def least_epsilon_of_a_list(
             return math.inf if p else 0.0
         start, step = p, 10 * width  # another bar changes little
         tried = cost(p, held)
-        own = rates(k, tried, delta)
+        bar = _of(k, tried, delta).bar_delta
+        # with the same bar it has at least this e: that is what SLACK is for, and nothing need be calibrated
+        own = (p / k, bar) if bar == held < delta else rates(k, tried, delta)
         if race(*own) >= target:
             enough = min(enough, tried)
-        if own[1] == held:
+        if bar == held:
             break
-        bar = own[1]
     while not math.isfinite(enough):
         tried *= 1 + width
         if race(*rates(k, tried, delta)) >= target:

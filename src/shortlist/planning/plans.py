@@ -13,6 +13,7 @@ from typing import Unpack
 
 import numpy as np
 
+from shortlist._arrays import Values
 from shortlist.accounting.checked_numbers import flag, number
 from shortlist.exact.collapse import collapse_point
 from shortlist.exact.effort import searching
@@ -124,7 +125,7 @@ def plan(
     entrants = [one for place in domains for one in contestants(size, place, listed, cap, shared)  # type: ignore[arg-type]
                 if (data.public if place == "known" else counts) and aim in one.goals]  # fmt: skip
     bound = BOUNDS[aim](data.values, size, wanted) if counts and wanted is not None and aim in BOUNDS else None
-    trail = Trail(bound)
+    trail = Trail(bound, aim == "recall" and _none_is_wrong(data.values, size))
     with searching(aim) if spent is None else nullcontext():
         by_entrant = {
             i: _rows(entrants[i], data, aim, wanted, spent, room, currencies, trail) for i in _simplest(entrants)
@@ -153,7 +154,9 @@ class Trail:
     currency, as guarded ones have, falls back on rounds there: it begins at the least that anybody has paid in it.
     """
 
-    def __init__(self, bound: float | None) -> None:
+    def __init__(self, bound: float | None, free: bool = False) -> None:
+        self.free = free
+        """Whether every k of a public list reach the target: then nothing is needed, and nothing sought."""
         self._bound = bound or 0.1
         self._last: dict[tuple[str, bool, bool], Place] = {}
         self._paid: dict[tuple[str, bool, str], Place] = {}
@@ -201,6 +204,8 @@ def _rows(
         return []
 
     def needed(currency: Currency, target: float) -> Place:
+        if trail.free and one.domain == "known":
+            return 0.0, TYPICAL
         own, ((start, slope), step) = one.own_delta(currency, delta), trail.start(one)
         if one.race is not None:
             law = partial(one.race, scores, goal)
@@ -267,6 +272,12 @@ def _question(
         values = np.floor(values * (cap * int(users or 0) / held)).astype(np.int64)
     described = f"top {k} of {len(values):,} items, {users:,} users, {shape}{_capped(cap)}"
     return Scores(values, monotone=True), described, cap
+
+
+def _none_is_wrong(values: Values, k: int) -> bool:
+    """Whether all that can be chosen score at least the k-th largest, as where the rest are ties."""
+    finite = np.sort(values[values > -math.inf])
+    return bool(finite[-k] == finite[0])
 
 
 def _capped(most: int | None) -> str:

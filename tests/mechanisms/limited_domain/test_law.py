@@ -10,7 +10,13 @@ import pytest
 
 from shortlist.exact.unknown_domain_thresholds import canonical_offset
 from shortlist.mechanisms.canonical_limited.law import canonical_limited_domain
-from shortlist.mechanisms.limited_domain.law import BarredRace
+from shortlist.mechanisms.limited_domain.law import (
+    FEW_PAIRS,
+    BarredRace,
+    _ringing_at_once,
+    _ringing_one_by_one,
+    correct_labels,
+)
 from shortlist.testing import seeded
 
 COUNTS = np.array([7, 5, 4, 3, 3, 1])
@@ -103,3 +109,25 @@ def test_counts_far_apart_and_a_bar_out_of_reach():
     assert race.recall() == pytest.approx(1.0)
     assert BarredRace.of(np.array([3, 2, 1]), 2, 1e-3, 1e-6, 3).recall() < 1e-3
     assert BarredRace.of(np.array([0, 0]), 1, 1.0, 0.1, 1).recall() == 0.0
+
+
+@pytest.mark.parametrize("spread", [0.1, 1.0, 5.0, 30.0])
+def test_labels_counted_at_once_ring_as_those_counted_one_by_one(spread):
+    rng = np.random.default_rng(7)
+    for size in (2, 9, 60):
+        for decimals in (0, 3):
+            rates = np.sort(np.round(rng.normal(0.0, spread, size), decimals))[::-1]
+            for k in sorted({1, size // 2, size - 1}):
+                correct, v = correct_labels(rates, k), np.arange(-20.0 - rates[0], 10.0 - min(rates[0], 0.0), 0.25)
+                one_by_one = _ringing_one_by_one(rates, correct, k, v, 42.0)
+                assert _ringing_at_once(rates, correct, k, v) == pytest.approx(one_by_one, abs=1e-12)
+
+
+def test_many_labels_have_the_recall_of_labels_counted_one_by_one(monkeypatch):
+    counts = np.floor(3000 / np.arange(1.0, 1500.0))
+    law = BarredRace.of(counts, 10, 0.05, 1e-6, 1000)
+    assert len(law.log_rate) * law.k > FEW_PAIRS
+    at_once = law.recall()
+    monkeypatch.setattr("shortlist.mechanisms.limited_domain.law.FEW_PAIRS", 10**9)
+    assert law.recall() == pytest.approx(at_once, abs=1e-12)
+    assert 0.2 < at_once < 0.99

@@ -5,6 +5,7 @@ import pytest
 
 from shortlist import ApproxDP
 from shortlist.accounting.bounded_range import many_rounds
+from shortlist.exact.effort import rough, searching
 from shortlist.mechanisms import LimitedDomainTopK
 from shortlist.mechanisms.limited_domain.mechanism import default_limit, quick_list
 from shortlist.mechanisms.oneshot.mechanism import renyi_epsilon_of_a_round
@@ -73,3 +74,11 @@ def test_a_round_is_nearly_the_largest_that_fits_by_renyi_divergences(k):
 def test_nothing_fits_where_delta_is_none():
     assert renyi_epsilon_of_a_round(3, ApproxDP(1.0, 0.0)) == 0.0
     assert renyi_epsilon_of_a_round(3, ApproxDP(0.0, 1e-6)) == 0.0
+
+
+def test_a_search_that_knows_the_share_of_its_last_try_finds_the_same_list():
+    budgets = [ApproxDP(epsilon, 1e-6) for epsilon in (0.5, 0.52, 0.55, 2.0)]
+    for k in (1, 10):
+        alone = [quick_list(k, 1000, budget) for budget in budgets]
+        with searching("recall"), rough():
+            assert [quick_list(k, 1000, budget) for budget in budgets] == alone

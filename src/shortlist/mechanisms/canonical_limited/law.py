@@ -12,6 +12,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask, Values
 from shortlist.exact.binomials import log_choose
+from shortlist.exact.effort import is_wanted
 from shortlist.exact.quality import ranks_within
 from shortlist.exact.set_chances import MOST_SETS
 from shortlist.exact.unknown_domain_thresholds import canonical_offset
@@ -21,7 +22,7 @@ NONE = 60.0
 """A class whose chance is below e^-60 of another's has none."""
 
 KEPT = 1 << 17
-"""Classes of so many pairs of ranks are kept for the next question: a search asks often, and some megabytes are few."""
+"""Classes of so many pairs of ranks are kept for the next question: a search asks often, for a noisy choice of five."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Classes:
     """How many of the first `correct` ranks are in, on average."""
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=5)
 def classes_of(n: int, k: int, correct: int) -> Classes:
     """All classes; of the ranks between h + 1 and t any number up to the size allowed may be in."""
     size = min(k, n)
@@ -91,8 +92,12 @@ def canonical_limited_domain(counts: Values, k: int, epsilon: float, delta: floa
     chances /= chances.sum()
     top = math.exp(min(float(logs[k]) - log_total + right_sets(listed, k), 0.0)) if n >= k else 0.0
     great, good = (
-        min(1.0, float(chances[(sets.h[some] >= head) & (sets.t[some] <= reach)].sum()))
-        for head, reach in ranks_within(np.sort(counts)[::-1], k)
+        (
+            min(1.0, float(chances[(sets.h[some] >= head) & (sets.t[some] <= reach)].sum()))
+            for head, reach in ranks_within(np.sort(counts)[::-1], k)
+        )
+        if is_wanted("great") or is_wanted("good")
+        else (math.nan, math.nan)
     )
     recall = min(1.0, float((chances * sets.right[some]).sum()) / k)  # not @, which starts threads that wait busily
     return Reached(top, recall, great, good)

@@ -170,7 +170,7 @@ class Utility:
         guard, classes, cuts = self.run.guard, ranking.classes(), cuts_of(ranking)
         if isinstance(guard, Switch):
             return switched_chances(classes, (guard.low + guard.high) / 2, cuts)
-        low, high = (one + float(guard.tau) for one in guard.junk.bounds())
+        low, high = guard.bounds(fine=True)
         return guarded_chances(classes, (low + high) / 2, float(guard.a), cuts)
 
     def _seen(self) -> Ranking:

@@ -13,11 +13,15 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Floats, Values
+from shortlist.exact.best_loser import rows_at_a_time
 from shortlist.exact.effort import is_rough
+from shortlist.exact.exceedance_counts import circle, spectrum
 from shortlist.exact.line_race import LineRace
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL
 from shortlist.exact.partial_reals import rounded
+from shortlist.exact.saddlepoint import untilted
 from shortlist.exact.unknown_domain_thresholds import dummies
+from shortlist.exact.weighted_scores import Crowd
 
 STEP = 0.25
 """Of the trapezoidal rule over ln t: its error for such integrands is below e^(-pi^2 / STEP), 1e-17."""
@@ -27,6 +31,12 @@ CERTAIN = 42.0
 
 LATE = math.log(1e-15)
 """Whoever has rung with less chance by the end does not count."""
+
+FEW_PAIRS = 5_000
+"""With so many pairs of a label and a place, or fewer, labels are counted one by one."""
+
+FEWEST = 200
+"""Levels are looked at together as if there were so many labels: one circle of angles serves them all."""
 
 CELLS = 1 << 22
 """About so many numbers are held at once."""
@@ -199,8 +209,7 @@ def _fineness() -> tuple[float, float]:
 def _expected(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
     """Int e^{-w_bar t} sum_{i correct} w_i e^{-w_i t} P[fewer than k others have rung] dt, over v = ln t.
 
-    At first that chance is one. Then two polynomials in the number that have rung, item by item: all of them, and all
-    but one correct one, weighted by the density that it rings now.
+    At first that chance is one.
     """
     step, certain = _fineness()
     v, mean = _times(log_rate, correct, k, log_bar)
@@ -213,8 +222,16 @@ def _expected(log_rate: Floats, correct: int, k: int, log_bar: float) -> float:
 
 def _ringing(log_rate: Floats, correct: int, k: int, v: Floats, certain: float) -> Floats:
     """The density at each v that a correct one rings now, fewer than k others having rung."""
-    in_time = int(np.count_nonzero(log_rate[correct:] + v[-1] >= LATE)) if len(v) else 0
-    rates = log_rate[: correct + in_time]
+    if not len(v):
+        return np.zeros(0)
+    rates = log_rate[: correct + int(np.count_nonzero(log_rate[correct:] + v[-1] >= LATE))]
+    if len(rates) * k <= FEW_PAIRS:
+        return _ringing_one_by_one(rates, correct, k, v, certain)
+    return _ringing_at_once(rates, correct, k, v)
+
+
+def _ringing_one_by_one(rates: Floats, correct: int, k: int, v: Floats, certain: float) -> Floats:
+    """By two polynomials in the number that have rung: all of them, and all but one correct one that rings now."""
     x = np.exp(np.minimum(np.add.outer(rates, v), 40.0))
     still, rung = np.exp(-x), -np.expm1(-x)
     everyone, without_one = np.zeros((2, k, len(v)))
@@ -226,6 +243,24 @@ def _ringing(log_rate: Floats, correct: int, k: int, v: Floats, certain: float) 
             without_one[:most, first:] += (x[i, first:] * stays) * everyone[:most, first:]
             _count_one_more(everyone[: most + 1, first:], stays, rings)
     result: Floats = without_one.sum(axis=0)
+    return result
+
+
+def _ringing_at_once(rates: Floats, correct: int, k: int, v: Floats) -> Floats:
+    """By the law of the number that have rung: who has by t exceeds the level -ln t under Gumbel noise.
+
+    Nothing is tilted: a small chance is known to a part of the whole, which is what is asked for.
+    """
+    values, counts = np.unique(rates, return_counts=True)
+    crowd, result = Crowd(values, counts.astype(np.float64)), np.zeros(len(v))
+    for rows in rows_at_a_time(len(v), max(len(values), FEWEST)):
+        seen = untilted(crowd, GUMBEL, -v[rows])
+        seen.density[:, values < rates[correct - 1]] = 0.0
+        around, centre = circle(seen, crowd.weights, 0, whole_law=True), np.rint(seen.chance @ crowd.weights)
+        transform = spectrum(seen, crowd.weights, -centre, around.angles)
+        density = np.fft.fftshift(np.fft.irfft((transform.product * transform.densities).conj(), around.size), axes=1)
+        fewer = np.arange(around.size) - around.size // 2 + centre[:, None] < k
+        result[rows] = np.where(fewer, density, 0.0).sum(axis=1)
     return result
 
 

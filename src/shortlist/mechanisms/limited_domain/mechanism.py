@@ -15,6 +15,7 @@ import numpy as np
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checked_numbers import number, up
 from shortlist.accounting.tight_zcdp import range_rho
+from shortlist.exact.effort import is_rough, shared
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.partial_reals import rounded
 from shortlist.exact.quality import Quality, ranks_within
@@ -24,7 +25,7 @@ from shortlist.ledger.filter import Currency
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_noise, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Outcome, described
 from shortlist.mechanisms.limited_domain.law import BarredRace, ExponentialBar
-from shortlist.mechanisms.limited_domain.rates import SHARES, SPARE, gumbel_rates, quick_heights
+from shortlist.mechanisms.limited_domain.rates import SHARES, SPARE, gumbel_rates, quick_heights, share_for_rounds
 from shortlist.mechanisms.oneshot.mechanism import (
     epsilon_of_a_round,
     renyi_epsilon_of_a_round,
@@ -140,6 +141,13 @@ class LimitedDomainTopK(Budgeted[DeltaBudget]):
         budget = self.guarantee
         assert isinstance(budget, ApproxDP)
         return part_of(budget.delta, 1 - quick_heights(self.k, self._limit, budget)[0][1])
+
+    @property
+    def bar_delta(self) -> float:
+        """The part of delta that the bar gets under (epsilon, delta), as in `charge`, with no round calibrated."""
+        budget = self.guarantee
+        assert isinstance(budget, ApproxDP)
+        return part_of(budget.delta, 1 - share_for_rounds(self.k, self._limit, budget))
 
     @property
     def _limit(self) -> int:
@@ -267,12 +275,17 @@ def quick_list(k: int, limit: int, budget: DeltaBudget) -> LimitedDomainTopK:
     if isinstance(budget, ZCDP):
         return LimitedDomainTopK(k=k, budget=budget, limit=limit)
     added = LimitedDomainTopK(k=k, budget=budget, limit=limit, split=0.0)
-    best = (added.offset, 0.0, budget.delta)
-    for share in SHARES[1:]:
-        converted, bar = part_of(budget.delta, share), part_of(budget.delta, 1 - share)
+    last: list[int] = shared(SHARES, "last share", (k, limit, budget.delta), list)
+    places = range(1, len(SHARES))
+    if last and is_rough():  # at another epsilon of a search it is nearly always the same, or the next
+        places = range(max(1, last[0] - 1), min(last[0] + 2, len(SHARES)))
+    best = (added.offset, 0.0, budget.delta, 0)
+    for place in places:
+        converted, bar = part_of(budget.delta, SHARES[place]), part_of(budget.delta, 1 - SHARES[place])
         e = renyi_epsilon_of_a_round(k, ApproxDP(budget.epsilon, converted)) if bar else 0.0
-        best = min(best, (math.log(limit / bar) / e, e, bar)) if e else best
-    _, e, bar = best
+        best = min(best, (math.log(limit / bar) / e, e, bar, place)) if e else best
+    _, e, bar, place = best
+    last[:] = [place]
     rho = k * range_rho(e) * (1 - SPARE)  # less than that of these rounds: what fits a rho is rounded
     return LimitedDomainTopK(k=k, budget=ZCDP(rho, bar), limit=limit) if rho else added
 

@@ -37,11 +37,12 @@ def gumbel_rates(k: int, limit: int, budget: DeltaBudget, split: float | None) -
     """(e, delta of the bar): delta is split where the bar c + 1 + ln(M) / e stands lowest, or where `split` says."""
     if isinstance(budget, ZCDP):
         return epsilon_of_a_round(k, ZCDP(budget.rho)), budget.delta
-    return _lowest(k, limit, budget) if split is None else _rates_at(k, budget, Fraction(split))
+    return _rates_at(k, budget, share_for_rounds(k, limit, budget) if split is None else Fraction(split))
 
 
-def _lowest(k: int, limit: int, budget: ApproxDP) -> tuple[float, float]:
-    """The rates of the share, of SHARES, whose calibrated bar is lowest, or nearly.
+@lru_cache
+def share_for_rounds(k: int, limit: int, budget: ApproxDP) -> Fraction:
+    """The share of delta, of SHARES, whose calibrated bar is lowest, or nearly: it converts the rounds.
 
     Another share is better if an e that would lower the bar fits its part of the budget: one look at the privacy
     curve, where finding the e itself takes several. For many rounds, where every look takes long, likely numbers are
@@ -57,7 +58,7 @@ def _lowest(k: int, limit: int, budget: ApproxDP) -> tuple[float, float]:
         rate, rounds = math.log(dummies(limit, Fraction(rest))) / (LOWER * lowest), _for_rounds(budget, share)
         if _likely(k, rounds) >= rate if k > MANY else rounds.excess(BoundedRange(rate).repeat(k)) <= 0:
             chosen, e, bar = share, _likely(k, rounds), rest
-    return _rates_at(k, budget, chosen)
+    return chosen
 
 
 @lru_cache

@@ -137,11 +137,7 @@ class AnswerLaw:
 
     def _blocks(self, refinement: int) -> Iterator[Block]:
         noise, width = self.rules.noise, rounded(self.rules.threshold_scale / self._unit)
-        levels = find_range(
-            lambda z: float(noise.log_cdf(np.array(z / width))),
-            lambda z: float(noise.log_survival(np.array(z / width))),
-            (-1.0, 1.0),
-        )
+        levels = find_range(lambda z: noise.log_cdf(z / width), lambda z: noise.log_survival(z / width), (-1.0, 1.0))
         places = [place for question in set(self.questions) for place, _ in self._places(question)]
         return blocks([np.array([0.0, *places])], levels, noise, refinement)
 
