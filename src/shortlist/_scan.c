@@ -23,8 +23,8 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum {
-    STREAMS = 4,  /* so many parts of the scores are read side by side: one alone leaves memory idle */
-    AHEAD = 512,  /* bytes by which each of them is asked for ahead */
+    STREAMS = 6,  /* so many parts of the scores are read side by side: one alone leaves memory idle */
+    TURN = 512,   /* bytes of each of them that are read in turn: so memory itself sees what comes next */
     LANES = 32,   /* bytes that are compared at once, two and two */
     SOON = 24,    /* so many scores ahead the next one is asked for, where they stand here and there */
     BINS = 201,   /* heights -50, -49.5, .., 50 */
@@ -36,7 +36,8 @@ enum {
     EIGHT = 8,    /* finishes are compared so many at once */
     QUICK = 256,  /* so many logarithms are taken at once */
     TALL = 64,    /* scores in a column of a block: _scan_columns.py */
-    ROWS = 16,    /* so many rows of it are compared in registers */
+    ROWS = 8,     /* so many rows of it are compared in registers */
+    PARTS = 4,    /* so many blocks are read side by side */
     SOME = 1 << 12, /* so many scores are compared with one cut after another */
     HIT = 4,      /* the rest are of skip_columns.py */
     PAID = 1 << 13,

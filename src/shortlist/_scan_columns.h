@@ -7,33 +7,47 @@
 #define LARGEST ((int64_t)((T)-1 > 0 ? (T)-1 : (T)(((uint64_t)1 << (8 * sizeof(T) - 1)) - 1)))
 #define SMALLEST ((int64_t)((T)-1 > 0 ? 0 : -LARGEST - 1))
 
-/* The largest score of each column of each block, and of each block.
+/* The largest score of each column of blocks in so many places, which are `apart` blocks from each other, and of each block.
  *
  * The loops have fixed lengths, and the inner ones a chain of maxima, so that a compiler keeps these in registers. */
+static inline __attribute__((always_inline)) void OF(columns_of)(
+    const T *x, int64_t apart, int places, T *columns, T *tops)
+{
+    T best[PARTS][WIDE];
+    for (int p = 0; p < places; p++)
+        for (int c = 0; c < WIDE; c++)
+            best[p][c] = x[p * apart * TALL * WIDE + c];
+    for (int r = 0; r < TALL; r += ROWS)
+        for (int p = 0; p < places; p++) {
+            const T *row = x + (p * apart * TALL + r) * WIDE;
+            for (int c = 0; c < WIDE; c++) {
+                T most = row[c];
+                for (int more = 1; more < ROWS; more++)
+                    most = row[more * WIDE + c] > most ? row[more * WIDE + c] : most;
+                best[p][c] = most > best[p][c] ? most : best[p][c];
+            }
+        }
+    for (int p = 0; p < places; p++) {
+        T top = best[p][0];
+        for (int c = 0; c < WIDE; c++) {
+            columns[p * apart * WIDE + c] = best[p][c];
+            top = best[p][c] > top ? best[p][c] : top;
+        }
+        tops[p * apart] = top;
+    }
+}
+
+/* The same of all blocks: PARTS of them are read side by side, unless scores are strided. */
 EXPORT FAST void OF(block_columns)(const char *x, int64_t step, int64_t blocks, T *columns, T *tops)
 {
-    for (int64_t b = 0; b < blocks; b++, columns += WIDE, x += TALL * WIDE * step) {
-        T best[WIDE], top;
-        for (int c = 0; c < WIDE; c++)
-            best[c] = AT(c);
-        if (step == sizeof(T)) {
-            const T *row = (const T *)x;
-            for (int r = 0; r < TALL; r += ROWS, row += ROWS * WIDE)
-                for (int c = 0; c < WIDE; c++) {
-                    T most = row[c];
-                    for (int more = 1; more < ROWS; more++)
-                        most = row[more * WIDE + c] > most ? row[more * WIDE + c] : most;
-                    best[c] = most > best[c] ? most : best[c];
-                }
-        } else
-            for (int64_t i = 0; i < TALL * WIDE; i++)
-                best[i % WIDE] = AT(i) > best[i % WIDE] ? AT(i) : best[i % WIDE];
-        top = best[0];
-        for (int c = 0; c < WIDE; c++) {
-            columns[c] = best[c];
-            top = best[c] > top ? best[c] : top;
-        }
-        tops[b] = top;
+    int64_t apart = step == sizeof(T) ? blocks / PARTS : 0, done = apart * PARTS;
+    for (int64_t b = 0; b < apart; b++)
+        OF(columns_of)((const T *)x + b * TALL * WIDE, apart, PARTS, columns + b * WIDE, tops + b);
+    for (int64_t b = done; b < blocks; b++) {
+        T block[TALL * WIDE];
+        for (int64_t i = 0; i < TALL * WIDE; i++)
+            block[i] = AT(b * TALL * WIDE + i);
+        OF(columns_of)(block, 0, 1, columns + b * WIDE, tops + b);
     }
 }
 

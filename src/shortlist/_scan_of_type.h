@@ -11,27 +11,26 @@ typedef BITS OF(mask) __attribute__((vector_size(LANES)));
 #define IS_NAN(score) 0
 #endif
 
-/* The largest of `run` scores, in `streams` places that are `apart` bytes from each other; whether one is NaN. */
+/* The largest of `run` scores, in `streams` places that are `apart` bytes from each other and take turns of so many bytes;
+ * whether one is NaN. */
 static inline __attribute__((always_inline)) int OF(side_by_side)(
-    const char *x, int64_t apart, int64_t run, int streams, T *largest, int64_t next)
+    const char *x, int64_t apart, int64_t run, int streams, int turn, T *largest, int64_t next)
 {
     OF(lanes) best[STREAMS][2];
     OF(mask) odd = {0};
     int nan = 0;
     for (int s = 0; s < streams; s++)
         best[s][0] = best[s][1] = *(const OF(loaded) *)(x + s * apart);
-    for (const char *end = x + run * (int64_t)sizeof(T); x < end; x += 2 * LANES)
-        for (int s = 0; s < streams; s++) {
-            __builtin_prefetch(x + s * apart + AHEAD);
-            for (int half = 0; half < 2; half++) {
-                OF(lanes) here = *(const OF(loaded) *)(x + s * apart + half * LANES);
-                OF(mask) more = here > best[s][half];
-                best[s][half] = (OF(lanes))(((OF(mask))here & more) | ((OF(mask))best[s][half] & ~more));
+    for (const char *end = x + run * (int64_t)sizeof(T); x < end; x += turn)
+        for (int s = 0; s < streams; s++)
+            for (int part = 0; part < turn / LANES; part++) {
+                OF(lanes) here = *(const OF(loaded) *)(x + s * apart + part * LANES), *most = &best[s][part % 2];
+                OF(mask) more = here > *most;
+                *most = (OF(lanes))(((OF(mask))here & more) | ((OF(mask))*most & ~more));
 #if IS_FLOAT
                 odd |= here != here;
 #endif
             }
-        }
     for (int s = 0; s < streams; s++) {
         OF(mask) first = best[s][0] > best[s][1];
         OF(lanes) both = (OF(lanes))(((OF(mask))best[s][0] & first) | ((OF(mask))best[s][1] & ~first));
@@ -76,10 +75,12 @@ EXPORT FAST int OF(run_maxima)(const char *x, int64_t step, int64_t count, int64
     int nan = 0;
     if (step == sizeof(T) && run * step % (2 * LANES) == 0) {
         int64_t part = runs / STREAMS, size = run * step;
-        for (int64_t b = 0; b < part; b++)
-            nan |= OF(side_by_side)(x + b * size, part * size, run, STREAMS, largest + b, part);
-        for (done = part * STREAMS; done < runs; done++)
-            nan |= OF(side_by_side)(x + done * size, 0, run, 1, largest + done, 0);
+        for (int64_t b = 0; b < part && size % TURN == 0; b++, done += STREAMS)
+            nan |= OF(side_by_side)(x + b * size, part * size, run, STREAMS, TURN, largest + b, part);
+        for (int64_t b = 0; b < part && size % TURN; b++, done += STREAMS)
+            nan |= OF(side_by_side)(x + b * size, part * size, run, STREAMS, 2 * LANES, largest + b, part);
+        for (; done < runs; done++)
+            nan |= OF(side_by_side)(x + done * size, 0, run, 1, 2 * LANES, largest + done, 0);
     }
     for (; done < runs; done++)
         nan |= OF(one_by_one)(x + done * run * step, step, run, largest + done);
