@@ -313,10 +313,12 @@ static inline __attribute__((always_inline)) int OF(take_hits)(
 {
     for (int64_t i = 0; i < n; i++) {
         uint64_t word = words[i];
+        if (word < PLAIN) /* nothing bounds the noise of 0 */
+            return 0;
         double height = OF(short_height)(AT(at[i]), rule);
         if (height + most_noise(word, level, noise) < best->least)
             continue;
-        if (word < PLAIN || word >= -PLAIN || *entered == KEPT)
+        if (word >= -PLAIN || *entered == KEPT)
             return 0;
         kept[*entered] = (Hit){at[i], level, word};
         *entered += enters(best, height + noise_of(word, level, noise), *entered);

@@ -109,11 +109,9 @@ static inline int is_gumbel(uint64_t word, int64_t level, double quick)
     return quick > QUICKLY && (level || ~word >> 49);
 }
 
-/* What that is below: with a word of 2^e m, 1 <= m < 2, log2 U is at least e + m - 1 less 64 and the level, for log2 m >= m - 1;
- * and -ln U tells of each kind. e + m - 1 is read off the bits of a float, of half the word: that has a sign bit to spare. */
+/* What that is below: U >= 2^-(zeros + 1), and -ln U tells of each kind. */
 static inline double most_noise(uint64_t word, int64_t level, int kind)
 {
-    static const int more[] = {0, 0, -1, 0, 1};
-    Bits half = {.real = (double)(int64_t)(word >> 1)};
-    return ((double)(more[kind] + level + 63 + 1023) - (double)(int64_t)half.bits * 0x1p-52) * LN2 + 1e-6;
+    static const int more[] = {1, 1, 0, 1, 2};
+    return (double)(more[kind] + level + __builtin_clzll(word)) * LN2 + 1e-6;
 }

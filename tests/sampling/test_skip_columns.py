@@ -98,7 +98,7 @@ CROWDS: dict[str, tuple[Callable[[], Values], Fraction]] = {
     ),
     "a sample that tells too much": (
         lambda: np.where(np.arange(1 << 20) // 1024 % 16, -3000, 0).astype(np.int16),
-        1000,
+        Fraction(1000),
     ),
     "one in 5,000": (lambda: np.where(np.arange(1 << 20) % 5000, -9000, 0).astype(np.int16), Fraction(1000)),
 }
