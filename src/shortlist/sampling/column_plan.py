@@ -72,9 +72,8 @@ class ColumnPlan:
     def clear_winners(self, words: Words) -> tuple[Indices, Words, Indices] | None:
         """(who wins, by which words, at which levels), best first, where a compiled pass tells it."""
         contest, layout, skips = self.contest, self.layout, self.skips
-        kind, rule = None, rule_of(contest, layout.threshold)
-        if contest.noise.rough is not None:
-            kind = KINDS.get(contest.noise.rough)
+        kind = None if contest.noise.rough is None else KINDS.get(contest.noise.rough)
+        rule = rule_of(contest, layout.threshold)
         if kind is None or rule is None:
             return None
         both = words[:skips], words[skips:]
