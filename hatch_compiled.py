@@ -21,7 +21,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import platform_tags
 
-SOURCES = ("_scan.c", "_scan_noise.h", "_scan_choice.h", "_scan_of_type.h", "_scan_columns.h")
+SOURCES = ("_scan.c", "_scan_noise.h", "_scan_choice.h", "_scan_skips.h", "_scan_of_type.h", "_scan_columns.h")
 LIBRARY = "_scan.native"  # a name that Python does not take for a module
 FLAGS = ("-std=gnu11", "-O3", "-ffp-contract=off", "-fvisibility=hidden", "-fPIC", "-shared")
 WAYS = (("-DSEVERAL_PROCESSORS",), ())

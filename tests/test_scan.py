@@ -160,7 +160,7 @@ def test_what_the_passes_do_not_know_is_left_to_numpy():
         assert _scan.clear_winners(values, np.zeros(len(values), np.uint64), 1, 0, 1.0, 0) is None
         hits = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.uint64)
         assert _scan.clear_hits(values, hits, 1, 0, rule) is None
-        assert _scan.threshold_place(values, values, sampled(len(plain), KINDS["gumbel"]), rule, 1.0, 1.0) is None
+        assert _scan.threshold_place(values, values, sampled(len(plain), KINDS["gumbel"]), rule, 1.0) is None
 
 
 @built
@@ -172,7 +172,7 @@ def test_differences_that_leave_the_range_are_left_to_numpy(values):
     rule = present(rule_of(contest))
     assert _scan.sorted_by_level(values, None, rule, 1.0, None, 1) is None
     assert _scan.height_counts(values, 512, np.array([0]), rule) is None
-    assert _scan.threshold_place(values, values, sampled(len(values), KINDS["laplace"]), rule, 1.0, 1.0) is None
+    assert _scan.threshold_place(values, values, sampled(len(values), KINDS["laplace"]), rule, 1.0) is None
 
 
 @built

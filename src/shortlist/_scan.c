@@ -23,8 +23,8 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum {
-    STREAMS = 4,  /* so many parts of the scores are read side by side: one alone leaves memory idle */
-    AHEAD = 512,  /* bytes by which each of them is asked for ahead */
+    STREAMS = 6,  /* so many parts of the scores are read side by side: one alone leaves memory idle */
+    TURN = 512,   /* bytes of each of them that are read in turn: so memory itself sees what comes next */
     LANES = 32,   /* bytes that are compared at once, two and two */
     SOON = 24,    /* so many scores ahead the next one is asked for, where they stand here and there */
     BINS = 201,   /* heights -50, -49.5, .., 50 */
@@ -32,19 +32,24 @@ enum {
     PLACES = 191, /* thresholds -50, -49.5, .., 45 */
     MOST = 128,   /* so many winners are found one by one */
     EIGHTHS = 400, /* eighths in 50 */
+    FINE = 800,   /* sixteenths in 50 */
     SEVERAL = 128, /* so many finishes are compared each with all */
     EIGHT = 8,    /* finishes are compared so many at once */
     QUICK = 256,  /* so many logarithms are taken at once */
     TALL = 64,    /* scores in a column of a block: _scan_columns.py */
-    ROWS = 16,    /* so many rows of it are compared in registers */
+    ROWS = 8,     /* so many rows of it are compared in registers */
+    PARTS = 4,    /* so many blocks are read side by side */
     SOME = 1 << 12, /* so many scores are compared with one cut after another */
+    KEPT = 1 << 11, /* there is room for so many hits that enter a race by columns */
     HIT = 4,      /* the rest are of skip_columns.py */
-    PAID = 1 << 13,
+    SPARSE = 16,
+    BANDS = 4,
     BELOW = 16,
     ABOVE = 8,
     HIGHER = 8
 };
 
+enum { SHARED, OPENED, REST }; /* batches of a race by columns: of everybody, of opened columns, of what is no whole block */
 enum { EXPONENTIAL, GUMBEL, LAPLACE, LOGISTIC, HALF_LOGISTIC }; /* as in rough_noise.py */
 
 static const double FAR = 1e300; /* positions are clamped here */
@@ -65,6 +70,15 @@ typedef struct {
     double centre;     /* the centre of floats */
     const int8_t *rounded; /* the level for each whole number of bits */
 } Rule;
+
+/* What a threshold is chosen by: positions, each worth so many candidates, and chances of noise: skip_threshold.py. */
+typedef struct {
+    const int64_t *places;
+    int64_t n;
+    const int64_t *chance, *square; /* to pass distances in half units */
+    const int64_t *fine;            /* in sixteenths */
+    double each;
+} Sample;
 
 static inline int8_t level_of(double height, const Rule *rule)
 {
@@ -92,9 +106,32 @@ static inline double clamped(double position)
     return position > FAR ? FAR : position;
 }
 
+/* 50 units in whole numbers, beyond which heights are cut; no two scores of 16 bits are further apart than its most. */
+static inline int32_t whole_reach(const Rule *rule)
+{
+    double reach = floor(50 / rule->factor);
+    return reach < 0x1p17 ? (int32_t)reach : 1 << 17;
+}
+
+/* Sixteenths of a unit in a whole number, times 2^20; then it is rounded so that no height is too large. */
+static inline int32_t fine_factor(const Rule *rule)
+{
+    double each = floor(0x1p24 * rule->factor);
+    return each < 0x1p30 ? (int32_t)each : 1 << 30;
+}
+
+/* The height in sixteenths of a score that is so far from the centre, from -50 on; 0 below that. */
+static inline __attribute__((always_inline)) int32_t fine_place(int32_t far, int32_t reach, int32_t factor)
+{
+    int32_t near = far > reach ? reach : far < -reach ? -reach : far;
+    return far < -reach ? 0 : (near * (factor + (near < 0)) >> 20) + FINE;
+}
+
 #include "_scan_noise.h"
 
 #include "_scan_choice.h"
+
+#include "_scan_skips.h"
 
 #define JOINED(a, b) a##_##b
 #define NAMED(a, b) JOINED(a, b)
@@ -145,37 +182,14 @@ static inline double clamped(double position)
 #define BITS int64_t
 #include "_scan_of_type.h"
 
-/* The column of a candidate, of blocks of so many side by side: a power of two. */
-static inline int64_t column_of(int64_t place, int64_t wide)
-{
-    return place / TALL / wide * wide + (place & (wide - 1));
-}
-
-/* Where these columns start, sorted by how many cuts are above them: there are so many of each. */
-EXPORT void column_starts(
-    const int32_t *list, int64_t n, const int8_t *above, int64_t side, const int64_t *counts, int64_t *starts)
-{
-    int64_t next[KINDS], sum = 0;
-    for (int j = 0; j < KINDS; sum += counts[j++])
-        next[j] = sum;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t within = list[i] & (side - 1);
-        starts[next[above[list[i]]]++] = (list[i] - within) * TALL + within;
-    }
-}
-
 enum { LEVEL, LENGTH, STRIDE, GROUPS, WORDS, COLUMNS }; /* what is said of a batch of groups: skipping.py */
 
 /* The candidates that are hit, batch by batch, and their levels: how many. Negative: floats or words do not suffice.
  *
- * Of the first batch, if `above` is there, nobody is hit whose column, of so many side by side (`side`), has less than `all` cuts
- * above it: skip_columns.py.
- *
- * Each batch has so many of the words, of which the first is in `firsts`; none, if it surely has no hit. A skip is told
- * by a quick logarithm where its error (2^-32 of 2^level) and that of NumPy's own way (2^-36 of it) leave no doubt. */
+ * Each batch has so many of the words, of which the first is in `firsts`; none, if it surely has no hit. */
 EXPORT int64_t hits(
     const int64_t *batch, int64_t batches, const int64_t *starts, const uint64_t *firsts, const uint64_t *words,
-    const int8_t *above, int64_t all, int64_t side, int64_t *index, int64_t *level)
+    int64_t *index, int64_t *level)
 {
     int64_t count = 0;
     double logs[QUICK];
@@ -186,36 +200,23 @@ EXPORT int64_t hits(
                 for (int64_t i = 0; i < length; i++)
                     index[count++] = starts[group] + i * stride;
         } else if (batch[WORDS]) {
-            double chance = ldexp(1, (int)-batch[LEVEL]), rate = 1 / log1p(-chance), wide = 2 / chance;
-            double doubt = 0x1p-31 / chance;
+            Skips skips = skips_of(batch[LEVEL], trials);
             int shift = length & (length - 1) ? 0 : __builtin_ctzll((uint64_t)length);
             int64_t place = -1, used = 0;
             for (; used < batch[WORDS] && place < trials; used++) {
                 if (used % QUICK == 0)
                     quick_logs(words + used, batch[WORDS] - used < QUICK ? batch[WORDS] - used : QUICK, logs);
-                double quick = used ? logs[used % QUICK] : -INFINITY, ratio = quick * rate;
-                int64_t least = 0, most = 1;
-                if (quick > QUICKLY && doubt < 0.5)
-                    least = (int64_t)(ratio - doubt + 1), most = (int64_t)(ratio + doubt + 1);
-                if (least != most) {
-                    double v = (double)(used ? words[used] : firsts[b]);
-                    v = v > 0.5 ? v : 0.5;
-                    ratio = (log(v) - 64 * LN2) * rate;
-                    double error = ratio * 0x1p-40 + (2 / v + 0x1p-40) * wide;
-                    if (ratio - error >= (double)trials)
-                        break;
-                    least = (int64_t)(ratio - error + 1), most = (int64_t)(ratio + error + 1);
-                    if (least != most)
-                        return -1;
-                }
-                place += least;
+                int64_t failures = used ? failures_of(words[used], logs[used % QUICK], &skips)
+                                        : failures_of(firsts[b], -INFINITY, &skips);
+                if (failures < 0)
+                    return -1;
+                place += failures + 1;
                 if (place < trials) {
                     int64_t group = shift ? place >> shift : length == 1 ? place : place / length;
-                    index[count] = starts[group] + (place - group * length) * stride;
-                    count += b || !above || above[column_of(place, side)] == all;
+                    index[count++] = starts[group] + (place - group * length) * stride;
                 }
             }
-            if (used == batch[WORDS] && place < trials)
+            if (place < trials)
                 return -1;
         }
         for (; before < count; before++)
@@ -274,7 +275,7 @@ EXPORT void noises(const uint64_t *words, const int64_t *level, int64_t n, int k
 /* Of what stands here: _scan.py takes no library with another number. */
 EXPORT int64_t scan_number(void)
 {
-    return 7;
+    return 8;
 }
 
 #ifdef DIGEST /* of the sources, so that a build knows whether the library is theirs */

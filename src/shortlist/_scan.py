@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlist._arrays import Floats, Indices, Mask, Values, Words
+from shortlist._arrays import Floats, Indices, Values, Words
 
-NUMBER = 7
+NUMBER = 8
 """Of what `_scan.c` offers: a library with another number was built from another version and is left alone."""
 
 TYPES = {np.dtype(name): name for name in
@@ -38,8 +38,8 @@ MANY = 256
 
 BINS, PLACES = 201, 191
 """Heights -50, -49.5, .., 50 and thresholds -50, -49.5, .., 45."""
-EIGHTHS = 400
-"""Eighths of a unit in 50."""
+EIGHTHS, FINE = 400, 800
+"""Eighths and sixteenths of a unit in 50."""
 KINDS = 64
 TALL = 64
 """Scores in a column of a block."""
@@ -65,7 +65,20 @@ class Rule(ctypes.Structure):
     )
 
 
-_REAL, _KIND, _RULE = ctypes.c_double, ctypes.c_int, ctypes.POINTER(Rule)
+class Sample(ctypes.Structure):
+    """What a threshold is chosen by, as `_scan.c` has it: see `Sampled`."""
+
+    _fields_ = (
+        ("places", ctypes.c_void_p),
+        ("n", ctypes.c_int64),
+        ("chance", ctypes.c_void_p),
+        ("square", ctypes.c_void_p),
+        ("fine", ctypes.c_void_p),
+        ("each", ctypes.c_double),
+    )
+
+
+_REAL, _KIND, _RULE, _SAMPLE = ctypes.c_double, ctypes.c_int, ctypes.POINTER(Rule), ctypes.POINTER(Sample)
 _SCORES = [_PLACE, _COUNT]
 """Where they are, and how many bytes from one to the next."""
 
@@ -80,19 +93,33 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "by_level": [*_SCORES, _PLACE, _COUNT, _RULE, _REAL, _PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE],
     "eighths": [*_SCORES, _COUNT, _RULE, _PLACE, _PLACE],
     "histograms": [*_SCORES, _COUNT, _PLACE, _COUNT, _RULE, _PLACE],
-    "threshold": [_PLACE, _COUNT, *_SCORES, _PLACE, _COUNT, _RULE, _PLACE, _PLACE, _REAL, _REAL],
+    "threshold": [_PLACE, _COUNT, *_SCORES, _RULE, _SAMPLE, _REAL],
     "kth_largest": [*_SCORES, _COUNT, _COUNT, _PLACE],
     "winners": [*_SCORES, _PLACE, _PLACE, _COUNT, _PLACE, _COUNT, _KIND, *_CONTEST, _PLACE],
     "row_winners": [*_SCORES, _COUNT, *_HITS, _COUNT, _PLACE, _COUNT, _KIND, *_CONTEST, _PLACE, _PLACE, _PLACE],
     "by_row": [_PLACE, _PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE],
-    "hits": [_PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE, _COUNT, _COUNT, _PLACE, _PLACE],
-    "block_columns": [*_SCORES, _COUNT, _PLACE, _PLACE],
-    "open_columns": [_PLACE, _PLACE, _COUNT, _RULE, _REAL, _COUNT, _PLACE, _REAL, _PLACE, _PLACE, _PLACE],
+    "hits": [_PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE, _PLACE],
+    "block_columns": [*_SCORES, _COUNT, _COUNT, _PLACE, _PLACE],
+    "open_columns": [*_SCORES, _PLACE, _PLACE, _COUNT, _RULE, _REAL, _COUNT, _SAMPLE, *[_REAL] * 3, *[_PLACE] * 4],
+    "column_winners": [
+        *_SCORES,
+        _PLACE,
+        _COUNT,
+        _PLACE,
+        _COUNT,
+        _PLACE,
+        _COUNT,
+        _PLACE,
+        _PLACE,
+        _COUNT,
+        _KIND,
+        _RULE,
+        _PLACE,
+    ],
     "noises": [_PLACE, _PLACE, _COUNT, _KIND, _KIND, _PLACE],
-    "column_starts": [_PLACE, _COUNT, _PLACE, _COUNT, _PLACE, _PLACE],
 }
-_COUNTING = {"hits", "open_columns"}
-"""These return how many there are."""
+_COUNTING = {"hits", "open_columns", "block_columns"}
+"""These return a number of 64 bits."""
 
 
 def library(place: Path) -> ctypes.CDLL | None:
@@ -199,50 +226,36 @@ class Sampled:
     """What a threshold is chosen by: a sample of positions, and the chances of noise, as whole numbers."""
 
     places: Indices
+    each: float
+    """So many candidates each of them stands for."""
     chance: Indices
+    """Of noise that passes a distance, in half units."""
     square: Indices
-    addresses: tuple[int, int, int] = field(init=False)
+    fine: Indices
+    """The chances again, in sixteenths from -100 to 100."""
+    compiled: Sample = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "addresses", tuple(map(address, (self.places, self.chance, self.square))))
+        chances = map(address, (self.chance, self.square, self.fine))
+        object.__setattr__(self, "compiled", Sample(address(self.places), len(self.places), *chances, self.each))
 
 
-def threshold_place(
-    tops: Values, scores: Values, sample: Sampled, rule: Rule, each: float, enough: float
-) -> int | None:
+def threshold_place(tops: Values, scores: Values, sample: Sampled, rule: Rule, enough: float) -> int | None:
     """The place of the threshold in its grid; -1 where none is high enough."""
     function = function_for("threshold", scores)
     if function is None:
         return None
-    places, chance, square = sample.addresses
-    scored = address(scores), scores.strides[0], places, len(sample.places)
-    place: int = function(address(tops), len(tops), *scored, rule, chance, square, each, enough)
+    scored = address(scores), scores.strides[0]
+    place: int = function(address(tops), len(tops), *scored, rule, sample.compiled, enough)
     return None if place < -1 else place
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """Columns of blocks, of which those with less than `cuts` of the cuts above them are tested on their own."""
-
-    above: NDArray[np.int8]
-    cuts: int
-    width: int
-    """So many columns stand side by side."""
-
-    def holds(self, index: Indices) -> Mask:
-        """Which of these candidates are in such columns."""
-        column = index // (TALL * self.width) * self.width + index % self.width
-        inside: Mask = self.above[column] < self.cuts
-        return inside
-
-
 def hits_of(
-    batches: Indices, starts: Indices, firsts: Words, words: Words, most: int, opened: Opened | None = None
+    batches: Indices, starts: Indices, firsts: Words, words: Words, most: int
 ) -> tuple[Indices, Indices] | None:
     """(which candidates are hit, their levels): at most so many. None also where floats or words do not suffice.
 
-    A row of `batches` is (level, length, stride, number of groups, number of words); the groups are in `starts`. Hits
-    of the first that are in opened columns are left out.
+    A row of `batches` is (level, length, stride, number of groups, number of words); the groups are in `starts`.
     """
     function = plain_function("hits")
     if function is None:
@@ -250,8 +263,7 @@ def hits_of(
     room = np.empty((2, most), np.int64)
     index = address(room)
     place = address(batches), len(batches), address(starts), address(firsts), address(words)
-    but = (None, 0, 1) if opened is None else (address(opened.above), opened.cuts, opened.width)
-    count = function(*place, *but, index, index + 8 * most)
+    count = function(*place, index, index + 8 * most)
     return None if count < 0 else (room[0, :count], room[1, :count])
 
 

@@ -11,27 +11,26 @@ typedef BITS OF(mask) __attribute__((vector_size(LANES)));
 #define IS_NAN(score) 0
 #endif
 
-/* The largest of `run` scores, in `streams` places that are `apart` bytes from each other; whether one is NaN. */
+/* The largest of `run` scores, in `streams` places that are `apart` bytes from each other and take turns of so many bytes;
+ * whether one is NaN. */
 static inline __attribute__((always_inline)) int OF(side_by_side)(
-    const char *x, int64_t apart, int64_t run, int streams, T *largest, int64_t next)
+    const char *x, int64_t apart, int64_t run, int streams, int turn, T *largest, int64_t next)
 {
     OF(lanes) best[STREAMS][2];
     OF(mask) odd = {0};
     int nan = 0;
     for (int s = 0; s < streams; s++)
         best[s][0] = best[s][1] = *(const OF(loaded) *)(x + s * apart);
-    for (const char *end = x + run * (int64_t)sizeof(T); x < end; x += 2 * LANES)
-        for (int s = 0; s < streams; s++) {
-            __builtin_prefetch(x + s * apart + AHEAD);
-            for (int half = 0; half < 2; half++) {
-                OF(lanes) here = *(const OF(loaded) *)(x + s * apart + half * LANES);
-                OF(mask) more = here > best[s][half];
-                best[s][half] = (OF(lanes))(((OF(mask))here & more) | ((OF(mask))best[s][half] & ~more));
+    for (const char *end = x + run * (int64_t)sizeof(T); x < end; x += turn)
+        for (int s = 0; s < streams; s++)
+            for (int part = 0; part < turn / LANES; part++) {
+                OF(lanes) here = *(const OF(loaded) *)(x + s * apart + part * LANES), *most = &best[s][part % 2];
+                OF(mask) more = here > *most;
+                *most = (OF(lanes))(((OF(mask))here & more) | ((OF(mask))*most & ~more));
 #if IS_FLOAT
                 odd |= here != here;
 #endif
             }
-        }
     for (int s = 0; s < streams; s++) {
         OF(mask) first = best[s][0] > best[s][1];
         OF(lanes) both = (OF(lanes))(((OF(mask))best[s][0] & first) | ((OF(mask))best[s][1] & ~first));
@@ -76,10 +75,12 @@ EXPORT FAST int OF(run_maxima)(const char *x, int64_t step, int64_t count, int64
     int nan = 0;
     if (step == sizeof(T) && run * step % (2 * LANES) == 0) {
         int64_t part = runs / STREAMS, size = run * step;
-        for (int64_t b = 0; b < part; b++)
-            nan |= OF(side_by_side)(x + b * size, part * size, run, STREAMS, largest + b, part);
-        for (done = part * STREAMS; done < runs; done++)
-            nan |= OF(side_by_side)(x + done * size, 0, run, 1, largest + done, 0);
+        for (int64_t b = 0; b < part && size % TURN == 0; b++, done += STREAMS)
+            nan |= OF(side_by_side)(x + b * size, part * size, run, STREAMS, TURN, largest + b, part);
+        for (int64_t b = 0; b < part && size % TURN; b++, done += STREAMS)
+            nan |= OF(side_by_side)(x + b * size, part * size, run, STREAMS, 2 * LANES, largest + b, part);
+        for (; done < runs; done++)
+            nan |= OF(side_by_side)(x + done * size, 0, run, 1, 2 * LANES, largest + done, 0);
     }
     for (; done < runs; done++)
         nan |= OF(one_by_one)(x + done * run * step, step, run, largest + done);
@@ -191,18 +192,17 @@ EXPORT int OF(histograms)(
 
 /* The place in the grid of thresholds, by the maxima of blocks and a sample of the scores. Below -1: not to be used. */
 EXPORT int OF(threshold)(
-    const T *tops, int64_t blocks, const char *x, int64_t step, const int64_t *sample, int64_t n, const Rule *rule,
-    const int64_t *chance, const int64_t *square, double each, double enough)
+    const T *tops, int64_t blocks, const char *x, int64_t step, const Rule *rule, const Sample *sample, double enough)
 {
-    int64_t by_tops[BINS + 1] = {0}, by_sample[BINS + 1] = {0};
+    int64_t by_tops[BINS + 1] = {0}, by_sample[BINS + 1] = {0}, n = sample->n;
     int lost = 0;
     for (int64_t i = 0; i < n; i++)
-        __builtin_prefetch(x + sample[i] * step);
+        __builtin_prefetch(x + sample->places[i] * step);
     for (int64_t i = 0; i < blocks; i++)
         by_tops[bin_of(OF(height_of)(tops[i], rule, &lost))]++;
     for (int64_t i = 0; i < n; i++)
-        by_sample[bin_of(OF(height_of)(AT(sample[i]), rule, &lost))]++;
-    return lost ? -2 : crowded_place(by_tops + 1, by_sample + 1, chance, square, each, enough);
+        by_sample[bin_of(OF(height_of)(AT(sample->places[i]), rule, &lost))]++;
+    return lost ? -2 : crowded_place(by_tops + 1, by_sample + 1, sample, enough);
 }
 
 /* The k-th largest score. */
@@ -228,9 +228,8 @@ EXPORT int OF(winners)(
     int kind, double factor, int64_t whole, double centre, double floor, int64_t *places)
 {
     const Rule rule = {.factor = factor, .whole = whole, .centre = centre};
-    double finish[MOST + 1], least = floor - 1e-3 * (1 + fabs(floor)); /* falling; that of the next one is last */
+    Best best = best_above(floor, k);
     double logs[QUICK];
-    int64_t place[MOST + 1], count = 0;
     int lost = 0;
     for (int64_t i = 0; i < n; i++) {
         if (index)
@@ -242,32 +241,15 @@ EXPORT int OF(winners)(
         if (word < PLAIN || word >= -PLAIN)
             return 0;
         double z = OF(height_of)(AT(index ? index[i] : i), &rule, &lost);
-        if (kind != EXPONENTIAL && z + most_noise(word, zeros, kind) < least)
+        if (kind != EXPONENTIAL && z + most_noise(word, zeros, kind) < best.least)
             continue;
         z += kind <= GUMBEL ? quick_noise(word, zeros, kind, logs[i % QUICK]) : noise_of(word, zeros, kind);
-        if (z < least)
-            continue;
-        if (count > k && !(z > finish[k]))
-            continue;
-        int64_t at = count > k ? k : count++;
-        for (; at > 0 && z > finish[at - 1]; at--) {
-            finish[at] = finish[at - 1];
-            place[at] = place[at - 1];
-        }
-        finish[at] = z;
-        place[at] = i;
-        if (count > k && finish[k] > least)
-            least = finish[k];
+        enters(&best, z, i);
     }
-    if (lost || count < k || !(finish[k - 1] - floor > 4 * ROUGH + 0x1p-47 * fabs(finish[k - 1])))
+    if (lost || !are_clear(&best))
         return 0;
-    for (int64_t i = 0; i + 1 < count; i++) {
-        double one = finish[i], other = finish[i + 1];
-        if (!(one - other > 4 * ROUGH + 0x1p-47 * (fabs(one) + fabs(other))))
-            return 0;
-    }
     for (int64_t i = 0; i < k; i++)
-        places[i] = place[i];
+        places[i] = best.place[i];
     return 1;
 }
 

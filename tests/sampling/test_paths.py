@@ -111,7 +111,7 @@ def test_successes_that_floats_cannot_decide(monkeypatch):
 
 
 def test_successes_where_the_words_drawn_at_once_do_not_suffice(monkeypatch):
-    monkeypatch.setattr(skipping, "_enough", lambda expected: 1)
+    monkeypatch.setattr(skipping, "enough_words", lambda trials, level: 1)
     source = Seeded(6)
     for trials, level in ((7, 1), (12, 2), (40, 4)):
         for _ in range(FEW):

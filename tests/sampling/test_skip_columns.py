@@ -1,5 +1,6 @@
 """Integers of 8 or 16 bits: what is planned is the same compiled and in NumPy, tests everybody once, has the law."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -7,14 +8,16 @@ import numpy as np
 import pytest
 
 from shortlist import _scan, _scan_columns
+from shortlist._arrays import Values
 from shortlist._scan import TALL
 from shortlist.exact.noise_distributions import KINDS
 from shortlist.exact.score_intervals import Contest
 from shortlist.mechanisms import NoisyMax, OneshotTopK
 from shortlist.sampling import race, skip_columns
+from shortlist.sampling.column_plan import ColumnPlan
 from shortlist.sampling.entropy import Seeded
-from shortlist.sampling.race import prepare, skip_race
-from shortlist.sampling.skip_columns import OWN_LEVELS, Maxima, column_plan, level_cuts, raised, unread_plan
+from shortlist.sampling.race import column_race, prepare, skip_race
+from shortlist.sampling.skip_columns import OWN_LEVELS, Maxima, level_cuts, listed_from, raised, unread_plan
 from shortlist.sampling.skip_threshold import choose_threshold, enough
 from tests.helpers.support import assert_law
 from tests.helpers.typed import present
@@ -41,13 +44,19 @@ SHAPES = {
 }
 
 
+def column_plan(values, k, scale, noise, threshold=None):
+    """The plan of groups, one by one."""
+    plan = ColumnPlan.of(values, k, scale, noise, threshold)
+    return None if plan is None else plan.plan()
+
+
 def same(one, two):
     same_batches(one, two)
     for mine, other in zip(one.batches, two.batches, strict=True):
         assert (mine.opened is None) == (other.opened is None)
         if mine.opened is not None:
-            assert (mine.opened.cuts, mine.opened.width) == (other.opened.cuts, other.opened.width)
-            assert np.array_equal(mine.opened.above, other.opened.above)
+            assert (mine.opened.cut, mine.opened.width) == (other.opened.cut, other.opened.width)
+            assert np.array_equal(mine.opened.columns, other.opened.columns)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -78,23 +87,47 @@ def test_the_plan_of_numpy_is_that_of_compiled_passes_and_tests_everybody_once(s
             assert (chance <= -batch.level * np.log(2) + 1e-9).all()
 
 
-def test_where_hits_would_be_many_the_threshold_rises_as_far_as_enough_columns_pass(monkeypatch):
-    values, scale, plans, looks = bell(DTYPES[1], 1 << 20), Fraction(1000), [], []
+CROWDS: dict[str, tuple[Callable[[], Values], Fraction]] = {
+    "bell": (lambda: bell(DTYPES[1], 1 << 20), Fraction(1000)),
+    "bell, 8 bits": (lambda: bell(DTYPES[0], 1 << 21), Fraction(4)),
+    "bell of few units": (lambda: bell(DTYPES[1], 1 << 20), Fraction(2 * 10**5)),
+    "tied": (lambda: np.full(1 << 20, 7, np.int16), Fraction(1, 1000)),
+    "the lowest": (
+        lambda: np.where(np.arange(1 << 20) % 40000, np.iinfo(np.int16).min, 0).astype(np.int16),
+        Fraction(2900),
+    ),
+    "a sample that tells too much": (
+        lambda: np.where(np.arange(1 << 20) // 1024 % 16, -3000, 0).astype(np.int16),
+        Fraction(1000),
+    ),
+    "one in 5,000": (lambda: np.where(np.arange(1 << 20) % 5000, -9000, 0).astype(np.int16), Fraction(1000)),
+}
 
-    def look(*told):
-        looks.append(raised(*told))
-        return looks[-1]
 
-    monkeypatch.setattr(skip_columns, "raised", look)
-    for library in (_scan.LIBRARY, None):
-        monkeypatch.setattr(_scan, "LIBRARY", library)
-        plans.append(present(column_plan(values, 20, scale, KINDS["exponential"])))
-    same(*plans)
-    contest, maxima = plans[0].contest, Maxima.of(values)
-    assert set(looks) == {plans[0].threshold}  # NumPy's at least
-    assert plans[0].threshold > choose_threshold(contest, maxima.tops)
-    passed = np.exp(-np.maximum(plans[0].threshold - contest.positions(maxima.columns), 0)).sum()
-    assert enough(20) <= passed < 2.8 * enough(20)  # half a unit higher, in bins of half a unit, too few might
+@pytest.mark.parametrize("shape", CROWDS)
+def test_where_hits_would_be_many_the_threshold_rises_the_same_in_numpy(shape, monkeypatch):
+    values, scale = CROWDS[shape][0](), CROWDS[shape][1]
+    monkeypatch.setattr(skip_columns, "MANY", 0)
+    for k in (1, 20):
+        plans, ends = [], []
+        for library in (None, _scan.LIBRARY):
+            monkeypatch.setattr(_scan, "LIBRARY", library)
+            plans.append(present(ColumnPlan.of(values, k, scale, KINDS["exponential"])))
+            source = Seeded(5)
+            ends.append([*column_race(plans[-1], source).indices.tolist(), *source.words(1).tolist()])
+        same(*(plan.plan() for plan in plans))
+        assert ends[0] == ends[1]
+
+
+def test_the_threshold_rises_as_far_as_enough_columns_pass():
+    values, scale, k = bell(DTYPES[1], 1 << 20), Fraction(1000), 20
+    plan = present(ColumnPlan.of(values, k, scale, KINDS["exponential"]))
+    contest, maxima = plan.contest, Maxima.of(values, k)
+    first = choose_threshold(contest, maxima.tops)
+    least = listed_from(contest, maxima, first)
+    assert plan.layout.threshold == raised(contest, maxima.columns, least, first) > first
+    passed = np.exp(-np.maximum(plan.layout.threshold - contest.positions(maxima.columns), 0)).sum()
+    assert enough(k) <= passed < 1.4 * enough(k)  # a sixteenth higher, in such bins, too few might
 
 
 @pytest.mark.parametrize("noise", ["exponential", "gumbel", "laplace", "logistic", "half-logistic"])
@@ -165,13 +198,13 @@ def test_races_by_columns_have_the_law(threshold, monkeypatch):
     values[3 + width : 8 * width : width] = 6
     values[900:930] = 4
     values[-20:] = 8
-    plan = column_plan(values, 1, Fraction(3), KINDS["gumbel"], threshold)
+    plan = ColumnPlan.of(values, 1, Fraction(3), KINDS["gumbel"], threshold)
     assert plan is not None
-    assert len({batch.length for batch in plan.batches} & {TALL, 30, len(values) - 30}) >= 2
+    assert len({batch.length for batch in plan.plan().batches} & {TALL, 30, len(values) - 30}) >= 2
     law, wrong = (NoisyMax(epsilon=e, noise="gumbel").probabilities(values, monotone=True) for e in (1 / 3, 0.5))
     column = np.isin(np.arange(len(values)) % width, [3, 700 % width, 1500 % width])
     cell = np.where(values > 0, values, np.where(column, 1, 0))
-    won = [int(cell[skip_race(plan, Seeded(seed)).indices[0]]) for seed in range(1500)]
+    won = [int(cell[column_race(plan, Seeded(seed)).indices[0]]) for seed in range(1500)]
     cells = sorted(set(cell.tolist()))
     assert_law(
         [won.count(one) for one in cells],
@@ -193,7 +226,7 @@ def test_scores_of_a_narrow_type_are_not_read_where_its_top_is_crowded(noise, mo
     assert plans[0] is not None
     same(*plans)
     assert [(batch.level >= skip_columns.UNREAD, batch.trials) for batch in plans[0].batches] == [(True, len(CROWDED))]
-    monkeypatch.setattr(race, "column_plan", None)
+    monkeypatch.setattr(race, "ColumnPlan", None)
     monkeypatch.setattr(race, "make_plan", None)
     finish = prepare(CROWDED, k=1, scale=Fraction(30), noise=KINDS[noise])(Seeded(1))
     assert CROWDED[finish.indices[0]] > 0

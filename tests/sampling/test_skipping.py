@@ -32,7 +32,7 @@ named = pytest.mark.parametrize("noise", KINDS.values(), ids=list(KINDS))
 def test_successes_are_independent_coin_flips(trials, level, at_once, monkeypatch):
     """By the number of successes and their places, also where the words drawn at once do not suffice."""
     if at_once == "one":
-        monkeypatch.setattr(skipping, "_enough", lambda expected: 1)
+        monkeypatch.setattr(skipping, "enough_words", lambda trials, level: 1)
     source, p, runs = Seeded(trials), 2.0**-level, sized(2_000, full=50_000)
     number, place = np.zeros(trials + 1), np.zeros(trials)
     for _ in range(runs):
@@ -261,7 +261,7 @@ SHAPES = {
 def test_a_draw_in_numpy_is_that_of_compiled_passes_word_by_word(shape, words, monkeypatch):
     """Also where the words that are drawn at once do not suffice."""
     if words == "few":
-        monkeypatch.setattr(skipping, "_enough", lambda expected: 2)
+        monkeypatch.setattr(skipping, "enough_words", lambda trials, level: 2)
     for threshold in (0.5, 4.0, 9.0):
         plan = make_plan(SHAPES[shape], 1, Fraction(1), KINDS["gumbel"], 1024, threshold)
         found = []

@@ -19,8 +19,9 @@ from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import NoisyScore, Term, nearest_float, total
 from shortlist.exact.score_intervals import SHORT, Contest, clear_order, kth_largest, ranking
+from shortlist.sampling.column_plan import ColumnPlan
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.skip_columns import column_plan, unread_plan
+from shortlist.sampling.skip_columns import unread_plan
 from shortlist.sampling.skip_levels import rule_of
 from shortlist.sampling.skip_schedule import block_size, make_plan
 from shortlist.sampling.skipping import CHUNK, SOME, Hits, SkipPlan
@@ -119,8 +120,11 @@ def prepare(
     if block is None:
         return partial(full_race, Contest(values, k, scale, noise, kth_largest(values, k)))
     with np.errstate(all="ignore"):
-        plan = unread_plan(values, k, scale, noise) or column_plan(values, k, scale, noise)
-        return partial(skip_race, plan or make_plan(values, k, scale, noise, block, seen=seen))
+        unread = unread_plan(values, k, scale, noise)
+        columns = ColumnPlan.of(values, k, scale, noise) if unread is None else None
+        if columns is not None:
+            return partial(column_race, columns)
+        return partial(skip_race, unread or make_plan(values, k, scale, noise, block, seen=seen))
 
 
 def full_race(contest: Contest, source: Source) -> Finish:
@@ -152,6 +156,16 @@ def _clear_finish(contest: Contest, index: Indices, words: Words, level: Indices
 def skip_race(plan: SkipPlan, source: Source) -> Finish:
     """One race in which most candidates draw no noise of their own (`skipping.py`)."""
     return race_of_hits(plan, plan.draw(source), source)
+
+
+@np.errstate(all="ignore")
+def column_race(plan: ColumnPlan, source: Source) -> Finish:
+    """The same by columns, whose words are asked for at once."""
+    words = source.words(plan.skips + plan.hits)
+    clear = plan.clear_winners(words)
+    if clear is not None:
+        return _clear_finish(plan.contest, *clear, source)
+    return race_of_hits(plan.plan(), plan.drawn(words, source), source)
 
 
 @np.errstate(all="ignore")

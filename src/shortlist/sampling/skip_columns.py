@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist._scan import BINS, TALL, Opened
+from shortlist._scan import FINE, TALL, Sampled
 from shortlist._scan_columns import WIDE, block_columns, open_columns
 from shortlist.exact.noise_distributions import LN2, SHIFTS, Noise
 from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.sampling.skip_levels import LEVEL_SLACK, levels, round_down, rule_of
-from shortlist.sampling.skip_threshold import WHOLE, choose_threshold, enough, sampled
+from shortlist.sampling.skip_threshold import WHOLE, choose_threshold, enough, passing, sampled
 from shortlist.sampling.skipping import Batch, SkipPlan
 
 NARROW, UNREAD = 50, 11
@@ -39,6 +40,8 @@ MANY = 1 << 13
 
 BELOW, ABOVE, HIGHER = 16, 8, 8
 """Half units around a threshold in which columns are counted, and by how many it may be raised."""
+SPARSE, BANDS = 16, 4
+"""One in so many blocks tells roughly how far that is; then so many half units are looked at below what is opened."""
 
 
 def is_short(values: Values) -> bool:
@@ -64,14 +67,14 @@ def unread_plan(
     return SkipPlan(contest, chosen, (Batch(level, len(values), np.zeros(1, np.int64)),))
 
 
-def column_plan(
+def open_plan(
     values: Values, k: int, scale: Fraction, noise: Noise, threshold: float | None = None
-) -> SkipPlan | None:
-    """The plan by the largest scores of columns; None where it does not fit. `threshold` as above."""
+) -> tuple[Contest, Maxima, Layout] | None:
+    """What a plan by the largest scores of columns is made of; None where it does not fit. `threshold` as above."""
     if not is_short(values) or len(values) < BLOCKS * k * TALL * (WIDE // values.itemsize) or noise.decay not in SHIFTS:
         return None
-    maxima = Maxima.of(values)
-    contest = Contest(values, k, scale, noise, kth_largest(maxima.tops, k))
+    maxima = Maxima.of(values, k)
+    contest = Contest(values, k, scale, noise, maxima.centre)
     if contest.factor is None:
         return None
     layout = Layout.of(contest, maxima, threshold, 2 * k)
@@ -79,7 +82,7 @@ def column_plan(
         contest = Contest(values, k, scale, noise, maxima.kth_largest(values, k))
         layout = Layout.of(contest, maxima, threshold, len(values))
     assert layout is not None
-    return layout.plan(contest, maxima)
+    return contest, maxima, layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +91,19 @@ class Maxima:
 
     columns: Values
     tops: Values
+    centre: int | float
+    """The k-th largest of blocks."""
     width: int
 
     @classmethod
-    def of(cls, values: Values) -> Maxima:
+    def of(cls, values: Values, k: int) -> Maxima:
         width = WIDE // values.itemsize
-        compiled = block_columns(values)
+        compiled = block_columns(values, k)
         if compiled is None:
             whole = len(values) // (TALL * width)
             columns = values[: whole * TALL * width].reshape(whole, TALL, width).max(axis=1)
-            compiled = columns.ravel(), columns.max(axis=1)
+            tops = columns.max(axis=1)
+            return cls(columns.ravel(), tops, kth_largest(tops, k), width)
         return cls(*compiled, width)
 
     @property
@@ -122,55 +128,41 @@ class Layout:
     """Which columns are opened, against a threshold."""
 
     threshold: float
-    opened: Opened
     cut: int
     """These are at or above this score; whoever is below it may be tested at the level that all others share."""
     counts: list[int]
     """How many have so many cuts above them: the last cut is that of the level which all others share."""
-    starts: Indices
-    """Where they start, in that order."""
+    opened: NDArray[np.int32]
+    """Which ones, in that order."""
 
     @classmethod
     def of(cls, contest: Contest, maxima: Maxima, threshold: float | None, crowd: int) -> Layout | None:
         """Against this threshold, or one that fits the scores; None if so many columns are above the centre."""
-        chosen = choose_threshold(contest, maxima.tops) if threshold is None else threshold
-        wanted, rule = enough(contest.k) * WHOLE if threshold is None else 0.0, rule_of(contest, chosen)
+        rule, scale, sample = rule_of(contest, threshold or 0.0), float(contest.scale), _sample(contest)
         assert rule is not None
         rule.rounded = _ROUNDED_AT
-        chance, scale = sampled(len(contest.values), contest.noise).chance, float(contest.scale)
-        compiled = open_columns(maxima.columns, maxima.tops, rule, scale, crowd, chance, wanted)
+        wanted, surely = enough(contest.k) * WHOLE if threshold is None else 0.0, passing(contest.noise, contest.k)[0]
+        both = maxima.columns, maxima.tops
+        compiled = open_columns(contest.values, both, rule, scale, crowd, sample, wanted, surely, HIT * MANY)
         if compiled is not None:
             return None if compiled == "crowded" else cls(*compiled)
         if int(_at_least(maxima.columns, _scores(contest, np.ceil([scale])))[0]) >= crowd:
             return None
+        chosen = choose_threshold(contest, maxima.tops) if threshold is None else threshold
         cuts, trials = level_cuts(contest, chosen), maxima.rest
         lower, cost = cheapest(_at_least(maxima.tops, cuts), trials, maxima.block, maxima.width)
         if threshold is None and cost >= HIT * MANY:
-            chosen = raised(contest, maxima, chosen, chance)
+            least = listed_from(contest, maxima, chosen)
+            chosen = raised(contest, maxima.columns, least, chosen)
             cuts = level_cuts(contest, chosen)
+            cuts = cuts[: max(1, np.count_nonzero(cuts >= least))]
             lower, _ = cheapest(_at_least(maxima.columns, cuts), trials, TALL, 1)
         above = np.zeros(len(maxima.columns), np.int8)
         for cut in cuts[:lower].tolist():
             above += maxima.columns < cut
         opened = np.flatnonzero(above < lower)
-        by = opened[np.argsort(above[opened], kind="stable")]
-        starts = by // maxima.width * maxima.block + by % maxima.width
-        counts = np.bincount(above[opened], minlength=lower).tolist()
-        return cls(chosen, Opened(above, lower, maxima.width), int(cuts[lower - 1]), counts, starts)
-
-    def plan(self, contest: Contest, maxima: Maxima) -> SkipPlan:
-        """Opened columns at their own levels, everybody else at one; what is no whole block at that one, or in full."""
-        lower, trials, start = self.opened.cuts, maxima.rest, 0
-        batches = [Batch(OWN_LEVELS[lower].item(), trials, np.zeros(1, np.int64), opened=self.opened)]
-        for level, count in zip(OWN_LEVELS[:lower].tolist(), self.counts, strict=True):
-            if count:
-                batches.append(Batch(level, TALL, self.starts[start : start + count], maxima.width))
-            start += count
-        rest = contest.values[trials:]
-        if len(rest):
-            level = batches[0].level if rest.max() < self.cut else 0
-            batches.append(Batch(level, len(rest), np.array([trials])))
-        return SkipPlan(contest, self.threshold, tuple(batches))
+        by = opened[np.argsort(above[opened], kind="stable")].astype(np.int32)
+        return cls(chosen, int(cuts[lower - 1]), np.bincount(above[opened], minlength=lower).tolist(), by)
 
 
 def level_cuts(contest: Contest, threshold: float) -> Indices:
@@ -206,13 +198,47 @@ def cheapest(above: Indices, trials: int, size: int, parts: int) -> tuple[int, f
     return best, least
 
 
-def raised(contest: Contest, maxima: Maxima, threshold: float, chance: Indices) -> float:
-    """The highest threshold, in half units, that enough columns will pass by their largest scores alone, surely."""
-    heights = threshold + np.arange(-BELOW, ABOVE) / 2
-    reach = _at_least(maxima.columns, _scores(contest, np.ceil(heights * float(contest.scale))))
-    held, last = reach - np.append(reach[1:], 0), BINS - 1 + BELOW
-    passed = np.convolve(held, chance[last - len(held) + 1 : last + HIGHER + 1], "valid").astype(np.float64)
-    return threshold + int(np.max(np.flatnonzero(passed >= enough(contest.k) * WHOLE), initial=0)) / 2
+def listed_from(contest: Contest, maxima: Maxima, threshold: float) -> int:
+    """From which score on columns are looked at, were the threshold as high as a sample of the blocks says."""
+    some, scale = maxima.columns.reshape(-1, maxima.width)[::SPARSE].ravel(), float(contest.scale)
+    around, higher = np.arange(-BELOW, ABOVE), np.arange(1, HIGHER + 1)
+    reach = _at_least(some, _scores(contest, np.ceil((threshold + around / 2) * scale)))
+    chance = _sample(contest).fine[2 * FINE + 8 * (higher[:, None] - around)]
+    passed = SPARSE * (chance @ (reach - np.append(reach[1:], 0))).astype(np.float64)
+    more = int(np.max(higher[passed >= enough(contest.k) * WHOLE], initial=0))
+    cuts = level_cuts(contest, threshold + more / 2)
+    return int(cuts[cheapest(_at_least(some, cuts), len(some) * TALL, TALL, 1)[0] - 1])
+
+
+def raised(contest: Contest, columns: Values, least: int, threshold: float) -> float:
+    """The highest threshold, in sixteenths, that enough columns will pass by their largest scores alone, surely.
+
+    Those at or above `least` count as what they are, those in some half units below it as the least that they can be.
+    """
+    half = math.ceil(min(float(contest.scale), 2**17) / 2)
+    bands = np.maximum(least - half * np.arange(1, BANDS + 1), np.iinfo(columns.dtype).min)
+    high, reach = columns[columns >= least], _at_least(columns, bands)
+    held = np.bincount(_fine_places(contest, high), minlength=2 * FINE + 1)
+    np.add.at(held, _fine_places(contest, bands), np.diff(reach, prepend=len(high)))
+    start = math.floor(16 * threshold)
+    higher = np.arange(start + 1, start + 1 + 8 * HIGHER)
+    chance = _sample(contest).fine[3 * FINE + higher[:, None] - np.arange(len(held))]
+    passed = (chance @ held).astype(np.float64)
+    return max(threshold, float(np.max(higher[passed >= enough(contest.k) * WHOLE] / 16, initial=threshold)))
+
+
+def _fine_places(contest: Contest, scores: Values) -> Indices:
+    """The heights of these scores in sixteenths from -50 on, rounded so that none is too large; 0 below that."""
+    inverse = contest.factor
+    assert inverse is not None
+    reach, factor = math.floor(min(50 / inverse, 2**17)), math.floor(min(2**24 * inverse, 2**30))
+    far = scores.astype(np.int64) - int(contest.centre)
+    near = np.clip(far, -reach, reach)
+    return np.where(far < -reach, 0, (near * (factor + (near < 0)) >> 20) + FINE)
+
+
+def _sample(contest: Contest) -> Sampled:
+    return sampled(len(contest.values), contest.noise)
 
 
 def _at_least(scores: Values, cuts: Indices) -> Indices:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist._scan import BINS, EIGHTHS, PLACES, Sampled, in_eighths, threshold_place
+from shortlist._scan import BINS, EIGHTHS, FINE, PLACES, Sampled, in_eighths, threshold_place
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.score_intervals import Contest
 from shortlist.sampling.skip_levels import held, histogram, rule_of
@@ -40,15 +40,14 @@ def _crowded_place(contest: Contest, tops: Values) -> int:
     """The last place in the grid where enough pass; -1 if nowhere. No sum is rounded, whatever its order."""
     values, wanted, rule = contest.values, enough(contest.k) * WHOLE, rule_of(contest)
     sample = sampled(len(values), contest.noise)
-    each = 0.5 * (len(values) / len(sample.places))
-    compiled = None if rule is None else threshold_place(tops, values, sample, rule, each, wanted)
+    compiled = None if rule is None else threshold_place(tops, values, sample, rule, wanted)
     if compiled is not None:
         return compiled
     by_tops, by_sample = histogram(contest.positions(tops)), histogram(contest.positions(values[sample.places]))
     surely = np.convolve(by_tops, sample.chance, "valid").astype(np.float64)
     some = np.convolve(by_sample, sample.chance, "valid").astype(np.float64)
     broad = some * some >= BROAD * np.convolve(by_sample, sample.square, "valid").astype(np.float64)
-    return int(np.max(np.flatnonzero((surely >= wanted) | (broad & (each * some >= wanted))), initial=-1))
+    return int(np.max(np.flatnonzero((surely >= wanted) | (broad & (sample.each * some >= wanted))), initial=-1))
 
 
 def raised(contest: Contest, peaks: Values, run: int, threshold: float) -> float:
@@ -123,12 +122,15 @@ def nearly_enough(k: int) -> float:
 def sampled(d: int, noise: Noise) -> Sampled:
     """Some 2,048 positions, eight neighbours at a time, spread by the golden ratio: no period of the data fits it.
 
-    Beside them the chances to pass each distance, and their squares, rounded down to whole numbers of 2^-30.
+    They are counted half. Beside them the chances to pass each distance, and their squares, rounded down to whole
+    numbers of 2^-30.
     """
     starts = np.arange(256) * 0.6180339887498949 % 1 * (d - 7)
+    places = (starts.astype(np.int64)[:, None] + np.arange(8)).ravel()
     chance = passing(noise, 1)[1]
-    whole, square = (np.floor(one * WHOLE).astype(np.int64) for one in (chance, chance**2))
-    return Sampled((starts.astype(np.int64)[:, None] + np.arange(8)).ravel(), whole, square)
+    fine = np.exp(noise.log_survival(np.arange(-2 * FINE, 2 * FINE + 1) / 16))
+    chances = (np.floor(one * WHOLE).astype(np.int64) for one in (chance, chance**2, fine))
+    return Sampled(places, 0.5 * (d / len(places)), *chances)
 
 
 @lru_cache

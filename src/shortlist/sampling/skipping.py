@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlist._arrays import Floats, Indices, Words
-from shortlist._scan import Opened, hits_of
+from shortlist._arrays import Floats, Indices, Mask, Values, Words
+from shortlist._scan import TALL, hits_of
 from shortlist.exact.noise_distributions import LN2
 from shortlist.exact.partial_reals import failures_before_success
 from shortlist.exact.score_intervals import Contest
@@ -39,6 +39,22 @@ class Hits:
     index: Indices
     words: Words
     level: Indices
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Columns of blocks, of which those whose largest score is at or above a cut are tested on their own."""
+
+    columns: Values
+    cut: int
+    width: int
+    """So many columns stand side by side."""
+
+    def holds(self, index: Indices) -> Mask:
+        """Which of these candidates are in such columns."""
+        column = index // (TALL * self.width) * self.width + index % self.width
+        inside: Mask = self.columns[np.minimum(column, len(self.columns) - 1)] >= self.cut
+        return inside & (index < len(self.columns) * TALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +115,10 @@ class SkipPlan:
         """(who is hit, at which levels), batch by batch."""
         firsts, batches = source.words(len(self.batches)), self.batches
         needed = [batch.words_for(first) for batch, first in zip(batches, firsts.tolist(), strict=True)]
-        words = source.words(sum(needed))
+        return self.places_by(firsts, source.words(sum(needed)), needed, source)
+
+    def places_by(self, firsts: Words, words: Words, needed: list[int], source: Source) -> tuple[Indices, Indices]:
+        """The same, by these words, of which each batch takes so many, and the first of each as it is in `firsts`."""
         return self._compiled_hits(firsts, words, needed) or self._hits(firsts, words, needed, source)
 
     def _compiled_hits(self, firsts: Words, words: Words, needed: list[int]) -> tuple[Indices, Indices] | None:
@@ -110,8 +129,12 @@ class SkipPlan:
         ]
         starts = np.concatenate([_NONE, *(batch.starts for batch in self.batches)])
         most = len(words) + sum(batch.trials for batch in self.batches if not batch.level)
-        opened = self.batches[0].opened if self.batches else None
-        return hits_of(np.array(rows, np.int64), starts, firsts, words, most, opened)
+        compiled = hits_of(np.array(rows, np.int64), starts, firsts, words, most)
+        if compiled is None or not self.batches or self.batches[0].opened is None:
+            return compiled
+        index, level = compiled
+        stays = (level != self.batches[0].level) | ~self.batches[0].opened.holds(index)
+        return index[stays], level[stays]
 
     def _hits(self, firsts: Words, words: Words, needed: list[int], source: Source) -> tuple[Indices, Indices]:
         """The same in NumPy; more words are drawn where these do not suffice."""
@@ -170,7 +193,7 @@ def words_for(trials: int, level: int, first: int) -> int:
     """How many words such trials need, seldom more; none where the first tells that there is no success."""
     if level == 0 or first + 1 + (trials << (64 - level)) <= 1 << 64:
         return 0  # U <= 1 - trials 2^-level <= (1 - 2^-level)^trials: no success
-    return _enough(trials * 2.0**-level)
+    return enough_words(trials, level)
 
 
 def places_of(trials: int, level: int, first: int, words: Words, source: Source) -> Indices:
@@ -184,12 +207,13 @@ def places_of(trials: int, level: int, first: int, words: Words, source: Source)
         hits.append(position[: np.searchsorted(position, trials)])
         start = int(position[-1]) + 1
         if start < trials and not len(words):
-            words = source.words(_enough((trials - start) * 2.0**-level))
+            words = source.words(enough_words(trials - start, level))
     return np.concatenate(hits)
 
 
-def _enough(expected: float) -> int:
-    """How many words to draw at once where so many successes are expected: seldom too few."""
+def enough_words(trials: int, level: int) -> int:
+    """How many words to draw at once for such trials: seldom too few."""
+    expected = trials * 2.0**-level
     return int(expected + 5 * math.sqrt(expected) + 4)
 
 
