@@ -231,7 +231,7 @@ SUMS = [1.0, -2.5, 4.0, -4.0, 0.0, 0.0, 0.0, 4.0, -4.0, 0.0]
 
 
 @pytest.mark.parametrize("kind", ["numeric", "double precision"])
-@pytest.mark.parametrize("wide", [1.0, 1e6, 1e-6])
+@pytest.mark.parametrize("wide", [1.0, 1e6, 1e-6, 1e140, 1e-140])
 def test_a_number_beyond_all_floats_is_no_error(server, base, wire, kind, wide):
     """PostgreSQL refuses products and casts that are no float, and its own numbers reach 1e131072: one person could do
     that, so that an error would tell of them."""

@@ -24,6 +24,9 @@ TYPES: dict[Kind, str] = {
 CASELESS = ("mysql", "mssql", "singlestoredb")
 """Backends in which 'tea' = 'TEA' unless somebody asked for the contrary: a label would be one person's spelling."""
 
+LARGE, TINY = 1e308, 2.0**-530
+"""Ends of the floats that PostgreSQL is asked to make, and to divide by what is of an ordinary size."""
+
 BYTEWISE = ("duckdb", "sqlite", "postgres")
 """Backends in which texts are compared by their bytes here, whatever collation a column has (`Texts.hidden`)."""
 
@@ -157,33 +160,33 @@ def user_of(column: Any, texts: Texts) -> Any:
 
 def number_of(column: Any, texts: Texts) -> Any:
     """A float, and missing where there is no number."""
-    within_floats = texts.backend == "postgres" and column.type().is_decimal()
-    number = (_in_range(column) if within_floats else column).cast("float64")
+    if texts.backend == "postgres":
+        return _in_postgres(column)
+    number = column.cast("float64")
     if texts.backend == "sqlite":
         return column.typeof().isin(["integer", "real"]).ifelse(number, None)
     return _is_nan(number).ifelse(None, number)
 
 
-def _in_range(column: Any) -> Any:
-    """What PostgreSQL's numbers are as floats, which it refuses where there is none: the largest ones, or 0."""
-    large, small = (ibis.literal(Decimal(number), type=dtypes.Decimal()) for number in ("1e308", "1e-307"))
+def _in_postgres(column: Any) -> Any:
+    """PostgreSQL refuses what is too large or too small for a float, as a cast and as a quotient: so one person's cell
+    would be an error. Too large is held at the largest ones; TINY is less than a quarter of every step there may be."""
+    if not column.type().is_decimal():
+        number = column.cast("float64")
+        return _is_nan(number).ifelse(None, (number.abs() < TINY).ifelse(0.0, number))
+    large, small = (ibis.literal(Decimal(number), type=dtypes.Decimal()) for number in (LARGE, TINY))
     return ibis.cases(
         (column.cast("string") == "NaN", None),
-        (column > large, large),
-        (column < -large, -large),
-        (column.abs() < small, 0),
-        else_=column,
+        (column > large, LARGE),
+        (column < -large, -LARGE),
+        (column.abs() < small, 0.0),
+        else_=column.cast("float64"),
     )
 
 
 def in_steps(number: Any, step: float, most: float) -> Any:
-    """floor(number / step + 1/2) of a float, at most so many either way.
-
-    PostgreSQL refuses a quotient that is too large or too small for a float: so none is taken of such numbers.
-    """
-    held = number.clip(-most * step, most * step)
-    held = (held.abs() < step / 4).ifelse(0.0, held)
-    return (held / step + 0.5).floor().cast("int64")
+    """floor(number / step + 1/2) of a float, at most so many either way; held first, so that no quotient overflows."""
+    return (number.clip(-most * step, most * step) / step + 0.5).floor().cast("int64")
 
 
 def _is_nan(column: Any) -> Any:
