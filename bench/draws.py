@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -95,6 +96,7 @@ def draws_table() -> Iterator[str]:
         drawer.close()
 
 
+TURNS = 3
 SIZES = [(1_000, 10), (1_000, 3), (1_000, 30), (100, 10), (10_000, 10)]
 MANY = {
     "canonical, exponential": lambda k, epsilon: CanonicalTopK(k=k, epsilon=epsilon),
@@ -105,7 +107,7 @@ MANY = {
 
 
 def sets_table() -> Iterator[str]:
-    """Sets in one call of `release_many`, by the processor (and on the wall), on two cores; Zipf counts."""
+    """Sets in one call of `release_many`, best of three, by the processor (and on the wall), two cores; Zipf counts."""
     yield "| mechanism | d | k | epsilon | by one-shot | sets a second: processor (wall) | target |"
     yield "|---|---|---|---|---|---|---|"
     for (d, k), (name, make) in product(SIZES, MANY.items()):
@@ -114,9 +116,11 @@ def sets_table() -> Iterator[str]:
             mechanism = make(k, epsilon)
             one_shot = mechanism.guard_probability(scores) if isinstance(mechanism, GuardedTopK) else 0.0
             draws = 1_000_000 if one_shot < 1e-3 else 200_000
-            clock, wall = process_time(), perf_counter()
-            mechanism.release_many(scores, draws=draws)
-            clock, wall = process_time() - clock, perf_counter() - wall
+            clock = wall = math.inf
+            for _ in range(TURNS):
+                started = process_time(), perf_counter()
+                mechanism.release_many(scores, draws=draws)
+                clock, wall = min(clock, process_time() - started[0]), min(wall, perf_counter() - started[1])
             target = "1,000,000" if (d, k) == (1_000, 10) else ""
             speeds = f"{draws / clock:,.0f} ({draws / wall:,.0f})"
             yield f"| {name} | {d:,} | {k} | {epsilon} | {one_shot:.3f} | {speeds} | {target} |"
