@@ -3,6 +3,7 @@
 The clock only chooses the moments: what is checked holds at every one of them.
 """
 
+import json
 import os
 import re
 import signal
@@ -16,6 +17,8 @@ import pytest
 
 from shortlist import Ledger, PureDP
 from tests.helpers.storm import HOME
+
+NOTE = "list.csv-metadata.json"
 
 RUNS, BLOCK = 300, 20
 GOLDEN = 0.6180339887498949
@@ -65,7 +68,7 @@ def run(folder, after=None, kind=None):
 
 
 def clean(home):
-    for name in ("list.csv", "top.html"):
+    for name in ("list.csv", NOTE, "top.html"):
         (home / name).unlink(missing_ok=True)
 
 
@@ -94,7 +97,10 @@ def test_real_signals_at_any_moment_leave_nothing_behind(folder):
             assert (code, said) == (128 + kind, f"shortlist: stopped; {charge}\n")
         tally["done before" if code == 0 else f"stopped, {'charge' if entries else 'nothing'} booked"] += 1
         files = set(os.listdir(home))
-        assert files <= {"rows.csv", "known.txt", "budget.db", "list.csv", "top.html"}
+        assert files <= {"rows.csv", "known.txt", "budget.db", "list.csv", NOTE, "top.html"}
+        if NOTE in files:
+            assert "list.csv" in files
+            json.loads((home / NOTE).read_text())
         if "list.csv" in files:
             assert entries
             assert re.fullmatch(r"item\r\n\d+\r\n\d+\r\n", (home / "list.csv").read_bytes().decode())
