@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist import _scan
+from shortlist import _scan, _scan_hits
 from shortlist.exact.noise_distributions import KINDS
 from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.mechanisms import NoisyMax, OneshotTopK, SparseVector
@@ -157,9 +157,9 @@ def test_what_the_passes_do_not_know_is_left_to_numpy():
         assert _scan.sorted_by_level(values, None, rule, 1.0, None, 1) is None
         assert _scan.height_counts(values, 512, np.array([0]), rule) is None
         assert _scan.kth_of(values, 2) is None
-        assert _scan.clear_winners(values, np.zeros(len(values), np.uint64), 1, 0, 1.0, 0) is None
+        assert _scan_hits.clear_winners(values, np.zeros(len(values), np.uint64), 1, 0, 1.0, 0) is None
         hits = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.uint64)
-        assert _scan.clear_hits(values, hits, 1, 0, rule) is None
+        assert _scan_hits.clear_hits(values, hits, 1, 0, rule) is None
         assert _scan.threshold_place(values, values, sampled(len(plain), KINDS["gumbel"]), rule, 1.0) is None
 
 

@@ -1,4 +1,5 @@
-"""Compiled passes over many scores, where `_scan.c` was built: maxima, levels and histograms.
+"""Compiled passes over many scores, where `_scan.c` was built: maxima, levels and histograms. `_scan_hits.py` has those
+that read random words, `_scan_columns.py` those for short integers.
 
 Optional. Every function here returns None where the compiled one is not there or does not fit (a type or an order of
 bytes it does not know, scores that are not aligned, numbers that leave 64 bits), and its caller then does the same in
@@ -9,7 +10,6 @@ NumPy; both give the same numbers, bit for bit but for the sign of a zero, on wh
 from __future__ import annotations
 
 import ctypes
-import math
 import os
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlist._arrays import Floats, Indices, Values, Words
+from shortlist._arrays import Indices, Values
 
 NUMBER = 8
 """Of what `_scan.c` offers: a library with another number was built from another version and is left alone."""
@@ -101,21 +101,7 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "hits": [_PLACE, _COUNT, _PLACE, _PLACE, _PLACE, _PLACE, _PLACE],
     "block_columns": [*_SCORES, _COUNT, _COUNT, _PLACE, _PLACE],
     "open_columns": [*_SCORES, _PLACE, _PLACE, _COUNT, _RULE, _REAL, _COUNT, _SAMPLE, *[_REAL] * 3, *[_PLACE] * 4],
-    "column_winners": [
-        *_SCORES,
-        _PLACE,
-        _COUNT,
-        _PLACE,
-        _COUNT,
-        _PLACE,
-        _COUNT,
-        _PLACE,
-        _PLACE,
-        _COUNT,
-        _KIND,
-        _RULE,
-        _PLACE,
-    ],
+    "column_winners": [*_SCORES, *[_PLACE, _COUNT] * 3, _PLACE, _PLACE, _COUNT, _KIND, _RULE, _PLACE],
     "noises": [_PLACE, _PLACE, _COUNT, _KIND, _KIND, _PLACE],
 }
 _COUNTING = {"hits", "open_columns", "block_columns"}
@@ -250,56 +236,6 @@ def threshold_place(tops: Values, scores: Values, sample: Sampled, rule: Rule, e
     return None if place < -1 else place
 
 
-def hits_of(
-    batches: Indices, starts: Indices, firsts: Words, words: Words, most: int
-) -> tuple[Indices, Indices] | None:
-    """(which candidates are hit, their levels): at most so many. None also where floats or words do not suffice.
-
-    A row of `batches` is (level, length, stride, number of groups, number of words); the groups are in `starts`.
-    """
-    function = plain_function("hits")
-    if function is None:
-        return None
-    room = np.empty((2, most), np.int64)
-    index = address(room)
-    place = address(batches), len(batches), address(starts), address(firsts), address(words)
-    count = function(*place, index, index + 8 * most)
-    return None if count < 0 else (room[0, :count], room[1, :count])
-
-
-def sorted_by_row(
-    hits: tuple[Indices, Indices], sizes: Indices, starts: Indices, rows: int
-) -> tuple[Indices, Indices, Indices] | None:
-    """(candidates, levels, where each row's end): of hits of many rows, which are counted through rows and candidates.
-
-    They come as places and levels, level by level; level j has `sizes[j]` candidates, in `starts` one after another.
-    """
-    function = plain_function("by_row")
-    if function is None:
-        return None
-    (places, level), n = hits, len(hits[0])
-    firsts, room, ends = np.cumsum(sizes) - sizes, np.empty((3, n), np.int64), np.empty(rows, np.int64)
-    place = address(places), address(level), n, address(sizes), address(firsts), address(starts), rows
-    index = address(room) + 8 * n
-    function(*place, address(room), address(ends), index, index + 8 * n)
-    return room[1], room[2], ends
-
-
-def clear_rows(
-    values: Values, hits: tuple[Indices, Indices, Words], ends: Indices, k: int, kind: int, rule: Rule
-) -> tuple[Indices, NDArray[np.bool_]] | None:
-    """(the winners of rows of hits, in no order; in which rows they are clear); `ends` is where a row's hits end."""
-    function = function_for("row_winners", values) if k <= MOST else None
-    if function is None:
-        return None
-    (index, level, words), rows, d = hits, len(ends), len(values)
-    clear, won, heights = np.empty(rows, np.bool_), np.zeros((rows, k), np.int64), np.empty(d)
-    place = address(values), values.strides[0], d, address(index), address(level), address(ends), rows
-    noise = kind, rule.factor, rule.whole, rule.centre, rule.threshold
-    function(*place, address(words), k, *noise, address(heights), address(clear), address(won))
-    return won, clear
-
-
 def kth_of(values: Values, k: int) -> int | float | None:
     """The k-th largest score; None also where there are few."""
     function = function_for("kth_largest", values) if k <= MOST and len(values) >= MANY else None
@@ -309,41 +245,6 @@ def kth_of(values: Values, k: int) -> int | float | None:
     function(address(values), values.strides[0], len(values), k, address(kth))
     number: int | float = kth.item()
     return number
-
-
-def clear_winners(
-    values: Values, words: Words, k: int, kind: int, factor: float, centre: int | float
-) -> list[int] | None:
-    """Where the k highest finishes stand, best first; an empty list where that is not clear."""
-    function = function_for("winners", values) if words.shape == values.shape and k <= MOST else None
-    if function is None:
-        return None
-    whole, real = (0, centre) if values.dtype.kind == "f" else (centre, 0.0)
-    places = (_COUNT * k)()
-    place = address(values), values.strides[0], None, None, len(values), address(words)
-    return list(places) if function(*place, k, kind, factor, whole, real, -math.inf, places) else []
-
-
-def clear_hits(values: Values, hits: tuple[Indices, Indices, Words], k: int, kind: int, rule: Rule) -> list[int] | None:
-    """The same of hits (which candidates, at which levels, their words), if these finish above the rule's threshold."""
-    function = function_for("winners", values) if k <= MOST else None
-    if function is None:
-        return None
-    index, level, words = (np.ascontiguousarray(one) for one in hits)
-    places = (_COUNT * k)()
-    place = address(values), values.strides[0], address(index), address(level), len(index), address(words)
-    clear = function(*place, k, kind, rule.factor, rule.whole, rule.centre, rule.threshold, places)
-    return list(places) if clear else []
-
-
-def noises(words: Words, level: Indices, kind: int, in_rows: bool = False) -> Floats | None:
-    """The noise by which finishes are compared, for tests."""
-    function = plain_function("noises")
-    if function is None:
-        return None
-    noise = np.empty(len(words))
-    function(address(words), address(level), len(words), kind, in_rows, address(noise))
-    return noise
 
 
 def float_peaks(values: object) -> tuple[Values, Values] | None:

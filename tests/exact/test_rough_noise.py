@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from flint import ctx
 
-from shortlist import _scan
+from shortlist import _scan, _scan_hits
 from shortlist.exact.noise_distributions import KINDS
 from shortlist.exact.rough_noise import KINDS as BY_NUMBER
 from shortlist.exact.rough_noise import PLAIN, ROUGH
@@ -35,5 +35,5 @@ def test_noise_of_compiled_passes_is_as_near_at_every_level(noise):
                 [float(noise.exact_quantile(int(word) + more, 64 + level).mid()) for more in (0, 1)] for word in words
             ]
         for in_rows in (False, True):
-            found = present(_scan.noises(words, np.full(len(words), level), BY_NUMBER[noise.rough], in_rows))
+            found = present(_scan_hits.noises(words, np.full(len(words), level), BY_NUMBER[noise.rough], in_rows))
             assert np.abs(found[:, None] - np.array(exact)).max() <= ROUGH

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from shortlist import _scan
+from shortlist import _scan, _scan_hits
 from shortlist.certified.races import set_law
 from shortlist.exact import score_intervals
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, KINDS
@@ -163,7 +163,9 @@ def wins(noise, ahead, scale, cells=512):
     values, rows = np.array([ahead, 0]), cells * cells
     rule = present(rule_of(Contest(values, 1, scale, noise, 0), -np.inf))
     hits = np.tile([0, 1], rows), np.zeros(2 * rows, np.int64), words
-    won, clear = present(_scan.clear_rows(values, hits, 2 * np.arange(1, rows + 1), 1, BY_NUMBER[noise.rough], rule))
+    won, clear = present(
+        _scan_hits.clear_rows(values, hits, 2 * np.arange(1, rows + 1), 1, BY_NUMBER[noise.rough], rule)
+    )
     surely, perhaps = ((won[:, 0] == 0) & clear).sum(), ((won[:, 0] == 0) | ~clear).sum()
     return (surely - 2 * cells) / rows, (perhaps + 2 * cells) / rows
 

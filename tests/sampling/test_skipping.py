@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from shortlist import _scan
+from shortlist import _scan, _scan_hits
 from shortlist.exact.noise_distributions import KINDS
 from shortlist.exact.partial_reals import word
 from shortlist.exact.score_intervals import Contest
@@ -280,7 +280,7 @@ def test_a_compiled_draw_gives_up_where_floats_or_words_do_not_suffice():
     row, starts = np.array([[1, 4, 1, 2, 3]]), np.array([100, 200])
 
     def hits(*words):
-        return _scan.hits_of(row, starts, np.array(words[:1], np.uint64), np.array([0, *words[1:]], np.uint64), 3)
+        return _scan_hits.hits_of(row, starts, np.array(words[:1], np.uint64), np.array([0, *words[1:]], np.uint64), 3)
 
     few, nine, none = (1 << 64) // 10, 1 << 55, 3 << 62  # so many failures before the next: 3, about 9, and none
     index, level = hits(few, none, nine)
@@ -302,7 +302,7 @@ def test_compiled_skips_are_those_of_numpy_where_a_word_lies_between_two():
         words, trials = np.array([0, border, 1 << 41], np.uint64), 12 << level
         row = np.array([[level, trials, 1, 1, len(words)]])
         first = np.array([1 << 63], np.uint64) + np.uint64(12345 << 40)
-        compiled = _scan.hits_of(row, np.zeros(1, np.int64), first, words, 3)
+        compiled = _scan_hits.hits_of(row, np.zeros(1, np.int64), first, words, 3)
         plain = skipping.places_of(trials, level, int(first[0]), words, Seeded(1))
         assert compiled is None or compiled[0].tolist() == plain.tolist()
         told += compiled is not None

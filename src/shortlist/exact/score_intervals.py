@@ -17,7 +17,8 @@ from itertools import pairwise
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Mask, Values, Words
-from shortlist._scan import Rule, clear_hits, clear_rows, clear_winners, kth_of
+from shortlist._scan import Rule, kth_of
+from shortlist._scan_hits import clear_hits, clear_rows, clear_winners
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import Bits, Draw, NoisyScore, compare
 from shortlist.exact.rough_noise import KINDS, PLAIN, ROUGH

@@ -15,7 +15,8 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Indices, Values
-from shortlist._scan import KINDS, sorted_by_row
+from shortlist._scan import KINDS
+from shortlist._scan_hits import sorted_by_row
 from shortlist.exact.noise_distributions import Noise
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race_of_hits

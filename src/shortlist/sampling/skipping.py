@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Mask, Values, Words
-from shortlist._scan import TALL, hits_of
+from shortlist._scan import TALL
+from shortlist._scan_hits import hits_of
 from shortlist.exact.noise_distributions import LN2
 from shortlist.exact.partial_reals import failures_before_success
 from shortlist.exact.score_intervals import Contest
