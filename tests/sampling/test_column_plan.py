@@ -72,3 +72,18 @@ def test_many_winners_are_found_among_the_hits(monkeypatch):
         ends.append(column_race(plan, Seeded(1)).indices.tolist())
     assert len(set(ends[0])) == k
     assert ends[0] == ends[1]
+
+
+def test_where_too_many_enter_the_race_there_is_no_room_and_the_hits_tell(monkeypatch):
+    """Scores that rise, against a low threshold: many are among the best so far. Of those that fall a pass tells."""
+    rising, k = np.linspace(-32_000, 32_000, 1 << 22).astype(np.int16), 100
+    told = {}
+    for name, values in (("rising", rising), ("falling", np.ascontiguousarray(rising[::-1]))):
+        ends = []
+        for library in (None, _scan.LIBRARY):
+            monkeypatch.setattr(_scan, "LIBRARY", library)
+            plan = present(ColumnPlan.of(values, k, Fraction(1000), KINDS["exponential"], threshold=-24.0))
+            ends.append(column_race(plan, Seeded(2)).indices.tolist())
+        told[name] = plan.clear_winners(Seeded(2).words(plan.skips + plan.hits)) is not None
+        assert ends[0] == ends[1]
+    assert told == {"rising": False, "falling": _scan.LIBRARY is not None}
