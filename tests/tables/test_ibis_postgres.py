@@ -248,6 +248,9 @@ def test_a_number_beyond_all_floats_is_no_error(server, base, wire, kind, wide):
     sums = found(sl.count(table, value="amount", clip=(-4 * wide, 4 * wide), **words))
     if wide == 1.0:
         assert [sums[item] for item in items] == SUMS
+    if kind != "numeric":
+        above = found(sl.count(table, where="amount > 0", **words))
+        assert [item for item in items if above[item]] == ["a0", "a2", "a4", "a7"], "small, and not 0 in a filter"
     by: Any = {"by": "at", "groups": ["g"], "groups_per_user": 1}
     assert len(sl.count(table, user="who", item="what", value="amount", clip=(0, 4 * wide), candidates=items, **by))
     for per_user in ("sum", "share"):

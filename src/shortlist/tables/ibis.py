@@ -31,6 +31,7 @@ from shortlist.tables.ibis_columns import (
     number_of,
     passing,
     user_of,
+    value_of,
     within,
 )
 from shortlist.tables.question import LARGEST, SATURATED, Question
@@ -83,7 +84,7 @@ def count_ibis(table: Any, question: Question, candidates: object) -> IbisCounts
 def _rows(table: Any, forms: list[Kind], texts: Texts, question: Question) -> Any:
     wanted = {"u": user_of(table[question.user], texts)} | _items(table, forms, texts, question.labels)
     if question.value is not None:
-        wanted["v"] = number_of(table[question.value], texts)
+        wanted["v"] = value_of(table[question.value], texts)
     condition = None if question.where is None else _condition(table, texts, question)
     rows = (table if condition is None else table.filter(condition)).select(**wanted)
     return rows.filter(*(rows[name].notnull() for name in wanted))

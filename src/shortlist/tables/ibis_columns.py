@@ -160,21 +160,24 @@ def user_of(column: Any, texts: Texts) -> Any:
 
 def number_of(column: Any, texts: Texts) -> Any:
     """A float, and missing where there is no number."""
-    if texts.backend == "postgres":
-        return _in_postgres(column)
     number = column.cast("float64")
     if texts.backend == "sqlite":
         return column.typeof().isin(["integer", "real"]).ifelse(number, None)
     return _is_nan(number).ifelse(None, number)
 
 
-def _in_postgres(column: Any) -> Any:
-    """PostgreSQL refuses what is too large or too small for a float, as a cast and as a quotient: so one person's cell
-    would be an error. Too large is held at the largest ones; TINY is less than a quarter of every step there may be."""
+def value_of(column: Any, texts: Texts) -> Any:
+    """The same to be counted in steps.
+
+    PostgreSQL refuses what is too large or too small for a float, as a cast and as a quotient: so one person's cell
+    would be an error. Too large is held at the largest ones; TINY is less than a quarter of every step there may be.
+    """
+    if texts.backend != "postgres":
+        return number_of(column, texts)
     if not column.type().is_decimal():
-        number = column.cast("float64")
-        return _is_nan(number).ifelse(None, (number.abs() < TINY).ifelse(0.0, number))
-    large, small = (ibis.literal(Decimal(number), type=dtypes.Decimal()) for number in (LARGE, TINY))
+        number = number_of(column, texts)
+        return (number.abs() < TINY).ifelse(0.0, number)
+    large, small = (ibis.literal(Decimal(end), type=dtypes.Decimal()) for end in (LARGE, TINY))
     return ibis.cases(
         (column.cast("string") == "NaN", None),
         (column > large, LARGE),

@@ -13,7 +13,7 @@ from shortlist.tables.column_types import FIRST, LAST, check_user, kind_of
 from shortlist.tables.errors import TableError, in_one_sentence
 from shortlist.tables.groups.in_ibis import Hashing, Shown, kept_groups
 from shortlist.tables.ibis import listed_rows
-from shortlist.tables.ibis_columns import TYPES, WRONG, Texts, Written, day_of, in_steps, item_of, number_of, user_of
+from shortlist.tables.ibis_columns import TYPES, WRONG, Texts, Written, day_of, in_steps, item_of, user_of, value_of
 from shortlist.tables.values import SATURATED, TOKENS, Looked, Placed, PlacedGroups, ValueQuestion, is_dated, parted
 from shortlist.votes import Grid
 
@@ -115,7 +115,7 @@ def _rows(table: Any, question: ValueQuestion, grid: Grid) -> Any:
 def _number(column: Any, texts: Texts, grid: Grid) -> Any:
     """A float; a day by its ordinal, and missing outside the years 1 to 9999."""
     if grid.kind != "date":
-        return number_of(column, texts)
+        return value_of(column, texts)
     day = day_of(column, texts)
     shown = day.year().between(FIRST.year, LAST.year).ifelse(day, None)
     return (shown.delta(ibis.literal(FIRST), unit="day") + 1).cast("float64")
