@@ -115,7 +115,7 @@ def test_gaps_are_released_when_asked_for(scores):
     assert release.items == ["oak", "ash"]
     assert release.ordered
     assert release.columns().keys() == {"rank", "item", "gap"}
-    assert release.why.startswith("auto: gaps come free")
+    assert release.why.startswith("auto: gaps were requested")
     assert release.guarantee == release.charge == PureDP(1.0)
     assert release.as_set().gaps is None
     assert sl.top_k(scores, k=2, epsilon=1.0, method="gaps").gaps

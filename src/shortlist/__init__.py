@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shortlist.from_data import keys
     from shortlist.grouped_release import GroupedRelease
     from shortlist.grouped_scores import GroupedScores
-    from shortlist.pages.guarantee_in_words import odds
+    from shortlist.pages.guarantee_in_words import risk
     from shortlist.planning import compare, epsilon_for, plan
     from shortlist.privacy import ZCDP, ApproxDP, Binomial, BudgetExceeded, Ledger, NegativeBinomial, Poisson, PureDP
     from shortlist.quantiles import quantile
@@ -58,10 +58,10 @@ __all__ = [
     "epsilon_for",
     "example",
     "keys",
-    "odds",
     "plan",
     "quantile",
     "quote",
+    "risk",
     "select",
     "testing",
     "top_k",
@@ -87,7 +87,7 @@ _ON_DEMAND = {
     "epsilon_for": "shortlist.planning",
     "example": "shortlist.example",
     "keys": "shortlist.from_data",
-    "odds": "shortlist.pages.guarantee_in_words",
+    "risk": "shortlist.pages.guarantee_in_words",
     "plan": "shortlist.planning",
     "quantile": "shortlist.quantiles",
     "quote": "shortlist.quotes",

@@ -160,7 +160,7 @@ def warn_if_absurd(guarantee: Guarantee, allow_large: bool) -> None:
     """Say it once where an epsilon promises nothing, unless that was written down."""
     if not checked_flag("allow_large", allow_large) and epsilon_of(guarantee) > ABSURD:
         warnings.warn(
-            f"an epsilon above {ABSURD:g} promises nobody anything: see sl.odds({epsilon_of(guarantee):g}), and write "
+            f"an epsilon above {ABSURD:g} promises nobody anything: see sl.risk({epsilon_of(guarantee):g}), and write "
             "a smaller one; or allow_large=True if the data are public or made up",
             Advice,
             stacklevel=_calls_inside(),

@@ -43,12 +43,12 @@ def quantile_request(
 
 
 def why_of(mechanism: Quantile, method: str) -> str:
-    """In words, by the public rule; nothing where the caller named the method."""
+    """Return the reason for `release.why`; empty if the caller named the method."""
     if method != "auto":
         return ""
     if mechanism.noise == "exponential":
-        return "permute-and-flip has the smallest rank error of what keeps a pure budget"
-    return "the exponential mechanism costs less than its epsilon where budgets are not pure"
+        return "Quantile with exponential noise (permute-and-flip), the default under pure DP"
+    return "Quantile with Gumbel noise (the exponential mechanism), the default under budgets that are not pure"
 
 
 def _checked_method(method: object) -> str:

@@ -18,9 +18,9 @@ def test_its_words_stand_where_options_are_left_out(tmp_path):
     asked = ("top", "films.parquet", "-k", "3", "--candidates", "films.txt", "--epsilon", "1")
     done = called(*asked, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "One viewer: " in done.stdout
+    assert "whether one viewer is in the data: " in done.stdout
     assert "Entry 1 of" in done.stdout
-    assert "One child: " in called(*asked, "--unit", "child", cwd=tmp_path).stdout
+    assert "whether one child is in the data: " in called(*asked, "--unit", "child", cwd=tmp_path).stdout
 
 
 def test_without_a_file_nothing_is_taken_for_granted(tmp_path):

@@ -57,7 +57,7 @@ def test_a_plan_is_a_line_that_can_be_pasted(home):
     said = called("ledger", "plan", "q4.db", "--releases", "13").stdout
     assert "\ndelta: " in said
     for words in ("each of 13 releases may spend epsilon 0.2307, as their epsilons add up", told["options"],
-                  "a guess of 50% becomes", f"one that leads by {told['lead']} people",
+                  "whether one user is in the data is right at most", f"one that leads by {told['lead']} people",
                   "ApproxDP(epsilon=3.0, delta=1e-06)"):  # fmt: skip
         assert words in said
     many = called("ledger", "plan", "q4.db", "--releases", "104", "--delta", "1e-9").stdout

@@ -51,10 +51,8 @@ def test_the_line_of_the_product_page_works_as_written(folder, tmp_path):
         order
         == "A set, sorted by label: the order says nothing; an order is another release, and charged again: --ordered."
     )
-    assert summary.startswith(
-        "2 of 2 asked for. One user: the odds of guessing whether they are in the data go from 50% to"
-    )
-    assert "go from 50% to at most 73.2%, at epsilon 1.0. Entry 1 of budget.db; booked: epsilon 1 of 3" in summary
+    assert summary.startswith("2 of 2 asked for. Best guess whether one user is in the data: right at most")
+    assert "73.2% of the time (50% without this release), at epsilon 1.0. Entry 1 of budget.db; booked" in summary
     assert line == "PureDP(epsilon=1.0) for one user (add-remove) by guarded top-2"
     assert (tmp_path / "top.png").read_bytes().startswith(b"\x89PNG")
     (entry,) = Ledger(book).entries()

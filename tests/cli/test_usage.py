@@ -21,7 +21,7 @@ NUMBER, WHOLE = "must be a number, for example 0.5", "must be a whole number"
         (("top", "--user", "user_id", "--item", "film"), "give FILE, a path or glob"),
         ((*TOP, "--epsilon", "abc"), f"--epsilon {NUMBER}"),
         ((*TOP, "--epsilon", "0,5"), f"--epsilon {NUMBER}: write decimals with a point, and thousands without a comma"),
-        (("odds", "0,5"), f"EPSILON {NUMBER}: write decimals with a point"),
+        (("risk", "0,5"), f"EPSILON {NUMBER}: write decimals with a point"),
         ((*TOP, "--delta=1,5"), f"--delta {NUMBER}: write decimals with a point"),
         ((*TOP, "-k", "1,000"), f"-k {WHOLE}, for example 10: write decimals with a point, and thousands without"),
         ((*TOP, "-k", "five"), f"-k {WHOLE}, for example 10"),
@@ -35,7 +35,7 @@ NUMBER, WHOLE = "must be a number, for example 0.5", "must be a whole number"
         (("tpo",), "there is no command 'tpo': write `shortlist top`"),
         (("xyz",), "there is no command 'xyz'; there are top, keys, "),
         (("--verison",), "there is no option --verison; did you mean --version?"),
-        (("odds", "x"), f"EPSILON {NUMBER}"),
+        (("risk", "x"), f"EPSILON {NUMBER}"),
         (("ledger", "show"), "give LEDGER, the ledger's file, or postgresql://user@host/base?name=q4"),
         (("ledger", "show", "q4.db", "--rows", "-3"), f"--rows {WHOLE}, 0 or more"),
         (("ledger", "approve", "q4.db", "x"), f"ENTRY {WHOLE}, for example 3"),
@@ -83,7 +83,7 @@ def test_what_we_warn_of_is_said_in_words_and_what_libraries_warn_of_is_not(tmp_
     )
 
 
-@pytest.mark.parametrize("line", [("odds", "1"), (*TOP, "--epsilon", "1")], ids=["odds", "an error"])
+@pytest.mark.parametrize("line", [("risk", "1"), (*TOP, "--epsilon", "1")], ids=["risk", "an error"])
 def test_a_terminal_breaks_sentences_between_words_and_a_pipe_does_not(line):
     shown = Terminal(*line, columns=50).read()
     assert max(map(len, shown.splitlines())) <= 50

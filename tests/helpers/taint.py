@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 import shortlist as sl
 from shortlist.pages import release_page as one_release
-from shortlist.pages.guarantee_in_words import odds
+from shortlist.pages.guarantee_in_words import risk
 
 COUNTS = {
     "tea": 5923, "milk": 5657, "PLANT-alpha": 2917, "PLANT-beta": 2917, "PLANT-gamma": 2917, "PLANT-delta": 1483,
@@ -29,7 +29,7 @@ SECRET_NUMBERS = frozenset(COUNTS.values())
 """True counts: of the losers, and of the winners too."""
 CANDIDATES = [*COUNTS, "PLANT-nobody"]
 
-ODDS = cache(odds)
+RISKS = cache(risk)
 """Of a guarantee alone, and slow: once for each."""
 
 PLAIN = (str, int, bool, float, type(None), datetime.date, list, tuple, dict, bytes, frozenset)
@@ -96,7 +96,7 @@ def texts_of(release):
     axes = release.plot(Figure().add_subplot())
     drawn = [part.get_text() for part in (*axes.texts, axes.title, axes.xaxis.label, axes.yaxis.label)]
     drawn.append(axes.get_title(loc="left"))
-    with patch.object(one_release, "odds", ODDS):
+    with patch.object(one_release, "risk", RISKS):
         page = one_release.release_page(release)
     shown = [str(release), repr(release), release.line(), release._repr_html_(), page, *drawn]
     return [*shown, release.to_json(), *map(repr, release.columns().values())]

@@ -9,9 +9,9 @@ from shortlist.pages.guarantee_in_words import percent
 PAGE = Path(__file__).parents[2] / "docs" / "choosing-epsilon.md"
 
 
-def test_the_table_says_what_odds_says():
+def test_the_table_agrees_with_risk():
     rows = re.findall(r"^\| ([\d.]+) \| ([\d.]+%) \| ([\d.]+%) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(rows) == 7
-    for epsilon, right, after in rows:
-        told = sl.odds(float(epsilon))
-        assert (percent(told.right), percent(told.after[0][1])) == (right, after)
+    for epsilon, guess, posterior in rows:
+        told = sl.risk(float(epsilon))
+        assert (percent(told.guess), percent(told.posterior[0][1])) == (guess, posterior)

@@ -131,7 +131,7 @@ COVERED = {
     "mechanisms/stable/sampler.py": "mechanisms/canonical_limited/test_sampler.py",
     "pages/grouped_page.py": "test_groups.py",
     "pages/guarantee_in_words.py": "pages/test_release_page.py",
-    "pages/odds_box.py": "pages/test_release_page.py",
+    "pages/risk_box.py": "pages/test_release_page.py",
     "pages/plan_plot.py": "planning/test_plans.py",
     "pages/rounding.py": "pages/test_release_page.py",
     "pages/theme.py": "reproduce/test_study_page.py",

@@ -100,7 +100,7 @@ def test_the_facts_of_the_package_are_there(core):
 
 def test_the_readme_begins_with_how_to_install_it_and_what_is_drawn():
     install, *_ = blocks(README, "sh")
-    extra = present(re.search(r"^pip install 'shortlist\[(\w+)\]'", install))[1]
+    extra = present(re.search(r"^pip install '\.\[(\w+)\]'", install))[1]
     assert extra in PROJECT["optional-dependencies"]
     assert README.read_text().index(install) < README.read_text().index(blocks(README, "python")[0])
 

@@ -1,4 +1,4 @@
-"""What a newcomer reads first has no words of the trade, and says what epsilon means in odds."""
+"""What a newcomer reads first has no words of the trade, and says what epsilon means as a probability."""
 
 import polars as pl
 import pytest
@@ -38,11 +38,11 @@ def home(tmp_path):
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_a_release_is_told_in_plain_words_with_its_odds_and_what_is_left(screen, home):
+def test_a_release_states_its_risk_and_what_is_left_in_plain_words(screen, home):
     done = called(*SCREENS[screen], cwd=home)
     assert (done.returncode, done.stderr) == (0, "")
     assert not [word for word in (*STUMBLES, "collapse") if word in done.stdout]
-    assert "go from 50% to at most 73.2%, at epsilon 1.0" in done.stdout
+    assert "right at most 73.2% of the time (50% without this release), at epsilon 1.0" in done.stdout
     assert "booked: epsilon 1 of 3" in done.stdout
 
 

@@ -172,12 +172,9 @@ OUTSIDE = re.compile(
 )
 """Files that were never in the repository, and the numbers of their sections."""
 NO_CITATION = {
-    ("product2.md", "PRODUCT.md"),
-    ("test_product.py", "PRODUCT.md"),
-    ("test_product.py", "PRODUCT" + "2.md"),
     ("test_taint.py", "U1"),
 }
-"""Files that a test reads where they are there, and a type of numpy."""
+"""A type of numpy."""
 
 
 def outside(file):

@@ -1,4 +1,4 @@
-"""The page of a whole ledger: every release, the odds of the budget, what is left; and its table beside it."""
+"""The page of a whole ledger: every release, the risk of the budget, what is left; and its table beside it."""
 
 import csv
 import html

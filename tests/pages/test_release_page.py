@@ -7,7 +7,7 @@ import pytest
 
 import shortlist as sl
 from shortlist.mechanisms import NoisyMax
-from shortlist.pages.guarantee_in_words import in_short, odds, percent
+from shortlist.pages.guarantee_in_words import in_short, percent, risk
 from shortlist.pages.release_page import release_page
 from shortlist.privacy import BoundedRange
 from shortlist.scores import Neighbours
@@ -76,26 +76,26 @@ def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path):
     assert os.listdir(tmp_path) == ["folder"]
 
 
-def test_odds_follow_from_the_guarantee():
-    pure = odds(sl.PureDP(1.0))
-    assert pure.right == pytest.approx(0.7310586, abs=1e-6)
-    assert dict(pure.after)[0.01] == pytest.approx(0.01 * 2.718281828 / (0.99 + 0.01 * 2.718281828), rel=1e-6)
-    assert dict(pure.caught)[0.01] == pytest.approx(0.0271828, rel=1e-5)
-    approximate = odds(sl.ApproxDP(1.0, 1e-6))
-    assert approximate.after == ()
-    assert approximate.right >= pure.right
-    assert odds(BoundedRange(1.0)).right < pure.right
-    assert 0.5 < odds(sl.ZCDP(0.1)).right < 0.64  # at most (1 + sqrt(rho / 2)) / 2, by Pinsker
-    assert odds(sl.PureDP(50.0)).right <= 1.0
-    assert percent(odds(sl.PureDP(1e-9)).right) == "50.1%"
+def test_risk_follows_from_the_guarantee():
+    pure = risk(sl.PureDP(1.0))
+    assert pure.guess == pytest.approx(0.7310586, abs=1e-6)
+    assert dict(pure.posterior)[0.01] == pytest.approx(0.01 * 2.718281828 / (0.99 + 0.01 * 2.718281828), rel=1e-6)
+    assert dict(pure.power)[0.01] == pytest.approx(0.0271828, rel=1e-5)
+    approximate = risk(sl.ApproxDP(1.0, 1e-6))
+    assert approximate.posterior == ()
+    assert approximate.guess >= pure.guess
+    assert risk(BoundedRange(1.0)).guess < pure.guess
+    assert 0.5 < risk(sl.ZCDP(0.1)).guess < 0.64  # at most (1 + sqrt(rho / 2)) / 2, by Pinsker
+    assert risk(sl.PureDP(50.0)).guess <= 1.0
+    assert percent(risk(sl.PureDP(1e-9)).guess) == "50.1%"
 
 
 @pytest.mark.parametrize("epsilon", [1e-13, 1e-17, 1e-100])
 def test_no_chance_is_shown_below_the_truth(epsilon):
-    found = odds(sl.PureDP(epsilon))
-    assert percent(found.right) == "50.1%"
-    assert [percent(after) for _, after in found.after] == ["1.1%", "10.1%", "50.1%"]
-    assert [percent(before) for before, _ in found.after] == ["1%", "10%", "50%"]
+    found = risk(sl.PureDP(epsilon))
+    assert percent(found.guess) == "50.1%"
+    assert [percent(after) for _, after in found.posterior] == ["1.1%", "10.1%", "50.1%"]
+    assert [percent(before) for before, _ in found.posterior] == ["1%", "10%", "50%"]
     assert percent(0.7311) == "73.2%"
     assert percent(1.0) == "100%"
 

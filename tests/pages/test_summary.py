@@ -10,7 +10,7 @@ import pytest
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
 from shortlist.mechanisms import NoisyMax
-from shortlist.pages.guarantee_in_words import odds
+from shortlist.pages.guarantee_in_words import risk
 from shortlist.testing import seeded
 
 SCORES = {"ada": 900, "bob": 500, "cy": 20, "di": 3}
@@ -24,10 +24,11 @@ def test_what_came_out_what_it_costs_and_what_is_left(tmp_path):
     ledger = sl.Ledger(tmp_path / "q4.db", budget=PureDP(3.0))
     said = release(epsilon=1.0, ledger=ledger, unit="voter").summary
     assert said.startswith(
-        "2 of 2 asked for. One voter: the odds of guessing whether they are in the data go from 50% to at most 73.2%, "
-        "at epsilon 1.0. Entry 1 of q4.db; booked: epsilon 1 of 3, 1 release; a charge of up to epsilon 2 would"
+        "2 of 2 asked for. Best guess whether one voter is in the data: right at most 73.2% of the time "
+        "(50% without this release), at epsilon 1.0. Entry 1 of q4.db; booked: epsilon 1 of 3, 1 release; a charge of "
+        "up to epsilon 2 would"
     )
-    assert "2 of 2 asked for, the smallest. One" in release(epsilon=1.0, largest=False).summary
+    assert "2 of 2 asked for, the smallest. Best" in release(epsilon=1.0, largest=False).summary
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_what_came_out_what_it_costs_and_what_is_left(tmp_path):
 def test_every_budget_has_its_odds_and_its_price(budget, price):
     said = release(budget=budget)
     assert said.summary.endswith(price)
-    assert f"50% to at most {odds(budget).in_short.split()[-1]}, at" in said.summary
+    assert f"right at most {risk(budget).in_short.split()[-1]} of the time" in said.summary
     assert said.summary in str(said)
     assert said.summary in said._repr_html_()
 
@@ -57,16 +58,16 @@ def test_fewer_than_asked_for_and_none_is_said():
 
 def test_two_versions_of_somebodys_data_are_told_apart_where_people_are_replaced():
     said = sl.select([9, 1], epsilon=1.0, neighbours="replace", rng=seeded(1)).summary
-    assert "which of two versions of their data was used go from 50%" in said
+    assert "which of two versions of the data of one user was used" in said
 
 
-def test_odds_take_an_epsilon_or_a_guarantee():
-    assert odds(1.0) == odds(PureDP(1.0))
-    assert str(odds(1)).startswith("50% becomes at most 73.2%: ")
-    assert odds(ApproxDP(0.0, 0.0)).in_short == "50% becomes at most 50%"
+def test_risk_takes_an_epsilon_or_a_guarantee():
+    assert risk(1.0) == risk(PureDP(1.0))
+    assert str(risk(1)).endswith("right at most 73.2% of the time (50% without the release)")
+    assert risk(ApproxDP(0.0, 0.0)).in_short == "50% becomes at most 50%"
     for wrong in (-1.0, 0.0, "1", None, float("nan"), True):
         with pytest.raises(ValueError, match="epsilon must be a number greater than 0"):
-            odds(wrong)  # type: ignore[arg-type]
+            risk(wrong)  # type: ignore[arg-type]
 
 
 def drawn(values, **words):

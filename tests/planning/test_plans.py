@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -235,10 +236,13 @@ def test_the_search_finds_the_least_epsilon_from_any_start():
     assert least_epsilon_reaching(lambda e: 0.95, 0.9) == 0.0
 
 
-def test_auto_cites_what_a_plan_says(plan):
-    release = sl.top_k([900, 20, 500, 7, 400, 3, 1], k=3, epsilon=1.0, monotone=True)
-    assert "docs/" in release.why
-    assert row(plan, "guarded", "pure")
+@pytest.mark.parametrize("budget", [sl.PureDP(1.0), sl.ApproxDP(1.0, 1e-6), sl.ZCDP(0.1)], ids=str)
+@pytest.mark.parametrize("words", [{}, {"ordered": True}, {"values": True}], ids=str)
+@pytest.mark.parametrize("k", [1, 2, 9, 60])
+def test_why_names_no_file_and_no_benchmark(k, words, budget):
+    why = sl.top_k(list(range(400)), k=k, budget=budget, monotone=True, **words).why
+    assert why.startswith("auto: ")
+    assert not re.search(r"docs/|\.md|data set|\d\.\d|at most \d", why)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def scores_of(monkeypatch, statistic, X, y):
         return SimpleNamespace(guarantee=None)
 
     monkeypatch.setattr(features, "top_k", record)
-    SelectKBest(k=1, statistic=statistic).fit(X, y)
+    SelectKBest(k=1, statistic=statistic, classes=(0, 1)).fit(X, y)
     return handed[0]
 
 
@@ -52,11 +52,13 @@ def test_it_finds_the_features_that_tell_classes_apart():
     rng = np.random.default_rng(2)
     X = rng.uniform(-1, 1, (4000, 8))
     y = (X[:, 2] - X[:, 5] > 0).astype(int)
-    chosen = SelectKBest(2, epsilon=1.0, statistic="difference", rng=seeded(1)).fit(X, y)
+    chosen = SelectKBest(2, epsilon=1.0, statistic="difference", classes=(0, 1), rng=seeded(1)).fit(X, y)
     assert chosen.get_support(indices=True).tolist() == [2, 5]
     assert chosen.guarantee_ == sl.PureDP(1.0)
     assert chosen.transform(X).shape == (4000, 2)
-    model = make_pipeline(SelectKBest(2, statistic="difference"), LogisticRegression(epsilon=1.0, clip=2.0)).fit(X, y)
+    model = make_pipeline(
+        SelectKBest(2, statistic="difference", classes=(0, 1)), LogisticRegression(epsilon=1.0, clip=2.0)
+    ).fit(X, y)
     assert (model.predict(X) == y).mean() > 0.8
 
 
@@ -75,6 +77,23 @@ def test_what_is_refused():
         SelectKBest(1, statistic="chi2").fit(np.ones((5, 2)))
     with pytest.raises(ValueError, match="clip must be"):
         SelectKBest(1, clip=0.0).fit(np.ones((5, 2)))
+
+
+@pytest.mark.parametrize(
+    "labels", [["no", "yes"] * 3, list(range(6)), [0, 1] * 3], ids=["text", "six classes", "0 and 1"]
+)
+def test_the_classes_of_a_difference_must_be_named_whatever_the_labels_are(labels):
+    """With a default of (0, 1), other labels counted for nothing, and the selection was noise."""
+    with pytest.raises(ValueError, match=r"classes must be the two labels to compare, for example classes=\(0, 1\)"):
+        SelectKBest(1, statistic="difference").fit(np.ones((6, 2)), labels)
+
+
+def test_text_labels_select_the_feature_that_differs():
+    X = np.zeros((400, 5))
+    X[::2, 3] = 1.0
+    y = np.where(np.arange(400) % 2, "no", "yes")
+    chosen = SelectKBest(1, statistic="difference", classes=("no", "yes"), rng=seeded(1)).fit(X, y)
+    assert chosen.get_support(indices=True).tolist() == [3]
 
 
 def test_scikit_learn_checks_it():

@@ -31,7 +31,7 @@ def estimators() -> list[Any]:
     model = LogisticRegression(epsilon=1.0, rng=seeded(1))
     return [
         model,
-        SelectKBest(k=1, epsilon=1.0, statistic="difference", rng=seeded(1)),
+        SelectKBest(k=1, epsilon=1.0, statistic="difference", classes=(0, 1), rng=seeded(1)),
         PrivateSearchCV(LogisticRegression(epsilon=1.0), {"C": [1.0]}, runs=NegativeBinomial(mean=2), rng=seeded(1)),
     ]
 
@@ -72,7 +72,7 @@ def test_no_odd_label_is_shown(kind):
 @pytest.mark.parametrize("labels", [np.zeros(776), [0] * 776, np.zeros((777, 2)), np.zeros((777, 2, 1))])
 def test_a_choice_of_features_does_not_count_its_rows(labels):
     """Its promise is for a row more or less, so that their number is private."""
-    one = SelectKBest(k=1, epsilon=1.0, statistic="difference", rng=seeded(1))
+    one = SelectKBest(k=1, epsilon=1.0, statistic="difference", classes=(0, 1), rng=seeded(1))
     text = said(lambda: one.fit(np.ones((777, 2)), labels))
     assert text
     assert "77" not in text

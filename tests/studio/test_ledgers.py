@@ -23,7 +23,10 @@ def studio(tmp_path):
 def test_the_consent_is_in_the_ledgers_words(studio):
     said = studio.ask("plan", {**QUESTION, "epsilon": 0.5})[1]
     assert said["consent"] == "I spend epsilon 0.5 of the 3 in year.db; 2.5 will be left."
-    assert said["odds"] == "Who suspected with 1% that one user is in the data may then do so with 1.7% at most."
+    assert (
+        said["risk"]
+        == "Someone who gave one user a probability of 1% to be in the data can give it at most 1.7% afterwards."
+    )
     studio.release(epsilon=0.5)
     said = studio.ask("plan", {**QUESTION, "epsilon": 2.5})[1]
     assert said["consent"] == "I spend epsilon 2.5 of the 3 in year.db; nothing will be left."
@@ -84,7 +87,7 @@ def test_the_officer_sees_every_entry_the_odds_and_the_chain(studio):
     status, seen = studio.ask("officer", {"ledger": "year.db"})
     assert status == 200, seen
     assert (seen["verified"], seen["promise"], seen["times"]) == (2, "ε = 3", "2 releases")
-    assert (seen["booked_text"], seen["right_text"]) == ("81.8%", "95.3%")
+    assert (seen["booked_text"], seen["guess_text"]) == ("81.8%", "95.3%")
     assert seen["head"] == sl.Ledger(studio.folder / "year.db").head
     assert [row[0] for row in seen["entries"]] == ["1", "2"]
     assert [row[-1] for row in seen["entries"]] == ["epsilon 0.5", "epsilon 1"]

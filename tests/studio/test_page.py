@@ -163,7 +163,7 @@ def test_a_ledger_is_made_in_the_page(look, studio):
     (studio.folder / "year.db").unlink()
     page = arrive(look, studio)
     page.fill("#ledger-name", "own.db")
-    page.wait_for_function("() => document.getElementById('ledger-odds').textContent.includes('at most 95.3%')")
+    page.wait_for_function("() => document.getElementById('ledger-risk').textContent.includes('at most 95.3%')")
     page.fill("#ledger-epsilon", "12")
     page.wait_for_selector("#ledger-caution", state="visible")
     page.fill("#ledger-epsilon", "3")

@@ -35,7 +35,7 @@ def test_the_plan_says_what_it_costs_and_opens_nothing(studio):
     assert status == 200, plan
     assert (plan["q"], plan["k"], plan["price"]) == ([0.25, 0.5], None, "epsilon 30")
     assert "permute-and-flip" in plan["mechanism"]
-    assert plan["why"].startswith("Permute-and-flip has the smallest rank error")
+    assert plan["why"].startswith("Quantile with exponential noise (permute-and-flip)")
     assert sl.Ledger(studio.folder / "both.db").spent.epsilon == 0
 
 

@@ -186,12 +186,16 @@ def test_a_ledger_says_what_is_left_and_for_which_tables_it_paid(studio):
 
 
 def test_a_budget_is_told_in_odds_before_a_ledger_is_made_with_it(studio):
-    assert studio.ask("odds", {"epsilon": 3}) == (
+    assert studio.ask("risk", {"epsilon": 3}) == (
         200,
-        {"odds": "Once all of it is spent, an even guess about one person is right with at most 95.3%.", "caution": ""},
+        {
+            "risk": "Once all of it is spent: best guess whether one user is in the data, "
+            "right at most 95.3% of the time.",
+            "caution": "",
+        },
     )
-    assert "promises little" in studio.ask("odds", {"epsilon": 10.5, "delta": 1e-6})[1]["caution"]
-    assert studio.ask("odds", {"epsilon": "1,5"})[0] == 400
+    assert "promises little" in studio.ask("risk", {"epsilon": 10.5, "delta": 1e-6})[1]["caution"]
+    assert studio.ask("risk", {"epsilon": "1,5"})[0] == 400
 
 
 def test_the_last_question_is_there_for_a_page_that_is_loaded_again(studio):

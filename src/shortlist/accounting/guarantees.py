@@ -151,12 +151,12 @@ class Guarantee(ABC):
 
 @dataclass(frozen=True, slots=True)
 class PureDP(Guarantee):
-    """epsilon-differential privacy: no person changes the odds of any outcome by more than e^epsilon.
+    """epsilon-differential privacy: no person changes the probability of any outcome by more than a factor e^epsilon.
 
     Parameters
     ----------
     epsilon
-        The most that a log ratio of odds can be, above 0; smaller protects more.
+        The largest log ratio of the two probabilities, above 0; smaller protects more.
 
     Examples
     --------

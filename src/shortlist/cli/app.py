@@ -41,7 +41,7 @@ COMMANDS = {
     "example": Place("shortlist.cli.example", "example", "Write made-up rows and the public list to them."),
     "demo": Place("shortlist.cli.demo", "demo", "The whole story on a million made-up rows."),
     "ledger": Place("shortlist.cli.ledger", "app", "A privacy budget in a file that nobody can overdraw."),
-    "odds": Place("shortlist.cli.odds", "show_odds", "What an epsilon means: the odds of guessing right."),
+    "risk": Place("shortlist.cli.risk", "show_risk", "What an epsilon means: how well an attacker can guess."),
 }
 TABLES = ("top", "keys", "quantile")
 """Commands that read a table; `shortlist.toml` is for them."""
@@ -81,7 +81,7 @@ def _command(name: str, place: Place) -> Any:
     if isinstance(command, typer.Typer):
         group.add_typer(command, name=name)
     else:
-        group.command(name, cls=Described, no_args_is_help=name in (*TABLES, "odds"))(command)
+        group.command(name, cls=Described, no_args_is_help=name in (*TABLES, "risk"))(command)
     built: Any = typer.main.get_command(group)
     return built.commands[name]
 

@@ -45,7 +45,7 @@ def check_large(cost: dict[str, Any], yes_really: bool) -> None:
         guarantee = ZCDP(guarantee.rho, delta) if isinstance(guarantee, ZCDP) else ApproxDP(cost["epsilon"], delta)
     if not yes_really and epsilon_of(guarantee) > ABSURD:
         raise ValueError(
-            f"an epsilon above {ABSURD:g} promises nobody anything (see `shortlist odds {epsilon_of(guarantee):g}`): "
+            f"an epsilon above {ABSURD:g} promises nobody anything (see `shortlist risk {epsilon_of(guarantee):g}`): "
             "give a smaller one, or --yes-really if the data are public or made up"
         )
 

@@ -72,8 +72,8 @@ def run(picture: str = PICTURE) -> None:
     _priced(console, releases, public)
     _drawn(console, truth, releases, picture)
     console.print(
-        "\nRun it again: the noise is new each time. All the rows of one person together change the odds of any list "
-        f"by at most a factor e^{EPSILON} = {math.exp(EPSILON):.3f} each. On your own table:"
+        "\nRun it again: the noise is new each time. All the rows of one user together change the probability of any "
+        f"list by at most a factor e^{EPSILON} = {math.exp(EPSILON):.3f}. On your own table:"
     )
     _said(console, "shortlist top rows.parquet -k 10 --user user_id --item film --candidates films.txt --epsilon 1")
 

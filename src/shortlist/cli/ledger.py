@@ -20,7 +20,7 @@ from shortlist.ledger.opening import of_server, on_server, shown_path
 from shortlist.ledger.shares import decimal_of
 from shortlist.ledger.turn import WAIT
 from shortlist.ledger.words import user_name
-from shortlist.pages.guarantee_in_words import odds, percent
+from shortlist.pages.guarantee_in_words import percent, risk
 from shortlist.pages.rounding import number_text
 from shortlist.privacy import ZCDP, ApproxDP, Ledger, LedgerError, PureDP
 
@@ -125,10 +125,10 @@ def plan(
     sums_of_floats = ledger.terms.order is None  # elsewhere the last one is not drawn for what is left
     asks = decimal_of(value, releases) if sums_of_floats else value
     options = f"--{name} {asks!r}" + (f" --delta {delta!r}" if delta else "")
-    right, lead = odds(share).right, _lead(share)
+    guess, lead = risk(share).guess, _lead(share)
     if as_json:
         each = {"kind": type(share).__name__, name: value, "delta": delta}
-        facts = {"releases": releases, "each": each, "options": options, "right": right, "lead": lead}
+        facts = {"releases": releases, "each": each, "options": options, "guess": guess, "lead": lead}
         echo_json(json_line({**facts, "standing": ledger.standing.as_json()}))
         return
     size = number_text(value, up=False, same=True)
@@ -144,8 +144,8 @@ def plan(
     standing = "\n".join(map(terminal_safe, str(ledger).splitlines()))
     echo_lines(
         f"each of {releases:,} releases may spend {each_text}, as their {sums} add up: {options}\n{buys}"
-        f"what one of them can give away: a guess of 50% becomes at most {percent(right)}; all of them together keep "
-        f"the budget, {ledger.budget}\n{standing}"
+        f"after one of them, a guess whether one user is in the data is right at most {percent(guess)} of the "
+        f"time; all of them together keep the budget, {ledger.budget}\n{standing}"
     )
 
 

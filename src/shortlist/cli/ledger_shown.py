@@ -11,7 +11,7 @@ from shortlist._text import json_line, terminal_safe, text_table
 from shortlist.cli.output import echo_json
 from shortlist.ledger.chain import LedgerEntry
 from shortlist.ledger.standing import DELTA
-from shortlist.pages.guarantee_in_words import caution, odds, percent
+from shortlist.pages.guarantee_in_words import caution, percent, risk
 from shortlist.pages.ledger_page import cost_in_words, ledger_columns
 from shortlist.pages.mechanism_in_words import mechanism_in_words
 from shortlist.privacy import Ledger
@@ -81,10 +81,11 @@ def show_ledger(ledger: Ledger, rows: int, as_json: bool) -> None:
 
 def _facts(ledger: Ledger) -> list[tuple[str, str]]:
     standing, delta = ledger.standing, str(ledger).partition(DELTA)[2]
+    guess = percent(risk(ledger.terms.budget).guess)
     facts = [
         ("ledger", ledger.path),
         ("budget", str(ledger.terms)),
-        ("odds", f"all of it together: a guess of 50% becomes at most {percent(odds(ledger.terms.budget).right)}"),
+        ("risk", f"once all is spent, a guess whether one user is in the data is right at most {guess} of the time"),
         ("booked", f"{standing.so_far}, {standing.times}"),
         ("left", ledger.closed or standing.admits),
         *([("delta", delta)] if delta else []),

@@ -26,7 +26,7 @@ Where = Annotated[
     typer.Option(help='Which rows count, for example "week >= 40".', show_default=False, metavar="CONDITION"),
 ]
 Epsilon = Annotated[
-    float | None, typer.Option(help="What it may cost; 0.1 to 3 are common, see `shortlist odds 1`.", metavar="NUMBER")
+    float | None, typer.Option(help="What it may cost; 0.1 to 3 are common, see `shortlist risk 1`.", metavar="NUMBER")
 ]
 Rho = Annotated[float | None, typer.Option(help="What it may cost, in zCDP.", metavar="NUMBER")]
 Large = Annotated[bool, typer.Option("--yes-really", help="Allow an epsilon above 30, which promises nobody anything.")]

@@ -104,9 +104,6 @@ class Fact:
     sentence: str
     page: str
 
-    def __str__(self) -> str:
-        return f"{self.sentence} ({self.page})"
-
 
 def histogram_from(most: int, *, pure: bool, values: bool = False) -> int:
     """The least k for which a noisy histogram answers, where each person counts for so many items (Algorithm 222).
@@ -131,8 +128,9 @@ class Method:
     build: Callable[[Request], Mechanism]
     when: Callable[[Request], bool] = never
     why: str | Callable[[Request], str] = ""
-    """Why the rule took it, as a release says."""
+    """The reason that `release.why` gives, after "auto: "."""
     fact: Fact | None = None
+    """What is known of it beforehand, for plans and the docs."""
     domain: Domain | Literal["either"] = "known"
     ordered: bool = True
     """Whether it can release an order, in an unknown domain."""
@@ -141,10 +139,8 @@ class Method:
     """Whether it can release values, and gaps."""
 
     def reason(self, request: Request) -> str:
-        """Why the rule took it, with what is known beforehand where that is no computation."""
-        if not isinstance(self.why, str):
-            return self.why(request)
-        return self.why if self.fact is None else f"{self.why}; {self.fact}"
+        """Return why the rule chose this method for a request."""
+        return self.why if isinstance(self.why, str) else self.why(request)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,23 +82,22 @@ def why_a_choice(request: Request) -> str:
     """The reason that a release gives: what was chosen from, and how high each bar stands."""
     branches = choice_of(request).branches
     heights = "; ".join(f"{one.used} ({one.height})" for one in branches)
-    return f"without a public list, a noisy choice for a tenth of the budget, by their bars: {heights}"
+    return f"NamesChoice, because no public list was given: a tenth of the budget chooses between {heights}"
 
 
 def why_keys(request: Request) -> str:
     """The reason that a release of a key set gives."""
     if request.most is not None and request.most <= FEW_NAMES:
-        return f"each person counts for at most {request.most} names, so every name has the same low bar"
+        return f"KeySet, because each user counts for at most {request.most} items: one low threshold serves all"
     return (
-        f"for more than {MANY_NAMES} names from counted rows, a key set: each person shares one vote, and the bar does "
-        "not rise with k"
+        f"KeySet, the default for more than {MANY_NAMES} items that are not public: its threshold does not rise with k"
     )
 
 
 def why_a_list(request: Request) -> str:
     """The reason that a release of a list gives: one name, an order, or too many sets."""
     if request.size == 1:
-        return "one name without a public list: limited-domain top-k, which stops at its bar"
+        return "LimitedDomainTopK, the default for one item if no public list was given"
     if request.ordered:
-        return "an order without a public list: limited-domain top-k, which stops at its bar"
-    return "a list, because so many sets cannot be weighed; rows that are counted here have a lower bar (sl.count)"
+        return "LimitedDomainTopK, the default for an ordered list if no public list was given"
+    return "LimitedDomainTopK, because k is too large for sets. Counting rows with sl.count lowers the threshold"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from shortlist._files import checked_path, write_text
 from shortlist._text import label_text, page_safe, terminal_safe
 from shortlist._version import version
-from shortlist.pages.odds_box import caution_in, price_in
 from shortlist.pages.release_page import MARGIN, about, list_of, paragraphs, seeded_warning
+from shortlist.pages.risk_box import caution_in, price_in
 from shortlist.pages.summary import page_remarks
 from shortlist.pages.theme import page
 

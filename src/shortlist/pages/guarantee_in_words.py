@@ -1,4 +1,4 @@
-"""A guarantee in plain words: what an attacker who knows everything else can still learn, as chances."""
+"""What a guarantee means: the probabilities that bound an attacker who knows everything else."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fractions import Fraction
 from shortlist.accounting.checked_numbers import number
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 
-SUSPICIONS = (0.01, 0.1, 0.5)
-"""What an attacker thought before: the chance that one person is in the data."""
+PRIORS = (0.01, 0.1, 0.5)
+"""Probabilities that an attacker gave to one user being in the data, before the release."""
 
 LARGE, ABSURD = 10.0, 30.0
 """Above the first an epsilon promises little, and above the second nothing that anybody would notice."""
@@ -18,67 +18,66 @@ LARGE, ABSURD = 10.0, 30.0
 TINY = 1e-6
 """The delta at which other guarantees are told as an epsilon."""
 
-ALARMS = (0.01, 0.05, 0.1)
-"""How many innocent people an attacker is ready to accuse."""
+FALSE_POSITIVE_RATES = (0.01, 0.05, 0.1)
+"""Shares of users outside the data whom an attacker is ready to accuse."""
 
 
 @dataclass(frozen=True, slots=True)
-class Odds:
-    """What follows from a guarantee, every chance rounded up by its users, never down."""
+class Risk:
+    """Bounds that a guarantee puts on an attacker who knows all other rows. Each is a probability, rounded up."""
 
-    right: float
-    """The most often that an attacker can be right about a fair coin: whether one person is in the data."""
-    after: tuple[tuple[float, float], ...]
-    """(suspicion before, the most it can become), for a pure guarantee; empty if no such bound holds."""
-    caught: tuple[tuple[float, float], ...]
-    """(share of the innocent accused, the largest share of the others caught)."""
+    guess: float
+    """The probability of guessing whether one user is in the data, if that was a fair coin before the release."""
+    posterior: tuple[tuple[float, float], ...]
+    """(prior, largest posterior) probability that a user is in the data; empty if epsilon is infinite at delta 0."""
+    power: tuple[tuple[float, float], ...]
+    """(false positive rate, largest true positive rate) of a test whether a user is in the data."""
 
     @property
     def in_short(self) -> str:
         """What becomes of a fair guess."""
-        return f"50% becomes at most {percent(self.right)}"
+        return f"50% becomes at most {percent(self.guess)}"
 
     def __str__(self) -> str:
         return (
-            f"{self.in_short}: so often somebody who knows everything else guesses right whether one person is in the "
-            "data, after seeing what was released"
+            "An attacker who knows everything else guesses whether one user is in the data: right at most "
+            f"{percent(self.guess)} of the time (50% without the release)"
         )
 
 
-def odds(guarantee: Guarantee | float) -> Odds:
-    """What an attacker who knows everything else can still learn of one person.
+def risk(guarantee: Guarantee | float) -> Risk:
+    """Bound what an attacker who knows all other rows can learn about one user.
 
-    right = (1 + delta(0)) / 2: a half, and half of the total variation. A suspicion p becomes at most
-    p e^epsilon / (1 - p + p e^epsilon), where epsilon is pure. A test that accuses a share a of the innocent catches
-    at most 1 - tradeoff(a) of the others.
+    guess = (1 + delta(0)) / 2. A prior p becomes a posterior of at most p e^epsilon / (1 - p + p e^epsilon) under pure
+    DP. A test with false positive rate a has a power of at most 1 - tradeoff(a).
 
     Parameters
     ----------
     guarantee
-        A guarantee, such as that of a release; or the epsilon of a pure one, as in `odds(1.0)`.
+        A guarantee, such as that of a release; or the epsilon of a pure one, as in `risk(1.0)`.
 
     Returns
     -------
-    Odds
-        with the chances `right`, `after` and `caught`; as text it is a sentence.
+    Risk
+        with the probabilities `guess`, `posterior` and `power`; `str()` is a sentence.
 
     Raises
     ------
     ValueError
-        for what is neither a guarantee nor a number above 0.
+        If the argument is neither a guarantee nor a number above 0.
 
     Examples
     --------
-    >>> print(odds(1.0).in_short)
+    >>> print(risk(1.0).in_short)
     50% becomes at most 73.2%
-    >>> round(odds(PureDP(1.0)).right, 5)  # as text it is rounded up
+    >>> round(risk(PureDP(1.0)).guess, 5)  # printed probabilities are rounded up
     0.73106
     """
     if not isinstance(guarantee, Guarantee):
         guarantee = PureDP(number("epsilon", guarantee, above=True))
-    pure, right = guarantee.epsilon_at(0.0), chance_to_be_right(guarantee)
-    after = () if math.isinf(pure) else tuple((before, _posterior(before, pure)) for before in SUSPICIONS)
-    return Odds(right, after, tuple((alarm, _up(1.0 - guarantee.tradeoff(alarm))) for alarm in ALARMS))
+    pure, guess = guarantee.epsilon_at(0.0), guess_probability(guarantee)
+    posterior = () if math.isinf(pure) else tuple((prior, _posterior(prior, pure)) for prior in PRIORS)
+    return Risk(guess, posterior, tuple((rate, _up(1.0 - guarantee.tradeoff(rate))) for rate in FALSE_POSITIVE_RATES))
 
 
 def epsilon_of(guarantee: Guarantee) -> float:
@@ -99,19 +98,19 @@ def caution(guarantee: Guarantee) -> str:
     if epsilon_of(guarantee) <= LARGE:
         return ""
     return (
-        f"An epsilon above {LARGE:g} promises little: whoever knows everything else can be right about one person "
-        "nearly always; 0.1 to 3 are common."
+        f"An epsilon above {LARGE:g} promises little: an attacker who knows everything else can be nearly certain "
+        "about one user. Typical values are 0.1 to 3."
     )
 
 
-def chance_to_be_right(guarantee: Guarantee) -> float:
-    """(1 + delta(0)) / 2: how often an attacker is right about a fair coin, at most."""
+def guess_probability(guarantee: Guarantee) -> float:
+    """Return (1 + delta(0)) / 2, rounded up: the largest probability of guessing a fair coin."""
     apart = guarantee.delta_at(0.0)
     return _up((1.0 + apart) / 2) if apart else 0.5
 
 
-def _posterior(before: float, epsilon: float) -> float:
-    return _up(before / (before + (1 - before) * math.exp(-epsilon))) if epsilon else before
+def _posterior(prior: float, epsilon: float) -> float:
+    return _up(prior / (prior + (1 - prior) * math.exp(-epsilon))) if epsilon else prior
 
 
 def _up(chance: float) -> float:

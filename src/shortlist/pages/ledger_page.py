@@ -15,9 +15,9 @@ from shortlist._text import csv_table, page_safe, terminal_safe
 from shortlist._version import version
 from shortlist.accounting.checked_numbers import up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.pages.guarantee_in_words import in_short, odds, percent
+from shortlist.pages.guarantee_in_words import in_short, percent, risk
 from shortlist.pages.mechanism_in_words import mechanism_in_words
-from shortlist.pages.odds_box import caution_in, facts, meter, odds_box, price_in
+from shortlist.pages.risk_box import caution_in, facts, meter, price_in, risk_box
 from shortlist.pages.rounding import number_text
 from shortlist.pages.theme import page, table
 
@@ -157,8 +157,8 @@ def verified_in_words(entries: int) -> str:
 
 
 def _promise(budget: Guarantee, standing: Standing, unit: str) -> str:
-    box = odds_box(
-        odds(budget),
+    box = risk_box(
+        risk(budget),
         "Before they read anything, they guess right",
         "After all releases of the whole budget, with the best possible attack, at most",
     )
@@ -170,13 +170,13 @@ def _promise(budget: Guarantee, standing: Standing, unit: str) -> str:
 
 
 def _so_far(standing: Standing) -> str:
-    """The odds of what is booked, labelled: how far it has come, and no promise."""
+    """Return the risk of what was charged so far, labelled as progress and not as a promise."""
     made = booked_guarantee(standing)
     if made is None:
         return '<p class="note">Nothing is booked yet.</p>'
     return (
         f'<p class="note">Progress, and no promise: for what is booked so far ({page_safe(standing.so_far)}) the same '
-        f"number is {percent(odds(made).right)}. Whoever may go on asking can use the whole budget.</p>"
+        f"number is {percent(risk(made).guess)}. Whoever may go on asking can use the whole budget.</p>"
     )
 
 

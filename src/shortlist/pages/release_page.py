@@ -15,8 +15,8 @@ from shortlist._files import write_text
 from shortlist._text import as_sentence, label_text, page_safe, terminal_safe
 from shortlist._version import version
 from shortlist.accounting.guarantees import ApproxDP
-from shortlist.pages.guarantee_in_words import in_full, odds
-from shortlist.pages.odds_box import caution_in, facts, meter, odds_box, price_in
+from shortlist.pages.guarantee_in_words import in_full, risk
+from shortlist.pages.risk_box import caution_in, facts, meter, price_in, risk_box
 from shortlist.pages.summary import LEAD, OVER, UNORDERED, came, first_of, page_remarks, quantile_in_words, why_in_words
 from shortlist.pages.theme import page
 
@@ -175,7 +175,7 @@ def _promise(release: Release | GroupedRelease) -> str:
     return (
         f"<h2>What it can give away</h2><p>Think of somebody who knows everything else: all the other people in the "
         f"data, the method, and this list. They want to know {doubt}, and have no idea: fifty-fifty.</p>"
-        f"{odds_box(odds(release.guarantee), BEFORE, AFTER)}"
+        f"{risk_box(risk(release.guarantee), BEFORE, AFTER)}"
         f"{_limits(release)}"
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from shortlist._text import as_sentence, terminal_safe
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, PureDP
-from shortlist.pages.guarantee_in_words import caution, chance_to_be_right, in_full, percent
+from shortlist.pages.guarantee_in_words import caution, guess_probability, in_full, percent
 
 if TYPE_CHECKING:
     from shortlist.accounting.guarantees import Guarantee
@@ -27,8 +27,8 @@ def in_words(release: Release) -> str:
     """From released and public facts alone.
 
     >>> import shortlist as sl
-    >>> sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True).summary[-45:]
-    'go from 50% to at most 73.2%, at epsilon 1.0.'
+    >>> sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True).summary[-84:]
+    'right at most 73.2% of the time (50% without this release), at epsilon 1.0.'
     """
     return terminal_safe(" ".join([came(release), _gives_away(release), *_left(release)]))
 
@@ -84,7 +84,7 @@ def note_of(release: Release | GroupedRelease) -> str:
     """What belongs to the numbers and is in no column: what came out, the guarantee, and how the values are meant.
 
     >>> import shortlist as sl
-    >>> note_of(sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True)).partition(" One user")[0]
+    >>> note_of(sl.top_k([900, 20, 500, 7], k=2, epsilon=1.0, monotone=True)).partition(" Best guess")[0]
     '2 of 2 asked for.'
     """
     margins = [MARGINS] if "margin" in release.columns() else []
@@ -184,9 +184,10 @@ def _bar(release: Release) -> str:
 
 def _gives_away(release: Release | GroupedRelease) -> str:
     replaced = release.neighbours == "replace"
-    doubt = "which of two versions of their data was used" if replaced else "whether they are in the data"
-    right, price = percent(chance_to_be_right(release.guarantee)), _price(release.guarantee)
-    said = f"One {release.unit}: the odds of guessing {doubt} go from 50% to at most {right}, at {price}."
+    doubt = "which of two versions of the data of one {} was used" if replaced else "whether one {} is in the data"
+    right, price = percent(guess_probability(release.guarantee)), _price(release.guarantee)
+    guess = f"Best guess {doubt.format(release.unit)}"
+    said = f"{guess}: right at most {right} of the time (50% without this release), at {price}."
     return f"{said} {large}" if (large := caution(release.guarantee)) else said
 
 

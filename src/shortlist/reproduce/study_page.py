@@ -102,7 +102,11 @@ def _top(records: Sequence[Record]) -> str:
 
 def _explorer() -> str:
     sliders = (
-        ("epsilon", "Privacy spent, ε", "how much one person may move the odds: less is safer"),
+        (
+            "epsilon",
+            "Privacy spent, ε",
+            "how much one person may change probabilities: less is safer",
+        ),
         ("k", "Length of the list, k", "how many of the 1,000 items are released"),
         ("gamma", "Weight, γ", "canonical only: 0 looks at the best item left out, 1 at the worst one kept"),
     )

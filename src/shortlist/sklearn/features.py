@@ -46,7 +46,7 @@ class SelectKBest(SelectorMixin, BaseEstimator):
     clip
         A public bound on one number.
     classes
-        For `"difference"`: the two labels, public; other labels in `y` count for nothing.
+        Required for `"difference"`: the two labels to compare, public knowledge. Rows with other labels are ignored.
     rng
         None is the secure source; `sl.testing.seeded(7)` is for tests.
 
@@ -64,7 +64,7 @@ class SelectKBest(SelectorMixin, BaseEstimator):
         epsilon: float = 1.0,
         statistic: str = "sum",
         clip: float = 1.0,
-        classes: tuple[Any, Any] = (0, 1),
+        classes: tuple[Any, Any] | None = None,
         rng: Source | None = None,
     ) -> None:
         self.k = k
@@ -87,11 +87,11 @@ class SelectKBest(SelectorMixin, BaseEstimator):
         clip, epsilon, source = positive("clip", self.clip), positive("epsilon", self.epsilon), checked_source(self.rng)
         if self.statistic not in ("sum", "difference"):
             raise ValueError('statistic must be "sum" or "difference"')
-        classes = two_classes(self.classes)
+        classes = None if self.statistic == "sum" else two_classes(self.classes)
         X = checked_rows(valid_numbers(self, X))
         if not 1 <= operator.index(self.k) <= X.shape[1]:
             raise ValueError(f"k must be between 1 and the number of features, which is {X.shape[1]}: write k=1")
-        if self.statistic == "sum":
+        if classes is None:
             sums = clipped_cells(X, clip, signed=False).sum(axis=0)
         else:
             labels = labels_of(y)

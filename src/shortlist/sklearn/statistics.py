@@ -162,9 +162,11 @@ def _number(cell: Any) -> float:
 
 
 def two_classes(classes: object) -> tuple[Any, Any]:
-    """Two labels that are public knowledge."""
+    """Return the two labels, which are public knowledge. Whether `y` has them is private and is not checked."""
     if not isinstance(classes, Sequence | np.ndarray) or isinstance(classes, str) or len(classes) != 2:
-        raise ValueError("classes must be two labels that are public knowledge: write classes=(0, 1)")
+        raise ValueError(
+            'classes must be the two labels to compare, for example classes=(0, 1) or classes=("no", "yes")'
+        )
     first, second = classes
     if first == second:
         raise ValueError("classes must be two different labels: write classes=(0, 1)")

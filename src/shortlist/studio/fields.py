@@ -6,7 +6,7 @@ import csv
 import sys
 from typing import Any
 
-from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of, odds
+from shortlist.pages.guarantee_in_words import ABSURD, epsilon_of, risk
 from shortlist.privacy import ApproxDP, Guarantee, PureDP
 
 NEEDED = {
@@ -80,7 +80,7 @@ def check_large(guarantee: Guarantee, request: dict[str, Any]) -> None:
     """Refuse what promises nobody anything, unless the tick says that it is known."""
     if not flag_in(request, "large") and epsilon_of(guarantee) > ABSURD:
         raise ValueError(
-            f"epsilon: above {ABSURD:g} it promises nobody anything ({odds(guarantee).in_short}); write a smaller one, "
+            f"epsilon: above {ABSURD:g} it promises nobody anything ({risk(guarantee).in_short}); write a smaller one, "
             "0.1 to 3 are common, or tick that you know it, if the data are public or made up"
         )
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from shortlist._text import label_text, terminal_safe
 from shortlist.example import ROWS, example_files, write_example
 from shortlist.grouped_release import GroupedRelease
-from shortlist.pages.guarantee_in_words import caution, in_short, odds, percent
+from shortlist.pages.guarantee_in_words import caution, in_short, percent, risk
 from shortlist.pages.release_page import spent_share
 from shortlist.pages.rounding import number_text
 from shortlist.pages.summary import quantile_in_words
@@ -23,7 +23,7 @@ from shortlist.studio.columns import columns_of
 from shortlist.studio.expected import expected
 from shortlist.studio.folder import LEDGERS, LISTS, TABLES, Folder
 from shortlist.studio.form import Form, Offer
-from shortlist.studio.ledgers import OfficersView, budget_odds, ledger_facts, new_ledger
+from shortlist.studio.ledgers import OfficersView, budget_risk, ledger_facts, new_ledger
 from shortlist.studio.limits import BusyError, Limits
 from shortlist.studio.page import studio_page
 from shortlist.studio.planner import Planner
@@ -93,8 +93,8 @@ class Answers:
         match route:
             case ("ledger",):
                 return _json({"name": self._folder.name(new_ledger(self._folder, request)), **self._state()})
-            case ("odds",):
-                return _json(budget_odds(request))
+            case ("risk",):
+                return _json(budget_risk(request))
             case ("officer",):
                 return _json(OfficersView.of(self._folder, request.get("ledger")).told())
             case ("columns",):
@@ -143,7 +143,7 @@ class Answers:
         plan = offered(self._folder, request)
         before, after = plan.room()
         self._asked = request
-        chances, name = odds(plan.guarantee), self._folder.name(plan.question.ledger)
+        chances, name = risk(plan.guarantee), self._folder.name(plan.question.ledger)
         return {
             "confirm": self._work.offer(plan),
             "k": plan.question.k,
@@ -161,10 +161,10 @@ class Answers:
             "consent": plan.consent(name, after),
             "caution": page_words(caution(plan.guarantee)),
             "unit": plan.question.unit,
-            "right": chances.right,
-            "right_text": percent(chances.right),
-            "after": [(percent(one), percent(other)) for one, other in chances.after],
-            "odds": _odds_in_words(plan),
+            "guess": chances.guess,
+            "guess_text": percent(chances.guess),
+            "posterior": [(percent(one), percent(other)) for one, other in chances.posterior],
+            "risk": _risk_in_words(plan),
             "ledger": name,
             "share_before": before.share,
             "share_after": after.share,
@@ -230,14 +230,15 @@ def _booked(name: str, before: Standing, after: Standing) -> str:
     return f"{name}: {before.so_far} is booked now, {booked} with this release; {left}."
 
 
-def _odds_in_words(plan: Offer) -> str:
+def _risk_in_words(plan: Offer) -> str:
     """What it means for one person, in a sentence."""
-    chances, unit = odds(plan.guarantee), plan.question.unit
-    if not chances.after:
+    chances, unit = risk(plan.guarantee), plan.question.unit
+    if not chances.posterior:
         return ""
-    before, after = chances.after[0]
+    before, after = chances.posterior[0]
     now = percent(after)
-    return f"Who suspected with {percent(before)} that one {unit} is in the data may then do so with {now} at most."
+    was = percent(before)
+    return f"Someone who gave one {unit} a probability of {was} to be in the data can give it at most {now} afterwards."
 
 
 def _handed(way: str, name: str) -> str:

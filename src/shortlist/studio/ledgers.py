@@ -9,7 +9,7 @@ from typing import Any, Self
 from shortlist._text import csv_table, terminal_safe
 from shortlist.ledger.chain import LedgerEntry
 from shortlist.ledger.standing import DELTA
-from shortlist.pages.guarantee_in_words import caution, in_short, odds, percent
+from shortlist.pages.guarantee_in_words import caution, in_short, percent, risk
 from shortlist.pages.ledger_page import (
     HEAD,
     MOST_ROWS,
@@ -75,12 +75,12 @@ def _table(entry: LedgerEntry) -> str:
     return (entry.source or "").partition(": ")[0].rpartition(" in ")[0]
 
 
-def budget_odds(request: dict[str, Any]) -> dict[str, Any]:
+def budget_risk(request: dict[str, Any]) -> dict[str, Any]:
     """What a budget can give away once all of it is spent, before a ledger is made with it."""
     budget = budget_in(request)
-    right = percent(odds(budget).right)
-    said = f"Once all of it is spent, an even guess about one person is right with at most {right}."
-    return {"odds": said, "caution": page_words(caution(budget))}
+    right = percent(risk(budget).guess)
+    said = f"Once all of it is spent: best guess whether one user is in the data, right at most {right} of the time."
+    return {"risk": said, "caution": page_words(caution(budget))}
 
 
 def new_ledger(folder: Folder, request: dict[str, Any]) -> Path:
@@ -131,10 +131,10 @@ class OfficersView:
             "times": standing.times,
             "admits": standing.admits,
             "share": standing.share,
-            "right": odds(budget).right,
-            "right_text": percent(odds(budget).right),
-            "booked_right": 0.5 if booked is None else odds(booked).right,
-            "booked_text": "50%" if booked is None else percent(odds(booked).right),
+            "guess": risk(budget).guess,
+            "guess_text": percent(risk(budget).guess),
+            "booked_guess": 0.5 if booked is None else risk(booked).guess,
+            "booked_text": "50%" if booked is None else percent(risk(booked).guess),
             "caution": page_words(caution(budget)),
             "verified": self.verified,
             "chain": verified_in_words(self.verified),

@@ -22,7 +22,7 @@ def page_words(text: str) -> str:
 
     >>> page_words("user='userid': the table has no column of that name; write it as the table does")
     'user: the table has no column userid; write it as the table does, or read the names of its columns'
-    >>> page_words("0.1 to 3 are common (see sl.odds).")
+    >>> page_words("0.1 to 3 are common (see sl.risk).")
     '0.1 to 3 are common.'
     """
     missing = NO_COLUMN.match(text)

@@ -115,4 +115,4 @@ def test_a_list_whose_delta_would_not_help_has_a_pure_promise():
     release = sl.top_k(scores, k=2, epsilon=1.0, delta=1e-6, monotone=True, public=True, ordered=True)
     assert release.guarantee == PureDP(1.0)
     assert release.mechanism == OneshotTopK(k=2, epsilon=1.0, noise="exponential").name
-    assert "a delta would not help" in release.why
+    assert "the delta would not reduce the noise" in release.why

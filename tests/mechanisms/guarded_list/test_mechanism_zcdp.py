@@ -189,6 +189,6 @@ def test_lists_of_the_default_say_which_way_they_went():
 
     release = released(50.0)
     assert (release.items, release.used) == ([f"item {i}" for i in range(20)], "canonical")
-    assert "1/65 of rho" in release.why
+    assert release.why.startswith("auto: GuardedListTopK, the default for an ordered list of 20 to 100")
     release = released(1e-9, sl.testing.seeded(1))
     assert (release.used, release.ordered, release.guarantee) == ("one-shot", True, ZCDP(1e-9))

@@ -22,7 +22,7 @@ WITH_GAPS = Entry(
             "gaps",
             _built,
             when=lambda request: request.listed and request.gaps,
-            why="gaps come free with a list under a pure budget, and sharpen what is measured afterwards",
+            why="gaps were requested, and a pure budget releases them with the list at no extra cost",
             values=True,
             gaps=True,
         ),

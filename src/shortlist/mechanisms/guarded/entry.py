@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shortlist.mechanisms.entry import Audited, Compared, Entry, Fact, Method, Request, Traced
+from shortlist.mechanisms.entry import Audited, Compared, Entry, Fact, Method, Traced
 from shortlist.mechanisms.guarded.budgets import budget_with_rounds, nearly_one_shot_of
 from shortlist.mechanisms.guarded.law import Utility
 from shortlist.mechanisms.guarded.mechanism import GuardedTopK, OneShot, share_of
 from shortlist.mechanisms.oneshot.mechanism import quick_epsilon_of_a_round
 from shortlist.mechanisms.plan_rows import EVERY, Goal, Planned, as_goals, listed, reached
-from shortlist.privacy import ZCDP, ApproxDP, BoundedRange
+from shortlist.privacy import ApproxDP, BoundedRange
 from shortlist.scores import Scores
 
 
@@ -63,21 +63,6 @@ def _rows(k: int) -> Sequence[Planned]:
     )
 
 
-def _why(request: Request) -> str:
-    """What the guard does under this budget, and what is known of it beforehand."""
-    if request.pure:
-        return (
-            "for a set and a pure budget: canonical top-k, which needs the least epsilon, guarded where wrong sets "
-            f"would crowd out the right one; {FACT}"
-        )
-    most = ".05" if isinstance(request.budget, ZCDP) else ".01"
-    return (
-        "for a set: canonical top-k, which needs the least for the true top k, guarded by one-shot where wrong "
-        "sets would crowd out the right one; on 28 made-up shapes and six public data sets a looser budget never cost "
-        f"it more than {most} of recall (docs/performance.md)"
-    )
-
-
 def _twice(mechanism: GuardedTopK) -> int:
     """How many scores an audit tries: with fewer there is no guard."""
     return 2 * mechanism.k
@@ -99,7 +84,7 @@ ENTRY = Entry(
             "guarded",
             lambda request: GuardedTopK(k=request.size, budget=request.budget),
             when=lambda request: request.plain and request.k != 1 and not request.ordered,
-            why=_why,
+            why="GuardedTopK, the default for an unordered set from public candidates",
             fact=FACT,
         ),
     ),

@@ -69,17 +69,9 @@ FACT = Fact(
 
 
 def _why(request: Request) -> str:
-    """What a list is drawn by; the fact is one of pure budgets."""
-    if isinstance(request.budget, ZCDP):
-        return (
-            f"for a list of {FEWEST_ZCDP} to {MOST} items and a zCDP budget: the exact order in one round where rho "
-            "allows it, and peeling where not, after a choice of the two that takes 1/65 of rho"
-        )
-    said = (
-        f"for a list of {FEWEST} to {MOST} items and {'a pure' if request.pure else 'an (epsilon, delta)'} budget: the "
-    )
-    said += "exact order in one round where epsilon allows it, and one-shot with a hundredth less where not"
-    return f"{said}; {FACT}" if request.pure else f"{said}, and all of delta: the same race as without a delta"
+    """Return the range of k for which this is the default."""
+    fewest = FEWEST_ZCDP if isinstance(request.budget, ZCDP) else FEWEST
+    return f"GuardedListTopK, the default for an ordered list of {fewest} to {MOST} items from public candidates"
 
 
 ENTRY = Entry(

@@ -58,8 +58,8 @@ ENTRY = Entry(
             _built,
             when=lambda request: request.histogram,
             why=lambda request: (
-                f"each person counts for at most {request.most} items, so noise on every count is narrower than noise "
-                f"for {request.k} of them, and order and values come with it"
+                f"NoisyHistogram: each user counts for at most {request.most} items, so noise on every count is "
+                f"smaller than noise for {request.k} selected items; order and values cost nothing extra"
             ),
             values=True,
         ),

@@ -26,7 +26,7 @@ ENTRY = Entry(
             "measured-set",
             _built,
             when=_wanted,
-            why="a set is selected, then each of its members is measured afresh, so margins hold whatever the data",
+            why="MeasuredSet, the default for values: it selects items, then measures each with fresh noise",
             domain="either",
             values=True,
         ),

@@ -50,7 +50,7 @@ ENTRY = Entry(
             "permute-and-flip",
             _winner("exponential"),
             when=lambda request: request.plain and request.k == 1 and request.pure,
-            why="for one winner and a pure budget it never errs more than the exponential mechanism",
+            why="NoisyMax with exponential noise (permute-and-flip), the default for one winner under pure DP",
             fact=Fact(
                 "its failures are half those of the exponential mechanism where one rival decides", "docs/planning.md"
             ),
@@ -59,7 +59,7 @@ ENTRY = Entry(
             "exponential",
             _winner("gumbel"),
             when=lambda request: request.plain and request.k == 1 and not request.pure,
-            why="for one winner and a budget that is not pure, bounded range makes Gumbel noise the cheapest",
+            why="NoisyMax with Gumbel noise (the exponential mechanism), the default for one winner under this budget",
             fact=Fact("bounded range costs a quarter of the rho of any other noise", "docs/planning.md"),
         ),
     ),

@@ -64,10 +64,10 @@ FACT = Fact(
 
 
 def _why_pure(request: Request) -> str:
-    """Why exponential noise, and what became of a delta."""
+    """Return why the noise is exponential, and what happens to a delta."""
     if request.pure:
-        return f"for a list and a pure budget, it needs the least epsilon of the one-shot kinds; {FACT}"
-    return f"for a list and this epsilon a delta would not help: a pure promise with the same epsilon; {FACT}"
+        return "OneshotTopK with exponential noise, the default for an ordered list of this length under pure DP"
+    return "OneshotTopK with exponential noise: for this list and epsilon, the delta would not reduce the noise"
 
 
 ENTRY = Entry(
@@ -81,7 +81,7 @@ ENTRY = Entry(
             "oneshot-gumbel",
             _list("gumbel"),
             when=lambda request: _one_shot(request) and _by_gumbel(request),
-            why="for a list and a budget that is not pure, bounded range makes Gumbel noise the cheapest",
+            why="OneshotTopK with Gumbel noise, the default for an ordered list of this length under this budget",
             fact=Fact("k rounds of bounded range compose with the square root of k", "docs/planning.md"),
         ),
         Method("peeling", _list("gumbel")),

@@ -38,7 +38,7 @@ ENTRY = Entry(
             "stable",
             _built,
             when=lambda request: not request.listed and request.k is None,
-            why=lambda request: "no k was given, so the gaps decide, and the stable set is released whole",
+            why=lambda request: "StableTopK, because k=None: the data choose k where the scores drop",
             fact=Fact("where the scores fall off behind rank k, its cost does not grow with k", "docs/planning.md"),
             domain="unknown",
             ordered=False,

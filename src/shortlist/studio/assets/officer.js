@@ -1,4 +1,4 @@
-// The view of whoever answers for a budget: one ledger, its entries, its odds; and which view is shown.
+// The view of whoever answers for a budget: one ledger, its entries, its risk; and which view is shown.
 const officer = (() => {
   const bar = (words, text, part, kind) => {
     const row = element("div", { class: `row ${kind}` }, element("span", {}, words), element("b", {}, text), element("div", { class: "bar" }, element("i")));
@@ -20,7 +20,7 @@ const officer = (() => {
       element("p", { class: "note" }, "Nothing was charged for them, and nothing looked at. Somebody else than who asked may approve one: ", element("code", {}, `shortlist ledger approve ${one.name} ${one.waiting[0].number}`))] : [];
     return [element("div", { class: "card" }, element("h2", {}, one.name), meter, rows, ...(one.caution ? [element("p", { class: "warning", role: "note" }, one.caution)] : []), element("div", { class: "downloads" }, ...links)),
       element("div", { class: "card" }, element("h3", {}, "What it can give away"), element("p", { class: "note" }, "Somebody knows everything else and every release, and guesses whether one person is in the data."),
-        element("div", { class: "odds flat" }, bar("Before any release, they are right", "50%", 0.5, ""), bar("After what is booked so far, at most", one.booked_text, one.booked_right, "after"), bar("After the whole budget, at most: this is the promise", one.right_text, one.right, "after"))),
+        element("div", { class: "risk flat" }, bar("Before any release, they are right", "50%", 0.5, ""), bar("After what is booked so far, at most", one.booked_text, one.booked_guess, "after"), bar("After the whole budget, at most: this is the promise", one.guess_text, one.guess, "after"))),
       element("div", { class: "card" }, ...waits, element("h3", {}, "Every entry"), one.entries.length ? table(one.columns, one.entries) : element("p", {}, "None so far."))];
   };
   let looks = 0;

@@ -123,11 +123,11 @@
     confirmWord = plan.confirm;
     const each = plan.by ? ` for ${plan.groups ? `each of ${plan.groups} groups` : "each group that may be named"}` : "";
     $("plan-title").textContent = plan.q !== null ? `${plan.q.length === 1 ? (plan.q[0] === 0.5 ? "The median" : "1 quantile") : `${plan.q.length} quantiles`}${each}` : plan.k === null ? "Every name that enough people hold" : plan.candidates === null ? `Up to ${plan.k} items${each}` : `${plan.smallest ? "The " : ""}${plan.k} ${plan.smallest ? "smallest " : ""}of ${plan.candidates.toLocaleString("en")} candidates${each}`;
-    $("right").textContent = plan.right_text;
-    $("right-bar").style.width = `${100 * plan.right}%`;
+    $("right").textContent = plan.guess_text;
+    $("right-bar").style.width = `${100 * plan.guess}%`;
     facts($("plan-facts"), [["Guarantee", `${plan.guarantee} for every ${plan.unit}${plan.by ? ", in all groups together" : ""}`], ["Asked of", plan.asked_of], ["Mechanism", plan.mechanism], ["Why", plan.why]]);
-    $("odds-words").textContent = plan.odds;
-    $("odds-words").hidden = !plan.odds;
+    $("risk-words").textContent = plan.risk;
+    $("risk-words").hidden = !plan.risk;
     $("caution").textContent = plan.caution;
     $("caution").hidden = !plan.caution;
     const [before, now] = $("plan-meter").children;
@@ -314,10 +314,10 @@
   let budgets = 0;
   const showBudget = async () => {
     const turn = budgets += 1;
-    let found = { odds: "", caution: "" };
-    try { found = await ask("odds", { epsilon: number($("ledger-epsilon").value), delta: number($("ledger-delta").value) }); } catch { /* making the ledger says what is wrong */ }
+    let found = { risk: "", caution: "" };
+    try { found = await ask("risk", { epsilon: number($("ledger-epsilon").value), delta: number($("ledger-delta").value) }); } catch { /* making the ledger says what is wrong */ }
     if (turn !== budgets) return;
-    $("ledger-odds").textContent = found.odds;
+    $("ledger-risk").textContent = found.risk;
     $("ledger-caution").textContent = found.caution;
     $("ledger-caution").hidden = !found.caution;
   };

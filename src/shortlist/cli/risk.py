@@ -1,4 +1,4 @@
-"""`shortlist odds`: what an epsilon means, as chances."""
+"""`shortlist risk`: what an epsilon means, as probabilities."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import typer
 from shortlist._text import json_line
 from shortlist.cli.options import Json
 from shortlist.cli.output import echo_json, echo_lines
-from shortlist.pages.guarantee_in_words import caution, odds, percent
+from shortlist.pages.guarantee_in_words import caution, percent, risk
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 
 
-def show_odds(
+def show_risk(
     epsilon: Annotated[
         float | None, typer.Argument(help="The epsilon of a release or of a budget.", metavar="EPSILON")
     ] = None,
@@ -23,13 +23,13 @@ def show_odds(
     rho: Annotated[float | None, typer.Option(help="Instead of an epsilon: the rho of zCDP.", metavar="NUMBER")] = None,
     as_json: Json = False,
 ) -> None:
-    """What somebody who knows everything else can still learn of one person.
+    """What an attacker who knows all other rows can learn about one user.
 
     \b
-    For example: shortlist odds 1
+    For example: shortlist risk 1
     """
     if (epsilon is None) == (rho is None):
-        raise typer.BadParameter("give an epsilon, as in `shortlist odds 1`, or --rho: one of them")
+        raise typer.BadParameter("give an epsilon, as in `shortlist risk 1`, or --rho: one of them")
     if not 0 < (epsilon if rho is None else rho) < math.inf:  # type: ignore[operator]
         raise ValueError(f"{'EPSILON' if rho is None else '--rho'} must be a number above 0, for example 0.5")
     if delta is not None and not 0 <= delta < 1:
@@ -39,14 +39,17 @@ def show_odds(
         guarantee = ZCDP(rho, delta or 0.0)
     else:
         guarantee = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)  # type: ignore[arg-type]
-    chances = odds(guarantee)
+    bounds = risk(guarantee)
     if as_json:
-        echo_json(json_line({"guarantee": str(guarantee), **asdict(chances)}))
+        echo_json(json_line({"guarantee": str(guarantee), **asdict(bounds)}))
         return
-    lines = [f"{guarantee}: {chances}."]
-    lines += [f"A suspicion of {percent(before)} becomes at most {percent(after)}." for before, after in chances.after]
+    lines = [f"{guarantee}: {bounds}."]
     lines += [
-        f"An attack that wrongly accuses {alarm:.0%} of the innocent catches at most {percent(caught)} of the others."
-        for alarm, caught in chances.caught
+        f"An attacker who gave it a probability of {percent(prior)} before gives it at most {percent(posterior)} after."
+        for prior, posterior in bounds.posterior
+    ]
+    lines += [
+        f"An attack with a false positive rate of {rate:.0%} has a true positive rate of at most {percent(power)}."
+        for rate, power in bounds.power
     ]
     echo_lines("\n".join([*lines, *filter(None, [caution(guarantee)])]))

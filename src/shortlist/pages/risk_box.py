@@ -1,10 +1,10 @@
-"""What an attacker can learn, as bars and tables, and other parts that the page of a release and of a ledger share."""
+"""What an attacker can learn, as bars and tables; and other parts shared by release and ledger pages."""
 
 from __future__ import annotations
 
 from shortlist._text import page_safe
 from shortlist.accounting.guarantees import Guarantee
-from shortlist.pages.guarantee_in_words import Odds, caution, in_short, percent
+from shortlist.pages.guarantee_in_words import Risk, caution, in_short, percent
 from shortlist.pages.theme import table
 
 
@@ -19,11 +19,11 @@ def price_in(guarantee: Guarantee) -> str:
     return f'<span class="whole">{page_safe(in_short(guarantee))}</span>'
 
 
-def odds_box(chances: Odds, before: str, after: str) -> str:
-    """The chances as HTML; `before` and `after` are words for the two bars, as HTML."""
+def risk_box(bounds: Risk, before: str, after: str) -> str:
+    """Return the probabilities as HTML; `before` and `after` are the labels of the two bars, as HTML."""
     return (
-        f'<div class="odds keep">{bar(before, 0.5, "")}{bar(after, chances.right, "after")}'
-        f"{_suspicions(chances)}{_alarms(chances)}</div>"
+        f'<div class="risk keep">{bar(before, 0.5, "")}{bar(after, bounds.guess, "after")}'
+        f"{_posteriors(bounds)}{_powers(bounds)}</div>"
     )
 
 
@@ -49,13 +49,13 @@ def facts(rows: list[tuple[str, str]]) -> str:
     return '<dl class="facts">' + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows) + "</dl>"
 
 
-def _suspicions(chances: Odds) -> str:
-    if not chances.after:
+def _posteriors(bounds: Risk) -> str:
+    if not bounds.posterior:
         return ""
-    rows = [(percent(before), percent(after)) for before, after in chances.after]
-    return table(("if they suspected it before", "they may now suspect it at most"), rows)
+    rows = [(percent(prior), percent(posterior)) for prior, posterior in bounds.posterior]
+    return table(("probability before the release", "at most, after it"), rows)
 
 
-def _alarms(chances: Odds) -> str:
-    rows = [(f"{alarm:.0%} of the innocent", f"{percent(caught)} of the others") for alarm, caught in chances.caught]
-    return table(("an attack that wrongly accuses", "catches at most"), rows)
+def _powers(bounds: Risk) -> str:
+    rows = [(f"{rate:.0%}", percent(power)) for rate, power in bounds.power]
+    return table(("false positive rate of an attack", "true positive rate, at most"), rows)
