@@ -10,11 +10,11 @@ from flint import arb
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.audit.broken import CATALOGUE, accounting, catch, guarded, options, sets, thresholds, tuning
 from shortlist.audit.enumeration import prove
 from shortlist.certified.law import Law
 from shortlist.certified.races import ordered_law
 from shortlist.privacy import ZCDP, Tuned
+from studies.broken import CATALOGUE, accounting, catch, guarded, options, sets, thresholds, tuning
 from tests.helpers import outsiders
 from tests.helpers.support import full_size, sized
 

@@ -11,11 +11,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hatch_compiled import SOURCES as SCAN
-from hatch_compiled import built, compiler, digest, platform_tag
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
+from hatch_compiled import SOURCES as SCAN
+from hatch_compiled import built, compiler, digest, platform_tag
 from tests.house.test_docs import blocks
 
 ROOT = Path(__file__).parents[2]

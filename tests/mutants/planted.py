@@ -19,6 +19,10 @@ def _planted(file: str, old: str, new: str, tests: str, why: str) -> Mutant:
     return Mutant(f"src/shortlist/{file}", old, new, tuple(f"tests/{test}" for test in tests.split()), why)
 
 
+def _planted_in_study(file: str, old: str, new: str, tests: str, why: str) -> Mutant:
+    return Mutant(f"studies/{file}", old, new, tuple(f"tests/{test}" for test in tests.split()), why)
+
+
 _NOISE = [
     _planted("sampling/entropy.py", "return np.frombuffer(os.urandom(8 * count), np.uint64)",
              "return np.random.default_rng().integers(0, 2**64, count, np.uint64)",
@@ -360,10 +364,10 @@ _REST = [
              "cli/test_top.py cli/test_ledger.py test_table_release.py", "the table is looked at before there is room for it"),
     _planted("_text.py", "letter if _shows(letter) else \" \"", "letter if letter else \" \"",
              "test_text.py", "a label moves the cursor of the reader's terminal"),
-    _planted("reproduce/store.py", "facts += [setting.effort, setting.seed]", "facts += [setting.effort]",
-             "reproduce/test_store.py", "results of another seed are taken for these"),
-    _planted("reproduce/experiment.py", 'sha256(f"{self.seed} {name}".encode())', 'sha256(f"{self.seed}".encode())',
-             "reproduce/test_experiment.py", "all experiments share their randomness"),
+    _planted_in_study("papers/store.py", "facts += [setting.effort, setting.seed]", "facts += [setting.effort]",
+             "studies/test_store.py", "results of another seed are taken for these"),
+    _planted_in_study("papers/experiment.py", 'sha256(f"{self.seed} {name}".encode())', 'sha256(f"{self.seed}".encode())',
+             "studies/test_experiment.py", "all experiments share their randomness"),
     _planted("sensitivities.py", "largest if monotone else down + up\n", "largest\n",
              "test_sensitivities.py", "a pair of sensitivities loses one of its sides, and general scores their factor 2"),
     _planted("release.py", "gaps=None, answers=None", "answers=None",
