@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from shortlist._text import csv_table, json_line, terminal_safe
-from shortlist.accounting.tight_zcdp import largest_range
+from shortlist.accounting.renyi import largest_range
 from shortlist.cli.ledger_shown import as_rows, entry_columns, ledger_facts, show_ledger
 from shortlist.cli.options import Json
 from shortlist.cli.output import Described, Hinting, check_writable, echo_json, echo_lines

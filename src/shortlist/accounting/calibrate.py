@@ -1,4 +1,8 @@
-"""The largest epsilon of a round, of many adaptive rounds of bounded range: Renyi divergences, and a few exact looks.
+"""Find the noise that a budget allows, for one mechanism and for rounds of one.
+
+The least noise that fits a budget.
+
+The largest epsilon of a round, of many adaptive rounds of bounded range: Renyi divergences, and a few exact looks.
 
 Composing rounds on a fine grid takes most of a calibration. Their Renyi divergences cost next to nothing and follow the
 same line: ln of the exact cost over theirs, the *gap*, changes by a hundredth where e changes threefold. So the search
@@ -11,16 +15,88 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
-from shortlist.accounting.accountant import epsilon_of
 from shortlist.accounting.bounded_range import WIDEST, many_rounds, range_renyi
-from shortlist.accounting.calibration import calibrate
-from shortlist.accounting.finer_guarantees import BoundedRange
-from shortlist.accounting.guarantees import ApproxDP
+from shortlist.accounting.checked_numbers import number
+from shortlist.accounting.compose import epsilon_of
+from shortlist.accounting.guarantees import ApproxDP, BoundedRange, Guarantee
 from shortlist.accounting.renyi import renyi_epsilon
 from shortlist.exact.crossing import crossing
+
+
+class Budget(Protocol):
+    """PureDP, ZCDP and ApproxDP: guarantees that can say whether another one is within them.
+
+    Examples
+    --------
+    >>> from shortlist.privacy import PureDP
+    >>> PureDP(1.0).excess(PureDP(0.5)) < 0 < PureDP(1.0).excess(PureDP(2.0))
+    True
+    """
+
+    def excess(self, guarantee: Guarantee) -> float:
+        """How far `guarantee` is beyond this budget, as a logarithm: it fits if that is not positive."""
+        ...
+
+
+LARGEST = 700.0
+"""Parameters are sought between e^-700 and e^700."""
+
+
+def calibrate(guarantee_of: Callable[[float], Guarantee], budget: Budget, *, near: float = 1.0) -> float:
+    """The largest parameter whose guarantee fits `budget`; rounded down, so that noise is rounded up.
+
+    Parameters
+    ----------
+    guarantee_of
+        From an epsilon per round, a mu, or any parameter that costs more the larger it is, to what it promises.
+    budget
+        PureDP, ZCDP or ApproxDP.
+    near
+        Where to begin; the nearer, the faster.
+
+    Returns
+    -------
+    float
+        x with budget.excess(guarantee_of(x)) <= 0, checked; no number above x (1 + 1e-9) has it.
+
+    Raises
+    ------
+    ValueError
+        if no parameter fits, with the reason.
+
+    Examples
+    --------
+    >>> from shortlist.privacy import ApproxDP, GumbelDP
+    >>> scale = 1 / calibrate(lambda mu: GumbelDP(mu, k=10), ApproxDP(epsilon=1.0, delta=1e-5))
+    >>> round(scale, 4)
+    16.7012
+    """
+
+    if not hasattr(budget, "excess"):
+        raise TypeError("budget must be PureDP(..), ZCDP(..) or ApproxDP(..)")
+
+    def excess(log_x: float) -> float:
+        return min(max(budget.excess(guarantee_of(math.exp(log_x))), -50.0), 50.0)
+
+    first = min(max(math.log(number("near", near, above=True)), -LARGEST / 2), LARGEST / 2)
+    start = (first, excess(first))
+    down, step = start[1] > 0, 0.01
+    while abs(start[0]) < LARGEST:
+        step = min(max(min(abs(start[1]), 5.0), 1.5 * step), LARGEST - abs(start[0]))
+        next_x = start[0] - step if down else start[0] + step
+        end = (next_x, excess(next_x))
+        if (end[1] > 0) != down:
+            low, high = (end, start) if down else (start, end)
+            return math.exp(crossing(excess, low, high, 1e-10)[0])
+        start = end
+    if not down:
+        raise ValueError(f"every parameter fits the budget {budget}: there is no largest one")
+    raise ValueError(f"no parameter fits the budget {budget}: {guarantee_of(1.0).why_not() or 'write a larger budget'}")
+
 
 FEW = 5
 """So few rounds are composed in no time, and searched for as everything else is."""
