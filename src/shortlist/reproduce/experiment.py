@@ -52,6 +52,16 @@ class Claim:
     says: str
     place: str
     judge: Callable[[Columns], Finding]
+    of_data: bool = True
+    """Whether it is about the paper's data, if its experiment reads any: then other data cannot decide it."""
+
+    def verdict(self, columns: Columns) -> Finding:
+        """What the numbers say, or that they cannot be compared, as synthetic counts stand in for the paper's data."""
+        finding = self.judge(columns)
+        if not (self.of_data and any(columns.get("made_up", ()))):
+            return finding
+        why = f"synthetic counts stand in for the paper's data; {finding.why}"
+        return Finding("not comparable", finding.ours, why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +197,7 @@ class Experiment:
             )
             for exhibit in self.exhibits
             for claim in exhibit.claims
-            for outcome in [claim.judge(columns)]
+            for outcome in [claim.verdict(columns)]
         )
 
 
@@ -198,17 +208,6 @@ def held(holds: bool, ours: str, why: str, otherwise: Verdict = "contradicted") 
     'contradicted'
     """
     return Finding("confirmed" if holds else otherwise, ours, why)
-
-
-def real_only(columns: Columns, finding: Finding) -> Finding:
-    """The finding if the table is of the paper's own data, else that it cannot be compared, with the same numbers.
-
-    >>> real_only({"made_up": [True]}, Finding("confirmed", "9", "exact")).verdict
-    'not comparable'
-    """
-    if not any(columns["made_up"]):
-        return finding
-    return Finding("not comparable", finding.ours, f"made-up counts stand in for the paper's data; {finding.why}")
 
 
 GUMBEL = Paper("gumbel", "Private top-k selection under Gumbel differential privacy guarantees",
