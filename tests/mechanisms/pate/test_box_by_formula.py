@@ -72,7 +72,8 @@ def as_printed(h, sigma):
     """Algorithm 2 of the adaptive-k paper on votes, epsilon 1 for the rank: {set or None: probability}."""
     order = sorted(range(len(h)), key=lambda i: (-h[i], i))
     gaps = [h[a] - h[b] for a, b in pairwise(order)]
-    law, weights = {None: 0.0}, [exp(gap / 2) for gap in gaps]
+    law: dict[frozenset[int] | None, float] = {None: 0.0}
+    weights = [exp(gap / 2) for gap in gaps]
     for j, (gap, weight) in enumerate(zip(gaps, weights, strict=True), 1):
         p, passed = weight / sum(weights), norm.cdf((max(1, gap) - 1) / sigma - sqrt(2 * log(1 / DELTA)))
         law[frozenset(order[:j])], law[None] = p * passed, law[None] + p * (1 - passed)

@@ -111,7 +111,7 @@ ENTRIES = (
     Broken(
         name="missing factor 2",
         what="scale Delta / epsilon although scores may move both ways",
-        source="the Gumbel paper, the exponential mechanism of its section 3.1",  # (Proposition 134)
+        source="the Gumbel paper, its section 3.1, for general scores",  # (Proposition 134)
         run=_missing_factor_two,
         law=lambda x: Law(ordered_law(x, 1, "gumbel", 1)),
         pairs=(_APART, ((2, 0, 0), (1, 1, 1))),
@@ -164,7 +164,7 @@ ENTRIES = (
     Broken(
         name="order under custom noise",
         what="noise of hazard at most 1 protects the set, not the order",
-        source="the canonical paper's set under any Lipschitz noise, read as a list",  # (Proposition 61)
+        source="a slip: a set under any Lipschitz noise, read as a list",  # (Proposition 61)
         law=_order_of_custom_noise,
         pairs=(((5, 0, 5), (5.25, 0.25, 4.75)),),
     ),
