@@ -77,8 +77,8 @@ ENTRIES = (
     ),
     Broken(
         name="per-round fixed-k budget",
-        what="2 sqrt(rho) read as the epsilon of each of k = 10 rounds: ten times rho / 2",
-        source="the adaptive-k paper, its Algorithm 3",  # (Proposition 148)
+        what="an epsilon of 2 sqrt(rho) for all rounds is spent in each of 10: ten times rho / 2",
+        source="a common slip: the sum over the rounds is due",  # (Proposition 148)
         claim=ZCDP(0.05),
         law=lambda x: repeated(x, 10, 2 * math.sqrt(0.1)),
         pairs=(((1, 0), (0, 0)), ((1, 0), (1, 1))),

@@ -111,7 +111,7 @@ ENTRIES = (
     Broken(
         name="missing factor 2",
         what="scale Delta / epsilon although scores may move both ways",
-        source="the Gumbel paper, the exponential mechanism of its section 3.1",  # (Proposition 134)
+        source="the Gumbel paper, its section 3.1, for general scores",  # (Proposition 134)
         run=_missing_factor_two,
         law=lambda x: Law(ordered_law(x, 1, "gumbel", 1)),
         pairs=(_APART, ((2, 0, 0), (1, 1, 1))),
@@ -141,7 +141,7 @@ ENTRIES = (
     Broken(
         name="fresh value at half price",
         what="winner and a fresh value, both Lap(2 Delta / epsilon), called epsilon-DP for general scores",
-        source="the Gumbel paper: it costs 1.5 epsilon",  # (Proposition 56)
+        source="the Gumbel paper, its section 3.1, citing another: it costs 1.5 epsilon",  # (Proposition 56)
         run=_fresh_value,
         pairs=(_FLAT20,),
         trials=400_000,
@@ -164,14 +164,14 @@ ENTRIES = (
     Broken(
         name="order under custom noise",
         what="noise of hazard at most 1 protects the set, not the order",
-        source="the canonical paper's set under any Lipschitz noise, read as a list",  # (Proposition 61)
+        source="a slip: a set under any Lipschitz noise, read as a list",  # (Proposition 61)
         law=_order_of_custom_noise,
         pairs=(((5, 0, 5), (5.25, 0.25, 4.75)),),
     ),
     Broken(
         name="geometric ties",
         what="whole noise, ties to the lowest index, gap to the best loser released",
-        source="the free-gap paper, its experiments",  # (Proposition 83)
+        source="a slip: lists with gaps are proved for continuous noise, without ties",  # (Proposition 83)
         run=_geometric_ties,
         pairs=(((0, 0, 0), (1, -1, -1)),),
     ),
@@ -192,7 +192,7 @@ ENTRIES = (
     Broken(
         name="replace called monotone",
         what="one person changes her vote; the noise is that of add-remove",
-        source="the Gumbel paper: neighbours by replacement, counts taken for consistent",  # (Proposition 4)
+        source="a common slip: counts move in one direction only if people come or go",  # (Proposition 4)
         run=_missing_factor_two,
         law=lambda x: Law(ordered_law(x, 1, "gumbel", 1)),
         pairs=(((3, 0, 0), (2, 1, 0)),),
@@ -208,7 +208,7 @@ ENTRIES = (
     Broken(
         name="Gaussian noisy max, free of dimension",
         what="called sqrt(8) Delta / sigma-GDP, whatever the number of candidates",
-        source="the Gumbel paper, its section 3.2",  # (Proposition 137)
+        source="the Gumbel paper, its section 3.2, for general scores",  # (Proposition 137)
         claim=ApproxDP(1.67, 0.161),
         run=_gaussian,
         pairs=(((0,) * 1000, (1,) * 500 + (-1,) * 500),),

@@ -130,11 +130,14 @@ STABLE = float(power(rational(-8)) / (1 + power(rational(-1))))
 
 
 def pate_add_remove(counts: Point) -> Law:
-    """Votes under replacement, tested as if a teacher could only come or go: clamp and threshold at 1, s = 1.5."""
-    spread, quantile = arb(3) / 2, arb(rational(3.090232306167814))  # the .999 quantile
+    """Votes for two labels under replacement, with algorithm 2 of the adaptive-k paper: it tests the one gap there is.
+
+    A passing bound is above 1, of max(1, gap) plus Gaussian noise minus sigma sqrt(2 ln(1 / delta)), sigma = 1.5.
+    """
+    sigma, below = arb(3) / 2, (2 * arb(1000).log()).sqrt()
 
     def passing(gap: int) -> arb:
-        return ((quantile - arb(gap - 1) / spread) / arb(2).sqrt()).erfc() / 2
+        return ((below - arb(gap - 1) / sigma) / arb(2).sqrt()).erfc() / 2
 
     return _tested(counts, passing)
 
@@ -167,7 +170,7 @@ ENTRIES = (
     Broken(
         name="joint with epsilon/2",
         what="exponent epsilon / 2 for general scores; epsilon / 4 is due",
-        source="the canonical paper: Gillenwater et al. 2022 read for counts",  # (Proposition 141)
+        source="a slip: Gillenwater et al. 2022 have epsilon / 2 for counts, where it is due",  # (Proposition 141)
         law=lambda x: joint_law(x, 2, Fraction(1, 2)),
         pairs=(((9, 0, 9, 9, 3), (8, 1, 8, 10, 2)),),
     ),
@@ -205,7 +208,7 @@ ENTRIES = (
     Broken(
         name=">= in the stability test",
         what="with whole noise a noisy gap of exactly 1 passes",
-        source="the adaptive-k paper, its Lemma 18",  # (Proposition 147)
+        source="a slip: the delta is that of noise above the threshold, not at it",  # (Proposition 147)
         claim=ApproxDP(1.0, STABLE * (1 + 1e-12)),
         law=at_least_one,
         pairs=(((4, 4, 0), (4, 5, 0)), ((5, 4, 0), (5, 5, 0))),
@@ -213,9 +216,9 @@ ENTRIES = (
     Broken(
         name="PATE with add-remove parameters",
         what="a record replaces one teacher's votes: the gap moves by 2, the test was made for 1",
-        source="the adaptive-k paper, its example 14, read for one record",  # (Proposition 150)
-        claim=ZCDP(1 / (2 * 1.5**2), 1e-3),
+        source="the adaptive-k paper, its example 14",  # (Proposition 150)
+        claim=ZCDP(1 / 1.5**2, 1e-3),
         law=pate_add_remove,
-        pairs=(((6, 4, 0), (5, 5, 0)), ((6, 5, 0), (5, 6, 0)), ((6, 4, 0), (4, 6, 0))),
+        pairs=(((6, 4), (5, 5)), ((4, 6), (5, 5)), ((6, 5), (5, 6))),
     ),
 )

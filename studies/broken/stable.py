@@ -32,7 +32,7 @@ ENTRIES = (
     Broken(
         name="stable set, scores that move both ways",
         what="gaps are counted in sensitivities, although one person moves a gap by two of them",
-        source="the adaptive-k paper's footnote on other queries, with the constants of its counts",
+        source="a slip: the constants of counts, used for other scores",
         law=lambda x: stable_law(x, Fraction(1)),
         pairs=(((6, 3), (5, 4)), ((4, 2), (3, 3)), ((2, 0), (1, 1))),
         claim=ApproxDP(1.0, 0.01),

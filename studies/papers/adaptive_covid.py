@@ -26,7 +26,6 @@ from studies.papers.experiment import (
     Result,
     Setting,
     held,
-    real_only,
 )
 from studies.papers.figures import Row, canvas, columns_of, distinct, legend, name, rows_of
 from studies.papers.reference import cdp_peeling, stable_fixed, top_stable
@@ -122,33 +121,27 @@ def _shown(table: dict[str, dict[str, float]]) -> str:
 def judge_best(columns: Columns) -> Finding:
     table = _table(columns)
     best = [at[EM] >= max(at.values()) - 0.01 for at in table.values()]
-    return real_only(columns, held(all(best), f"best in {sum(best)} of {len(best)} windows. {_shown(table)}",
-                                   "recall, to a hundredth", "contradicted"))  # fmt: skip
+    return held(all(best), f"best in {sum(best)} of {len(best)} windows. {_shown(table)}", "recall, to a hundredth")
 
 
 def judge_worst(columns: Columns) -> Finding:
     table = _table(columns)
     worst = [at[LD] <= min(at.values()) + 0.01 for at in table.values()]
-    return real_only(
-        columns, held(all(worst), f"worst in {sum(worst)} of {len(worst)} windows", "LD returns fewer than k")
-    )
+    return held(all(worst), f"worst in {sum(worst)} of {len(worst)} windows", "LD returns fewer than k")
 
 
 def judge_growth(columns: Columns) -> Finding:
     table = _table(columns)
     first, last = table[WINDOWS[0]], table[WINDOWS[-1]]
     more = [label for label in COLOURS if last[label] > first[label]]
-    return real_only(columns, held(len(more) == len(COLOURS), f"higher in the last window for "
-    f"{', '.join(more) or 'none'}",
-                                   "means over the days of a window", "corrected"))  # fmt: skip
+    ours = f"higher in the last window for {', '.join(more) or 'none'}"
+    return held(len(more) == len(COLOURS), ours, "means over the days of a window", "corrected")
 
 
 def judge_close(columns: Columns) -> Finding:
     at = _table(columns)[WINDOWS[-1]]
     ours = f"{at[EM]:.4f} against {at[STABLE]:.4f}"
-    return real_only(
-        columns, held(0 <= at[EM] - at[STABLE] <= 0.1, ours, "slightly is taken as at most a tenth", "corrected")
-    )
+    return held(0 <= at[EM] - at[STABLE] <= 0.1, ours, "slightly is taken as at most a tenth", "corrected")
 
 
 def draw(columns: Columns) -> Figure:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from shortlist.pages.references import references
 from shortlist.sampling.entropy import Seeded
 
 if TYPE_CHECKING:
@@ -52,6 +53,16 @@ class Claim:
     says: str
     place: str
     judge: Callable[[Columns], Finding]
+    of_data: bool = True
+    """Whether it is about the paper's data, if its experiment reads any: then other data cannot decide it."""
+
+    def verdict(self, columns: Columns) -> Finding:
+        """What the numbers say, or that they cannot be compared, as synthetic counts stand in for the paper's data."""
+        finding = self.judge(columns)
+        if not (self.of_data and any(columns.get("made_up", ()))):
+            return finding
+        why = f"synthetic counts stand in for the paper's data; {finding.why}"
+        return Finding("not comparable", finding.ours, why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +198,7 @@ class Experiment:
             )
             for exhibit in self.exhibits
             for claim in exhibit.claims
-            for outcome in [claim.judge(columns)]
+            for outcome in [claim.verdict(columns)]
         )
 
 
@@ -200,24 +211,9 @@ def held(holds: bool, ours: str, why: str, otherwise: Verdict = "contradicted") 
     return Finding("confirmed" if holds else otherwise, ours, why)
 
 
-def real_only(columns: Columns, finding: Finding) -> Finding:
-    """The finding if the table is of the paper's own data, else that it cannot be compared, with the same numbers.
-
-    >>> real_only({"made_up": [True]}, Finding("confirmed", "9", "exact")).verdict
-    'not comparable'
-    """
-    if not any(columns["made_up"]):
-        return finding
-    return Finding("not comparable", finding.ours, f"made-up counts stand in for the paper's data; {finding.why}")
-
-
-GUMBEL = Paper("gumbel", "Private top-k selection under Gumbel differential privacy guarantees",
-               "anonymous, under review when read")  # fmt: skip
-NOISY_MAX = Paper("noisy-max", "fn make_report_noisy_max_gumbel", "Shoemate, a proof document of OpenDP")
-CANONICAL = Paper("canonical", "Differentially private top-k selection via canonical Lipschitz mechanism",
-                  "Shekelyan and Loukides")  # fmt: skip
-FREE_GAP = Paper("free-gap", "Free gap estimates from the exponential mechanism, sparse vector, noisy max and related "
-                 "algorithms", "Ding, Wang, Xiao, Wang, Zhang and Kifer")  # fmt: skip
-ADAPTIVE = Paper("adaptive-k", "Adaptive private-k-selection with adaptive k and application to multi-label PATE",
-                 "Zhu and Wang")  # fmt: skip
+GUMBEL = Paper("gumbel", references()["gumbel"].title, "anonymous, under review when read")
+NOISY_MAX = Paper("noisy-max", references()["shoemate2025"].title, "Shoemate, a proof document of OpenDP")
+CANONICAL = Paper("canonical", references()["shekelyan2022"].title, "Shekelyan and Loukides")
+FREE_GAP = Paper("free-gap", references()["ding2022"].title, "Ding, Wang, Xiao, Wang, Zhang and Kifer")
+ADAPTIVE = Paper("adaptive-k", references()["zhu2022"].title, "Zhu and Wang")
 PAPERS = (GUMBEL, NOISY_MAX, CANONICAL, FREE_GAP, ADAPTIVE)

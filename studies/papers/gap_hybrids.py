@@ -97,10 +97,6 @@ def _shown(at: dict[str, float], percent: bool) -> str:
     return "; ".join(f"{label} {value:.0%}" if percent else f"{label} {value:,.0f}" for label, value in at.items())
 
 
-def _on(columns: Columns) -> str:
-    return "on made-up counts; " if any(columns["made_up"]) else ""
-
-
 def judge_saving(columns: Columns) -> Finding:
     """Above 12: all but noisy top k keep some."""
     many = _at(columns, "left", True)
@@ -108,8 +104,8 @@ def judge_saving(columns: Columns) -> Finding:
     return held(
         holds,
         f"left on average for k above 12: {_shown(many, True)}",
-        _on(columns) + "a statement about the "
-        "outcome: the run is epsilon-DP, and only a ledger that adds up epsilons may take the rest back",
+        "a statement about the outcome: the run is epsilon-DP, and only a ledger that adds up epsilons may take the "
+        "rest back",
     )
 
 
@@ -123,33 +119,30 @@ def judge_hybrids(columns: Columns) -> Finding:
     return Finding(
         verdict,
         ours,
-        _on(columns) + "with t items above, one keeps 1 - (t + 1) / k of the budget and "
-        "the other "
-        "(1 - theta)(1 - t / k): the first is more only where theta (k - t) exceeds 1",
+        "with t items above, one keeps 1 - (t + 1) / k of the budget and the other (1 - theta)(1 - t / k): the "
+        "first is more only where theta (k - t) exceeds 1; section 9.3 names no theta",
     )
 
 
 def judge_alike(columns: Columns) -> Finding:
     many = _at(columns, "left", True)
     apart = abs(many[SPARSE] - many[HYBRID_SPARSE])
-    return held(apart <= 0.1, f"{apart:.0%} of the budget apart for k above 12", _on(columns) + "alike is taken as "
-    "within a "
-                "tenth", "corrected")  # fmt: skip
+    return held(apart <= 0.1, f"{apart:.0%} of the budget apart for k above 12", "alike is taken as within a tenth",
+                "corrected")  # fmt: skip
 
 
 def judge_few(columns: Columns) -> Finding:
     few = _at(columns, "answer", False)
     best = min(few[one] for one in (TOP, HYBRID_TOP, HYBRID_SPARSE))
-    return held(best >= 1.25 * few[SPARSE], f"mean answers for k up to 12: {_shown(few, False)}", _on(columns) + "much "
-                "larger is taken as a quarter more; the sparse vector takes the first that come")  # fmt: skip
+    return held(best >= 1.25 * few[SPARSE], f"mean answers for k up to 12: {_shown(few, False)}",
+                "much larger is taken as a quarter more; the sparse vector takes the first that come")  # fmt: skip
 
 
 def judge_many(columns: Columns) -> Finding:
     many = _at(columns, "answer", True)
     worst = min(many[one] for one in (SPARSE, HYBRID_TOP, HYBRID_SPARSE))
-    return held(worst > many[TOP], f"mean answers for k above 12: {_shown(many, False)}", _on(columns) + "noisy top "
-    "k must "
-                "return k items, also those below the threshold")  # fmt: skip
+    return held(worst > many[TOP], f"mean answers for k above 12: {_shown(many, False)}",
+                "noisy top k must return k items, also those below the threshold")  # fmt: skip
 
 
 def draw(columns: Columns) -> Figure:

@@ -23,7 +23,6 @@ from studies.papers.experiment import (
     Result,
     Setting,
     held,
-    real_only,
 )
 from studies.papers.figures import OURS, THEIRS, Row, canvas, columns_of, curve, distinct, legend, name, rows_of
 from studies.papers.gap_error import AT_ONCE, SHARED, orders
@@ -122,10 +121,6 @@ def _at_two(columns: Columns, measure: Callable[[Row, Row], float], form: str) -
     return f"; at k = 2: {min(values):{form}} to {max(values):{form}}" if values else ""
 
 
-def _on(columns: Columns) -> str:
-    return "on made-up counts; " if any(columns["made_up"]) else ""
-
-
 def judge_more(columns: Columns) -> Finding:
     """More answers at every k, and at the largest k up to twenty more."""
     more = [a["answers"] - p["answers"] for a, p in _pairs(columns)]
@@ -133,14 +128,14 @@ def judge_more(columns: Columns) -> Finding:
     return held(min(more) > 0 and (max(columns["k"]) < 24 or 14 <= max(more) <= 26) and min(cheap) > 0.5,
                 f"{min(more):.1f} to {max(more):.1f} more; {min(cheap):.0%} to {max(cheap):.0%} of all answers at "
                 "half the cost" + _at_two(columns, lambda a, p: a["answers"] - p["answers"], ".1f"),
-                _on(columns) + "means over runs, k above 2; up to 20 is taken as a most of 14 to 26",
+                "means over runs, k above 2; up to 20 is taken as a most of 14 to 26",
                 "corrected")  # fmt: skip
 
 
 def judge_precision(columns: Columns) -> Finding:
     lost = max(p["precision"] - a["precision"] for a, p in _pairs(columns))
     two = _at_two(columns, lambda a, p: p["precision"] - a["precision"], ".3f")
-    why = _on(columns) + "k above 2; very little is taken as a twentieth"
+    why = "k above 2; very little is taken as a twentieth"
     return held(lost <= 0.05, f"at most {lost:.3f} less{two}", why)
 
 
@@ -150,7 +145,7 @@ def judge_f(columns: Columns) -> Finding:
     return held(1.25 <= float(np.mean(ratios)) <= 1.75, f"{min(ratios):.2f} to {max(ratios):.2f} times, "
     f"{np.mean(ratios):.2f} "
                 "on average" + _at_two(columns, lambda a, p: a["f_measure"] / p["f_measure"], ".2f"),
-                _on(columns) + "means over runs, k above 2; roughly is taken as a mean of 1.25 to 1.75",
+                "means over runs, k above 2; roughly is taken as a mean of 1.25 to 1.75",
                 "corrected")  # fmt: skip
 
 
@@ -171,19 +166,13 @@ def judge_left(columns: Columns) -> Finding:
         "31% can be left, at k = 4 at most 36%"
     )
     two = _at_two(columns, lambda a, _: a["left"], ".0%")
-    return held(0.35 <= mean <= 0.45, ours + two, _on(columns) + why, "corrected")
+    return held(0.35 <= mean <= 0.45, ours + two, why, "corrected")
 
 
 def judge_sizes(columns: Columns) -> Finding:
     sizes = dict(zip(columns["data"], columns["items"], strict=True))
-    return real_only(
-        columns,
-        held(
-            all(TABLE[title] == size for title, size in sizes.items()),
-            ", ".join(f"{title} {size:,} items" for title, size in sizes.items()),
-            "counted",
-        ),
-    )
+    ours = ", ".join(f"{title} {size:,} items" for title, size in sizes.items())
+    return held(all(TABLE[title] == size for title, size in sizes.items()), ours, "counted")
 
 
 def draw(columns: Columns) -> Figure:

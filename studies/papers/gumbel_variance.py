@@ -22,6 +22,7 @@ from studies.papers.experiment import (
     Result,
     Setting,
     Verdict,
+    held,
 )
 from studies.papers.figures import canvas, columns_of, curve, legend, log_axis, name, rows_of
 
@@ -75,7 +76,7 @@ def theorem_4(epsilon: float, delta: float) -> float:
 
 
 def laplace_printed(epsilon: float, delta: float) -> float:
-    """20 k ln(1 / delta) / epsilon^2: twice the square of the printed scale; its proof is elsewhere, not re-proved."""
+    """20 k ln(1 / delta) / epsilon^2: twice the square of the printed scale, which the paper cites with its proof."""
     return 20 * ROUNDS * math.log(1 / delta) / epsilon**2
 
 
@@ -85,7 +86,7 @@ def laplace_sound(epsilon: float, delta: float) -> float:
 
 
 def gaussian_printed(epsilon: float, delta: float) -> float:
-    """sigma^2 with sqrt(8 k) / sigma-Gaussian DP, section 3.2: unsound, as noisy max depends on the candidates."""
+    """sigma^2 with sqrt(8 k) / sigma-Gaussian DP, section 3.2: whatever the number of candidates (Proposition 137)."""
     from scipy.special import ndtr
 
     def excess(sigma: float) -> float:
@@ -116,7 +117,7 @@ CURVES: dict[str, Callable[[float, float], float]] = {
     GUMBEL_PAPER: theorem_4, LAPLACE_PAPER: laplace_printed, GAUSS_PAPER: gaussian_printed,
     GUMBEL_OURS: ours, LAPLACE_OURS: laplace_sound, GAUSS_OURS: gaussian_sound,
 }  # fmt: skip
-"""The paper's three curves, and the same three as far as they are proved."""
+"""The paper's three curves, and the same three by the tightest accounting that we can prove."""
 
 
 def run(setting: Setting) -> Result:
@@ -141,7 +142,7 @@ def _below(columns: Columns, delta: float, one: str, rivals: tuple[str, ...]) ->
 
 
 def judge_least(columns: Columns) -> Finding:
-    """The paper's own curves first, then the proved ones."""
+    """The paper's own curves first, then those of tight accounting."""
     parts, printed, proved = [], True, True
     for delta in DELTAS:
         count = len({row["epsilon"] for row in rows_of(columns, delta=delta)})
@@ -149,13 +150,14 @@ def judge_least(columns: Columns) -> Finding:
         sound = _below(columns, delta, GUMBEL_OURS, (LAPLACE_OURS, GAUSS_OURS))
         printed, proved = printed and len(own) == count, proved and len(sound) == count
         reach = f", the largest of them {max(sound):.2g}" if sound else ""
-        parts.append(f"delta = {delta:g}: by the printed formulas at {len(own)} of {count} epsilons, by proved ones at "
-                     f"{len(sound)}{reach}")  # fmt: skip
+        parts.append(f"delta = {delta:g}: by the printed formulas at {len(own)} of {count} epsilons, by tight "
+                     f"accounting at {len(sound)}{reach}")  # fmt: skip
     verdict: Verdict = "contradicted" if not printed else "confirmed" if proved else "corrected"
     why = (
-        "the printed Gaussian curve forgets the number of candidates and is unsound; the printed Laplace scale is "
-        "loose: composed tightly, half of its variance is enough for general scores and a fifth for monotone ones "
-        "(epsilon 1, delta 1e-5)"
+        "the printed Laplace scale is proved where the paper cites it, and loose: composed tightly, half of its "
+        "variance is enough for general scores and a fifth for monotone ones (epsilon 1, delta 1e-5); the printed "
+        "Gaussian formula leaves the number of candidates out: it fails for general scores at a hundred of them, and "
+        "for monotone scores at a million"
     )
     return Finding(verdict, "; ".join(parts), why)
 
@@ -163,11 +165,10 @@ def judge_least(columns: Columns) -> Finding:
 def judge_accounting(columns: Columns) -> Finding:
     at = {row["curve"]: row["variance"] for row in rows_of(columns, delta=DELTAS[-1], epsilon=1.0)}
     ratio = at[GUMBEL_PAPER] / at[GUMBEL_OURS]
-    return Finding("confirmed" if ratio < 1.001 else "corrected",
-                   f"{at[GUMBEL_PAPER]:.0f} by theorem 4, {at[GUMBEL_OURS]:.0f} by the exact profile",
-                   "enough for monotone scores, and not the least: items and values are paid apart, though the "
-                   "items come free with the values; the proof uses a lemma for compositions that are not "
-                   "adaptive")  # fmt: skip
+    return held(ratio >= 0.999, f"{at[GUMBEL_PAPER]:.0f} by theorem 4, {at[GUMBEL_OURS]:.0f} by the exact profile",
+                "for monotone scores, as the theorem has it; loose, for it charges items and values apart, and the "
+                "items come free with the values; its proof uses a lemma for compositions that are not "
+                "adaptive")  # fmt: skip
 
 
 def draw(columns: Columns) -> Figure:
@@ -199,12 +200,12 @@ FIGURE_3 = Exhibit(
     "text", "competitors": (GUMBEL_PAPER, LAPLACE_PAPER, GAUSS_PAPER)},
     ours=lambda _: FACTS | {"epsilon": (0.25, 8.0), "competitors": tuple(CURVES)},
     because={"epsilon": "our range, logarithmic",
-             "competitors": "the same three once more, as far as their guarantees are proved"},
+             "competitors": "the same three once more, by the tightest accounting that is proved"},
     claims=(
         Claim("Gumbel noise has a smaller variance than Laplace and Gaussian noise at the same (epsilon, delta).",
               "section 3.2", judge_least),
-        Claim("The minimum variance of Gumbel noise, computed by theorem 4.", "section 3.2, theorem 4",
-              judge_accounting),
+        Claim("Gumbel noise of the least variance that theorem 4 allows is (epsilon, delta)-DP.",
+              "section 3.2, theorem 4", judge_accounting),
     ),
 )  # fmt: skip
 EXPERIMENT = Experiment(
@@ -212,7 +213,8 @@ EXPERIMENT = Experiment(
     paper=GUMBEL,
     title="The noise that ten items with values need",
     question="Which noise is smallest when ten items are released with noisy values?",
-    see="Dashed: the paper's formulas. Solid: what is proved. Dotted: a curve whose guarantee does not hold.",
+    see="Dashed: the paper's formulas. Solid: the tightest accounting that is proved. Dotted: the Gaussian formula, "
+    "which fails for general scores from 100 candidates on, and for monotone ones from a million.",
     exhibits=(FIGURE_3,),
     run=run,
     draw=draw,
