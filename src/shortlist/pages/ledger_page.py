@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 MOST_ROWS = 2_000
 """Entries on the page, the newest; the table beside it has them all."""
 
+MIXED = (
+    '<p class="warning" role="note"><b>Charges for different neighbors.</b> Some hold when one is added or removed, '
+    "some when one is replaced by another. Their sum bounds neither: the promise below is not kept for one who is "
+    "replaced, and what holds for one who is added or removed does not count the others.</p>"
+)
+"""Above the promise of a ledger that has added up both neighboring relations."""
 HEAD = ("entry", "when (UTC)", "who asked", "what for", "table and columns", "how", "cost")
 """What is shown of an entry."""
 
@@ -103,6 +109,7 @@ def ledger_page(ledger: Ledger, entries: list[LedgerEntry], verified: int, title
             f'<header class="top"><p class="mark">shortlist · a privacy budget</p><h1>{page_safe(heading)}</h1>',
             f'<p class="lead">All releases booked here, together, keep {price_in(budget)} for every single '
             f"{unit}, however each was chosen after the ones before it.</p></header>",
+            MIXED if len({entry.relation for entry in entries} - {""}) > 1 else "",
             _units(units),
             caution_in(budget),
             _stands(ledger, standing, verified),
@@ -143,6 +150,7 @@ def rules_in_words(terms: Terms, before: str = "") -> str:
     rules = [
         f"{100 * terms.split:g}% of δ is kept for sharper sums" if terms.split else "",
         f"sums of Rényi divergence at order {terms.order:g}" if terms.order is not None else "",
+        terms.mixed_words,
         terms.approval_words,
     ]
     said = ", ".join(filter(None, rules))
