@@ -14,7 +14,7 @@ from shortlist._version import version
 from shortlist.ledger.chain import STATED
 from shortlist.ledger.errors import LedgerError, damaged
 from shortlist.ledger.terms import Terms
-from shortlist.ledger.turn import Turn, sqlite_meaning, unusable
+from shortlist.ledger.turn import Turn, check_locks, sqlite_meaning, unusable
 
 APPLICATION = 0x73686C74
 """Marks the file as ours: "shlt" in the header field that SQLite keeps for this."""
@@ -156,6 +156,7 @@ def make(path: str, terms: Terms) -> None:
             raise LedgerError(
                 f"{left} was left by a ledger that is gone; put that ledger back, or remove this file too"
             )
+    check_locks(path)
     beside, turn = f"{path}.{secrets.token_hex(8)}.new", Turn()
     try:
         try:
