@@ -130,6 +130,7 @@ def test_the_command_line_allows_both_by_a_word(tmp_path):
     path = str(tmp_path / "budget.db")
     made = called("ledger", "init", path, "--epsilon", "1", "--allow-mixed-neighbors")
     assert (made.returncode, "both neighboring relations" in made.stdout) == (0, True)
+    assert "a guess of 50%" not in made.stdout
     assert Ledger(path).terms.mixed
 
 

@@ -84,13 +84,20 @@ def _facts(ledger: Ledger) -> list[tuple[str, str]]:
     facts = [
         ("ledger", ledger.path),
         ("budget", str(ledger.terms)),
-        ("odds", f"all of it together: a guess of 50% becomes at most {percent(odds(ledger.terms.budget).right)}"),
+        ("odds", _odds(ledger)),
         ("booked", f"{standing.so_far}, {standing.times}"),
         ("left", ledger.closed or standing.admits),
         *([("delta", delta)] if delta else []),
         ("head", ledger.head),
     ]
     return [(name, terminal_safe(value)) for name, value in facts]
+
+
+def _odds(ledger: Ledger) -> str:
+    """What all releases together can give away."""
+    if ledger.terms.mixed:
+        return "not bounded by the budget: charges for users who are added and for users who are replaced are added up"
+    return f"all of it together: a guess of 50% becomes at most {percent(odds(ledger.terms.budget).right)}"
 
 
 def _entry_texts(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[str]]:

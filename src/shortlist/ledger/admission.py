@@ -76,7 +76,7 @@ def check_neighbors(terms: Terms, before: State, unit: str) -> None:
         f'this ledger counts charges for neighbours="{first}", and this one is for "{stated}". Their sum bounds the '
         "loss of neither: a charge of epsilon under add-remove is up to 2 epsilon when a user is replaced, and one "
         "under replace promises nothing when a user is added or removed. Use another ledger for this one; or make a "
-        "ledger with allow_mixed_neighbors=True, if the sum need not bound the loss"
+        "ledger with allow_mixed_neighbors=True, if the sum need not bound the loss. Nothing was charged"
     )
 
 

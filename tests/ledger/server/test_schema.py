@@ -46,6 +46,10 @@ def charging(sql, ledger, epsilon, curve=None, delta="0", *, user="anna", words=
         "UPDATE shortlist.ledgers SET limit_epsilon = '99'",
         "INSERT INTO shortlist.analysts VALUES (1, 'ben')",
         "UPDATE shortlist.about SET version = 3",
+        "SELECT * FROM shortlist.neighbors",
+        "INSERT INTO shortlist.neighbors VALUES (1, 1, 'replace')",
+        "SELECT shortlist.caller()",
+        "SELECT shortlist.relation_of('x')",
         "ALTER TABLE shortlist.entries DISABLE TRIGGER ALL",
         "DROP TABLE shortlist.entries",
         "DROP SCHEMA shortlist CASCADE",
@@ -92,8 +96,9 @@ def test_what_was_booked_cannot_be_rolled_back(ledger, server):
 
 
 def test_the_owner_does_not_edit_by_accident(ledger, sql):
-    ledger.charge(PureDP(0.5))
+    ledger.charge(PureDP(0.5), unit="user (replace)")
     for statement in (
+        "UPDATE shortlist.neighbors SET relation = 'add-remove'", "DELETE FROM shortlist.neighbors",
         "UPDATE shortlist.entries SET purpose = '\"x\"'", "DELETE FROM shortlist.entries",
         "TRUNCATE shortlist.entries CASCADE", "DELETE FROM shortlist.ledgers", "UPDATE shortlist.tokens SET number = 2",
     ):  # fmt: skip
