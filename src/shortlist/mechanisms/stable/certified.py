@@ -1,4 +1,4 @@
-"""The certified law of stable sets: a rank, its test, and what fills up (Theorem 102, 103, 104)."""
+"""The certified law of stable sets: a rank, its test, and what fills up (Theorem 102, 103, 104, 290)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def law(mechanism: StableTopK, scores: Scores) -> Law:
     if mechanism.k is not None and not mechanism.fill:
         ranks = {mechanism.k: arb(1)}
     else:
-        ranks = rank_law(mechanism, scores, mechanism._scale(scores))
+        noise = "gaussian" if mechanism.sigma_1 else "gumbel"
+        ranks = rank_law(mechanism, scores, mechanism._scale(scores), noise)
     order = sorted(range(len(counts)), key=lambda i: (-counts[i], i))
     chances: dict[Any, arb] = {}
     for j, chance in ranks.items():

@@ -14,6 +14,8 @@ import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.accounting.checked_numbers import number, up
+from shortlist.exact.gaussian_noise import GAUSSIAN
+from shortlist.exact.noise_distributions import GUMBEL, Noise
 from shortlist.exact.partial_reals import rounded_down
 from shortlist.exact.quality import Quality
 from shortlist.exact.stability_test import (
@@ -25,15 +27,18 @@ from shortlist.exact.stability_test import (
     rate_below,
 )
 from shortlist.extras import Extras
+from shortlist.mechanisms.booking import record_of
 from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
 from shortlist.mechanisms.canonical_limited.mechanism import MOST_CLASSES, CanonicalLimitedDomain
 from shortlist.mechanisms.checks import check_known_candidates, checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.large_gap.mechanism import (
+    NoiseCost,
     Regularizer,
     gap_aims,
     gap_ranks,
     last_rank,
+    noise_cost,
     offsets,
     rank_chances,
     store_ranks,
@@ -43,6 +48,7 @@ from shortlist.mechanisms.stable.law import StableLaw
 from shortlist.mechanisms.stable.ranking import are_general, ranked_gaps, some_of
 from shortlist.mechanisms.stable.sampler import passes, passes_many
 from shortlist.mechanisms.unknown_domain import (
+    LEAST_DELTA,
     DeltaBudget,
     check_counts,
     checked_small_delta,
@@ -62,10 +68,10 @@ class Parts:
     """What a budget pays for, each part rounded so that together they fit."""
 
     gap: float | None
-    """epsilon of `LargeGap`; None if k is fixed."""
+    """epsilon of `LargeGap`; None if k is fixed or the noise is Gaussian."""
     test: StabilityTest
     cost: Guarantee
-    """What the test costs."""
+    """What the test costs, with Gaussian noise on the gaps if there is any."""
     fill: float | None
     """epsilon of the round that fills up; None if there is none."""
     fill_delta: float
@@ -89,6 +95,10 @@ class StableTopK(Budgeted[DeltaBudget]):
     of delta with it. Of a public list any scores are taken, not counts alone: then gaps are counted in whole range
     sensitivities, q = floor(gap / R) (Theorem 256).
 
+    `sigma_1`, `sigma` and `delta_t` in place of a budget give the noise itself, as the paper's experiments do: Gaussian
+    noise of deviation R sigma_1 on the gaps, and the Gaussian test of deviation sigma that fails with probability
+    delta_t. It is delta_t-approximate (limit / (2 sigma_1^2) + 1 / (2 sigma^2))-zCDP (Theorem 290).
+
     Parameters
     ----------
     k
@@ -104,6 +114,9 @@ class StableTopK(Budgeted[DeltaBudget]):
         canonical round that is sound for the domain. Then at most k labels come back, and never None.
     split
         The share of delta kept for conversion by the Gaussian test under (epsilon, delta). Half, if None.
+    sigma_1, sigma, delta_t
+        Deviations in units of R, and the delta of the test. `sigma_1` is for k = None, and needs `limit`, because its
+        cost grows with the number of ranks. `delta=1e-6` states the least (epsilon, delta) that is proved.
 
     Raises
     ------
@@ -117,6 +130,8 @@ class StableTopK(Budgeted[DeltaBudget]):
     >>> release = StableTopK(epsilon=1.0, delta=1e-6).release(counts, monotone=True)
     >>> release.items, release.k
     (['ada', 'bob'], 2)
+    >>> StableTopK(sigma_1=50.0, sigma=60.0, delta_t=1e-9, limit=4).guarantee
+    ZCDP(rho=0.0009388888888888889, delta=1e-09)
     """
 
     k: int | None = None
@@ -128,6 +143,9 @@ class StableTopK(Budgeted[DeltaBudget]):
     test: TestName | None = None
     fill: bool = False
     split: float | None = None
+    sigma_1: float | None = None
+    sigma: float | None = None
+    delta_t: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/stable.md#proof"
     exchangeable: ClassVar[bool] = True
@@ -135,8 +153,15 @@ class StableTopK(Budgeted[DeltaBudget]):
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         if self.k is not None:
             object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_small_delta(epsilon, delta, self.budget))
+        by_noise = any(one is not None for one in (self.sigma_1, self.sigma, self.delta_t))
+        if not by_noise:
+            self._pay(checked_small_delta(epsilon, delta, self.budget))
         store_ranks(self, self.k or 1)
+        if by_noise:
+            self._check_noise()
+            self._pay(self._cost.budget(epsilon, delta, self.budget))  # type: ignore[arg-type]
+            object.__setattr__(self, "test", "gaussian")
+            return
         if not isinstance(self.fill, bool) or (self.fill and self.k is None):
             raise ValueError("fill must be True or False, and needs a fixed k: write k=10, fill=True")
         zcdp = isinstance(self.budget, ZCDP)
@@ -149,14 +174,41 @@ class StableTopK(Budgeted[DeltaBudget]):
             if zcdp or self.test != "gaussian":
                 raise ValueError("split is for the Gaussian test under (epsilon, delta): leave it out here")
 
+    def _check_noise(self) -> None:
+        """Refuse deviations that do not go together, or with the other words."""
+        if self.sigma is None or self.delta_t is None or (self.sigma_1 is None) != (self.k is not None):
+            raise TypeError(
+                "noise is given by sigma= and delta_t=, and by sigma_1= where the gaps decide how many: write "
+                "sigma_1=50.0, sigma=60.0, delta_t=1e-9, limit=40, or k=10, sigma=60.0, delta_t=1e-9"
+            )
+        if self.fill or self.split is not None or self.test not in (None, "gaussian"):
+            raise ValueError("fill, split and other tests need a budget: leave them out, or leave the deviations out")
+        for name in ("sigma_1", "sigma"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, number(name, getattr(self, name), above=True))
+        delta_t = number("delta_t", self.delta_t, least=LEAST_DELTA, below=0.5)
+        object.__setattr__(self, "delta_t", delta_t)
+
+    def __repr__(self) -> str:
+        """The noise stands in it where it was given, so that older records read as they did."""
+        words = ["k", "budget", "regularizer", "limit", "test", "fill", "split"]
+        return record_of(self, words if self.sigma is None else [*words, "sigma_1", "sigma", "delta_t"])
+
     @property
     def name(self) -> str:
         how = "adaptive" if self.k is None else f"top-{self.k}"
-        return f"stable {how}{', filled up,' * self.fill} with the {self.test} test"
+        noise = " by gaussian noise" if self.sigma_1 is not None else ""
+        return f"stable {how}{noise}{', filled up,' * self.fill} with the {self.test} test"
 
     @property
     def charge(self) -> Guarantee:
-        return self._parts.charge()
+        return self._parts.charge() if self.sigma is None else self._cost.charge(self.guarantee)
+
+    @property
+    def _cost(self) -> NoiseCost:
+        assert self.sigma is not None
+        assert self.delta_t is not None
+        return noise_cost(self.sigma_1, self.limit, 1 / (2 * Fraction(self.sigma) ** 2), self.delta_t)
 
     @property
     def ordered(self) -> bool:
@@ -165,10 +217,19 @@ class StableTopK(Budgeted[DeltaBudget]):
     @property
     def _parts(self) -> Parts:
         assert self.test is not None
+        if self.sigma is not None and self.delta_t is not None:
+            test = GaussianTest(1 / Fraction(self.sigma), quantile_above(self.delta_t))
+            return Parts(None, test, self._cost.whole, None, self.delta_t)
         return _shared(self.guarantee, self.test, self.k is None or self.fill, self.fill, self.split)
 
+    @property
+    def _noise(self) -> Noise:
+        return GUMBEL if self.sigma_1 is None else GAUSSIAN
+
     def _scale(self, scores: Scores) -> Fraction:
-        """2 R / e, of the noise on the gaps, if they decide."""
+        """2 R / e, or R sigma_1 for Gaussian noise, of the noise on the gaps, if they decide."""
+        if self.sigma_1 is not None:
+            return scores.range_sensitivity * Fraction(self.sigma_1)
         gap = self._parts.gap
         assert gap is not None
         return 2 * scores.range_sensitivity / Fraction(gap)
@@ -285,7 +346,7 @@ class StableTopK(Budgeted[DeltaBudget]):
     def _law(self, scores: Scores) -> StableLaw:
         if self.k is not None and not self.fill:
             return StableLaw.of(scores, {self.k: 1.0}, self._parts.test)
-        chances = rank_chances(gap_aims(self, scores)).tolist()
+        chances = rank_chances(gap_aims(self, scores), self._noise).tolist()
         return StableLaw.of(scores, dict(enumerate(chances, 1)), self._parts.test)
 
     def _filled_right(self, scores: Scores, stable: list[int]) -> float:
