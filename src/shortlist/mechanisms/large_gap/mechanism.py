@@ -201,20 +201,23 @@ class NoiseCost:
         return self.whole if budget.excess(self.whole) <= 0 else budget
 
 
-def noise_cost(sigma: float | None, limit: int | None, test: Fraction = Fraction(0), delta: float = 0.0) -> NoiseCost:
+def noise_cost(
+    sigma: float | Fraction | None, limit: int | None, test: Fraction = Fraction(0), delta: float = 0.0
+) -> NoiseCost:
     """The cost of noise of that deviation on the gaps of so many ranks (None: no noise), and of a test of rho `test`.
 
     Deviations are in units of R, of which a gap moves by at most 1 either way.
     """
     if sigma is None:
-        return NoiseCost(_zcdp(test, delta), _zcdp(test, 0.0), 1)
+        return NoiseCost(cost_of_noise(test, delta), cost_of_noise(test), 1)
     if limit is None:
         raise ValueError("limit is needed: the cost of Gaussian noise grows with the number of ranks; write limit=40")
     each = 1 / Fraction(sigma) ** 2
-    return NoiseCost(_zcdp(limit * each / 2 + test, delta), _zcdp(2 * each + test, 0.0), limit)
+    return NoiseCost(cost_of_noise(limit * each / 2 + test, delta), cost_of_noise(2 * each + test), limit)
 
 
-def _zcdp(rho: Fraction, delta: float) -> ZCDP:
+def cost_of_noise(rho: Fraction, delta: float = 0.0) -> ZCDP:
+    """rho of Gaussian noise, rounded up, or the reason why there is none."""
     if math.isinf(rounded := up(rho)):
         raise ValueError("sigma is too small, its noise protects nobody: write sigma=50.0, for example")
     return ZCDP(rounded, delta)

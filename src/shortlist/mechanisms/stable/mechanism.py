@@ -158,7 +158,11 @@ class StableTopK(Budgeted[DeltaBudget]):
             self._pay(checked_small_delta(epsilon, delta, self.budget))
         store_ranks(self, self.k or 1)
         if by_noise:
-            self._check_noise()
+            if self.fill or self.split is not None or self.test not in (None, "gaussian"):
+                raise ValueError("fill, split and other tests need a budget: leave them out, or leave the noise out")
+            noise = checked_deviations(self.k, self.sigma_1, self.sigma, self.delta_t)
+            for name, value in zip(("sigma_1", "sigma", "delta_t"), noise, strict=True):
+                object.__setattr__(self, name, value)
             self._pay(self._cost.budget(epsilon, delta, self.budget))  # type: ignore[arg-type]
             object.__setattr__(self, "test", "gaussian")
             return
@@ -173,21 +177,6 @@ class StableTopK(Budgeted[DeltaBudget]):
             number("split", self.split, above=True, below=1.0)
             if zcdp or self.test != "gaussian":
                 raise ValueError("split is for the Gaussian test under (epsilon, delta): leave it out here")
-
-    def _check_noise(self) -> None:
-        """Refuse deviations that do not go together, or with the other words."""
-        if self.sigma is None or self.delta_t is None or (self.sigma_1 is None) != (self.k is not None):
-            raise TypeError(
-                "noise is given by sigma= and delta_t=, and by sigma_1= where the gaps decide how many: write "
-                "sigma_1=50.0, sigma=60.0, delta_t=1e-9, limit=40, or k=10, sigma=60.0, delta_t=1e-9"
-            )
-        if self.fill or self.split is not None or self.test not in (None, "gaussian"):
-            raise ValueError("fill, split and other tests need a budget: leave them out, or leave the deviations out")
-        for name in ("sigma_1", "sigma"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, number(name, getattr(self, name), above=True))
-        delta_t = number("delta_t", self.delta_t, least=LEAST_DELTA, below=0.5)
-        object.__setattr__(self, "delta_t", delta_t)
 
     def __repr__(self) -> str:
         """The noise stands in it where it was given, so that older records read as they did."""
@@ -356,6 +345,19 @@ class StableTopK(Budgeted[DeltaBudget]):
             return 1.0
         filling, left = self._round_of(scores, stable)
         return filling.success_probability(left)
+
+
+def checked_deviations(
+    k: int | None, sigma_1: float | None, sigma: float | None, delta_t: float | None
+) -> tuple[float | None, float, float]:
+    """(sigma_1, sigma, delta_t), or the reason why they do not go together."""
+    if sigma is None or delta_t is None or (sigma_1 is None) != (k is not None):
+        raise TypeError(
+            "noise is given by sigma= and delta_t=, and by sigma_1= where the gaps decide how many: write "
+            "sigma_1=50.0, sigma=60.0, delta_t=1e-9, limit=40, or k=10, sigma=60.0, delta_t=1e-9"
+        )
+    of_gaps = None if sigma_1 is None else number("sigma_1", sigma_1, above=True)
+    return of_gaps, number("sigma", sigma, above=True), number("delta_t", delta_t, least=LEAST_DELTA, below=0.5)
 
 
 def tested_sets(scores: Scores, ranks: Indices, most: int, test: StabilityTest, source: Source) -> Draws:
