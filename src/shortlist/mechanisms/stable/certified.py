@@ -9,6 +9,7 @@ from flint import arb
 
 from shortlist.certified.curves import rational
 from shortlist.certified.law import Law
+from shortlist.certified.races import set_law
 from shortlist.mechanisms.canonical import certified as canonical
 from shortlist.mechanisms.canonical_limited import certified as canonical_limited
 from shortlist.mechanisms.large_gap.certified import rank_law
@@ -59,6 +60,9 @@ def _filled(mechanism: StableTopK, scores: Scores, stable: tuple[int, ...]) -> d
     among = list(stable) if inside else [i for i in range(len(counts)) if i not in stable]
     values, size = [counts[i] for i in among], k - len(base)
     one_round: Any = mechanism._filling(size, public=scores.public or inside)
+    if mechanism.fill == "peeling":
+        peeled = set_law(values, size, "gumbel", one_round._scale(scores))
+        return {tuple(sorted((*base, *(among[i] for i in y)))): part for y, part in peeled.items()}
     if scores.public or inside:
         law = canonical.sets_law(one_round, values, one_round._rate(scores))
     else:

@@ -43,7 +43,7 @@ from shortlist.mechanisms.large_gap.mechanism import (
     rank_chances,
     store_ranks,
 )
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms.oneshot.mechanism import OneshotTopK, epsilon_of_a_round
 from shortlist.mechanisms.stable.law import StableLaw
 from shortlist.mechanisms.stable.ranking import are_general, ranked_gaps, some_of
 from shortlist.mechanisms.stable.sampler import passes, passes_many
@@ -54,12 +54,13 @@ from shortlist.mechanisms.unknown_domain import (
     checked_small_delta,
     part_of,
 )
-from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, ThinnedRange, calibrate, compose
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange, calibrate, compose
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords
 
 TestName = Literal["gaussian", "laplace", "optimal"]
 
+Filling = CanonicalTopK | CanonicalLimitedDomain | OneshotTopK
 FAILED = "the test did not pass: no set is named"
 
 
@@ -75,11 +76,13 @@ class Parts:
     fill: float | None
     """epsilon of the round that fills up; None if there is none."""
     fill_delta: float
+    peeling: Guarantee | None = None
+    """What filling up by rounds of the exponential mechanism costs, however many there are; None without them."""
 
     def charge(self) -> Guarantee:
         rounds = [] if self.gap is None else [BoundedRange(self.gap)]
         filled = [] if self.fill is None else [ThinnedRange(self.fill, 1, self.fill_delta)]
-        return compose(*rounds, self.cost, *filled)
+        return compose(*rounds, self.cost, *filled, *([] if self.peeling is None else [self.peeling]))
 
 
 @described
@@ -111,7 +114,9 @@ class StableTopK(Budgeted[DeltaBudget]):
         None: "gaussian" for a zCDP budget, "optimal" otherwise.
     fill
         For fixed k: let `LargeGap` choose j, then fill up to k outside the stable set, or choose k inside it, by a
-        canonical round that is sound for the domain. Then at most k labels come back, and never None.
+        canonical round that is sound for the domain. Then at most k labels come back, and never None. `"peeling"` is
+        the paper's way for a public list: rounds of the exponential mechanism, one for each label, within the same half
+        of the budget. It usually finds fewer of the largest than one canonical round.
     split
         The share of delta kept for conversion by the Gaussian test under (epsilon, delta). Half, if None.
     sigma_1, sigma, delta_t
@@ -141,7 +146,7 @@ class StableTopK(Budgeted[DeltaBudget]):
     regularizer: Regularizer | None = None
     limit: int | None = None
     test: TestName | None = None
-    fill: bool = False
+    fill: bool | Literal["peeling"] = False
     split: float | None = None
     sigma_1: float | None = None
     sigma: float | None = None
@@ -166,8 +171,8 @@ class StableTopK(Budgeted[DeltaBudget]):
             self._pay(self._cost.budget(epsilon, delta, self.budget))  # type: ignore[arg-type]
             object.__setattr__(self, "test", "gaussian")
             return
-        if not isinstance(self.fill, bool) or (self.fill and self.k is None):
-            raise ValueError("fill must be True or False, and needs a fixed k: write k=10, fill=True")
+        if not (isinstance(self.fill, bool) or self.fill == "peeling") or (self.fill and self.k is None):
+            raise ValueError('fill must be True, False or "peeling", and needs a fixed k: write k=10, fill=True')
         zcdp = isinstance(self.budget, ZCDP)
         if self.test not in (None, "gaussian") and (zcdp or self.test not in ("laplace", "optimal")):
             names = '"gaussian"' if zcdp else '"optimal", "laplace" or "gaussian"'
@@ -187,7 +192,8 @@ class StableTopK(Budgeted[DeltaBudget]):
     def name(self) -> str:
         how = "adaptive" if self.k is None else f"top-{self.k}"
         noise = " by gaussian noise" if self.sigma_1 is not None else ""
-        return f"stable {how}{noise}{', filled up,' * self.fill} with the {self.test} test"
+        filled = ", filled up by peeling," if self.fill == "peeling" else ", filled up," * self.fill
+        return f"stable {how}{noise}{filled} with the {self.test} test"
 
     @property
     def charge(self) -> Guarantee:
@@ -209,7 +215,7 @@ class StableTopK(Budgeted[DeltaBudget]):
         if self.sigma is not None and self.delta_t is not None:
             test = GaussianTest(1 / Fraction(self.sigma), quantile_above(self.delta_t))
             return Parts(None, test, self._cost.whole, None, self.delta_t)
-        return _shared(self.guarantee, self.test, self.k is None or self.fill, self.fill, self.split)
+        return _shared(self.guarantee, self.test, self.k is None or bool(self.fill), self.fill, self.split)
 
     @property
     def _noise(self) -> Noise:
@@ -232,6 +238,8 @@ class StableTopK(Budgeted[DeltaBudget]):
             check_known_candidates(scores, self.k)
         if self.k is None or self.fill:
             offsets(self.regularizer, last_rank(scores, self.limit))
+        if self.fill == "peeling" and not scores.public:
+            raise ValueError('fill="peeling" names items of the list at hand, which must be public: write fill=True')
         if self.fill and not scores.public and 2 * (self.k or 0) ** 2 > MOST_CLASSES:
             raise ValueError(f"k={self.k} is too large to be filled up without a public list: leave fill= out")
 
@@ -265,7 +273,7 @@ class StableTopK(Budgeted[DeltaBudget]):
         others = np.setdiff1d(np.arange(scores._size), stable).tolist() if scores.public else range(scores._size)
         return [*stable, *(others[i] for i in more)], "stable and filled up" if stable else "filled up"
 
-    def _round_of(self, scores: Scores, stable: list[int]) -> tuple[CanonicalTopK | CanonicalLimitedDomain, Scores]:
+    def _round_of(self, scores: Scores, stable: list[int]) -> tuple[Filling, Scores]:
         """The round that makes k labels of a stable set, and the scores it chooses from."""
         assert self.k is not None
         if len(stable) > self.k:
@@ -277,9 +285,11 @@ class StableTopK(Budgeted[DeltaBudget]):
         counts[stable] = 0  # they are public by now; a count of 0 is an absent label
         return filling, Scores(counts, labels=range(len(counts)), monotone=True)
 
-    def _filling(self, size: int, *, public: bool) -> CanonicalTopK | CanonicalLimitedDomain:
+    def _filling(self, size: int, *, public: bool) -> Filling:
         """The round that chooses `size` labels, out of a public list or of what is there."""
         parts = self._parts
+        if parts.peeling is not None:
+            return OneshotTopK(k=size, budget=parts.peeling, noise="gumbel")
         assert parts.fill is not None
         if public:
             return CanonicalTopK(k=size, epsilon=parts.fill, noise="gumbel")
@@ -372,15 +382,20 @@ def tested_sets(scores: Scores, ranks: Indices, most: int, test: StabilityTest, 
 
 
 @lru_cache
-def _shared(budget: DeltaBudget, test: TestName, chooses: bool, fills: bool, split: float | None) -> Parts:
+def _shared(
+    budget: DeltaBudget, test: TestName, chooses: bool, fills: bool | Literal["peeling"], split: float | None
+) -> Parts:
     """The parts of a budget: halves for choosing and testing, and before that half for filling up."""
-    delta = part_of(budget.delta, Fraction(1, 2)) if fills else budget.delta
+    peels = fills == "peeling"
+    delta = part_of(budget.delta, Fraction(1, 2)) if fills and not peels else budget.delta
     if isinstance(budget, ApproxDP) and test != "gaussian":
         whole = Fraction(budget.epsilon) / (2 if fills else 1)
         gap = rounded_down(whole / 2) if chooses else None
         own = rounded_down(whole / 2 if chooses else whole)
         exact = Fraction(own), Fraction(delta)
         coin = OptimalTest(*exact) if test == "optimal" else LaplaceTest(*exact)
+        if peels:
+            return Parts(gap, coin, ApproxDP(own, delta), None, 0.0, PureDP(rounded_down(whole)))
         return Parts(gap, coin, ApproxDP(own, delta), rounded_down(whole) if fills else None, delta)
     rho = budget.rho if isinstance(budget, ZCDP) else None
     if isinstance(budget, ApproxDP):
@@ -392,5 +407,8 @@ def _shared(budget: DeltaBudget, test: TestName, chooses: bool, fills: bool, spl
     for_test = stable / 2 if chooses else stable
     gap = epsilon_of_a_round(1, ZCDP(stable / 2)) if chooses else None
     rate = rate_below(for_test, 1)
+    testing, cost = GaussianTest(rate, quantile_above(delta)), ZCDP(up(rate**2 / 2), delta)
+    if peels:
+        return Parts(gap, testing, cost, None, 0.0, ZCDP(rho / 2))
     fill = epsilon_of_a_round(1, ZCDP(rho / 2)) if fills else None
-    return Parts(gap, GaussianTest(rate, quantile_above(delta)), ZCDP(up(rate**2 / 2), delta), fill, delta)
+    return Parts(gap, testing, cost, fill, delta)
