@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, Literal, Unpack
+from typing import ClassVar, Literal, Protocol, Unpack
 
 import numpy as np
 
@@ -60,7 +60,6 @@ from shortlist.scores import Scores, ScoreWords
 
 TestName = Literal["gaussian", "laplace", "optimal"]
 
-Filling = CanonicalTopK | CanonicalLimitedDomain | OneshotTopK
 FAILED = "the test did not pass: no set is named"
 
 
@@ -83,6 +82,14 @@ class Parts:
         rounds = [] if self.gap is None else [BoundedRange(self.gap)]
         filled = [] if self.fill is None else [ThinnedRange(self.fill, 1, self.fill_delta)]
         return compose(*rounds, self.cost, *filled, *([] if self.peeling is None else [self.peeling]))
+
+
+class Filling(Protocol):
+    """A mechanism that chooses what a set is filled up with."""
+
+    def _draw(self, scores: Scores, source: Source, /) -> Outcome: ...
+
+    def success_probability(self, scores: object, /) -> float: ...
 
 
 @described
@@ -387,7 +394,9 @@ def _shared(
 ) -> Parts:
     """The parts of a budget: halves for choosing and testing, and before that half for filling up."""
     peels = fills == "peeling"
-    delta = part_of(budget.delta, Fraction(1, 2)) if fills and not peels else budget.delta
+    delta = part_of(budget.delta, Fraction(1, 2)) if fills else budget.delta
+    if peels:  # the exponential mechanism needs none of it
+        delta = budget.delta
     if isinstance(budget, ApproxDP) and test != "gaussian":
         whole = Fraction(budget.epsilon) / (2 if fills else 1)
         gap = rounded_down(whole / 2) if chooses else None
