@@ -138,3 +138,13 @@ def test_a_stream_measures_nothing_and_older_records_read_as_they_did():
             SparseVector(**{**ONE, "measure": share})
     assert "measure" not in repr(SparseVector(threshold=1, k=1, epsilon=1.0))
     assert eval(repr(SparseVector(**ONE)), {"SparseVector": SparseVector, "PureDP": PureDP}) == SparseVector(**ONE)
+
+
+def test_the_order_of_questions_is_not_taken_for_ranks():
+    """A later answer may well be larger: nothing disagrees there."""
+    release = SparseVector(threshold=100, k=3, epsilon=1.0, measure=0.5, monotone=True).release(
+        {"a": 2950, "b": 4870}, public=True, rng=seeded(1)
+    )
+    assert present(release.values)[0] < present(release.values)[1]
+    assert "disagree" not in str(release)
+    assert release.notes[0].startswith("in the order of the questions")

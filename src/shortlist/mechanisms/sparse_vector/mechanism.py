@@ -251,7 +251,9 @@ class SparseVector(Budgeted[PureDP]):
         )
         if self.measure is None:
             return Outcome(indices, extras, (NOTE,))
-        return Outcome(indices, self._measured(extras, values[np.array(indices, np.int64)], spent, source), (MEASURED,))
+        return Outcome(
+            indices, self._measured(extras, values[np.array(indices, np.int64)], spent, source), (NOTE, MEASURED)
+        )
 
     def _measured(self, extras: Extras, numbers: Values, spent: Fraction, source: Source) -> Extras:
         """With a fresh measurement of each of these numbers, at the price of all that is left."""
