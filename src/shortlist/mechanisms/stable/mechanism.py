@@ -143,7 +143,7 @@ class StableTopK(Budgeted[DeltaBudget]):
     >>> release.items, release.k
     (['ada', 'bob'], 2)
     >>> StableTopK(sigma_1=50.0, sigma=60.0, delta_t=1e-9, limit=4).guarantee
-    ZCDP(rho=0.0009388888888888889, delta=1e-09)
+    ZCDP(rho=0.000938888888888889, delta=1e-09)
     """
 
     k: int | None = None
