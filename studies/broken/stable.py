@@ -1,4 +1,4 @@
-"""Broken tests of stability: right for counts under add/remove, and used for scores that may move both ways."""
+"""Broken stable sets: a test for counts used for scores that move both ways, and noise charged as if on one gap."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from flint import arb
 
 from shortlist.certified.law import Law, Point
-from shortlist.privacy import ApproxDP
+from shortlist.certified.races import ordered_law
+from shortlist.privacy import ZCDP, ApproxDP
 from studies.broken.entry import Broken
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 100)
@@ -28,6 +29,12 @@ def stable_law(x: Point, unit: Fraction) -> Law:
     return Law(chances)
 
 
+def rank_law(x: Point) -> Law:
+    """The rank with the larger of two gaps under Gaussian noise of deviation 1."""
+    ranking = sorted(x, reverse=True)
+    return Law(ordered_law([ranking[0] - ranking[1], ranking[1] - ranking[2]], 1, "gaussian", 1))
+
+
 ENTRIES = (
     Broken(
         name="stable set, scores that move both ways",
@@ -36,5 +43,13 @@ ENTRIES = (
         law=lambda x: stable_law(x, Fraction(1)),
         pairs=(((6, 3), (5, 4)), ((4, 2), (3, 3)), ((2, 0), (1, 1))),
         claim=ApproxDP(1.0, 0.01),
+    ),
+    Broken(
+        name="large gap, gaussian noise charged as one number",
+        what="the noisy maximum over all gaps is charged 1 / (2 sigma^2), the price of a single gap",
+        source="a slip: the charge of one number, for a maximum",
+        law=rank_law,
+        pairs=(((2, 1, 1), (2, 2, 1)), ((3, 2, 1), (3, 2, 2))),
+        claim=ZCDP(0.5),
     ),
 )

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import shortlist as sl
-from shortlist.compat.mbi import exponential_mechanism
-from shortlist.privacy import BoundedRange
+from shortlist.compat.mbi import exponential_mechanism, exponential_mechanism_with_gap
+from shortlist.privacy import BoundedRange, PureDP
 from shortlist.testing import seeded
 from tests.helpers.support import assert_law, histogram
 from tests.helpers.typed import present
@@ -48,6 +48,34 @@ def test_every_round_is_charged_in_zcdp(tmp_path):
     assert 0.95 * 3 / 8 < present(ledger.spent.rho) <= 3 / 8
     with pytest.raises(sl.BudgetExceeded):
         exponential_mechanism({"a": 1.0, "b": 2.0}, 2.0, 1.0, ledger=ledger)
+
+
+def test_winner_and_gap_have_their_law():
+    """Two candidates: the signed lead is logistic of scale 2 sensitivity / epsilon around the difference."""
+    qualities, source = {"a": 3.0, "b": 1.0}, seeded(5)
+    drawn = [exponential_mechanism_with_gap(qualities, 1.3, 2.0, rng=source) for _ in range(2000)]
+    assert min(gap for _, gap in drawn) >= 0
+    leads = np.array([gap if winner == "a" else -gap for winner, gap in drawn])
+    scale, edges = 2 * 2.0 / 1.3, np.array([-4.0, 0.0, 2.0, 6.0])
+
+    def law(scale):
+        below = 1 / (1 + np.exp(-(edges - 2.0) / scale))
+        return np.diff([0.0, *below, 1.0])
+
+    assert_law(np.bincount(np.searchsorted(edges, leads), minlength=5), law(scale), wrong=law(scale / 1.5))
+    place, gap = exponential_mechanism_with_gap(np.array([0.0, 500.0]), 1.0, rng=source)
+    assert (place, gap > 300) == (1, True)
+
+
+def test_a_gap_is_charged_as_a_pure_release(tmp_path):
+    """Not as bounded range: the pair has divergence .163953 at epsilon 1, more than 1/8."""
+    ledger = sl.Ledger(tmp_path / "aim.db", budget=sl.ZCDP(1.0))
+    exponential_mechanism_with_gap({"a": 1.0, "b": 2.0}, 1.0, 1.0, ledger=ledger)
+    assert ledger.entries()[-1].guarantee == repr(PureDP(1.0))
+    assert present(ledger.spent.rho) == pytest.approx(math.tanh(0.5))
+    with pytest.raises(ValueError, match="two candidates"):
+        exponential_mechanism_with_gap([1.0], 1.0, ledger=ledger)
+    assert len(ledger.entries()) == 1
 
 
 def test_what_is_refused():

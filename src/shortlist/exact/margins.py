@@ -115,6 +115,11 @@ def laplace_margin(scale: Fraction) -> Margin:
     return Margin(math.sqrt(2) * as_float(scale), math.nextafter(math.log(20) * as_float(scale), math.inf))
 
 
+def pure_margin(scale: Fraction, *, whole: bool) -> Margin:
+    """Of whole numbers with two-sided geometric noise of that scale, or of floats with Laplace noise."""
+    return geometric_margin(Geometric(1 / scale)) if whole else laplace_margin(scale)
+
+
 @lru_cache
 def whole_laplace_margin(scale: Fraction) -> Margin:
     """Of a whole number plus Laplace noise, rounded to whole numbers: P[|error| > h] = e^(-(h + 1/2) / scale)."""

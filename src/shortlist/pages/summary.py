@@ -143,7 +143,8 @@ def _unordered(lists: list[Release], hints: bool) -> str:
 
 def disagree(release: Release) -> bool:
     """Whether the values of a list in order are in another one."""
-    values = list(release.values or ()) if release.ordered and release.q is None else []  # quantiles have no ranks
+    ranked = release.ordered and release.q is None and release.answers is None  # quantiles and questions have no ranks
+    values = list(release.values or ()) if ranked else []
     return any(b < a if release.largest is False else a < b for a, b in pairwise(values))
 
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Values, Words
-from shortlist.exact.noise_distributions import Noise
+from shortlist.exact.noise_distributions import LAPLACE, Noise
 from shortlist.exact.partial_reals import Draw, floor_of, nearest_float, total, word
-from shortlist.exact.truncated_geometric import LARGEST
+from shortlist.exact.truncated_geometric import LARGEST, Geometric
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.grid import Grid, Runners
 from shortlist.sampling.threshold_runner import Runner
@@ -26,6 +26,15 @@ def add_noise(value: int | float | Fraction, *, scale: Fraction, noise: Noise, s
     must be finite; a result beyond the largest float is rounded to an infinity, as the format defines.
     """
     return nearest_float(total(Fraction(value), [(scale, Draw(noise, word(source), 64, source))]))
+
+
+def add_pure_noise(values: Values, *, scale: Fraction, source: Source) -> list[float]:
+    """Each number with fresh noise: whole ones with two-sided geometric noise, so that they stay whole, or Laplace."""
+    if values.dtype.kind == "f":
+        return [add_noise(one, scale=scale, noise=LAPLACE, source=source) for one in values.tolist()]
+    counts = values.astype(np.int64)
+    words, level = source.words(len(counts)), np.zeros(len(counts), np.int64)
+    return [float(n) for n in Geometric(1 / scale).sums(counts, words, level, source)]
 
 
 def add_noise_to_rows(values: Values, *, scale: Fraction, noise: Noise, source: Source) -> Floats:

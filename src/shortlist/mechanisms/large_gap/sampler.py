@@ -1,6 +1,7 @@
-"""Races under Gumbel noise among candidates whose scores are any rational numbers.
+"""Races among candidates whose scores are any rational numbers, under Gumbel or any other noise.
 
-Equal scores run together: the best of m Gumbel noises is Gumbel noise + ln m, and all m are as likely to have it.
+Under Gumbel noise equal scores run together: the best of m such noises is Gumbel noise + ln m, and all m are as likely
+to have it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices
-from shortlist.exact.noise_distributions import GUMBEL, RELATIVE_ERROR
+from shortlist.exact.noise_distributions import GUMBEL, RELATIVE_ERROR, Noise
 from shortlist.exact.partial_reals import Draw, NoisyScore, rounded
 from shortlist.exact.score_intervals import FAR, POSITION_ROUNDING, ranking
 from shortlist.sampling.entropy import Source
@@ -23,13 +24,16 @@ from shortlist.sampling.threshold_runner import best_of
 from shortlist.sampling.uniforms import WordStream, many_below
 
 
-def rational_winners(scores: Sequence[int | Fraction], *, scale: Fraction, source: Source, draws: int) -> Indices:
+def rational_winners(
+    scores: Sequence[int | Fraction], *, scale: Fraction, source: Source, draws: int, noise: Noise = GUMBEL
+) -> Indices:
     """Where score + scale * noise is largest, in each of so many independent races."""
-    tied: dict[int | Fraction, list[int]] = {}
+    tied: dict[object, list[int]] = {}
     for i, score in enumerate(scores):
-        tied.setdefault(score, []).append(i)
-    top, members = max(tied), list(tied.values())
-    groups = _Groups([Fraction(score - top) / scale for score in tied], [len(group) for group in members])
+        tied.setdefault(score if noise is GUMBEL else i, []).append(i)
+    top, members = max(scores), list(tied.values())
+    positions = [Fraction(scores[group[0]] - top) / scale for group in members]
+    groups = _Groups(noise, positions, [len(group) for group in members])
     winners = np.empty(draws, np.int64)
     races = max(1, CHUNK // len(tied))
     for start in range(0, draws, races):
@@ -47,6 +51,7 @@ def rational_winners(scores: Sequence[int | Fraction], *, scale: Fraction, sourc
 class _Groups:
     """Candidates that run for several: their exact positions in noise units, and for how many."""
 
+    noise: Noise
     positions: list[Fraction]
     sizes: list[int]
 
@@ -55,7 +60,7 @@ class _Groups:
         """One race in each column of words: by floats where they can tell, otherwise exactly."""
         g: Floats = np.maximum([rounded(one) for one in self.positions], -FAR)[:, None]
         more = np.log(self.sizes)[:, None]
-        q, error = GUMBEL.quantile(words, 0)
+        q, error = self.noise.quantile(words, 0)
         z = g + (q + more)
         error = error + RELATIVE_ERROR * (np.abs(q) + more) + POSITION_ROUNDING * (np.abs(g) + np.abs(z)) + 1e-300
         low, high = np.where(g <= -FAR, -np.inf, z - error), z + error
@@ -65,7 +70,8 @@ class _Groups:
 
             @cache
             def noisy(i: int, column: list[int] = column) -> NoisyScore:
-                return NoisyScore(self.positions[i], Draw(best_of(self.sizes[i]), column[i], 64, source))
+                noise = self.noise if self.sizes[i] == 1 else best_of(self.sizes[i])
+                return NoisyScore(self.positions[i], Draw(noise, column[i], 64, source))
 
             winners[race] = ranking(low[:, race], high[:, race], 1, noisy)[0]
         return winners

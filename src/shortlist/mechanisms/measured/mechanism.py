@@ -17,11 +17,9 @@ import numpy as np
 from shortlist._arrays import Floats, Indices, Values
 from shortlist.exact.gaussian_noise import GAUSSIAN
 from shortlist.exact.key_bars import certified_rate, gaussian_rate
-from shortlist.exact.margins import NORMAL, Margin, gaussian_margin, geometric_margin, laplace_margin
-from shortlist.exact.noise_distributions import LAPLACE
+from shortlist.exact.margins import NORMAL, Margin, gaussian_margin, pure_margin
 from shortlist.exact.partial_reals import rounded_down
 from shortlist.exact.quality import Quality
-from shortlist.exact.truncated_geometric import Geometric
 from shortlist.mechanisms.canonical_limited.mechanism import GAMMA
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source, plain_budget
 from shortlist.mechanisms.contract import Budgeted, Draws, Outcome, described
@@ -32,7 +30,7 @@ from shortlist.mechanisms.names_choice.mechanism import NamesChoice
 from shortlist.mechanisms.unknown_domain import checked_limit, part_of
 from shortlist.mechanisms.unknown_domain_rule import choice_of, choice_wanted, list_of
 from shortlist.privacy import ZCDP, ApproxDP, Guarantee, PureDP
-from shortlist.sampling.additive import add_noise, add_whole_noise
+from shortlist.sampling.additive import add_noise, add_pure_noise, add_whole_noise
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.uniforms import WordStream, shuffled
 from shortlist.scores import Scores, ScoreWords
@@ -181,20 +179,17 @@ class MeasuredSet(Budgeted[PureDP | ZCDP | ApproxDP]):
 
     def _noisy(self, numbers: Values, parts: Parts, scale: Fraction, source: Source) -> list[float]:
         """Each number with fresh noise; whole ones stay whole."""
-        gaussian = parts.epsilon is None
+        if parts.epsilon is not None:
+            return add_pure_noise(numbers, scale=scale, source=source)
         if numbers.dtype.kind == "f":
-            noise = GAUSSIAN if gaussian else LAPLACE
-            return [add_noise(one, scale=scale, noise=noise, source=source) for one in numbers.tolist()]
+            return [add_noise(one, scale=scale, noise=GAUSSIAN, source=source) for one in numbers.tolist()]
         counts = numbers.astype(np.int64)
-        if gaussian:
-            return [float(n) for n in add_whole_noise(counts, scale=scale, noise=GAUSSIAN, source=source)]
-        words, level = source.words(len(counts)), np.zeros(len(counts), np.int64)
-        return [float(n) for n in Geometric(1 / scale).sums(counts, words, level, source)]
+        return [float(n) for n in add_whole_noise(counts, scale=scale, noise=GAUSSIAN, source=source)]
 
     def _margin(self, parts: Parts, scale: Fraction, whole: bool) -> Margin:
         if parts.epsilon is None:
             return gaussian_margin(scale, Fraction(1) if whole else None)
-        return geometric_margin(Geometric(1 / scale)) if whole else laplace_margin(scale)
+        return pure_margin(scale, whole=whole)
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]

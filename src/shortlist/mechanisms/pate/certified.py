@@ -1,4 +1,4 @@
-"""Certified laws of one query to teachers, by the counts of their votes (Theorem 105)."""
+"""Certified laws of one query to teachers, by the counts of their votes (Theorem 105, 271)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def law(pate: MultiLabelPATE, counts: Sequence[int]) -> Law:
-    """The set of labels, or None: k, or a rank by Gumbel noise on the gaps; then the test, for gaps that move by 2."""
+    """The set of labels, or None: k, or a rank by noise on the gaps; then the test, for gaps that move by 2."""
     ranking = [*sorted(counts, reverse=True), 0]
     gaps = [ranking[j] - ranking[j + 1] for j in range(len(counts))]
     chances: dict[Any, arb] = {None: arb(0)}
     if pate.k is None:
-        ranks = dict(enumerate(choice_law([gap / pate._scale for gap in gaps], "gumbel")))
+        ranks = dict(enumerate(_rank_chances([gap / pate._scale for gap in gaps], pate.sigma_1)))
     else:
         ranks = {pate.k - 1: arb(1)}
     for j, chance in ranks.items():
@@ -34,8 +34,19 @@ def law(pate: MultiLabelPATE, counts: Sequence[int]) -> Law:
     return Law(chances)
 
 
+def _rank_chances(exponents: list[Fraction], sigma: float | None) -> list[arb]:
+    if sigma is None:
+        return choice_law(exponents, "gumbel")
+    return list(ordered_law(exponents, 1, "gaussian", 1).values())
+
+
 def class_law(pate: PATE, counts: Sequence[int]) -> Law:
-    """The class with the most votes under Gumbel noise of scale 2 / e: a vote that is replaced moves two counts."""
+    """The class with the most votes: Gaussian noise of that deviation, or Gumbel noise of scale 2 / e.
+
+    A vote that is replaced moves two counts.
+    """
+    if pate.sigma is not None:
+        return Law(ordered_law(list(counts), 1, "gaussian", Fraction(pate.sigma)))
     whole = pate._mechanism.guarantee.as_pure()
     assert whole is not None
     return Law(ordered_law(list(counts), 1, "gumbel", 2 / Fraction(whole.epsilon)))

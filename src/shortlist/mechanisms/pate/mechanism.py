@@ -7,24 +7,36 @@ votes*. Add/remove, the reading of the paper, is wrong for this purpose and is n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist._reading import attempt
 from shortlist.accounting.checked_numbers import count, number, up
+from shortlist.exact.gaussian_noise import GAUSSIAN
+from shortlist.exact.noise_distributions import GUMBEL
 from shortlist.exact.stability_test import GaussianTest, quantile_above, rate_below
 from shortlist.mechanisms.checks import checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import Draws
-from shortlist.mechanisms.large_gap.mechanism import Regularizer, large_gaps, offsets, store_ranks
+from shortlist.mechanisms.large_gap.mechanism import (
+    Regularizer,
+    cost_of_noise,
+    large_gaps,
+    noise_cost,
+    offsets,
+    store_ranks,
+)
 from shortlist.mechanisms.oneshot.mechanism import OneshotTopK, epsilon_of_a_round
 from shortlist.mechanisms.pate.book import Book, Paid
-from shortlist.mechanisms.stable.mechanism import tested_sets
+from shortlist.mechanisms.stable.mechanism import checked_deviations, tested_sets
 from shortlist.mechanisms.unknown_domain import LEAST_DELTA, part_of, sorted_counts
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, Ledger, calibrate, compose
 from shortlist.sampling.entropy import Source
+from shortlist.sampling.race_batch import race_many
 from shortlist.scores import Scores
 
 
@@ -41,6 +53,10 @@ class MultiLabelPATE(Paid):
     whether it is answered or not; the other half of delta is for conversion. With k fixed nothing chooses: all of rho
     goes to the test, rate = sqrt(rho_q / 2), and k labels are released, or None.
 
+    `sigma_1`, `sigma` and `delta_t` in place of `rho` give the noise itself: N(0, sigma_1^2) on the gaps, a test of
+    deviation sigma, and its delta. A query is then delta_t-approximate (2 limit / sigma_1^2 + 2 / sigma^2)-zCDP
+    (Theorem 271). Gumbel noise, from `rho`, costs less.
+
     Parameters
     ----------
     rho, delta, epsilon
@@ -51,6 +67,9 @@ class MultiLabelPATE(Paid):
         How many labels each query has; None lets the gaps decide.
     regularizer, limit
         As in `LargeGap`, where the gaps decide: which numbers of labels are preferred, and the largest. Public.
+    sigma_1, sigma, delta_t
+        Deviations in votes, and the delta of each test: together less than `delta`. `sigma_1` needs `limit`, or leave
+        it out and write `k`.
 
     Raises
     ------
@@ -69,7 +88,7 @@ class MultiLabelPATE(Paid):
     (0.05, 5e-08)
     """
 
-    __slots__ = ("_gap", "_test", "k", "limit", "regularizer", "rho")
+    __slots__ = ("_gap", "_test", "delta_t", "k", "limit", "regularizer", "rho", "sigma", "sigma_1")
 
     def __init__(
         self,
@@ -81,13 +100,23 @@ class MultiLabelPATE(Paid):
         k: int | None = None,
         regularizer: Regularizer | None = None,
         limit: int | None = None,
+        sigma_1: float | None = None,
+        sigma: float | None = None,
+        delta_t: float | None = None,
     ) -> None:
-        self.rho, total, number_of = _checked_totals(rho, delta, queries, epsilon, Fraction(1, 2))
+        by_noise = any(one is not None for one in (sigma_1, sigma, delta_t))
+        if not by_noise:
+            self.rho, total, number_of = _checked_totals(rho, delta, queries, epsilon, Fraction(1, 2))
         self.k = None if k is None else checked_k(k)
         self.regularizer, self.limit = regularizer, limit
         if self.k is not None and (regularizer is not None or limit is not None):
             raise ValueError("regularizer and limit choose how many labels: leave them out, or leave k= out")
         store_ranks(self, 1)
+        self.sigma_1, self.sigma, self.delta_t = sigma_1, sigma, delta_t
+        if by_noise:
+            total, number_of = _checked_delta(delta, queries)
+            self._pay_for_noise(total, number_of, stated=rho is not None or epsilon is not None)
+            return
         share = Fraction(1, number_of)
         own = part_of(total, share / 2)
         self._gap = None if self.k is not None else epsilon_of_a_round(1, ZCDP(part_of(self.rho, share / 2)))
@@ -96,14 +125,35 @@ class MultiLabelPATE(Paid):
         cost: Guarantee = ZCDP(up(2 * self._test.rate**2), own)
         self._book = Book(cost if self._gap is None else compose(BoundedRange(self._gap), cost), total, number_of)
 
+    def _pay_for_noise(self, total: float, queries: int, *, stated: bool) -> None:
+        """Queries with noise of the given deviations; a teacher moves gaps by up to 2 either way."""
+        if stated:
+            raise TypeError("the noise says what it costs: leave rho= and epsilon= out, or leave the deviations out")
+        self.sigma_1, sigma, delta_t = checked_deviations(self.k, self.sigma_1, self.sigma, self.delta_t)
+        self.sigma, self.delta_t = sigma, delta_t
+        if queries * Fraction(delta_t) >= Fraction(total):
+            raise ValueError("delta must be greater than queries * delta_t: write a larger delta, or a smaller delta_t")
+        self._gap = None
+        self._test = GaussianTest(1 / Fraction(sigma), quantile_above(delta_t), 2)
+        in_ranges = None if self.sigma_1 is None else Fraction(self.sigma_1) / 2
+        query = noise_cost(in_ranges, self.limit, 2 / Fraction(sigma) ** 2, delta_t).whole
+        self.rho = up(queries * Fraction(query.rho))
+        self._book = Book(query, total, queries)
+
     @property
     def _scale(self) -> Fraction:
         """Of the noise on the gaps, which one teacher moves by up to 2 either way."""
+        if self.sigma_1 is not None:
+            return Fraction(self.sigma_1)
         assert self._gap is not None
         return 4 / Fraction(self._gap)
 
     def __repr__(self) -> str:
         book, fixed = self._book, "" if self.k is None else f", k={self.k}"
+        if self.sigma is not None:
+            of_gaps = "" if self.sigma_1 is None else f", sigma_1={self.sigma_1!r}, limit={self.limit}"
+            noise = f"{fixed}{of_gaps}, sigma={self.sigma!r}, delta_t={self.delta_t!r}"
+            return f"MultiLabelPATE(delta={book.delta!r}, queries={book.queries}{noise})"
         return f"MultiLabelPATE(rho={self.rho!r}, delta={book.delta!r}, queries={book.queries}{fixed})"
 
     def label(
@@ -151,16 +201,18 @@ class MultiLabelPATE(Paid):
     def _drawn(self, ballots: Indices, shifts: list[Fraction | None], source: Source, draws: int) -> Draws:
         counts = ballots.sum(axis=0, dtype=np.int64)
         largest = sorted_counts(counts, len(counts) + 1)
+        noise = GUMBEL if self.sigma_1 is None else GAUSSIAN
         fixed = self.k is not None
-        ranks = np.full(draws, self.k) if fixed else large_gaps(largest, shifts, self._scale, source, draws)
+        ranks = np.full(draws, self.k) if fixed else large_gaps(largest, shifts, self._scale, source, draws, noise)
         return tested_sets(Scores(counts, monotone=True), ranks, len(shifts), self._test, source)
 
 
 class PATE(Paid):
-    """One label for each query: the class with the most votes under Gumbel noise, an exponential mechanism.
+    """One label for each query: the class with the most votes under Gumbel noise, or under Gaussian noise.
 
     Each teacher votes for one class. Replacing a teacher's vote takes one from a class and gives it to another: R = 2,
-    so a query with noise of scale 2 / e is e-bounded range; e is the largest that costs at most rho / queries.
+    so a query with noise of scale 2 / e is e-bounded range; e is the largest that costs at most rho / queries. With
+    Gaussian noise of deviation sigma a query is 1 / sigma^2-zCDP, whatever the number of classes (Theorem 271).
 
     Parameters
     ----------
@@ -171,6 +223,10 @@ class PATE(Paid):
         How many; one more raises `BudgetExceeded`.
     classes
         How many classes there are: public.
+    noise
+        `"gumbel"` or `"gaussian"`: of about the same deviation, and Gaussian noise errs less where the lead is large.
+    sigma
+        In place of `rho`: the deviation of Gaussian noise, in votes.
 
     See docs/mechanisms/pate.md for the proof.
 
@@ -179,9 +235,11 @@ class PATE(Paid):
     >>> pate = PATE(rho=0.5, delta=1e-6, queries=10, classes=3)
     >>> pate.label([2] * 240 + [0] * 10)
     2
+    >>> PATE(sigma=40.0, delta=1e-6, queries=100, classes=10).query
+    ZCDP(rho=0.000625, delta=0.0)
     """
 
-    __slots__ = ("_mechanism", "classes", "rho")
+    __slots__ = ("_mechanism", "classes", "rho", "sigma")
 
     def __init__(
         self,
@@ -191,7 +249,16 @@ class PATE(Paid):
         *,
         classes: int,
         epsilon: float | None = None,
+        noise: Literal["gumbel", "gaussian"] | None = None,
+        sigma: float | None = None,
     ) -> None:
+        if noise not in (None, "gaussian", *(["gumbel"] if sigma is None else [])):
+            raise ValueError('noise must be "gumbel" or "gaussian", and sigma= is for Gaussian noise')
+        self.sigma: float | None = None
+        if noise == "gaussian" or sigma is not None:
+            self.classes = count("classes", classes)
+            self._pay_for_noise(rho, delta, queries, epsilon, sigma)
+            return
         self.rho, total, number_of = _checked_totals(rho, delta, queries, epsilon, Fraction(1))
         budget = ZCDP(self.rho) if epsilon is None else ApproxDP(epsilon, total)
         self.classes = count("classes", classes)
@@ -202,9 +269,26 @@ class PATE(Paid):
             assert whole is not None
             self.rho = whole.rho
 
+    def _pay_for_noise(
+        self, rho: float | None, delta: float | None, queries: int | None, epsilon: float | None, sigma: float | None
+    ) -> None:
+        """Queries with Gaussian noise: a vote that is replaced moves two counts by one, their vector by sqrt(2)."""
+        if sigma is None:
+            whole, total, number_of = _checked_totals(rho, delta, queries, epsilon, Fraction(1))
+            self.sigma = _sigma_above(part_of(whole, Fraction(1, number_of)))
+        else:
+            if rho is not None or epsilon is not None:
+                raise TypeError("the noise says what it costs: leave rho= and epsilon= out, or leave sigma= out")
+            total, number_of = _checked_delta(delta, queries)
+            self.sigma = number("sigma", sigma, above=True)
+        query = cost_of_noise(1 / Fraction(self.sigma) ** 2)
+        self.rho = up(number_of * Fraction(query.rho))
+        self._book = Book(query, total, number_of)
+
     def __repr__(self) -> str:
         book = self._book
-        return f"PATE(rho={self.rho!r}, delta={book.delta!r}, queries={book.queries}, classes={self.classes})"
+        given = f"rho={self.rho!r}" if self.sigma is None else f"sigma={self.sigma!r}"
+        return f"PATE({given}, delta={book.delta!r}, queries={book.queries}, classes={self.classes})"
 
     def label(
         self, votes: object, *, rng: Source | None = None, ledger: Ledger | None = None, purpose: str = ""
@@ -224,13 +308,23 @@ class PATE(Paid):
         source = checked_source(rng)
         self._book.charge(len(ballots), ledger, repr(self), purpose)
         with np.errstate(all="ignore"):
+            if self.sigma is not None:
+                return int(self._noisy_winners(self._counted(ballots), source, 1)[0, 0])
             winners = self._mechanism._draw(self._counted(ballots), source).indices
         assert winners is not None
         return winners[0]
 
+    def _noisy_winners(self, scores: Scores, source: Source, draws: int) -> Indices:
+        """The classes with the most votes under Gaussian noise, one row for each draw."""
+        assert self.sigma is not None
+        scale = Fraction(self.sigma)
+        return race_many(scores.values, k=1, scale=scale, noise=GAUSSIAN, source=source, draws=draws)
+
     def label_many(self, votes: object, *, draws: int, rng: Source | None = None) -> Draws:
         """So many independent `draws` of the answer, for study and audit of public votes: nothing is booked."""
         scores = self._counted(self._checked_votes(votes))
+        if self.sigma is not None:
+            return Draws(self._noisy_winners(scores, checked_source(rng), checked_draws(draws)))
         return Draws(self._mechanism.release_many(scores, draws=draws, rng=rng))
 
     def _checked_votes(self, votes: object) -> Indices:
@@ -247,15 +341,31 @@ def _checked_totals(
     rho: object, delta: object, queries: object, epsilon: object, share: Fraction
 ) -> tuple[float, float, int]:
     """rho, or the largest that is (epsilon, delta)-DP with that share of delta for conversion; delta; queries."""
-    total, number_of = number("delta", delta, above=True, below=1.0), count("queries", queries)
-    if total / number_of < LEAST_DELTA:
-        raise ValueError("delta is too small to be shared by so many queries: write delta=1e-6, for example")
+    total, number_of = _checked_delta(delta, queries)
     if (rho is None) == (epsilon is None):
         raise TypeError("give either rho= or epsilon=, the total over all queries, for example epsilon=3.0")
     if epsilon is None:
         return number("rho", rho, above=True), total, number_of
     budget = ApproxDP(number("epsilon", epsilon, above=True), part_of(total, share))
     return calibrate(ZCDP, budget), total, number_of
+
+
+def _checked_delta(delta: object, queries: object) -> tuple[float, int]:
+    """The total delta, and the number of queries that share it."""
+    total, number_of = number("delta", delta, above=True, below=1.0), count("queries", queries)
+    if total / number_of < LEAST_DELTA:
+        raise ValueError("delta is too small to be shared by so many queries: write delta=1e-6, for example")
+    return total, number_of
+
+
+def _sigma_above(rho: float) -> float:
+    """The least float s, or nearly, with 1 / s^2 <= rho."""
+    if not rho:
+        raise ValueError("rho is too small to be shared by so many queries: write a larger rho")
+    s = 1 / math.sqrt(rho)
+    while 1 / Fraction(s) ** 2 > Fraction(rho):
+        s = math.nextafter(s, math.inf)
+    return s
 
 
 def _checked_votes(votes: object) -> Indices:

@@ -1,6 +1,7 @@
 """Certified laws of sparse-vector transcripts: an integral, or a sum, over the threshold's noise (Definition 94).
 
-An outcome of one question is "below", the name of the test it passed, or (name, gap).
+An outcome of one question is "below", the name of the test it passed, or (name, gap). What was above may be
+measured afterwards (Theorem 272).
 """
 
 from __future__ import annotations
@@ -26,8 +27,23 @@ Number = int | float | Fraction
 
 
 def law(mechanism: SparseVector, scores: Scores) -> Law:
-    """The density of all transcripts, the scores being the questions in their order."""
-    return transcript_law(mechanism.rules, scores.values.tolist())
+    """The density of all transcripts, the scores being the questions in their order; measured, with a few values."""
+    rules, questions = mechanism.rules, scores.values.tolist()
+    transcripts = transcript_law(rules, questions)
+    if mechanism.measure is None:
+        return transcripts
+    assert transcripts.costs is not None
+    prices = {branch.name: branch.cost for branch in rules.branches}
+    law, costs = {}, {}
+    for outcomes, chance in transcripts.chances.items():
+        above = [rational(x) for x, one in zip(questions, outcomes, strict=False) if one != BELOW]
+        spent = sum((prices[one[0]] for one in outcomes if one != BELOW), start=Fraction(0))
+        scale = rational(mechanism._measuring(len(above), spent)) if above else fmpq(1)
+        for values in cartesian((-9, 0, 9), repeat=len(above)):
+            distance = sum((abs(fmpq(v) - x) for v, x in zip(values, above, strict=True)), start=fmpq(0))
+            law[outcomes, values] = chance * power(-distance / scale)  # up to a factor that no neighbor changes
+            costs[outcomes, values] = mechanism.guarantee.epsilon if above else transcripts.costs[outcomes]
+    return Law(law, density=True, costs=costs)
 
 
 def transcript(rules: Rules, questions: Sequence[Number], outcomes: Sequence[Outcome]) -> arb:

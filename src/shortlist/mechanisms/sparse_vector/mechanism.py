@@ -1,18 +1,20 @@
-"""Sparse vector: which of many questions are above a threshold, paying only for those that are (Theorem 95)."""
+"""Sparse vector: which of many questions are above a threshold, paying only for those that are (Theorem 95, 272)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import InitVar
+from dataclasses import InitVar, replace
 from fractions import Fraction
 from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
+from shortlist._arrays import Floats, Indices, Values
 from shortlist._reading import checked_flag
 from shortlist.accounting.checked_numbers import number
 from shortlist.estimates import WIDEST, GapLaw, GapNoise, ThresholdGaps, geometric_mean
+from shortlist.exact.margins import pure_margin
 from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.partial_reals import rounded
 from shortlist.extras import Extras
@@ -32,6 +34,7 @@ from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, desc
 from shortlist.mechanisms.sparse_vector.law import AnswerLaw
 from shortlist.mechanisms.sparse_vector.stream import Branch, Rules, Stream, ex_post
 from shortlist.privacy import Guarantee, Ledger, PureDP
+from shortlist.sampling.additive import add_pure_noise
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.noisy_threshold import Barrier, Test, passing
 from shortlist.sampling.noisy_threshold_batch import ManyRuns
@@ -40,6 +43,10 @@ from shortlist.sensitivities import exact_sensitivities
 from shortlist.smallest import question_of
 
 NOTE = "in the order of the questions; gaps are to the threshold, noise included; lower_bound(confidence) has a caveat"
+MEASURED = (
+    "each value is a fresh measurement, and its margin holds whatever was above; refine(values, variance=error**2) "
+    "adds what the gaps say, but is too high on average for items that were above because of their noise"
+)
 KINDS: dict[str, Noise] = {"exponential": EXPONENTIAL, "laplace": LAPLACE, "geometric": EXPONENTIAL}
 
 
@@ -52,6 +59,10 @@ class SparseVector(Budgeted[PureDP]):
     epsilon and e1 = (1 - theta) epsilon / k. Adaptive: each question is first tested with twice the noise for being two
     deviations above, at half the cost; so between k and 2 k - 1 answers "above". With `branches=(8, 4, 2)` it is tested
     with 8, 4 and 2 times the noise first, for being so many `deviations` above, at 1/8, 1/4 and 1/2 of the cost.
+
+    With `measure=0.5` that share of epsilon is kept back. Then `release` measures every answer "above" afresh, with all
+    that is left: n answers with noise of scale n Delta / (epsilon - what they cost), geometric for whole numbers and
+    Laplace for floats. These are `values`, with `margins` that hold given what was above (Theorem 272).
 
     What an outcome cost is e0 plus e1 (or its part) for each "above": `cost`, for a ledger that reserved epsilon.
 
@@ -73,6 +84,8 @@ class SparseVector(Budgeted[PureDP]):
     theta
         The threshold's share of epsilon, in (0, 1). None: the one with the least variance of the gaps,
         1 / (1 + (c k)^(2/3)) with c = R / Delta, and 2 c in place of c if adaptive (b c for `branches` from b on).
+    measure
+        The share of epsilon that is kept for measurements, in (0, 1). None: gaps alone. A stream measures nothing.
     sensitivity, monotone
         As in `Scores`: the most one person moves one answer, and whether all of them move the same way.
 
@@ -81,6 +94,9 @@ class SparseVector(Budgeted[PureDP]):
     >>> sv = SparseVector(threshold=100, k=2, epsilon=1.0, monotone=True)
     >>> [answer.above for answer in sv.stream([5000, 0, -5000, 9000, 8000])]
     [True, False, False, True]
+    >>> release = SparseVector(threshold=100, k=2, epsilon=1.0, monotone=True, measure=0.5).release([5000, 0, 9000])
+    >>> release.items, len(release.gaps), len(release.values), len(release.margins)
+    ([0, 2], 2, 2, 2)
     """
 
     threshold: int | float
@@ -94,6 +110,7 @@ class SparseVector(Budgeted[PureDP]):
     theta: float | None = None
     sensitivity: Number | tuple[Number, Number] = 1.0
     monotone: bool = False
+    measure: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/sparse-vector.md#proof"
     largest_only: ClassVar[bool] = True
@@ -112,18 +129,21 @@ class SparseVector(Budgeted[PureDP]):
             raise TypeError("geometric noise is for whole numbers: write a whole threshold, such as threshold=100")
         if self.theta is not None:
             number("theta", self.theta, above=True, below=1.0)
+        if self.measure is not None:
+            number("measure", self.measure, above=True, below=1.0)
         self.rules  # noqa: B018 (it checks that the numbers are not too extreme)
 
     @property
     def name(self) -> str:
         tests = f" and {len(self.branches) + 1} tests" if self.branches else ""
-        return f"{'adaptive ' * bool(self._wider)}sparse vector with {self.noise} noise{tests}"
+        measured = ", measured" if self.measure is not None else ""
+        return f"{'adaptive ' * bool(self._wider)}sparse vector with {self.noise} noise{tests}{measured}"
 
     def __repr__(self) -> str:
         """As of every mechanism; other branches than two stand in it, so that older records read as they did."""
         words = ["threshold", "k", "budget", "adaptive", "noise", "theta", "sensitivity", "monotone"]
         words[4:4] = [] if not self.branches and self.deviations == 2 else ["branches", "deviations"]
-        return record_of(self, words)
+        return record_of(self, [*words, *(["measure"] if self.measure is not None else [])])
 
     @property
     def refundable(self) -> tuple[Currency, ...]:
@@ -135,8 +155,8 @@ class SparseVector(Budgeted[PureDP]):
 
     @property
     def rules(self) -> Rules:
-        """The exact numbers behind the promise: all of them public."""
-        epsilon = Fraction(self.guarantee.epsilon)
+        """The exact numbers behind the promise of answers and gaps: all of them public."""
+        epsilon = (1 - Fraction(self.measure or 0)) * Fraction(self.guarantee.epsilon)
         largest, spread = exact_sensitivities(self.sensitivity, self.monotone, "add-remove")
         wide = max(self._wider, default=1)
         share = Fraction(least_variance_share(wide * self.k * spread / largest) if self.theta is None else self.theta)
@@ -182,6 +202,8 @@ class SparseVector(Budgeted[PureDP]):
         BudgetExceeded
             if the ledger has no room: nothing is booked and nothing read.
         """
+        if self.measure is not None:
+            raise ValueError("measure is for release, which knows all its answers: leave it out for a stream")
         source, questions = checked_source(rng), iter(() if values is None else values)
         check_ledger(ledger)
         terms, facts = (self.guarantee, self.charge), noted("", secure=source.secure)
@@ -231,24 +253,43 @@ class SparseVector(Budgeted[PureDP]):
             spent += branch.cost
             if rules.stops(spent):
                 break
-        return Outcome(
-            indices,
-            Extras(
-                gaps=[answer.gap for answer in answers if answer.gap is not None],
-                answers=answers,
-                stopped=rules.stops(spent),
-                kept=ex_post(rules.epsilon, rules.first + spent),
-                evidence=ThresholdGaps(tuple(laws)),
-            ),
-            notes=(NOTE,),
+        extras = Extras(
+            gaps=[answer.gap for answer in answers if answer.gap is not None],
+            answers=answers,
+            stopped=rules.stops(spent),
+            kept=ex_post(Fraction(self.guarantee.epsilon), rules.first + spent),
+            evidence=ThresholdGaps(tuple(laws)),
         )
+        if self.measure is None:
+            return Outcome(indices, extras, (NOTE,))
+        return Outcome(
+            indices, self._measured(extras, values[np.array(indices, np.int64)], spent, source), (NOTE, MEASURED)
+        )
+
+    def _measured(self, extras: Extras, numbers: Values, spent: Fraction, source: Source) -> Extras:
+        """With a fresh measurement of each of these numbers, at the price of all that is left."""
+        if not len(numbers):
+            return replace(extras, values=[], margins=[])
+        scale, whole = self._measuring(len(numbers), spent), numbers.dtype.kind != "f"
+        return replace(
+            extras,
+            values=add_pure_noise(numbers, scale=scale, source=source),
+            margins=[pure_margin(scale, whole=whole)] * len(numbers),
+            kept=ex_post(Fraction(self.guarantee.epsilon), Fraction(self.guarantee.epsilon)),
+        )
+
+    def _measuring(self, answers: int, spent: Fraction) -> Fraction:
+        """The scale of the noise on each of so many answers "above", which cost `spent`: n Delta / what is left."""
+        largest, _ = exact_sensitivities(self.sensitivity, self.monotone, "add-remove")
+        return answers * largest / (Fraction(self.guarantee.epsilon) - self.rules.first - spent)
 
     def release_many(
         self, scores: object, *, draws: int, rng: Source | None = None, **question: Unpack[ScoreWords]
     ) -> Draws:
         """Independent runs, for study and audit of public scores: what passed, the gaps, and each answer's branch.
 
-        If adaptive, `chosen` is 0 for an answer by the first and cheapest test, 1 for one by the next, and so on.
+        If adaptive, `chosen` is 0 for an answer by the first and cheapest test, 1 for one by the next, and so on. With
+        `measure` the reals are as many gaps, then as many values.
         """
         scores, source = self._studied(scores, question), checked_source(rng)
         rules = self.rules
@@ -263,7 +304,22 @@ class SparseVector(Budgeted[PureDP]):
             rules.enough,
         )
         indices, gaps, tests = runs.draw(source, checked_draws(draws))
-        return Draws(indices, gaps, tests if self._wider else None)
+        reals = gaps if self.measure is None else self._measured_rows(scores.values, indices, gaps, tests, source)
+        return Draws(indices, reals, tests if self._wider else None)
+
+    def _measured_rows(self, numbers: Values, indices: Indices, gaps: Floats, tests: Indices, source: Source) -> Floats:
+        """Gaps and values of many runs; those with as many answers at the same price are measured together."""
+        rules, values = self.rules, np.full(gaps.shape, np.nan)
+        weights = np.array(rules.weights)
+        spent = np.where(indices >= 0, weights[np.maximum(tests, 0)], 0).sum(axis=1)
+        sizes = np.count_nonzero(indices >= 0, axis=1)
+        unit = rules.branches[-1].cost / rules.weights[-1]
+        for n, units in {*zip(sizes.tolist(), spent.tolist(), strict=True)} - {(0, 0)}:
+            rows = np.flatnonzero((sizes == n) & (spent == units))
+            scale = self._measuring(n, units * unit)
+            noisy = add_pure_noise(numbers[indices[rows, :n].ravel()], scale=scale, source=source)
+            values[rows, :n] = np.array(noisy).reshape(len(rows), n)
+        return np.column_stack([gaps, values])
 
     def probabilities(self, scores: object, **question: Unpack[ScoreWords]) -> dict[tuple[str, ...], float]:
         """P[each sequence of answers], gaps aside: exact, to 1e-9, where there are at most 100,000.

@@ -1,4 +1,4 @@
-"""The certified law of stable sets: a rank, its test, and what fills up (Theorem 102, 103, 104)."""
+"""The certified law of stable sets: a rank, its test, and what fills up (Theorem 102, 103, 104, 270)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from flint import arb
 
 from shortlist.certified.curves import rational
 from shortlist.certified.law import Law
+from shortlist.certified.races import set_law
 from shortlist.mechanisms.canonical import certified as canonical
 from shortlist.mechanisms.canonical_limited import certified as canonical_limited
 from shortlist.mechanisms.large_gap.certified import rank_law
@@ -28,7 +29,8 @@ def law(mechanism: StableTopK, scores: Scores) -> Law:
     if mechanism.k is not None and not mechanism.fill:
         ranks = {mechanism.k: arb(1)}
     else:
-        ranks = rank_law(mechanism, scores, mechanism._scale(scores))
+        noise = "gaussian" if mechanism.sigma_1 else "gumbel"
+        ranks = rank_law(mechanism, scores, mechanism._scale(scores), noise)
     order = sorted(range(len(counts)), key=lambda i: (-counts[i], i))
     chances: dict[Any, arb] = {}
     for j, chance in ranks.items():
@@ -58,6 +60,9 @@ def _filled(mechanism: StableTopK, scores: Scores, stable: tuple[int, ...]) -> d
     among = list(stable) if inside else [i for i in range(len(counts)) if i not in stable]
     values, size = [counts[i] for i in among], k - len(base)
     one_round: Any = mechanism._filling(size, public=scores.public or inside)
+    if mechanism.fill == "peeling":
+        peeled = set_law(values, size, "gumbel", one_round._scale(scores))
+        return {tuple(sorted((*base, *(among[i] for i in y)))): part for y, part in peeled.items()}
     if scores.public or inside:
         law = canonical.sets_law(one_round, values, one_round._rate(scores))
     else:

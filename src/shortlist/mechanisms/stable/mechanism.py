@@ -8,12 +8,14 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, Literal, Unpack
+from typing import ClassVar, Literal, Protocol, Unpack
 
 import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.accounting.checked_numbers import number, up
+from shortlist.exact.gaussian_noise import GAUSSIAN
+from shortlist.exact.noise_distributions import GUMBEL, Noise
 from shortlist.exact.partial_reals import rounded_down
 from shortlist.exact.quality import Quality
 from shortlist.exact.stability_test import (
@@ -25,30 +27,34 @@ from shortlist.exact.stability_test import (
     rate_below,
 )
 from shortlist.extras import Extras
+from shortlist.mechanisms.booking import record_of
 from shortlist.mechanisms.canonical.mechanism import CanonicalTopK
 from shortlist.mechanisms.canonical_limited.mechanism import MOST_CLASSES, CanonicalLimitedDomain
 from shortlist.mechanisms.checks import check_known_candidates, checked_draws, checked_k, checked_source
 from shortlist.mechanisms.contract import UNSAID, Budgeted, Draws, Outcome, described
 from shortlist.mechanisms.large_gap.mechanism import (
+    NoiseCost,
     Regularizer,
     gap_aims,
     gap_ranks,
     last_rank,
+    noise_cost,
     offsets,
     rank_chances,
     store_ranks,
 )
-from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
+from shortlist.mechanisms.oneshot.mechanism import OneshotTopK, epsilon_of_a_round
 from shortlist.mechanisms.stable.law import StableLaw
 from shortlist.mechanisms.stable.ranking import are_general, ranked_gaps, some_of
 from shortlist.mechanisms.stable.sampler import passes, passes_many
 from shortlist.mechanisms.unknown_domain import (
+    LEAST_DELTA,
     DeltaBudget,
     check_counts,
     checked_small_delta,
     part_of,
 )
-from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, ThinnedRange, calibrate, compose
+from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, Guarantee, PureDP, ThinnedRange, calibrate, compose
 from shortlist.sampling.entropy import Source
 from shortlist.scores import Scores, ScoreWords
 
@@ -62,18 +68,28 @@ class Parts:
     """What a budget pays for, each part rounded so that together they fit."""
 
     gap: float | None
-    """epsilon of `LargeGap`; None if k is fixed."""
+    """epsilon of `LargeGap`; None if k is fixed or the noise is Gaussian."""
     test: StabilityTest
     cost: Guarantee
-    """What the test costs."""
+    """What the test costs, with Gaussian noise on the gaps if there is any."""
     fill: float | None
     """epsilon of the round that fills up; None if there is none."""
     fill_delta: float
+    peeling: Guarantee | None = None
+    """What filling up by rounds of the exponential mechanism costs, however many there are; None without them."""
 
     def charge(self) -> Guarantee:
         rounds = [] if self.gap is None else [BoundedRange(self.gap)]
         filled = [] if self.fill is None else [ThinnedRange(self.fill, 1, self.fill_delta)]
-        return compose(*rounds, self.cost, *filled)
+        return compose(*rounds, self.cost, *filled, *([] if self.peeling is None else [self.peeling]))
+
+
+class Filling(Protocol):
+    """A mechanism that chooses what a set is filled up with."""
+
+    def _draw(self, scores: Scores, source: Source, /) -> Outcome: ...
+
+    def success_probability(self, scores: object, /) -> float: ...
 
 
 @described
@@ -89,6 +105,10 @@ class StableTopK(Budgeted[DeltaBudget]):
     of delta with it. Of a public list any scores are taken, not counts alone: then gaps are counted in whole range
     sensitivities, q = floor(gap / R) (Theorem 256).
 
+    `sigma_1`, `sigma` and `delta_t` in place of a budget give the noise itself, as the paper's experiments do: Gaussian
+    noise of deviation R sigma_1 on the gaps, and the Gaussian test of deviation sigma that fails with probability
+    delta_t. It is delta_t-approximate (limit / (2 sigma_1^2) + 1 / (2 sigma^2))-zCDP (Theorem 270).
+
     Parameters
     ----------
     k
@@ -101,9 +121,14 @@ class StableTopK(Budgeted[DeltaBudget]):
         None: "gaussian" for a zCDP budget, "optimal" otherwise.
     fill
         For fixed k: let `LargeGap` choose j, then fill up to k outside the stable set, or choose k inside it, by a
-        canonical round that is sound for the domain. Then at most k labels come back, and never None.
+        canonical round that is sound for the domain. Then at most k labels come back, and never None. `"peeling"` is
+        the paper's way for a public list: rounds of the exponential mechanism, one for each label, within the same half
+        of the budget. It usually finds fewer of the largest than one canonical round.
     split
         The share of delta kept for conversion by the Gaussian test under (epsilon, delta). Half, if None.
+    sigma_1, sigma, delta_t
+        Deviations in units of R, and the delta of the test. `sigma_1` is for k = None, and needs `limit`, because its
+        cost grows with the number of ranks. `delta=1e-6` states the least (epsilon, delta) that is proved.
 
     Raises
     ------
@@ -117,6 +142,8 @@ class StableTopK(Budgeted[DeltaBudget]):
     >>> release = StableTopK(epsilon=1.0, delta=1e-6).release(counts, monotone=True)
     >>> release.items, release.k
     (['ada', 'bob'], 2)
+    >>> StableTopK(sigma_1=50.0, sigma=60.0, delta_t=1e-9, limit=4).guarantee
+    ZCDP(rho=0.000938888888888889, delta=1e-09)
     """
 
     k: int | None = None
@@ -126,8 +153,11 @@ class StableTopK(Budgeted[DeltaBudget]):
     regularizer: Regularizer | None = None
     limit: int | None = None
     test: TestName | None = None
-    fill: bool = False
+    fill: bool | Literal["peeling"] = False
     split: float | None = None
+    sigma_1: float | None = None
+    sigma: float | None = None
+    delta_t: float | None = None
 
     proof: ClassVar[str] = "docs/mechanisms/stable.md#proof"
     exchangeable: ClassVar[bool] = True
@@ -135,10 +165,21 @@ class StableTopK(Budgeted[DeltaBudget]):
     def __post_init__(self, epsilon: float | None, delta: float | None) -> None:
         if self.k is not None:
             object.__setattr__(self, "k", checked_k(self.k))
-        self._pay(checked_small_delta(epsilon, delta, self.budget))
+        by_noise = any(one is not None for one in (self.sigma_1, self.sigma, self.delta_t))
+        if not by_noise:
+            self._pay(checked_small_delta(epsilon, delta, self.budget))
         store_ranks(self, self.k or 1)
-        if not isinstance(self.fill, bool) or (self.fill and self.k is None):
-            raise ValueError("fill must be True or False, and needs a fixed k: write k=10, fill=True")
+        if by_noise:
+            if self.fill or self.split is not None or self.test not in (None, "gaussian"):
+                raise ValueError("fill, split and other tests need a budget: leave them out, or leave the noise out")
+            noise = checked_deviations(self.k, self.sigma_1, self.sigma, self.delta_t)
+            for name, value in zip(("sigma_1", "sigma", "delta_t"), noise, strict=True):
+                object.__setattr__(self, name, value)
+            self._pay(self._cost.budget(epsilon, delta, self.budget))  # type: ignore[arg-type]
+            object.__setattr__(self, "test", "gaussian")
+            return
+        if not (isinstance(self.fill, bool) or self.fill == "peeling") or (self.fill and self.k is None):
+            raise ValueError('fill must be True, False or "peeling", and needs a fixed k: write k=10, fill=True')
         zcdp = isinstance(self.budget, ZCDP)
         if self.test not in (None, "gaussian") and (zcdp or self.test not in ("laplace", "optimal")):
             names = '"gaussian"' if zcdp else '"optimal", "laplace" or "gaussian"'
@@ -149,14 +190,27 @@ class StableTopK(Budgeted[DeltaBudget]):
             if zcdp or self.test != "gaussian":
                 raise ValueError("split is for the Gaussian test under (epsilon, delta): leave it out here")
 
+    def __repr__(self) -> str:
+        """The noise stands in it where it was given, so that older records read as they did."""
+        words = ["k", "budget", "regularizer", "limit", "test", "fill", "split"]
+        return record_of(self, words if self.sigma is None else [*words, "sigma_1", "sigma", "delta_t"])
+
     @property
     def name(self) -> str:
         how = "adaptive" if self.k is None else f"top-{self.k}"
-        return f"stable {how}{', filled up,' * self.fill} with the {self.test} test"
+        noise = " by gaussian noise" if self.sigma_1 is not None else ""
+        filled = ", filled up by peeling," if self.fill == "peeling" else ", filled up," * self.fill
+        return f"stable {how}{noise}{filled} with the {self.test} test"
 
     @property
     def charge(self) -> Guarantee:
-        return self._parts.charge()
+        return self._parts.charge() if self.sigma is None else self._cost.charge(self.guarantee)
+
+    @property
+    def _cost(self) -> NoiseCost:
+        assert self.sigma is not None
+        assert self.delta_t is not None
+        return noise_cost(self.sigma_1, self.limit, 1 / (2 * Fraction(self.sigma) ** 2), self.delta_t)
 
     @property
     def ordered(self) -> bool:
@@ -165,10 +219,19 @@ class StableTopK(Budgeted[DeltaBudget]):
     @property
     def _parts(self) -> Parts:
         assert self.test is not None
-        return _shared(self.guarantee, self.test, self.k is None or self.fill, self.fill, self.split)
+        if self.sigma is not None and self.delta_t is not None:
+            test = GaussianTest(1 / Fraction(self.sigma), quantile_above(self.delta_t))
+            return Parts(None, test, self._cost.whole, None, self.delta_t)
+        return _shared(self.guarantee, self.test, self.k is None or bool(self.fill), self.fill, self.split)
+
+    @property
+    def _noise(self) -> Noise:
+        return GUMBEL if self.sigma_1 is None else GAUSSIAN
 
     def _scale(self, scores: Scores) -> Fraction:
-        """2 R / e, of the noise on the gaps, if they decide."""
+        """2 R / e, or R sigma_1 for Gaussian noise, of the noise on the gaps, if they decide."""
+        if self.sigma_1 is not None:
+            return scores.range_sensitivity * Fraction(self.sigma_1)
         gap = self._parts.gap
         assert gap is not None
         return 2 * scores.range_sensitivity / Fraction(gap)
@@ -182,6 +245,8 @@ class StableTopK(Budgeted[DeltaBudget]):
             check_known_candidates(scores, self.k)
         if self.k is None or self.fill:
             offsets(self.regularizer, last_rank(scores, self.limit))
+        if self.fill == "peeling" and not scores.public:
+            raise ValueError('fill="peeling" names items of the list at hand, which must be public: write fill=True')
         if self.fill and not scores.public and 2 * (self.k or 0) ** 2 > MOST_CLASSES:
             raise ValueError(f"k={self.k} is too large to be filled up without a public list: leave fill= out")
 
@@ -215,7 +280,7 @@ class StableTopK(Budgeted[DeltaBudget]):
         others = np.setdiff1d(np.arange(scores._size), stable).tolist() if scores.public else range(scores._size)
         return [*stable, *(others[i] for i in more)], "stable and filled up" if stable else "filled up"
 
-    def _round_of(self, scores: Scores, stable: list[int]) -> tuple[CanonicalTopK | CanonicalLimitedDomain, Scores]:
+    def _round_of(self, scores: Scores, stable: list[int]) -> tuple[Filling, Scores]:
         """The round that makes k labels of a stable set, and the scores it chooses from."""
         assert self.k is not None
         if len(stable) > self.k:
@@ -227,9 +292,11 @@ class StableTopK(Budgeted[DeltaBudget]):
         counts[stable] = 0  # they are public by now; a count of 0 is an absent label
         return filling, Scores(counts, labels=range(len(counts)), monotone=True)
 
-    def _filling(self, size: int, *, public: bool) -> CanonicalTopK | CanonicalLimitedDomain:
+    def _filling(self, size: int, *, public: bool) -> Filling:
         """The round that chooses `size` labels, out of a public list or of what is there."""
         parts = self._parts
+        if parts.peeling is not None:
+            return OneshotTopK(k=size, budget=parts.peeling, noise="gumbel")
         assert parts.fill is not None
         if public:
             return CanonicalTopK(k=size, epsilon=parts.fill, noise="gumbel")
@@ -285,7 +352,7 @@ class StableTopK(Budgeted[DeltaBudget]):
     def _law(self, scores: Scores) -> StableLaw:
         if self.k is not None and not self.fill:
             return StableLaw.of(scores, {self.k: 1.0}, self._parts.test)
-        chances = rank_chances(gap_aims(self, scores)).tolist()
+        chances = rank_chances(gap_aims(self, scores), self._noise).tolist()
         return StableLaw.of(scores, dict(enumerate(chances, 1)), self._parts.test)
 
     def _filled_right(self, scores: Scores, stable: list[int]) -> float:
@@ -295,6 +362,19 @@ class StableTopK(Budgeted[DeltaBudget]):
             return 1.0
         filling, left = self._round_of(scores, stable)
         return filling.success_probability(left)
+
+
+def checked_deviations(
+    k: int | None, sigma_1: float | None, sigma: float | None, delta_t: float | None
+) -> tuple[float | None, float, float]:
+    """(sigma_1, sigma, delta_t), or the reason why they do not go together."""
+    if sigma is None or delta_t is None or (sigma_1 is None) != (k is not None):
+        raise TypeError(
+            "noise is given by sigma= and delta_t=, and by sigma_1= where the gaps decide how many: write "
+            "sigma_1=50.0, sigma=60.0, delta_t=1e-9, limit=40, or k=10, sigma=60.0, delta_t=1e-9"
+        )
+    of_gaps = None if sigma_1 is None else number("sigma_1", sigma_1, above=True)
+    return of_gaps, number("sigma", sigma, above=True), number("delta_t", delta_t, least=LEAST_DELTA, below=0.5)
 
 
 def tested_sets(scores: Scores, ranks: Indices, most: int, test: StabilityTest, source: Source) -> Draws:
@@ -309,15 +389,22 @@ def tested_sets(scores: Scores, ranks: Indices, most: int, test: StabilityTest, 
 
 
 @lru_cache
-def _shared(budget: DeltaBudget, test: TestName, chooses: bool, fills: bool, split: float | None) -> Parts:
+def _shared(
+    budget: DeltaBudget, test: TestName, chooses: bool, fills: bool | Literal["peeling"], split: float | None
+) -> Parts:
     """The parts of a budget: halves for choosing and testing, and before that half for filling up."""
+    peels = fills == "peeling"
     delta = part_of(budget.delta, Fraction(1, 2)) if fills else budget.delta
+    if peels:  # the exponential mechanism needs none of it
+        delta = budget.delta
     if isinstance(budget, ApproxDP) and test != "gaussian":
         whole = Fraction(budget.epsilon) / (2 if fills else 1)
         gap = rounded_down(whole / 2) if chooses else None
         own = rounded_down(whole / 2 if chooses else whole)
         exact = Fraction(own), Fraction(delta)
         coin = OptimalTest(*exact) if test == "optimal" else LaplaceTest(*exact)
+        if peels:
+            return Parts(gap, coin, ApproxDP(own, delta), None, 0.0, PureDP(rounded_down(whole)))
         return Parts(gap, coin, ApproxDP(own, delta), rounded_down(whole) if fills else None, delta)
     rho = budget.rho if isinstance(budget, ZCDP) else None
     if isinstance(budget, ApproxDP):
@@ -329,5 +416,8 @@ def _shared(budget: DeltaBudget, test: TestName, chooses: bool, fills: bool, spl
     for_test = stable / 2 if chooses else stable
     gap = epsilon_of_a_round(1, ZCDP(stable / 2)) if chooses else None
     rate = rate_below(for_test, 1)
+    testing, cost = GaussianTest(rate, quantile_above(delta)), ZCDP(up(rate**2 / 2), delta)
+    if peels:
+        return Parts(gap, testing, cost, None, 0.0, ZCDP(rho / 2))
     fill = epsilon_of_a_round(1, ZCDP(rho / 2)) if fills else None
-    return Parts(gap, GaussianTest(rate, quantile_above(delta)), ZCDP(up(rate**2 / 2), delta), fill, delta)
+    return Parts(gap, testing, cost, fill, delta)
