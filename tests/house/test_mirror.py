@@ -36,8 +36,6 @@ COVERED = {
     "_process.py": "mechanisms/pate/test_mechanism.py",
     "_reading.py": "test_scores.py",
     "_runs.py": "tables/test_remote_scores.py",
-    "_scan_columns.py": "sampling/test_skip_columns.py",
-    "_scan_hits.py": "test_scan.py",
     "_signals.py": "cli/test_app_signals.py",
     "_sql.py": "tables/test_count.py",
     "_table_files.py": "test_files.py",

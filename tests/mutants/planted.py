@@ -44,8 +44,6 @@ _NOISE = [
     _planted("sampling/skipping.py", "hits.append(position[: np.searchsorted(position, trials)])",
              "hits.append(position[: np.searchsorted(position, trials - 1)])",
              "sampling/test_skipping.py", "off by one: the last candidate of a run is never hit"),
-    _planted("sampling/skip_columns.py", "heights = threshold + tail - decay -", "heights = threshold + 0.1 + tail - decay -",
-             "sampling/test_skip_columns.py", "a column is tested at a level that its tail does not allow"),
     _planted("sampling/skip_schedule.py", "np.arange(rest, len(contest.values))", "np.arange(rest + 1, len(contest.values))",
              "sampling/test_skipping.py", "off by one: the first candidate behind the last whole block is in no run"),
     _planted("sampling/noisy_threshold.py", "return is_positive(total(offset - test.cut, terms))", "return is_positive(total(offset, terms))",
