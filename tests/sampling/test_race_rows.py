@@ -1,6 +1,5 @@
 """The winners of many races by skipping: the exact law at any threshold, and that of the race of the same hits."""
 
-import os
 from fractions import Fraction
 from functools import partial
 
@@ -58,45 +57,6 @@ def test_floats_and_the_race_of_the_same_hits_agree(noise):
         its = slice(ends[row - 1] if row else 0, ends[row])
         alone = race_of_hits(plan, Hits(hits.index[its], hits.words[its], hits.level[its]), Seeded(53))
         assert np.array_equal(np.sort(alone.indices), sets[row])
-
-
-COUNTS = np.floor(1e3 / np.arange(1, 301)).astype(np.int64)
-
-
-@pytest.mark.parametrize("threshold", [None, 2.0], ids=["few are open", "many are open"])
-def test_rows_and_words_are_the_same_on_one_processor_and_on_two(threshold, monkeypatch):
-    """Whoever tells the winners; also what rows draw that are left open: that comes after all others' words."""
-    monkeypatch.setattr(race_rows, "plan_of_all", partial(plan_of_all, threshold=threshold))
-    monkeypatch.setattr(race_rows, "ROWS", 30)
-    ends = []
-    for number, ahead in ((1, 0), (2, 200), (2, 0), (2, 2)):
-        monkeypatch.setattr(race_rows, "processors", lambda number=number: number)
-        monkeypatch.setattr(race_rows, "AHEAD", ahead)
-        source = Seeded(57)
-        rows = winners_in_rows(COUNTS, k=5, scale=Fraction(40), noise=GUMBEL, source=source, draws=200)
-        ends.append((rows.tolist(), source.words(1).tolist()))
-    assert ends == ends[:1] * 4
-    assert len({tuple(sorted(row)) for row in ends[0][0]}) > 100
-
-
-def test_processors_are_those_that_this_process_may_use(monkeypatch):
-    assert race_rows.processors() >= 1
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    assert race_rows.processors() == 3
-    monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert race_rows.processors() == 1
-
-
-def test_what_goes_wrong_on_the_other_processor_is_raised(monkeypatch):
-    def wrong(*told):
-        raise MemoryError("too little")
-
-    monkeypatch.setattr(race_rows, "processors", lambda: 2)
-    monkeypatch.setattr(race_rows, "ROWS", 30)
-    monkeypatch.setattr(race_rows, "_tell", wrong)
-    with pytest.raises(MemoryError, match="too little"):
-        winners_in_rows(COUNTS, k=5, scale=Fraction(40), noise=GUMBEL, source=Seeded(58), draws=200)
 
 
 def test_where_nobody_is_hit_everybody_is_revealed(monkeypatch):

@@ -7,8 +7,6 @@ words of hits are drawn.
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -25,45 +23,15 @@ from shortlist.sampling.skipping import Batch, Hits, SkipPlan
 ROWS, HITS = 1 << 12, 1 << 17
 """Rows at a time, and about so many hits."""
 
-AHEAD = 2
-"""So many times rows may wait for the other processor; whoever draws more tells their winners itself."""
-
 
 def winners_in_rows(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, draws: int) -> Indices:
-    """The winners of that many independent races (none, perhaps), one row each, in no order; all values are finite.
-
-    All words are drawn in one order, whether one processor or two are at work.
-    """
+    """The winners of that many independent races (none, perhaps), one row each, in no order; all values are finite."""
     plan = plan_of_all(values, k, scale, noise)
     expected = sum(len(batch.starts) * 2.0**-batch.level for batch in plan.batches)
     step = max(1, min(ROWS, int(HITS / expected)))
     parts = [min(step, draws - start) for start in range(0, draws, step)]
-    if len(parts) > 1 and processors() > 1:
-        told = _by_two(plan, parts, source)
-    else:
-        told = [_tell(plan, rows, _hits(plan, rows, source)) for rows in parts]
+    told = [_tell(plan, rows, _hits(plan, rows, source)) for rows in parts]
     return np.concatenate([np.empty((0, k), np.int64), *(one.decided(plan, source) for one in told)])
-
-
-def _by_two(plan: SkipPlan, parts: list[int], source: Source) -> list[_Told]:
-    """The winners of parts with so many rows. One thread draws their words and finds the hits; another sorts them and
-    tells the winners, which takes no word, and so does the first where that one lags behind."""
-    told: list[_Told | Future[_Told]] = []
-    waiting: list[Future[_Told]] = []
-    with ThreadPoolExecutor(1) as other:
-        for rows in parts:
-            drawn, waiting = _hits(plan, rows, source), [one for one in waiting if not one.done()]
-            if len(waiting) < AHEAD:
-                waiting.append(other.submit(_tell, plan, rows, drawn))
-                told.append(waiting[-1])
-            else:
-                told.append(_tell(plan, rows, drawn))
-    return [one.result() if isinstance(one, Future) else one for one in told]
-
-
-def processors() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
