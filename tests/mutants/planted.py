@@ -44,6 +44,8 @@ _NOISE = [
     _planted("sampling/skipping.py", "hits.append(position[: np.searchsorted(position, trials)])",
              "hits.append(position[: np.searchsorted(position, trials - 1)])",
              "sampling/test_skipping.py", "off by one: the last candidate of a run is never hit"),
+    _planted("sampling/skip_levels.py", "    distance = threshold - heights\n", "    distance = threshold + 0.1 - heights\n",
+             "sampling/test_skipping.py", "candidates are tested at a level that their tail does not allow"),
     _planted("sampling/skip_schedule.py", "np.arange(rest, len(contest.values))", "np.arange(rest + 1, len(contest.values))",
              "sampling/test_skipping.py", "off by one: the first candidate behind the last whole block is in no run"),
     _planted("sampling/noisy_threshold.py", "return is_positive(total(offset - test.cut, terms))", "return is_positive(total(offset, terms))",
