@@ -57,23 +57,12 @@ class ByLevel:
 
     @classmethod
     def of(
-        cls,
-        contest: Contest,
-        largest: Values,
-        threshold: float,
-        length: int,
-        *,
-        index: Indices | None = None,
-        starts: Indices | None = None,
-        size: int = 1,
-        stride: int = 1,
+        cls, contest: Contest, largest: Values, threshold: float, starts: Indices, length: int, stride: int = 1
     ) -> ByLevel:
-        """Of groups whose largest scores are these, or those at `index`; they start at `size` times `starts`, or i."""
-        heights = contest.positions(largest if index is None else largest[index])
+        """Of groups whose largest scores are these, and which start there."""
+        heights = contest.positions(largest)
         level = levels(contest.noise, heights, threshold)
-        numbers = np.arange(len(level)) if starts is None else starts
-        high = int(np.count_nonzero(heights > 1.0))
-        return cls(*_sorted(numbers * size, level), length, stride, high)
+        return cls(*_sorted(starts, level), length, stride, int(np.count_nonzero(heights > 1.0)))
 
     @classmethod
     def of_levels(cls, level: NDArray[np.int8]) -> ByLevel:

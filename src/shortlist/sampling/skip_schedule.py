@@ -36,12 +36,7 @@ MANY = 1 << 13
 
 
 def make_plan(
-    values: Values,
-    k: int,
-    scale: Fraction,
-    noise: Noise,
-    block: int,
-    threshold: float | None = None,
+    values: Values, k: int, scale: Fraction, noise: Noise, block: int, threshold: float | None = None
 ) -> SkipPlan:
     """The plan of one contest. `threshold` overrides the choice, for tests that force the rare paths."""
     maxima = Maxima.of(values, block)
@@ -91,19 +86,19 @@ class Maxima:
 
     def blocks(self, contest: Contest, threshold: float) -> ByLevel:
         """All blocks."""
-        return ByLevel.of(contest, self.tops, threshold, self.block, size=self.block)
+        return ByLevel.of(contest, self.tops, threshold, np.arange(len(self.tops)) * self.block, self.block)
 
     def runs(self, contest: Contest, threshold: float, opened: Indices) -> ByLevel:
         """The runs of these blocks."""
         near = ((opened // self.run)[:, None] + np.arange(self.block // self.run)).ravel()
-        return ByLevel.of(contest, self.peaks, threshold, self.run, index=near, starts=near, size=self.run)
+        return ByLevel.of(contest, self.peaks[near], threshold, near * self.run, self.run)
 
     def small(self, contest: Contest, threshold: float, opened: Indices) -> ByLevel:
         """The small blocks of these runs: every `run // SMALL`-th score of a run."""
         stride = self.run // SMALL
         largest = _column_maxima(contest.values, self.run, opened // self.run)
         starts = (opened[:, None] + np.arange(stride)).ravel()
-        return ByLevel.of(contest, largest, threshold, SMALL, starts=starts, stride=stride)
+        return ByLevel.of(contest, largest, threshold, starts, SMALL, stride)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +143,13 @@ class Layout:
             opened = self.small.up_to(OPEN_SMALL)[:, None] + np.arange(SMALL) * self.small.stride
             singles = np.append(opened.ravel(), singles)
         if len(singles):
-            one_by_one = ByLevel.of(contest, contest.values, self.threshold, 1, index=singles, starts=singles)
+            one_by_one = ByLevel.of(contest, contest.values[singles], self.threshold, singles, 1)
             batches += one_by_one.batches(above=-1)
         return SkipPlan(contest, self.threshold, tuple(batches))
 
 
 def block_maxima(values: Values, block: int) -> Values:
-    """The maximum of each whole block."""
+    """The maximum of each whole block, which `reduceat` finds in about half the time of `max(axis=1)`."""
     whole = len(values) // block * block
     largest: Values = np.maximum.reduceat(values[:whole], np.arange(0, whole, block))
     return largest
