@@ -7,7 +7,7 @@ FUZZ ?= 60
 # the package again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test tests checks lint types docs notebooks bench audit lowest mutants clean
+.PHONY: demo test tests checks lint types docs notebooks bench reproduce audit lowest mutants clean
 
 demo: .venv/installed
 	$(BIN)/shortlist demo
@@ -44,6 +44,10 @@ notebooks: .venv/docs
 
 bench: .venv/installed
 	$(BIN)/python -m bench
+
+# Every figure and table of five papers, ours beside theirs, into report/. DATA=folder for the papers' own data.
+reproduce: .venv/installed
+	$(BIN)/python -m studies.papers --out report/ $(if $(DATA),--data $(DATA))
 
 # The long tests, the statistical ones at their full size, fuzzing, and every mechanism under attack: docs/audit.md.
 audit: .venv/installed $(SPARK)

@@ -20,7 +20,6 @@ from shortlist.audit.black_box import (
     takes_histograms,
     target_of,
 )
-from shortlist.audit.broken import catch_all
 from shortlist.audit.encoding import read_many
 from shortlist.audit.enumeration import Proof, neighbours
 from shortlist.audit.names import mechanism_named, names
@@ -47,6 +46,7 @@ from shortlist.mechanisms import (
 )
 from shortlist.mechanisms.entries import audited
 from shortlist.pate import PATE, MultiLabelPATE
+from studies.broken import catch_all
 
 
 def _with_monotone_scores(mechanism: Any) -> Any:

@@ -7,13 +7,12 @@ import tempfile
 from statistics import median
 from time import perf_counter
 
-from tests.helpers import postgres
-
 from shortlist import Ledger
 from shortlist.ledger import file as file
 from shortlist.ledger.filter import cost_of
 from shortlist.ledger.turn import in_transaction
 from shortlist.privacy import PureDP
+from tests.helpers import postgres
 
 EPSILON = 2.0**-10
 

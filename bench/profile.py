@@ -9,7 +9,7 @@ import numpy as np
 
 from shortlist.mechanisms import CanonicalTopK
 from shortlist.privacy import PureDP
-from shortlist.reproduce.figures import BOUND, OTHER, OURS, THEIRS, canvas, legend, name
+from studies.papers.figures import BOUND, OTHER, OURS, THEIRS, canvas, legend, name
 
 OUT = Path(__file__).parents[1] / "docs" / "figures" / "public-profile.svg"
 K, D = 10, 1000

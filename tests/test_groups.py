@@ -14,7 +14,6 @@ from flint import arb, ctx
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.audit.broken import CATALOGUE
 from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of
 from shortlist.certified.curves import PRECISION
@@ -23,6 +22,7 @@ from shortlist.groups import larger_share, plain_share
 from shortlist.mechanisms import LimitedDomainTopK, NoisyMax
 from shortlist.privacy import BoundedRange
 from shortlist.tables import caps
+from studies.broken import CATALOGUE
 from tests.helpers.support import assert_law
 from tests.helpers.typed import of_kind, present
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 if TYPE_CHECKING:
-    from shortlist.accounting.finer_guarantees import ExPost
+    from shortlist.accounting.guarantees import ExPost
     from shortlist.estimates import Answer, ChainedGaps, EndedGaps, ThresholdGaps
     from shortlist.exact.margins import Margin
 

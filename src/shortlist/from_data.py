@@ -170,7 +170,8 @@ class KeyRequest:
 
     def booked(self, rows: object, ledger: Ledger, purpose: str, source: Source = SECURE) -> Booked:
         """Check what can be checked without a row, then book."""
-        ledger.check(self.mechanism.charge, self.mechanism.guarantee, fresh=False)
+        unit = f"{self.reading.get('unit', 'user')} (add-remove)"
+        ledger.check(self.mechanism.charge, self.mechanism.guarantee, unit=unit, fresh=False)
         accepted = self.uncounted(rows)
         return Booked.of(self.mechanism, accepted, ledger, purpose, source, left_out_in_words(self.at_least))
 

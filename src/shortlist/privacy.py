@@ -1,10 +1,20 @@
 """Guarantees as values, their conversions, their composition and their calibration; and the ledger that books them."""
 
-from shortlist.accounting.calibration import Budget, calibrate
-from shortlist.accounting.capped_runs import Capped
-from shortlist.accounting.finer_guarantees import BoundedRange, ExPost, GumbelDP, RenyiDP, ThinnedRange
-from shortlist.accounting.guarantees import ZCDP, ApproxDP, Composition, Guarantee, PureDP, compose
-from shortlist.accounting.run_numbers import Binomial, NegativeBinomial, Poisson
+from shortlist.accounting.calibrate import Budget, calibrate
+from shortlist.accounting.guarantees import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    Composition,
+    ExPost,
+    Guarantee,
+    GumbelDP,
+    PureDP,
+    RenyiDP,
+    ThinnedRange,
+    compose,
+)
+from shortlist.accounting.run_numbers import Binomial, Capped, NegativeBinomial, Poisson
 from shortlist.accounting.tuned import Mixed, Tuned
 from shortlist.ledger.approval import ApprovalNeeded
 from shortlist.ledger.errors import LedgerError, OutcomeUnknown

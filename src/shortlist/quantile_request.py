@@ -123,7 +123,8 @@ class QuantileRequest:
 
     def booked(self, ledger: Ledger, purpose: str, source: Source = SECURE) -> Booked:
         """Check what can be checked without a row, then book."""
-        ledger.check(self.mechanism.charge, self.mechanism.guarantee, fresh=False)
+        unit = f"{self.empty.unit} ({self.empty.neighbours})"
+        ledger.check(self.mechanism.charge, self.mechanism.guarantee, unit=unit, fresh=False)
         return Booked.of(self.mechanism, self.empty, ledger, purpose, source)
 
     @property

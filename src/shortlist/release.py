@@ -12,7 +12,7 @@ from shortlist._frozen import changed, refuse_changes
 from shortlist._old_pickles import mark_pickles, refuse_old_pickles
 from shortlist._reading import Frame, installed_frame
 from shortlist._text import NOISY, as_texts, terminal_safe, text_table
-from shortlist.accounting.finer_guarantees import ExPost
+from shortlist.accounting.guarantees import ExPost
 from shortlist.estimates import Answer, ChainedGaps, EndedGaps, ThresholdGaps
 from shortlist.exact.margins import Margin
 from shortlist.extras import NOTHING_ELSE, Extra, Extras

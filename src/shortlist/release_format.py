@@ -31,10 +31,18 @@ from shortlist._codecs import (
 )
 from shortlist._reading import Frame
 from shortlist._text import json_line
-from shortlist.accounting.capped_runs import Capped
-from shortlist.accounting.finer_guarantees import BoundedRange, ExPost, GumbelDP, RenyiDP, ThinnedRange
-from shortlist.accounting.guarantees import ZCDP, ApproxDP, Composition, PureDP
-from shortlist.accounting.run_numbers import Binomial, NegativeBinomial, Poisson
+from shortlist.accounting.guarantees import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    Composition,
+    ExPost,
+    GumbelDP,
+    PureDP,
+    RenyiDP,
+    ThinnedRange,
+)
+from shortlist.accounting.run_numbers import Binomial, Capped, NegativeBinomial, Poisson
 from shortlist.accounting.tuned import Mixed, Tuned
 from shortlist.estimates import BRANCHES, Answer, ChainedGaps, EndedGaps, GapLaw, ThresholdGaps
 from shortlist.exact.margins import Margin

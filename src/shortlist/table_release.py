@@ -67,6 +67,11 @@ class Table:
         reading = {name: words[name] for name in READING if name in words}
         return cls(rows, Question.of(*columns), listed, reading, checked_progress(words.get("progress")))
 
+    @property
+    def _unit(self) -> str:
+        """Whose privacy, as a ledger notes it."""
+        return f"{self.reading.get('unit', 'user')} (add-remove)"
+
     def check(self) -> None:
         """Refuse what does not go together; as a public list, the file of the table itself or one with its people."""
         check_asked(self.question, self.candidates, self.reading.get("unit", "user"))
@@ -94,7 +99,8 @@ class Table:
         self.check()
         largest, paid = bool(plan["largest"]), None
         if ledger is not None:
-            ledger.check(mechanism.charge, mechanism.guarantee, fresh=False)  # before the header is looked at
+            # before the header is looked at
+            ledger.check(mechanism.charge, mechanism.guarantee, unit=self._unit, fresh=False)
         accepted = turned(self.uncounted(), largest)
         if ledger is not None:
             said = self._in_words(shown_in_words(mechanism, keeps_order, least))
@@ -119,7 +125,9 @@ class Table:
         self.check()
         unread = None if ledger is None else self.unread(k, least, plan)
         if ledger is not None and unread is not None:
-            ledger.check(unread.charge, unread.guarantee, fresh=False)  # before the header is looked at
+            ledger.check(
+                unread.charge, unread.guarantee, unit=self._unit, fresh=False
+            )  # before the header is looked at
         request = group_request(self.uncounted_groups(), k, least, **plan)
         warn_if_absurd(request.guarantee, allow_large)
         said = "" if ledger is None else self._in_words(groups_in_words(request, least))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from shortlist.accounting import calibrated_rounds
-from shortlist.accounting.calibrated_rounds import FEW, largest_round, likely_round
+from shortlist.accounting import calibrate as calibrated_rounds
+from shortlist.accounting.calibrate import FEW, largest_round, likely_round
 from shortlist.mechanisms.oneshot.mechanism import quick_epsilon_of_a_round
 from shortlist.privacy import ApproxDP, BoundedRange, calibrate
 from tests.helpers.support import in_suite

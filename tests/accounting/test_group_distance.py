@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shortlist import Scores
-from shortlist.accounting.group_distance import delta_of_group, renyi_of_group
+from shortlist.accounting.guarantees import delta_of_group, renyi_of_group
 from shortlist.audit.enumeration import alike, prove
 from shortlist.audit.prove import law_of
 from shortlist.mechanisms import NoisyMax, OneshotTopK, TopKWithGaps

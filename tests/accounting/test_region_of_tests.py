@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from shortlist.accounting.region_of_tests import Region
-from shortlist.accounting.tuned import _base
-from shortlist.accounting.tuned_curves import _hull
+from shortlist.accounting.tuned import Region, _base, _hull
 from shortlist.privacy import ZCDP, ApproxDP, BoundedRange, PureDP
 
 

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from shortlist.accounting import accountant
+from shortlist.accounting import compose as accountant
 from shortlist.accounting.privacy_curves import Curves, gaussian, symmetric
-from shortlist.accounting.region_of_tests import Region
+from shortlist.accounting.renyi import range_rho
 from shortlist.accounting.run_numbers import pure_cost
-from shortlist.accounting.tight_zcdp import range_rho
-from shortlist.accounting.tuned import RunLaw
-from shortlist.accounting.tuned_curves import _Ratios, base_of, tuned
+from shortlist.accounting.tuned import Region, RunLaw, _Ratios, base_of, tuned
 from shortlist.audit.enumeration import neighbours, prove
 from shortlist.certified.best_of_runs import best_law, generating
 from shortlist.certified.curves import PRECISION, power, rational

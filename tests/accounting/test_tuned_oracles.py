@@ -8,8 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from shortlist.accounting.privacy_curves import Curves, gaussian
 from shortlist.accounting.run_numbers import pure_cost
-from shortlist.accounting.tuned import RunLaw
-from shortlist.accounting.tuned_curves import _Ratios, base_of
+from shortlist.accounting.tuned import RunLaw, _Ratios, base_of
 from shortlist.certified.best_of_runs import chances
 from shortlist.privacy import ZCDP, Binomial, Capped, NegativeBinomial, Poisson, PureDP, Tuned
 

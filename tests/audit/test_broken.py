@@ -10,11 +10,11 @@ from flint import arb
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.audit.broken import CATALOGUE, accounting, catch, guarded, options, sets, thresholds, tuning
 from shortlist.audit.enumeration import prove
 from shortlist.certified.law import Law
 from shortlist.certified.races import ordered_law
 from shortlist.privacy import ZCDP, Tuned
+from studies.broken import CATALOGUE, accounting, catch, guarded, options, sets, thresholds, tuning
 from tests.helpers import outsiders
 from tests.helpers.support import full_size, sized
 
@@ -55,6 +55,8 @@ def test_mended_they_are_not_convicted():
     assert not mended("missing factor 2", run=None, law=lambda x: Law(ordered_law(x, 1, "gumbel", 2))).by
     assert not mended("replace called monotone", run=None, law=lambda x: Law(ordered_law(x, 1, "gumbel", 2))).by
     assert not mended("count ignored", claim=PureDP(5.0)).by
+    teachers_come_and_go = (((6, 4), (5, 4)), ((6, 4), (6, 3)), ((5, 4), (5, 5)), ((6, 4), (5, 3)))
+    assert not mended("PATE with add-remove parameters", pairs=teachers_come_and_go).by
     assert not mended("the adaptive-k paper's conversion", claim=ApproxDP(ZCDP(0.5).epsilon_at(1e-6), 1e-6)).by
     assert not mended("per-round fixed-k budget", claim=ZCDP(10 * 0.4 / 8)).by
     assert not mended("ledger that adds up the tightest composition", claim=ApproxDP(1.0, 0.0689)).by

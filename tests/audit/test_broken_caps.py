@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from shortlist.audit.broken import CATALOGUE, caps, catch, keys
-from shortlist.audit.broken.caps import NEW, OTHERS, capped, own_rows
 from shortlist.privacy import ZCDP, ApproxDP
+from studies.broken import CATALOGUE, caps, catch, keys
+from studies.broken.caps import NEW, OTHERS, capped, own_rows
 
 TABLES = {
     "cap, row numbers without an order": (OTHERS, NEW, 4),

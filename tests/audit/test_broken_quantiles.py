@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import pytest
 
-from shortlist.audit.broken import catch, quantiles
 from shortlist.audit.enumeration import prove
 from shortlist.certified.law import Law
 from shortlist.privacy import PureDP
+from studies.broken import catch, quantiles
 
 HALF = Fraction(1, 2)
 

@@ -5,10 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from shortlist.audit import broken
-from shortlist.audit.broken.entry import Broken
 from shortlist.audit.names import mechanism_named, names
-from shortlist.certified.law import Law
 from shortlist.cli.app import app
 from shortlist.privacy import ApproxDP, PureDP
 
@@ -36,27 +33,6 @@ def test_anybodys_function_is_audited_and_a_violation_is_exit_code_1(tmp_path):
     result = runner.invoke(app, ["audit", f"{page}:pick", "--trials", "2000"])
     assert result.exit_code == 1
     assert "VIOLATED" in result.stdout
-
-
-def test_the_catalogue_prints_one_row_each_and_fails_if_one_escapes(monkeypatch):
-    few = [entry for entry in broken.CATALOGUE if entry.name in ("joint with epsilon/2", "geometric ties")]
-    monkeypatch.setattr(broken, "CATALOGUE", few)
-    result = runner.invoke(app, ["audit", "--catalogue", "--seed", "1"])
-    assert result.exit_code == 0
-    assert "2 of 2 caught" in result.stdout
-    rows = json.loads(runner.invoke(app, ["audit", "--catalogue", "--seed", "1", "--json"]).stdout)
-    assert {row["caught by"] for row in rows} == {"auditor", "box"}
-    escaped = Broken(name="a sound one", what=".", source=".", pairs=few[1].pairs, law=lambda x: broken_law())
-    monkeypatch.setattr(broken, "CATALOGUE", [escaped])
-    result = runner.invoke(app, ["audit", "--catalogue"])
-    assert result.exit_code == 1
-    assert "not caught: a sound one" in result.output
-
-
-def broken_law():
-    from flint import arb
-
-    return Law({0: arb(1)})
 
 
 @pytest.mark.parametrize("arguments", [["audit"], ["audit", "x.py:f"], ["audit", "nothing"]])

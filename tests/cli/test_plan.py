@@ -1,4 +1,4 @@
-"""`shortlist plan` and `shortlist reproduce`."""
+"""`shortlist plan`."""
 
 import json
 
@@ -33,7 +33,6 @@ def test_bad_input_is_one_sentence_and_exit_code_one(tmp_path):
     for wrong in (
         ("plan", "-k", "2", "--shape", "cubic"),
         ("plan", "-k", "2", "--scores", str(tmp_path / "counts.txt")),
-        ("reproduce", "--out", str(tmp_path), "--only", "nothing"),
     ):
         done = called(*wrong)
         assert done.returncode == 1, wrong
@@ -51,19 +50,6 @@ def test_plan_never_takes_a_number_for_another(tmp_path):
     done = called("plan", "-k", "2", "--scores", str(tmp_path / "counts.txt"), "--json", "--budget", "pure")
     assert done.returncode == 0, done.stderr
     assert 0.5 < json.loads(done.stdout)["rows"][0]["epsilon"] < 10  # 5 against 3; -2^63 would be the last
-
-
-def test_reproduce_makes_a_page_and_takes_up_what_is_there(tmp_path):
-    arguments = ("reproduce", "--out", str(tmp_path / "report"), "--only", "gap-theta")
-    first = called(*arguments)
-    assert first.returncode == 0, first.stderr
-    assert "gap-theta" in first.stdout
-    names = {path.name for path in (tmp_path / "report").iterdir()}
-    assert names == {"index.html", "gap-theta.svg", "gap-theta.parquet", "gap-theta.json"}
-    before = (tmp_path / "report" / "gap-theta.json").stat().st_mtime_ns
-    assert called(*arguments).returncode == 0
-    assert (tmp_path / "report" / "gap-theta.json").stat().st_mtime_ns == before
-    assert "gap-thresholds" in called("reproduce", "--list").stdout
 
 
 def test_a_narrow_terminal_breaks_no_word_and_keeps_what_was_asked_for():

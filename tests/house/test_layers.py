@@ -110,8 +110,8 @@ PLAN = ["plan", "-k", "2", "--shape", "zipf:1", "--items", "5", "--users", "100"
     ("arguments", "needed", "not_needed"),
     [
         (["--help"], "cli.app", ["cli.top", "cli.audit", "mechanisms", "planning", "tables"]),
-        (PLAN, "planning", ["audit", "studio", "reproduce", "tables", "cli.top"]),
-        (["top", "--help"], "tables", ["audit", "studio", "reproduce", "planning"]),
+        (PLAN, "planning", ["audit", "studio", "tables", "cli.top"]),
+        (["top", "--help"], "tables", ["audit", "studio", "planning"]),
         (["ledger", "--help"], "ledger", ["audit", "studio", "mechanisms", "tables"]),
     ],
     ids=["help", "plan", "top", "ledger"],

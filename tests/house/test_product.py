@@ -41,7 +41,7 @@ def commands_of(page):
     return [shlex.split(part, comments=True)[1:] for part in parts]
 
 
-TAKES_LONG = ("reproduce", "audit", "plan", "demo")
+TAKES_LONG = ("audit", "plan", "demo")
 
 
 def ran(commands, folder, call):

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from bench.command_line import PAGE, commands, written
 
 PAGES = Path(__file__).parents[2] / "docs" / "reference"

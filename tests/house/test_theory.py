@@ -150,7 +150,7 @@ def test_citations_are_read_as_they_are_meant():
     assert not list(cited_in("Theorem 11's (Lyu et al., Algorithm 5), (Lemma 3 of the Gumbel paper)"))
 
 
-FOLDERS = ("src", "tests", "docs", "bench", "examples")
+FOLDERS = ("src", "studies", "tests", "docs", "bench", "examples")
 SUFFIXES = (".py", ".md", ".json", ".js", ".css", ".html", ".svg")
 
 
@@ -234,7 +234,7 @@ def test_pages_that_we_build_show_no_number_of_ours():
     for file in sorted((ROOT / "src" / "shortlist").glob("*/assets/*")):
         if file.name != "errata.json":
             assert not NUMBERED.search(text_of(file)), file.name
-    for row in json.loads(text_of(ROOT / "src" / "shortlist" / "reproduce" / "assets" / "errata.json")):
+    for row in json.loads(text_of(ROOT / "studies" / "papers" / "assets" / "errata.json")):
         assert row["paper"] or not re.search(r"\b(Thm|Lemma|Alg|Cor|Def|Table) \d", row["place"]), row
 
 

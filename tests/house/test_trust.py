@@ -18,9 +18,10 @@ CONCRETE = [
 
 
 def anchors(page):
-    """The anchors of a page's headings, as they are made on the web."""
+    """The anchors of a page's headings, as they are made on the web, and those that it sets itself."""
     titles = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+    own = re.findall(r'<a id="([\w-]+)"></a>', page.read_text())
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles} | set(own)
 
 
 @pytest.mark.parametrize("mechanism", CONCRETE, ids=lambda one: one.__name__)

@@ -182,7 +182,7 @@ def test_what_is_no_ledger_is_said_so(tmp_path, kind):
     else:
         Ledger(path, budget=PureDP(1.0))
         with closing(sqlite3.connect(path)) as db:
-            db.execute("PRAGMA user_version = 6")
+            db.execute("PRAGMA user_version = 8")
     before = path.stat().st_size if kind != "link" else None
     with pytest.raises(LedgerError, match=r"not a ledger|is not a file|newer version|is not there") as said:
         Ledger(path, budget=PureDP(1.0))

@@ -177,7 +177,7 @@ def test_edited_terms_are_found_by_the_first_entry(golden):
 # The database
 
 
-@pytest.mark.parametrize("version", [0, -5, 6, 2**31 - 1, -(2**31)])
+@pytest.mark.parametrize("version", [0, -5, 8, 2**31 - 1, -(2**31)])
 @pytest.mark.parametrize("upgraded", [False, True])
 def test_versions_are_checked_exactly(golden, version, upgraded):
     path = golden()
@@ -185,7 +185,7 @@ def test_versions_are_checked_exactly(golden, version, upgraded):
         Ledger(path).charge(PureDP(0.01))
     with closing(sqlite3.connect(path)) as db:
         db.execute(f"PRAGMA user_version = {version}")
-    with pytest.raises(LedgerError, match="newer version" if version > 5 else "version number"):
+    with pytest.raises(LedgerError, match="newer version" if version > 7 else "version number"):
         Ledger(path)
 
 
@@ -193,7 +193,7 @@ def test_a_number_that_says_closed_is_found_by_the_entries(golden):
     path = golden()
     Ledger(path).charge(PureDP(0.01))
     with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA user_version = 3")
+        db.execute("PRAGMA user_version = 7")
     with pytest.raises(LedgerError, match="whether it was closed"):
         Ledger(path)
 
@@ -201,7 +201,7 @@ def test_a_number_that_says_closed_is_found_by_the_entries(golden):
 def test_a_number_of_the_other_version_is_found_by_the_tables(golden):
     old, new = golden("pure.db"), golden("zcdp.db")
     Ledger(new).charge(PureDP(0.01))
-    for path, right, wrong in ((old, 1, 2), (new, 4, 1)):
+    for path, right, wrong in ((old, 1, 2), (new, 6, 1)):
         with closing(sqlite3.connect(path)) as db:
             assert db.execute("PRAGMA user_version").fetchone() == (right,)
             db.execute(f"PRAGMA user_version = {wrong}")

@@ -33,7 +33,7 @@ def test_an_old_ledger_is_upgraded_by_its_first_write_and_by_nothing_else(name, 
         ledger.charge(PureDP(1e6))
     assert schema(path) == 1
     ledger.charge(PureDP(0.001), source="films.parquet: user u, item film")
-    assert schema(path) == 4
+    assert schema(path) == 6
     assert rows(path)[: len(old)] == old
     again = Ledger(path)
     assert again.verify(head=FACTS[name]["head"]) == len(old) + 1
@@ -45,7 +45,7 @@ def test_a_new_ledger_notes_who_asked_and_which_table(tmp_path):
     ledger = Ledger(tmp_path / "budget.db", budget=PureDP(1.0))
     ledger.charge(PureDP(0.1), source="films.parquet: user u, item film")
     (entry,) = ledger.entries()
-    assert schema(ledger.path) == 4
+    assert schema(ledger.path) == 6
     assert (entry.who, entry.source, entry.request) == (user_name(), "films.parquet: user u, item film", None)
 
 
@@ -60,7 +60,7 @@ def test_requests_of_schema_2_are_read_but_cover_no_cost(name, tmp_path, monkeyp
     said = {"mechanism": "NoisyMax(..)", "unit": "user", "source": "films.parquet: user u, item film"}
     with pytest.raises(ApprovalNeeded, match="entry 7"):
         ledger.charge(PureDP(0.25), purpose="second", **said)
-    assert (schema(path), rows(path)[:6]) == (4, old)
+    assert (schema(path), rows(path)[:6]) == (6, old)
     again = Ledger(path)
     assert again.verify() == 7
     assert (again.entries()[-1].epsilon, again.spent.epsilon) == ("1/4", 0.5)

@@ -23,8 +23,8 @@ from tests.mutants.planted import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[2]
 COPIED = (
-    "src", "tests", "docs", "examples", "bench", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
-    "CITATION.cff", "LICENSE", "pyproject.toml", "hatch_build.py", "mkdocs.yml", "Makefile", ".github",
+    "src", "studies", "tests", "docs", "examples", "bench", "README.md", "CHANGELOG.md", "CONTRIBUTING.md",
+    "SECURITY.md", "CITATION.cff", "LICENSE", "pyproject.toml", "hatch_build.py", "mkdocs.yml", "Makefile", ".github",
     ".pre-commit-config.yaml",
 )  # fmt: skip
 PER_TEST = 120

@@ -19,6 +19,10 @@ def _planted(file: str, old: str, new: str, tests: str, why: str) -> Mutant:
     return Mutant(f"src/shortlist/{file}", old, new, tuple(f"tests/{test}" for test in tests.split()), why)
 
 
+def _planted_in_study(file: str, old: str, new: str, tests: str, why: str) -> Mutant:
+    return Mutant(f"studies/{file}", old, new, tuple(f"tests/{test}" for test in tests.split()), why)
+
+
 _NOISE = [
     _planted("sampling/entropy.py", "return np.frombuffer(os.urandom(8 * count), np.uint64)",
              "return np.random.default_rng().integers(0, 2**64, count, np.uint64)",
@@ -262,18 +266,18 @@ _PRIVACY = [
     _planted("accounting/bounded_range.py", "simple = np.minimum(orders * range_rho(epsilon)",
              "simple = np.minimum(orders * range_rho(epsilon) / 2",
              "accounting/test_oracles.py accounting/test_guarantees.py", "half of the Renyi divergence of bounded range"),
-    _planted("accounting/families.py", "rho = pure_rho(epsilon)", "rho = range_rho(epsilon)",
+    _planted("accounting/guarantees.py", "rho = pure_rho(epsilon)", "rho = range_rho(epsilon)",
              "accounting/test_tight_zcdp.py", "every pure release at the rho of bounded range, permute-and-flip too"),
-    _planted("accounting/tight_zcdp.py", "top * second) + top * top * third)", "top * second))",
+    _planted("accounting/renyi.py", "top * second) + top * top * third)", "top * second))",
              "accounting/test_tight_zcdp.py", "two terms of the series, which are too small"),
-    _planted("accounting/tight_zcdp.py", "nearest if whole * bottom >= top * parts else", "nearest if nearest else",
+    _planted("accounting/renyi.py", "nearest if whole * bottom >= top * parts else", "nearest if nearest else",
              "accounting/test_tight_zcdp.py", "a rho that is rounded to the nearest, half of the time down"),
-    _planted("accounting/tight_zcdp.py", "narrowed(costs_more, low, high, neighbours)[0]",
+    _planted("accounting/renyi.py", "narrowed(costs_more, low, high, neighbours)[0]",
              "narrowed(costs_more, low, high, neighbours)[1]",
              "accounting/test_tight_zcdp.py", "an epsilon a little larger than its rho admits"),
     _planted("accounting/privacy_curves.py", "(delta + (1 - delta) * rest) * (1 + 2 * ULP)", "np.maximum(delta, rest)",
              "accounting/test_composition.py", "a thinning that costs its delta or the rest, not both"),
-    _planted("accounting/accountant.py", "by_renyi, order = renyi_epsilon(renyi_total(charges), delta - thinning)",
+    _planted("accounting/compose.py", "by_renyi, order = renyi_epsilon(renyi_total(charges), delta - thinning)",
              "by_renyi, order = renyi_epsilon(renyi_total(charges), delta)",
              "accounting/test_composition.py accounting/test_guarantees.py accounting/test_thinned_range.py",
              "the same delta pays for the thinning and for the conversion"),
@@ -281,10 +285,10 @@ _PRIVACY = [
              "shape = -np.log(less) - (order + 1) * np.log1p(1 / less)",
              "accounting/test_oracles.py accounting/test_guarantees.py accounting/test_monte_carlo.py",
              "a conversion that is too good to be true"),
-    _planted("accounting/families.py", "join = np.maximum if monotone else np.add", "join = np.maximum",
+    _planted("accounting/guarantees.py", "join = np.maximum if monotone else np.add", "join = np.maximum",
              "accounting/test_composition.py accounting/test_guarantees.py accounting/test_oracles.py",
              "two clocks at the price of one"),
-    _planted("accounting/convolution.py", "return min(1.0, (finite + self.cut + self.infinite) * self.rounding)",
+    _planted("accounting/compose.py", "return min(1.0, (finite + self.cut + self.infinite) * self.rounding)",
              "return min(1.0, finite)", "accounting/test_composition.py",
              "what was cut off and what is revealed at once are left out"),
 ]  # fmt: skip
@@ -360,10 +364,10 @@ _REST = [
              "cli/test_top.py cli/test_ledger.py test_table_release.py", "the table is looked at before there is room for it"),
     _planted("_text.py", "letter if _shows(letter) else \" \"", "letter if letter else \" \"",
              "test_text.py", "a label moves the cursor of the reader's terminal"),
-    _planted("reproduce/store.py", "facts += [setting.effort, setting.seed]", "facts += [setting.effort]",
-             "reproduce/test_store.py", "results of another seed are taken for these"),
-    _planted("reproduce/experiment.py", 'sha256(f"{self.seed} {name}".encode())', 'sha256(f"{self.seed}".encode())',
-             "reproduce/test_experiment.py", "all experiments share their randomness"),
+    _planted_in_study("papers/store.py", "facts += [setting.effort, setting.seed]", "facts += [setting.effort]",
+             "studies/test_store.py", "results of another seed are taken for these"),
+    _planted_in_study("papers/experiment.py", 'sha256(f"{self.seed} {name}".encode())', 'sha256(f"{self.seed}".encode())',
+             "studies/test_experiment.py", "all experiments share their randomness"),
     _planted("sensitivities.py", "largest if monotone else down + up\n", "largest\n",
              "test_sensitivities.py", "a pair of sensitivities loses one of its sides, and general scores their factor 2"),
     _planted("release.py", "gaps=None, answers=None", "answers=None",

@@ -1,4 +1,20 @@
-"""Bounded range: tight Renyi curve, one round, and many adaptive rounds (Theorem 16, 17, 29).
+"""Privacy curves of composed bounded-range mechanisms, by the exact adaptive recursion.
+
+V_j of adaptive rounds of bounded range on a grid, each round in time that grows with its points alone (Lemma 30).
+
+V_0(x) = (1 - e^x)_+ and V_j(x) = max_t A(t) V_{j-1}(x - t) + B(t) V_{j-1}(x - t + epsilon), with A(t) = P(loss = t) and
+B(t) = P(loss = t - epsilon) = (e^t - 1) / (e^epsilon - 1). V is kept on a grid that divides epsilon, and between its
+points replaced by its chord in e^x, which lies above it because V is convex in e^x.
+
+Let x - t be in the cell that starts n steps below x, and w = e^{x-t} relative to its start. Both values of V are linear
+in w, so what is to be maximised is a constant - a w - e^{n step} b / w with a, b >= 0. It has its maximum inside the
+cell for two or three n alone, those from h to h + 2 with h = ln(a/b) / step, and no maximum over t lies between two
+cells, for chords meet in corners that point downwards. So all maxima are found cell by cell, with no search over t.
+
+Rounding bends corners a little the other way: at the cap of 1, at x = 0, and beside what was raised for a doubt. Where
+that leaves a or b unknown, all t of the grid are tried as well, with what a cell may hold beyond its ends.
+
+Bounded range: tight Renyi curve, one round, and many adaptive rounds (Theorem 16, 17, 29).
 
 All losses of one epsilon-bounded-range round lie in a window [t - epsilon, t], 0 <= t <= epsilon; the
 extreme laws put mass on its two ends only, and the adversary chooses t, in every round anew and knowing the
@@ -8,13 +24,189 @@ loss so far.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from shortlist._arrays import Floats
+from shortlist._arrays import Floats, Indices, Mask
 from shortlist.accounting.privacy_curves import ULP, Pair, Profile, symmetric, two_point, two_point_renyi
-from shortlist.accounting.range_recursion import FINEST, recursion
-from shortlist.accounting.tight_zcdp import range_rho
+from shortlist.accounting.renyi import range_rho
+
+WORK = 1.2e7
+"""Steps to an epsilon, times points, times rounds: sets the grid, hence the time and the slack."""
+FINEST, COARSEST = 256, 6
+"""Steps to an epsilon, at most and at least."""
+WIDE = 9.0
+"""So many epsilon sqrt(rounds) above the mean V is below e^-162, and replaced by its value there."""
+LEAST = 1e-300
+"""A positive V is never kept below this: floats lose their digits there."""
+ROUNDING = 2.0**12 * ULP
+"""Each round is rounded up by this: far more than its arithmetic and what `CLEAR` leaves are off."""
+ERROR = 2.0**16 * ULP
+"""What rounding, of all rounds together, can do to a step^2 and b step^2, relative to V."""
+CLEAR = 2.0**30 * ULP
+"""Where a step^2 min(1, b/a)^2 exceeds so much of V, h is known to a part in ten thousand, the maximum to ROUNDING."""
+NEAR = 1 / 64
+"""A cell is looked into if its maximum lies within so many steps of it."""
+Chords = tuple[Floats, Floats, Floats, Floats, Floats, Indices]
+"""Of some cells: V at the start and its slope, both also an epsilon further on, ln(b/a) / 2, and their numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A grid of `cells` steps to an epsilon, and what every round needs of it."""
+
+    epsilon: float
+    cells: int
+    step: float
+    odds: float
+    """1 / (e^epsilon - 1)."""
+    high: Floats
+    """A(n step), n = 0 .. cells."""
+    more: float
+    """e^epsilon / (e^epsilon - 1)."""
+    below: tuple[Floats, Floats]
+    """1 - e^x and e^x at x = -epsilon .. -step."""
+    numbers: Indices
+    """0, 1, 2, .., as many as there are points."""
+
+    @classmethod
+    def of(cls, epsilon: float, cells: int, top: int) -> Grid:
+        step, odds = epsilon / cells, 1 / math.expm1(epsilon)
+        n, x = np.arange(cells + 1), -step * np.arange(cells, 0, -1)
+        high = np.exp(n * step) * np.expm1((cells - n) * step) * odds
+        below = -np.expm1(x), np.exp(x)
+        return cls(epsilon, cells, step, odds, high, math.exp(epsilon) * odds, below, np.arange(top + 2 * cells + 1))
+
+
+@lru_cache(maxsize=64)
+@np.errstate(all="ignore")
+def recursion(epsilon: float, rounds: int, nats: float = math.inf, finest: int = FINEST) -> tuple[float, Floats]:
+    """Grid step and V(0), V(step), V(2 step), ... after `rounds` rounds; rounded up.
+
+    Beyond its top V is replaced by its value there (V decreases); below zero it follows by symmetry (the mirror image
+    of a window is a window).
+
+    Parameters
+    ----------
+    epsilon
+        The range of a round.
+    rounds
+        How many.
+    nats
+        Where V is below e^-nats it need not be told apart. By Hoeffding's inequality V is at most e^{-2 s^2 / rounds}
+        from s epsilons above rounds epsilon^2 / 8 on.
+    finest
+        Steps to an epsilon, at most: fewer take less time and leave more slack.
+    """
+    reach = min(rounds * epsilon, rounds * epsilon**2 / 8 + WIDE * epsilon * math.sqrt(rounds))
+    cells = min(max(int(math.sqrt(WORK * epsilon / (rounds * reach))), COARSEST), finest)
+    reach = min(reach, rounds * epsilon**2 / 8 + epsilon * math.sqrt(rounds * nats / 2))
+    top = math.ceil(reach / (epsilon / cells))
+    grid = Grid.of(epsilon, cells, top)
+    values = np.zeros(1)  # V_0; V_j is nothing from j epsilon on, and only what is not nothing is kept
+    for done in range(1, rounds + 1):
+        size = min(done * cells, top) + 1
+        wide = np.zeros(size + 2 * cells)  # from -epsilon to epsilon above the last point
+        wide[cells : cells + values.size] = values
+        wide[cells + top :] = values[-1]
+        wide[:cells] = grid.below[0] + grid.below[1] * wide[2 * cells : cells : -1]
+        values = one_more(wide, grid)
+        inside = values[:-1] if done * cells <= top else values
+        np.maximum(inside, LEAST, out=inside)
+    return grid.step, np.append(values, np.zeros(top + 1 - values.size))
+
+
+def one_more(values: Floats, grid: Grid) -> Floats:
+    """V_j at 0, step, ..., top from V_{j-1} at -epsilon, ..., top + epsilon; rounded up."""
+    cells, step, odds = grid.cells, grid.step, grid.odds
+    last = min(int(np.count_nonzero(values > LEAST)), values.size - cells - 1)
+    slopes = values[1:] - values[:-1]
+    slopes *= 1 / math.expm1(step)
+    starts, far_starts, slope, far_slope = values[:last], values[cells:][:last], slopes[:last], slopes[cells:][:last]
+    a = odds * (far_slope - slope) - slope
+    bend = (odds * (starts - far_starts) + slope) / a  # b/a - 1
+    log_bend = np.log1p(bend)
+    least = np.minimum(bend, 0.0) + 1.0
+    a *= step
+    a *= step
+    best, short = values.copy(), None  # t = 0 and t = epsilon give V(x)
+    if not ((least > 0) & (a * least * least >= CLEAR * starts)).all():
+        unknown, beyond, short = _doubts(a, a * least, starts, grid)
+        log_bend[unknown] = 0.0
+        _on_the_grid(best, values, beyond, grid)
+    h = log_bend * (-1 / step)
+    first = np.ceil(h - NEAR)
+    np.clip(first, 1.0, cells - 1.0, out=first)
+    log_bend *= 0.5
+    chords = (starts, slope, far_starts, far_slope, log_bend, grid.numbers[:last])
+    _inside(best, first, chords, short, grid)
+    _inside(best, first + 1.0, chords, short, grid)
+    third = np.flatnonzero(first - h <= NEAR)
+    if third.size:
+        some = starts[third], slope[third], far_starts[third], far_slope[third], log_bend[third], third
+        _inside(best, np.minimum(first[third] + 2.0, cells), some, None if short is None else short[third], grid)
+    best = best[cells : values.size - cells]
+    best *= 1 + ROUNDING
+    return np.minimum(best, 1.0, out=best)
+
+
+def _inside(best: Floats, n: Floats, chords: Chords, short: Floats | None, grid: Grid) -> None:
+    """Raises `best` by what is reached in each cell for the x that is n steps above its start, 1 <= n <= cells.
+
+    At w = sqrt(e^{n step} b/a), or at the end of the cell that is nearest to it: there is a t for every one. `short` is
+    by how much that may fall short of the maximum.
+    """
+    starts, slope, far_starts, far_slope, half_bend, cell = chords
+    log_w = n * (grid.step / 2) + half_bend
+    np.clip(log_w, 0.0, grid.step, out=log_w)
+    more = np.expm1(log_w, out=log_w)
+    steps = n.astype(np.int64)
+    high = grid.high.take(steps) + grid.more * more  # A(t) w, of positive terms: 1 - B would lose its digits
+    reached, far = starts + slope * more, far_starts + far_slope * more
+    more += 1.0
+    high /= more
+    reached -= far
+    reached *= high
+    reached += far
+    if short is not None:
+        reached += short
+    steps += cell
+    np.maximum.at(best, steps, reached)
+
+
+def _doubts(a: Floats, least: Floats, starts: Floats, grid: Grid) -> tuple[Mask, Floats, Floats]:
+    """For each cell: whether its h is not known, by how much its maxima then may exceed its ends, or else fall short.
+
+    `a` and `least` are a step^2 and min(a, b) step^2. A maximum at w exceeds what is d away from it in ln w by
+    a w (2 cosh d - 2), at most a e^{3/2 step} d^2, and the nearer end is step / 2 away. A cell with b/a <
+    e^{-epsilon - 2 step} has no maximum inside for any t.
+    """
+    doubt = ERROR * starts
+    off = doubt / np.maximum(least, 5e-324)
+    most = (np.abs(a) + doubt) * math.exp(1.5 * grid.step)
+    unknown = ~((off <= NEAR) & (a > doubt))
+    nowhere = least + doubt < (a - doubt) * math.exp(-grid.epsilon - 2 * grid.step)
+    beyond = np.where(unknown & ~nowhere, most / 4, 0.0)
+    return unknown, beyond, np.where(unknown, 0.0, most * off * off / 4)
+
+
+def _on_the_grid(best: Floats, values: Floats, beyond: Floats, grid: Grid) -> None:
+    """Raises `best` by all t on the grid, and by how much the cells on either side may go beyond."""
+    cells, points = grid.cells, values.size - 2 * grid.cells
+    beside = np.zeros(values.size)
+    beside[: beyond.size] = beyond
+    beside[1 : beyond.size + 1] = np.maximum(beside[1 : beyond.size + 1], beyond)
+    inside, near, far = best[cells : cells + points], np.empty(points), np.empty(points)
+    for back in range(cells + 1):
+        low = min(math.expm1(back * grid.step) * grid.odds, 1.0)
+        np.multiply(values[cells - back :][:points], 1 - low, out=near)
+        np.multiply(values[2 * cells - back :][:points], low, out=far)
+        near += far
+        near += beside[cells - back :][:points]
+        np.maximum(inside, near, out=inside)
+
 
 WIDEST = 16.0
 """The recursion is not tried for windows wider than this: there is nothing to gain."""

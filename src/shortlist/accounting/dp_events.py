@@ -6,11 +6,9 @@ import math
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shortlist.accounting.accountant import pure_total
 from shortlist.accounting.checked_numbers import number
-from shortlist.accounting.convolution import connect, reach
+from shortlist.accounting.compose import connect, pure_total, reach, whole_profile
 from shortlist.accounting.privacy_curves import Pair
-from shortlist.accounting.whole_profile import whole_profile
 
 if TYPE_CHECKING:
     from shortlist.accounting.guarantees import Guarantee

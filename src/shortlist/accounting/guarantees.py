@@ -1,8 +1,17 @@
-"""What a release promises, as values.
+"""Guarantees as values: how they convert, compose and compare.
+
+What several people together are promised: guarantees at group distance (Theorem 254).
+
+The curves of each family of guarantees: its dominating pair, its Renyi divergence, and a law that
+attains them.
+
+What a release promises, as values.
 
 Every guarantee answers the same questions, from the curves it returns. Numbers are rounded so that they
 never understate the loss: epsilon, delta, rho and Renyi divergence up, trade-off down. `epsilon_bounds` and
 `delta_bounds` add the number that no accountant could go below.
+
+Finer promises than epsilon and delta: Renyi divergences, bounded range, Gumbel values, costs of one outcome.
 """
 
 from __future__ import annotations
@@ -10,17 +19,215 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
 from typing import Any, Self, cast
 
 import numpy as np
 
-from shortlist.accounting import accountant, families
-from shortlist.accounting.checked_numbers import count, number
+from shortlist._arrays import Floats
+from shortlist.accounting import bounded_range
+from shortlist.accounting import compose as accountant
+from shortlist.accounting import gumbel_curves as gumbel
+from shortlist.accounting.checked_numbers import count, flag, number, orders_with_costs, up
 from shortlist.accounting.dp_events import dp_event, pld
-from shortlist.accounting.group_distance import delta_of_group, not_proved, scaled_up
-from shortlist.accounting.privacy_curves import Curves
+from shortlist.accounting.privacy_curves import (
+    ULP,
+    Curves,
+    Profile,
+    Renyi,
+    gaussian,
+    symmetric,
+    thinned,
+    two_point,
+    two_point_renyi,
+)
+from shortlist.accounting.renyi import pure_rho, range_rho, renyi_profile
+from shortlist.exact.partial_reals import ball, exactly
+
+BITS = 128
+SLACK = 1 + 2.0**-40
+"""More than the rounding of what is computed here, whose orders and their ratios are not `NEAR` 1."""
+NEAR = 1.01
+
+
+def scaled_up(cost: float, factor: int) -> float:
+    """cost * factor, rounded up; refused beyond all floats."""
+    total = up(Fraction(cost) * factor)
+    if total == float("inf"):
+        raise ValueError("size is so large that nothing is promised: write size=10, for example")
+    return total
+
+
+def not_proved(kind: str, size: int, pure: bool, zcdp: bool) -> ValueError:
+    """The refusal of a kind of guarantee: what of it may be asked of a group instead."""
+    ways = ["as_pure()"] * pure + ["as_zcdp()"] * zcdp + ["as_approx(1e-6)"]
+    written = " or ".join(f"guarantee.{way}.for_group({size})" for way in ways)
+    return ValueError(f"what a group is promised is not proved for {kind} itself: write {written}")
+
+
+def delta_of_group(epsilon: float, delta: float, size: int) -> float:
+    """delta (1 + e^epsilon + .. + e^((size - 1) epsilon)), rounded up; infinite from 1 on."""
+    from flint import ctx
+
+    if not epsilon or not delta:
+        return up(Fraction(delta) * size)
+    with ctx.workprec(BITS):
+        each = ball(Fraction(epsilon))
+        total = ball(Fraction(delta)) * (each * size).expm1() / each.expm1()
+        return up(exactly(total.upper())) if total < 1 else float("inf")  # a fraction beyond is as long as epsilon
+
+
+def renyi_of_group(
+    orders: tuple[float, ...], epsilons: tuple[float, ...], size: int
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """(orders, divergences) of `size` people: one more at a time, by the triangle inequality; rounded up.
+
+    D_a(P, R) <= (a - 1/p) / (a - 1) D_pa(P, Q) + D_b(Q, R), b = (a - 1/p) p / (p - 1), for every p > 1; here p is such
+    that p a is one of the orders. Between orders (a - 1) D_a is below its chord. Orders for which nothing follows
+    are left out; the last one is, with every person more.
+    """
+    places, heights = np.array(orders), np.array(epsilons)
+    for _ in range(size - 1):
+        bounds = [_one_more(a, np.array(orders), np.array(epsilons), places, heights) for a in places.tolist()]
+        finite = [i for i, bound in enumerate(bounds) if np.isfinite(bound)]
+        places, heights = places[finite], np.array([bounds[i] for i in finite])
+        if not finite:
+            break
+    return tuple(places.tolist()), tuple(heights.tolist())
+
+
+def _one_more(a: float, orders: Floats, epsilons: Floats, places: Floats, heights: Floats) -> float:
+    """The least bound on D_a for one person more than `heights` are of."""
+    above = orders >= a * NEAR
+    if not above.any() or a < NEAR:
+        return float("inf")
+    p = orders[above] / a
+    less = a - 1 / p
+    rest = _chord(less * p / (p - 1) * SLACK, places, heights)
+    return float(np.min(less / (a - 1) * epsilons[above] + rest)) * SLACK
+
+
+def _chord(at: Floats, places: Floats, heights: Floats) -> Floats:
+    """D at other orders, from above: by the chord of (a - 1) D_a, which is convex and 0 at 1; D grows with a."""
+    known: Floats = np.interp(at, [1.0, *places], [0.0, *((places - 1) * heights)]) / (at - 1) * SLACK
+    return np.where(at <= places[-1], known, np.inf)
+
+
+def approx(epsilon: float, delta: float) -> Curves:
+    """(epsilon, delta)-DP: all is revealed with probability delta, otherwise randomised response.
+
+    That pair dominates (Kairouz, Oh and Viswanath 2015), and its first half is a thinning common to both
+    sides. Renyi: D_a = ln[(e^{a epsilon} + e^{(1-a) epsilon}) / (1 + e^epsilon)] / (a-1), at most a
+    epsilon tanh(epsilon/2) (Theorem 164) and at most epsilon.
+    """
+    chance = np.array(1 / (1 + math.exp(-epsilon)))
+
+    def renyi(orders: Floats) -> Floats:
+        tight = two_point_renyi(chance, np.array(epsilon), np.array(-epsilon), orders)
+        return np.minimum(np.minimum(tight, orders * rho * (1 + 1e-15)), epsilon)
+
+    rho = pure_rho(epsilon)
+    profile = thinned(delta, two_point(epsilon, -epsilon) if epsilon else gaussian(0.0))
+    return Curves(
+        renyi=renyi,
+        pairs=(profile,),
+        witness=lambda order: (profile,),
+        delta=delta,
+        pure=epsilon,
+        rho=rho,
+        why_not=f"with probability {delta:g} an (epsilon, delta) release may reveal everything" if delta else "",
+    )
+
+
+def zcdp(rho: float, delta: float) -> Curves:
+    """D_a <= a rho at every order a after a common thinning of mass delta, as the Gaussian mechanism has."""
+    law = thinned(delta, gaussian(rho))
+    why_not = "a zCDP bound leaves rare losses of any size"
+
+    def divergences(orders: Floats) -> Floats:
+        with np.errstate(over="ignore"):  # beyond all floats is infinite, and infinite is right
+            return orders * rho
+
+    curves = _by_renyi(divergences, law, delta, rho, why_not)
+    return curves if rho else replace(curves, pairs=(law,), pure=0.0, by_renyi=False)
+
+
+def renyi(orders: tuple[float, ...], epsilons: tuple[float, ...]) -> Curves:
+    """D_a at the given orders; between them (a-1) D_a, convex and 0 at a = 1, is below its chord."""
+    falling = np.minimum.accumulate(np.array(epsilons)[::-1])[::-1]
+    places = np.array([1.0, *orders])
+    heights = np.array([0.0, *((np.array(orders) - 1) * falling)])
+
+    def curve(at: Floats) -> Floats:
+        inside = np.interp(at, places, heights) / (at - 1) * (1 + 1e-15)
+        return np.where(at <= places[-1], inside, math.inf)
+
+    rho = float((falling / np.array(orders)).min()) * (1 - 1e-15)
+    why_not = f"Renyi divergence up to order {orders[-1]:g} says nothing of higher orders"
+    return _by_renyi(curve, gaussian(rho), 0.0, math.inf, why_not)
+
+
+def _by_renyi(curve: Renyi, law: Profile, delta: float, rho: float, why_not: str) -> Curves:
+    """A guarantee known by its Renyi curve alone."""
+    half = renyi_profile(curve)
+    profile = symmetric(lambda x: np.minimum(delta + half(x), 1.0))
+    return Curves(curve, (profile,), lambda order: (law,), delta, rho=rho, joint=True, by_renyi=True, why_not=why_not)
+
+
+def ranged(epsilon: float) -> Curves:
+    """epsilon-bounded range: zCDP by `range_rho` (Theorem 164), and tighter curves in `bounded_range`."""
+    return Curves(
+        renyi=lambda orders: bounded_range.range_renyi(epsilon, orders),
+        pairs=(bounded_range.one_round(epsilon),),
+        witness=lambda order: (bounded_range.worst_law(epsilon, order),),
+        pure=epsilon,
+        rho=range_rho(epsilon),
+        joint=True,
+        blocks=partial(bounded_range.blocks, epsilon) if epsilon < bounded_range.WIDEST else None,
+    )
+
+
+def thinned_rounds(epsilon: float, rounds: int, delta: float) -> Curves:
+    """Adaptive rounds of epsilon-bounded range after one common thinning: delta beside the curves of the rounds."""
+    pure = up(Fraction(epsilon) * rounds)
+
+    def renyi(orders: Floats) -> Floats:
+        return rounds * bounded_range.range_renyi(epsilon, orders) * (1 + 1e-15)
+
+    by_renyi = renyi_profile(renyi)
+    in_blocks = bounded_range.blocks(epsilon, rounds) if epsilon < bounded_range.WIDEST else None
+
+    def half(x: Floats) -> Floats:
+        rest = by_renyi(x)
+        if in_blocks is not None and in_blocks.times == 1:
+            rest = np.minimum(rest, in_blocks.profile(x))
+        return np.where(x >= pure, delta, np.minimum((delta + rest) * (1 + 64 * ULP), 1.0))
+
+    law = thinned(delta, gaussian(0.0))
+    rho = up(Fraction(range_rho(epsilon)) * rounds)
+    return Curves(renyi, (symmetric(half),), lambda order: (law,), delta, pure, rho, joint=True)
+
+
+def gumbel_values(mu: float, k: int, monotone: bool) -> Curves:
+    """k Gumbel values: one gamma clock if all scores move one way, else two that move apart (Theorem 90, 91)."""
+    ahead, behind = gumbel.forward(mu, k), gumbel.backward(mu, k)
+
+    def curve(orders: Floats) -> Floats:
+        join = np.maximum if monotone else np.add
+        return k * join(gumbel.forward_renyi(mu, orders), gumbel.backward_renyi(mu, orders)) * (1 + 1e-15)
+
+    return Curves(
+        renyi=curve,
+        pairs=(gumbel.either(mu, k),) if monotone else (ahead, behind),
+        witness=lambda order: (ahead,) if monotone else (ahead, behind),
+        why_not=(
+            "the loss of a Gumbel value has an exponential tail: its Renyi divergence is infinite from order "
+            f"{-1 / math.expm1(-mu):.6g} on, so no pure and no zCDP guarantee exists; ask for ApproxDP"
+        ),
+    )
 
 
 class Guarantee(ABC):
@@ -170,7 +377,7 @@ class PureDP(Guarantee):
         stored(self, epsilon=number("epsilon", self.epsilon, above=True))
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
-        return ((families.approx(self.epsilon, 0.0), 1),)
+        return ((approx(self.epsilon, 0.0), 1),)
 
     def _of_group(self, size: int) -> PureDP:
         return PureDP(scaled_up(self.epsilon, size))
@@ -205,7 +412,7 @@ class ApproxDP(Guarantee):
         stored(self, epsilon=number("epsilon", self.epsilon), delta=number("delta", self.delta, below=1.0))
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
-        return ((families.approx(self.epsilon, self.delta), 1),)
+        return ((approx(self.epsilon, self.delta), 1),)
 
     def _of_group(self, size: int) -> ApproxDP:
         delta = delta_of_group(self.epsilon, self.delta, size)
@@ -244,7 +451,7 @@ class ZCDP(Guarantee):
         stored(self, rho=number("rho", self.rho), delta=number("delta", self.delta, below=1.0))
 
     def curves(self) -> tuple[tuple[Curves, int], ...]:
-        return ((families.zcdp(self.rho, self.delta), 1),)
+        return ((zcdp(self.rho, self.delta), 1),)
 
     def _sum(self, whole: Composition) -> Guarantee:
         return whole.as_zcdp() or whole
@@ -346,3 +553,201 @@ def stored(frozen: Guarantee, **fields: object) -> None:
     """Store checked fields in a frozen dataclass that is being made."""
     for name, value in fields.items():
         object.__setattr__(frozen, name, value)
+
+
+@dataclass(frozen=True, slots=True)
+class RenyiDP(Guarantee):
+    """Renyi divergence at most `epsilons[i]` at order `orders[i]`; one number each for a single order.
+
+    Parameters
+    ----------
+    orders
+        Above 1 and rising, or a single one.
+    epsilons
+        A divergence for each order, at least 0.
+
+    Examples
+    --------
+    >>> RenyiDP(orders=2.0, epsilons=0.5)
+    RenyiDP(orders=(2.0,), epsilons=(0.5,))
+    """
+
+    orders: tuple[float, ...]
+    epsilons: tuple[float, ...]
+
+    def __init__(self, orders: float | Sequence[float], epsilons: float | Sequence[float]) -> None:
+        places, costs = orders_with_costs(orders, epsilons)
+        stored(self, orders=places, epsilons=costs)
+
+    def curves(self) -> tuple[tuple[Curves, int], ...]:
+        return ((renyi(self.orders, self.epsilons), 1),)
+
+    def _of_group(self, size: int) -> RenyiDP:
+        orders, epsilons = renyi_of_group(self.orders, self.epsilons, size)
+        if not orders:
+            raise ValueError(
+                f"size={size}: divergences of a group at order a need those of one person at higher orders; write more "
+                "orders, for example RenyiDP(orders=[2, 4, 8, 16, 64], epsilons=[...])"
+            )
+        return RenyiDP(orders, epsilons)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedRange(Guarantee):
+    """epsilon-bounded range: all log ratios of the outcomes lie in one window of width epsilon (Definition 13).
+
+    Implies PureDP(epsilon), and zCDP with rho = x - 1 - ln x, x = epsilon / (1 - e^-epsilon), a little below
+    epsilon^2/8 (Theorem 164). Gumbel selection has it; permute-and-flip has not.
+
+    Parameters
+    ----------
+    epsilon
+        The width of the window, above 0.
+
+    Examples
+    --------
+    >>> BoundedRange(0.5).as_zcdp()
+    ZCDP(rho=0.03114209226115588, delta=0.0)
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        stored(self, epsilon=number("epsilon", self.epsilon, above=True))
+
+    def curves(self) -> tuple[tuple[Curves, int], ...]:
+        return ((ranged(self.epsilon), 1),)
+
+    def _of_group(self, size: int) -> BoundedRange:
+        return BoundedRange(scaled_up(self.epsilon, size))
+
+
+@dataclass(frozen=True, slots=True)
+class ThinnedRange(Guarantee):
+    """`rounds` adaptive rounds of epsilon-bounded range, after one common thinning of mass `delta` (Definition 19).
+
+    The two laws are at least s P and s Q as measures, with s the same function of the outcome for both, P and Q laws of
+    `rounds` rounds of bounded range, and at most `delta` is missing on either side. So H_x <= delta + V_rounds(x) for
+    every x, (rounds epsilon, delta)-DP and delta-approximate zCDP, `rounds` times that of one: what the limited domain
+    promises. s may depend on the outcome, so it is not the composition of `delta` with the rounds, which claims delta H
+    less.
+
+    Parameters
+    ----------
+    epsilon
+        The width of the window in each round, above 0.
+    rounds
+        How many rounds, at least 1.
+    delta
+        The mass that may be missing, at least 0 and below 1.
+
+    Examples
+    --------
+    >>> ThinnedRange(epsilon=0.25, rounds=4, delta=1e-6).as_approx(1e-6)
+    ApproxDP(epsilon=1.0, delta=1e-06)
+    """
+
+    epsilon: float
+    rounds: int = 1
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        stored(
+            self,
+            epsilon=number("epsilon", self.epsilon, above=True),
+            rounds=count("rounds", self.rounds),
+            delta=number("delta", self.delta, below=1.0),
+        )
+
+    def curves(self) -> tuple[tuple[Curves, int], ...]:
+        return ((thinned_rounds(self.epsilon, self.rounds, self.delta), 1),)
+
+
+@dataclass(frozen=True, slots=True)
+class GumbelDP(Guarantee):
+    """k Gumbel values of shift mu = sensitivity / scale, with their indices, which come free (Theorem 90, 91).
+
+    With `monotone=True` all k move in one direction, that of the scores. Two such releases need not share
+    theirs (counts and negated counts do not), so `compose` and `repeat` assume nothing about it; if you
+    know that they do, write GumbelDP(mu, k=their sum). `monotone=False` is the two-clock promise: scores
+    may move both ways.
+
+    Parameters
+    ----------
+    mu
+        Sensitivity over scale, above 0; larger tells more.
+    k
+        How many values.
+    monotone
+        Whether one person moves all scores the same way.
+
+    Examples
+    --------
+    >>> GumbelDP(mu=0.1, k=10).as_pure() is None
+    True
+    """
+
+    mu: float
+    k: int = 1
+    monotone: bool = True
+
+    def __post_init__(self) -> None:
+        stored(
+            self,
+            mu=number("mu", self.mu, above=True),
+            k=count("k", self.k),
+            monotone=flag("monotone", self.monotone),
+        )
+
+    def curves(self) -> tuple[tuple[Curves, int], ...]:
+        return ((gumbel_values(self.mu, self.k, self.monotone), 1),)
+
+
+@dataclass(frozen=True, slots=True)
+class ExPost(Guarantee):
+    """epsilon-DP before the outcome was seen; the outcome that came has log ratios of at most `cost`
+    (Definition 22).
+
+    It is charged as PureDP(epsilon) everywhere. A filter on the sum of epsilons, which had reserved
+    epsilon, may take back `unused`: there the log ratio of a transcript is at most the sum of its outcomes'
+    costs. No other currency may: zCDP, Renyi and (epsilon, delta) bounds average over outcomes, and the one
+    that came says nothing of the rest.
+
+    Parameters
+    ----------
+    epsilon
+        What was promised before, above 0.
+    cost
+        The most that the log ratio of this outcome can be, from 0 to epsilon.
+
+    Examples
+    --------
+    >>> ExPost(epsilon=1.0, cost=0.25).unused()
+    0.75
+    """
+
+    epsilon: float
+    cost: float
+
+    def __post_init__(self) -> None:
+        stored(self, epsilon=number("epsilon", self.epsilon, above=True), cost=number("cost", self.cost))
+        if self.cost > self.epsilon:
+            raise ValueError("cost must be at most epsilon: an outcome cannot cost more than the worst one")
+
+    def curves(self) -> tuple[tuple[Curves, int], ...]:
+        return ((approx(self.epsilon, 0.0), 1),)
+
+    def _of_group(self, size: int) -> ExPost:
+        return ExPost(scaled_up(self.epsilon, size), scaled_up(self.cost, size))
+
+    def unused(self, currency: type[Guarantee] = PureDP) -> float:
+        """What a filter that adds up epsilons (the only `currency` that may) may take back, rounded down.
+
+        Raises
+        ------
+        ValueError
+            for any other currency, with the reason.
+        """
+        if currency is not PureDP:
+            raise ValueError("an unused epsilon comes back in PureDP only: other currencies average over outcomes")
+        return -up(Fraction(self.cost) - Fraction(self.epsilon))

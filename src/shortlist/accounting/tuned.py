@@ -1,23 +1,361 @@
-"""The guarantee of the best of a random number of private runs, and of one of several chosen by public weights."""
+"""Guarantees for the best of a random number of private runs.
+
+Which pairs of chances a test may have under two neighbours: an outer polygon, from profiles and Renyi divergences.
+
+With s = P(test) and s' = Q(test) over all tests, randomised ones too, the pairs (s, s') form a convex set; each
+constraint kept here is a half plane s <= c + d s' that contains it, so leaving some out only makes it larger.
+
+What the best of a random number of runs promises, by three routes: pure, Renyi, profile (Theorem 235, 236, 237).
+
+The guarantee of the best of a random number of private runs, and of one of several chosen by public weights.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.accounting.accountant import pure_total, renyi_total, rho_total, thinning_total
-from shortlist.accounting.capped_runs import Capped
 from shortlist.accounting.checked_numbers import up
+from shortlist.accounting.compose import Charges, pure_total, renyi_total, rho_total, thinning_total, whole_profile
 from shortlist.accounting.guarantees import Guarantee, stored
-from shortlist.accounting.privacy_curves import ULP, Curves, gaussian
-from shortlist.accounting.run_numbers import Binomial, NegativeBinomial, Poisson
-from shortlist.accounting.tuned_curves import Base, base_of, tuned
-from shortlist.accounting.whole_profile import whole_profile
+from shortlist.accounting.privacy_curves import ULP, Curves, Profile, Renyi, gaussian, symmetric, two_point
+from shortlist.accounting.renyi import COARSE, pure_rho, renyi_profile
+from shortlist.accounting.run_numbers import Binomial, Capped, NegativeBinomial, Poisson, RunNumber, pure_cost
+
+FARTHEST = 60.0
+"""The largest epsilon whose constraint is looked at."""
+SLACK = 1e-10
+"""By how much, relatively, tangents of Renyi balls are raised: their own rounding is a thousandth of it."""
+STEPS = 56
+"""Halvings of a logit: from 80 wide to below the last bit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The half planes s <= c + d s'."""
+
+    c: Floats
+    d: Floats
+    envelope: tuple[Floats, Floats, Floats] = field(init=False, repr=False, compare=False)
+    """Those of them that are lowest somewhere, the steepest first, and where each gives way to the next."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "envelope", _lowest(self.c, self.d))
+
+    def largest(self, other: Floats) -> Floats:
+        """The largest s for each s', rounded up; never above 1. Every half plane holds, so none can be a wrong one."""
+        c, d, turns = self.envelope
+        at, values = np.searchsorted(turns, other), np.ones(other.shape)
+        for one in (np.maximum(at - 1, 0), at, np.minimum(at + 1, len(c) - 1)):
+            np.minimum(values, c[one] + d[one] * other, out=values)
+        return values
+
+
+def _lowest(c: Floats, d: Floats) -> tuple[Floats, Floats, Floats]:
+    usable = np.isfinite(c) & np.isfinite(d)
+    c, d = c[usable], d[usable]
+    order = np.lexsort((c, -d))
+    lines: list[tuple[float, float]] = []
+    turns: list[float] = []
+    for one, slope in zip(c[order].tolist(), d[order].tolist(), strict=True):
+        if lines and slope == lines[-1][1]:
+            continue
+        while lines:
+            turn = (one - lines[-1][0]) / (lines[-1][1] - slope)
+            if not turns or turn > turns[-1]:
+                turns.append(turn)
+                break
+            lines.pop()
+            turns.pop()
+        lines.append((one, slope))
+    bounds = np.array(lines)
+    return bounds[:, 0], bounds[:, 1], np.array(turns)
+
+
+def region(profile: Profile, pure: float, renyi: Renyi | None) -> Region:
+    """The region from a profile of both orders, and from Renyi divergences of both orders where there are any."""
+    top = min(pure, FARTHEST)
+    epsilons = np.unique(np.concatenate([np.linspace(0.0, top, 200), np.geomspace(1e-3 * top, top, 100)]))
+    delta = np.clip(profile(epsilons), 0.0, 1.0)
+    # s <= e^epsilon s' + delta, and 1 - s' <= e^epsilon (1 - s) + delta
+    c, d = [delta, 1 - np.exp(-epsilons) * (1 - delta) + 1e-15], [np.exp(epsilons) * (1 + 1e-15), np.exp(-epsilons)]
+    if renyi is not None:
+        with np.errstate(all="ignore"):
+            more_c, more_d = _tangents(renyi)
+        c.append(more_c)
+        d.append(more_d)
+    return Region(np.concatenate(c), np.concatenate(d))
+
+
+def _tangents(renyi: Renyi) -> tuple[Floats, Floats]:
+    """Tangents of the sets {D_a(s, s') <= D_a and D_a(s', s) <= D_a}, s and s' as coins, at some s'.
+
+    Each order's set is convex, because s^a s'^(1-a) is; its linearisation at any point contains it.
+    """
+    orders = 1 + np.geomspace(1e-2, 1e3, 60)
+    divergence = renyi(orders)
+    usable = np.isfinite(divergence)
+    less, divergence = (orders - 1)[usable, None], divergence[usable, None]
+    if not less.size:
+        return np.zeros(0), np.zeros(0)
+    start = np.concatenate([np.geomspace(1e-12, 0.02, 60)[:-1], np.linspace(0.02, 0.98, 120)])
+    ends = np.log(start) - np.log1p(-start)
+    ends = np.concatenate([ends, -np.log(np.geomspace(1e-12, 0.02, 60)[:-1])])
+
+    def logs(z: Floats) -> tuple[Floats, Floats]:
+        """ln s and ln(1 - s) of s = 1 / (1 + e^-z)."""
+        return -np.logaddexp(0.0, -z), -np.logaddexp(0.0, z)
+
+    def terms(z: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """ln of the four terms over e^((a-1) D_a): of s against s', and of s' against s."""
+        (one, rest), (other, others) = logs(z), logs(ends)
+        scale = less * divergence
+        return (
+            (1 + less) * one - less * other - scale,
+            (1 + less) * rest - less * others - scale,
+            (1 + less) * other - less * one - scale,
+            (1 + less) * others - less * rest - scale,
+        )
+
+    def excess(z: Floats) -> Floats:
+        first, second, third, fourth = terms(z)
+        values: Floats = np.stack([np.logaddexp(first, second), np.logaddexp(third, fourth)]) / less
+        return values
+
+    low, high = ends, ends + 80.0
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        inside = excess(middle).max(axis=(0, 1)) <= 0
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    values = excess(high)
+    flat = values.reshape(-1, len(ends))
+    best = flat.argmax(axis=0)
+    swapped, order = best // len(less), best % len(less)
+    at = np.arange(len(ends))
+    first, second, third, fourth = (np.exp(one[order, at]) for one in terms(high))
+    a = 1 + less[order, 0]
+    e_one, e_two = np.where(swapped, third, first), np.where(swapped, fourth, second)
+    (log_s, log_t), (log_x, log_y) = logs(high), logs(ends)
+    by_s = e_one * np.exp(-log_s) - e_two * np.exp(-log_t)
+    by_x = e_one * np.exp(-log_x) - e_two * np.exp(-log_y)
+    slope = by_x / by_s * np.where(swapped, a / (a - 1), (a - 1) / a)
+    value = (e_one + e_two - 1) / by_s * np.where(swapped, 1 / (1 - a), 1 / a)
+    s, x = np.exp(log_s), np.exp(log_x)
+    c = s - value - slope * x
+    good = np.isfinite(c) & np.isfinite(slope) & (slope > 0)
+    return (c + SLACK * s)[good], (slope * (1 + SLACK))[good]
+
+
+def cells() -> Floats:
+    """Ends of the cells of s': geometric towards 0 and towards 1."""
+    small = np.geomspace(1e-13, 0.5, 12_000)
+    values: Floats = np.unique(np.concatenate([[0.0, 1.0], small, 1 - small, np.linspace(0.0, 1.0, 20_001)]))
+    return values
+
+
+def near(ends: tuple[Floats, Floats], parts: int) -> tuple[Floats, Floats]:
+    """Every cell cut into so many."""
+    low, high = ends
+    cuts = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, parts + 1)
+    cuts[:, -1] = high
+    return cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
+
+
+def log_or_none(chance: float) -> float:
+    """ln of a chance, -inf of none."""
+    return math.log(chance) if chance > 0 else -math.inf
+
+
+CLOSE = 1e-10
+"""How sharply the largest ratio of slopes is sought."""
+MOST_CELLS = 40_000
+NOISE = 1e-12
+"""Relative rounding of slopes, moments and chances of a number of runs; many times what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """One run, by what tuning needs of it; computed once for all numbers of runs."""
+
+    pure: float
+    """Infinite if there is none, or a delta beside it."""
+    rho: float
+    renyi: Renyi | None
+    """None where nothing but the profile holds: with a thinning of its own, or without any finite order."""
+    profile: Profile
+    region: Region
+
+
+def base_of(charges: Charges) -> Base:
+    """What the charges of one run say together."""
+    thinned = thinning_total(charges) > 0
+    profile, renyi = whole_profile(charges), None if thinned else renyi_total(charges)
+    if renyi is not None and not np.isfinite(renyi(1 + COARSE)).any():
+        renyi = None
+    pure = math.inf if thinned else pure_total(charges)
+    rho = math.inf if thinned else rho_total(charges)
+    return Base(pure, rho, renyi, profile, region(profile, pure, renyi if math.isinf(pure) else None))
+
+
+def tuned(base: Base, runs: RunNumber) -> Curves:
+    """The best of `runs` runs of `base`; every number rounded up."""
+    ratios = _Ratios.of(base.region, runs)
+    pure, r = math.inf, ratios.largest
+    if base.pure < math.inf:
+        closed = pure_cost(runs, base.pure)
+        r = r if closed is None else min(r, closed - base.pure + 4 * ULP * closed)
+        pure = up(Fraction(base.pure) + Fraction(r)) if closed is None else closed
+        if runs.most is not None:
+            pure = min(pure, up(Fraction(base.pure) * runs.most))
+    renyi = _renyi(base, runs, ratios, pure)
+    rho = _rho(base, runs, ratios, renyi) if base.rho < math.inf else math.inf
+    if pure < math.inf:
+        rho = min(rho, pure_rho(pure))
+    by_renyi = None if base.renyi is None else renyi_profile(renyi)
+    by_pure = two_point(pure, -pure) if pure < math.inf else None  # randomised response dominates all that is pure
+
+    def half(x: Floats) -> Floats:
+        bound = runs.missed(np.clip(base.profile(x - r), 0.0, 1.0)) * (1 + NOISE) if r < math.inf else np.ones(x.shape)
+        if by_renyi is not None:
+            with np.errstate(all="ignore"):
+                bound = np.minimum(bound, by_renyi(x))
+        if by_pure is not None:
+            bound = np.minimum(bound, by_pure(x))
+        return np.where(x >= pure, 0.0, np.minimum(bound, runs.missed(np.ones(())) * (1 + NOISE)))
+
+    return Curves(
+        renyi=renyi,
+        pairs=(symmetric(half),),
+        witness=lambda order: (gaussian(0.0),),
+        pure=pure,
+        rho=rho,
+        joint=base.renyi is not None,
+        why_not=_why_not(base),
+    )
+
+
+def _why_not(base: Base) -> str:
+    if base.renyi is None:
+        return "one run has a delta of its own, and of the best of many only a profile is known then"
+    return "" if base.pure < math.inf else "one run leaves rare losses of any size, and so does the best of many"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ratios:
+    """Slopes at the pairs (s, s') that tests may have: `largest` is max ln f'(s)/f'(s'), rounded up.
+
+    On a cell of s' the slope at its largest s stands above the slope at its smallest s', for f' rises. Of all cells
+    only those are kept that are largest in gain a + base for some a >= 1.
+    """
+
+    largest: float
+    gains: Floats
+    bases: Floats
+
+    @classmethod
+    def of(cls, where: Region, runs: RunNumber) -> _Ratios:
+        points = cells()
+        low, high = points[:-1], points[1:]
+        above, below = _slopes(where, runs, low, high)
+        with np.errstate(invalid="ignore"):
+            gains = above - below
+        largest = _sharpened(where, runs, (low, high), gains)
+        return cls(largest, *_hull(np.where(np.isnan(gains), math.inf, gains), below))
+
+    def most(self, orders: Floats) -> Floats:
+        """max over the region of a ln f'(s) - (a-1) ln f'(s'), for each order a; rounded up."""
+        turns = np.diff(self.bases) / -np.diff(self.gains)  # falling: there a point and the next are equally large
+        at = len(turns) - np.searchsorted(turns[::-1], orders)
+        bound: Floats = orders * self.gains[at] + self.bases[at]
+        return bound + NOISE * np.abs(bound)
+
+
+def _slopes(where: Region, runs: RunNumber, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """(ln f' at the largest s of each cell, ln f' at its smallest s'), rounded apart."""
+    above, below = runs.log_slope(where.largest(high)), runs.log_slope(low)
+    with np.errstate(invalid="ignore"):
+        return above + NOISE * (1 + np.abs(above)), below - NOISE * (1 + np.abs(below))
+
+
+def _sharpened(where: Region, runs: RunNumber, ends: tuple[Floats, Floats], gains: Floats) -> float:
+    """The largest gain, the cells that may hold it cut ever finer; those that are left whole count as they are."""
+    settled = 0.0
+    for _ in range(12):
+        largest = float(np.nanmax(gains, initial=-math.inf)) if not np.isnan(gains).any() else math.inf
+        if math.isinf(largest):
+            return largest
+        reached = runs.log_slope(where.largest(ends[0])) - runs.log_slope(ends[0])
+        sure = float(np.max(reached))
+        keep = gains > sure + CLOSE
+        if not keep.any() or 8 * int(keep.sum()) > MOST_CELLS:
+            return max(largest, settled)
+        settled = max(settled, float(np.max(gains[~keep], initial=0.0)))
+        ends = near((ends[0][keep], ends[1][keep]), 8)
+        above, below = _slopes(where, runs, *ends)
+        gains = above - below
+    return max(float(gains.max()), settled)
+
+
+def _hull(gains: Floats, bases: Floats) -> tuple[Floats, Floats]:
+    """The points that are largest in gain a + base for some a >= 1."""
+    order = np.lexsort((-bases, -gains))
+    gains, bases = gains[order], bases[order]
+    if math.isinf(gains[0]):
+        return np.array([math.inf]), np.array([0.0])
+    better = np.append(True, bases[1:] > np.maximum.accumulate(bases)[:-1])
+    gains, bases = gains[better], bases[better]
+    while True:  # whoever is not above the chord of its neighbours is above no chord
+        fall, rise = -np.diff(gains), np.diff(bases)
+        above = np.ones(len(gains), bool)
+        above[1:-1] = rise[:-1] * (fall[:-1] + fall[1:]) > (rise[:-1] + rise[1:]) * fall[:-1]
+        if above.all():
+            return gains, bases
+        gains, bases = gains[above], bases[above]
+
+
+def _renyi(base: Base, runs: RunNumber, ratios: _Ratios, pure: float) -> Renyi:
+    """The better of the weighted moment and of plain composition, at this order or any larger one."""
+    one_run = base.renyi
+    if one_run is None:
+        return lambda orders: np.full(orders.shape, math.inf)
+    rho, nothing = pure_rho(pure) if pure < math.inf else math.inf, log_or_none(runs.none)
+
+    def at(orders: Floats) -> Floats:
+        less = orders - 1
+        with np.errstate(all="ignore"):
+            moment = less * one_run(orders)
+            weighted = np.logaddexp(nothing, moment + ratios.most(orders))
+            weighted = (weighted + 1e-13 * (1 + np.abs(weighted))) / less
+            plain = runs.log_moment(moment * (1 + NOISE)) * (1 + NOISE) / less
+            bounded = np.minimum(orders * rho * (1 + 4 * ULP), pure)
+        return np.fmin(np.fmin(np.where(np.isnan(weighted), math.inf, weighted), plain), bounded)
+
+    grid = 1 + COARSE
+    later = np.minimum.accumulate(at(grid)[::-1])[::-1]
+    later = np.append(later, math.inf)
+
+    def renyi(orders: Floats) -> Floats:
+        bound: Floats = np.minimum(at(orders), later[np.searchsorted(grid, orders)])
+        return np.maximum(bound, 0.0)
+
+    return renyi
+
+
+def _rho(base: Base, runs: RunNumber, ratios: _Ratios, renyi: Renyi) -> float:
+    """sup D_a / a: on cells of orders, and beyond them by rho of one run and the largest ratio of slopes."""
+    orders = 1 + np.geomspace(1e-6, 1e8, 30_000)
+    bound = renyi(orders)
+    cells_of_orders = np.append(bound[0], bound[1:] / orders[:-1])
+    last = float(orders[-1])
+    tail = base.rho + (last * ratios.largest + abs(math.log(runs.mean)) + 1) / (last * (last - 1))
+    whole = max(float(np.max(cells_of_orders)), tail) * (1 + NOISE)
+    return whole if runs.most is None else min(whole, up(Fraction(base.rho) * runs.most))
+
 
 RunLaw = NegativeBinomial | Poisson | Binomial | Capped
 

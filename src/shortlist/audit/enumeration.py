@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from shortlist._arrays import Floats
-from shortlist.accounting import accountant
+from shortlist.accounting import compose as accountant
 from shortlist.certified.law import Law, Point, RealLaw, rounded, rounded_up
 from shortlist.privacy import BoundedRange, Guarantee
 

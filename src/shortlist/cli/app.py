@@ -35,7 +35,6 @@ COMMANDS = {
     "keys": Place("shortlist.cli.keys", "keys", "Every name that enough people hold, with noisy counts."),
     "quantile": Place("shortlist.cli.quantile", "quantile", "A median or other quantiles of one number per person."),
     "plan": Place("shortlist.cli.plan", "plan", "Rank the mechanisms for data described in a word."),
-    "reproduce": Place("shortlist.cli.reproduce", "reproduce", "Redraw every figure and table of five papers."),
     "studio": Place("shortlist.cli.studio", "studio", "A page that goes from a table to a private list."),
     "audit": Place("shortlist.cli.audit", "audit", "A lower bound on the true epsilon of a mechanism."),
     "example": Place("shortlist.cli.example", "example", "Write made-up rows and the public list to them."),

@@ -1,4 +1,4 @@
-"""`shortlist audit`: attack a mechanism, prove it on a box, or run the catalogue of broken ones."""
+"""`shortlist audit`: attack a mechanism, and prove it on a box."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from shortlist._text import json_line
 from shortlist.audit import audit as attack
 from shortlist.audit.attack import Found
 from shortlist.audit.black_box import default_size
-from shortlist.audit.broken import catch_all
 from shortlist.audit.names import function_in, mechanism_named, names
 from shortlist.audit.prove import prove_mechanism
 from shortlist.cli.options import Json
@@ -46,19 +45,15 @@ def audit(
     resume: Annotated[
         str | None, typer.Option(help="A file to note what was done, and to go on from.", metavar="FILE")
     ] = None,
-    catalogue: Annotated[bool, typer.Option("--catalogue", help="Catch every broken mechanism we know.")] = False,
     as_json: Json = False,
 ) -> None:
-    """A lower bound on the true epsilon. Exit code 1 if the claim is violated (or a broken mechanism escapes).
+    """A lower bound on the true epsilon. Exit code 1 if the claim is violated.
 
     \b
     For example: shortlist audit permute-and-flip --epsilon 1 --trials 100000
     """
-    if catalogue:
-        _catalogue(seed, as_json)
-        return
     if name is None:
-        raise typer.BadParameter(f"name a mechanism ({', '.join(names())}), FILE.py:FUNCTION, or --catalogue")
+        raise typer.BadParameter(f"name a mechanism ({', '.join(names())}), or FILE.py:FUNCTION")
     claim = PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
     subject = _subject(name, k, claim)
     proof = _proof(subject, monotone)
@@ -107,46 +102,3 @@ def _facts(verdict: Found, proof: str | None) -> dict[str, Any]:
 def claimed(claim: Guarantee) -> str:
     """A claim in few letters, for tables."""
     return str(claim).replace("epsilon=", "").replace("delta=", "").replace("rho=", "")
-
-
-def _catalogue(seed: int | None, as_json: bool) -> None:
-    rows = []
-    for caught in catch_all(seed=seed):
-        entry = caught.entry
-        bound = None if caught.epsilon_lower is None else round(caught.epsilon_lower, 3)
-        rows.append(
-            {
-                "mechanism": entry.name,
-                "claim": claimed(entry.claim),
-                "caught by": caught.by or "NOT CAUGHT",
-                "trials": caught.trials,
-                "epsilon at least": bound,
-                "box": caught.evidence,
-            }
-        )
-    if as_json:
-        echo_json(json_line(rows))
-    else:
-        _print(rows)
-    escaped = [row["mechanism"] for row in rows if row["caught by"] == "NOT CAUGHT"]
-    if escaped:
-        typer.echo(f"not caught: {', '.join(map(str, escaped))}", err=True)
-        raise typer.Exit(1)
-
-
-def _print(rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(show_edge=False, pad_edge=False)
-    for column in ("mechanism", "claim", "caught by", "trials", "epsilon at least"):
-        table.add_column(
-            column, justify="right" if column in ("trials", "epsilon at least") else "left", overflow="fold"
-        )
-    for row in rows:
-        bound = row["epsilon at least"]
-        trials = f"{row['trials']:,}" if row["trials"] else "exact"
-        shown = f"{bound:.3f}" if bound is not None else row["box"].partition(": ")[2].partition(" on ")[0]
-        table.add_row(row["mechanism"], row["claim"], row["caught by"], trials, shown)
-    Console().print(table)
-    typer.echo(f"{sum(row['caught by'] != 'NOT CAUGHT' for row in rows)} of {len(rows)} caught")

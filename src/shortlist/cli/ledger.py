@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from shortlist._text import csv_table, json_line, terminal_safe
-from shortlist.accounting.tight_zcdp import largest_range
+from shortlist.accounting.renyi import largest_range
 from shortlist.cli.ledger_shown import as_rows, entry_columns, ledger_facts, show_ledger
 from shortlist.cli.options import Json
 from shortlist.cli.output import Described, Hinting, check_writable, echo_json, echo_lines
@@ -66,6 +66,13 @@ def init(
     approval: Annotated[
         bool, typer.Option("--approval", help="Each release waits until another user has approved it.")
     ] = False,
+    allow_mixed_neighbors: Annotated[
+        bool,
+        typer.Option(
+            "--allow-mixed-neighbors",
+            help="Add up charges for users who are added and for users who are replaced; the sum bounds neither.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Make a ledger. Its budget is fixed for good.
@@ -84,7 +91,10 @@ def init(
         budget = ApproxDP(epsilon, delta)
     else:
         budget = PureDP(epsilon)  # type: ignore[arg-type]
-    show_ledger(Ledger(path, budget=budget, split=split, order=order, approval=approval), 0, as_json)
+    made = Ledger(
+        path, budget=budget, split=split, order=order, approval=approval, allow_mixed_neighbors=allow_mixed_neighbors
+    )
+    show_ledger(made, 0, as_json)
     if not (as_json or delta):
         echo_lines("Names from the data need a delta, and this budget has none: for them add --delta 1e-6.")
 

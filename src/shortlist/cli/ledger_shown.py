@@ -81,17 +81,24 @@ def show_ledger(ledger: Ledger, rows: int, as_json: bool) -> None:
 
 def _facts(ledger: Ledger) -> list[tuple[str, str]]:
     standing, delta = ledger.standing, str(ledger).partition(DELTA)[2]
-    guess = percent(risk(ledger.terms.budget).guess)
     facts = [
         ("ledger", ledger.path),
         ("budget", str(ledger.terms)),
-        ("risk", f"once all is spent, a guess whether one user is in the data is right at most {guess} of the time"),
+        ("risk", _risk(ledger)),
         ("booked", f"{standing.so_far}, {standing.times}"),
         ("left", ledger.closed or standing.admits),
         *([("delta", delta)] if delta else []),
         ("head", ledger.head),
     ]
     return [(name, terminal_safe(value)) for name, value in facts]
+
+
+def _risk(ledger: Ledger) -> str:
+    """Return what all releases together can reveal about one user."""
+    if ledger.terms.mixed:
+        return "not bounded by the budget: charges for users who are added and for users who are replaced are added up"
+    guess = percent(risk(ledger.terms.budget).guess)
+    return f"once all is spent, a guess whether one user is in the data is right at most {guess} of the time"
 
 
 def _entry_texts(entries: list[LedgerEntry], *, rho: bool) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ from typing import Any
 from shortlist.accounting.checked_numbers import up
 from shortlist.accounting.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from shortlist.exact.crossing import narrowed, neighbours
-from shortlist.ledger.chain import State
+from shortlist.ledger.chain import State, relation_of
 from shortlist.ledger.filter import ZERO, Amounts, Balance, BudgetExceeded, balance, cost_of, fits, has_form, left_of
 from shortlist.ledger.standing import HAIR, Standing, down
 from shortlist.ledger.terms import Terms
@@ -61,8 +61,31 @@ def admitted(terms: Terms, before: State, cost: Amounts) -> tuple[Amounts, Amoun
     raise BudgetExceeded(price, spent, left, words)
 
 
-def after_charge(terms: Terms, before: State, *guarantees: Guarantee) -> State:
-    """Where a ledger would stand after a charge of the first that has room; raises as `countable` and `admitted` do."""
+def check_neighbors(terms: Terms, before: State, unit: str) -> None:
+    """Refuse a charge whose unit states another neighboring relation than the first charge that stated one.
+
+    Raises
+    ------
+    ValueError
+        with the reason. A ledger made with `allow_mixed_neighbors` refuses none.
+    """
+    stated, first = relation_of(unit), before.neighbors
+    if terms.mixed or not stated or not first or stated == first:
+        return
+    raise ValueError(
+        f'this ledger counts charges for neighbours="{first}", and this one is for "{stated}". Their sum bounds the '
+        "loss of neither: a charge of epsilon under add-remove is up to 2 epsilon when a user is replaced, and one "
+        "under replace promises nothing when a user is added or removed. Use another ledger for this one; or make a "
+        "ledger with allow_mixed_neighbors=True, if the sum need not bound the loss. Nothing was charged"
+    )
+
+
+def after_charge(terms: Terms, before: State, *guarantees: Guarantee, unit: str = "") -> State:
+    """Where a ledger would stand after a charge of the first that has room.
+
+    It raises as `check_neighbors`, `countable` and `admitted` do.
+    """
+    check_neighbors(terms, before, unit)
     costs = [cost for _, cost in countable(terms, guarantees)]
     cost = costs[first_that_fits(terms, before, costs)]
     return replace(before, total=admitted(terms, before, cost)[1], charges=before.charges + 1)

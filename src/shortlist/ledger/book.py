@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from shortlist._signals import COMMAND
 from shortlist.ledger import file as file
-from shortlist.ledger.admission import admitted, first_that_fits
+from shortlist.ledger.admission import admitted, check_neighbors, first_that_fits
 from shortlist.ledger.approval import ApprovalNeeded, approve, approved, request_for
 from shortlist.ledger.chain import LedgerEntry, Origin, State
 from shortlist.ledger.errors import LedgerError, damaged
@@ -74,6 +74,7 @@ class FileBook:
             waiting.clear()  # a try that found the file locked did not happen
             which = first_that_fits(terms, before, [cost for cost, _ in offers])
             cost, said = offers[which]
+            check_neighbors(terms, before, said["unit"])
             amounts, total = admitted(terms, before, cost)
             price = cost.where(terms.limits)
             request = request_for(db, self.path, said, price) if terms.approval else None

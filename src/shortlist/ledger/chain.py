@@ -9,7 +9,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from types import NoneType
 from typing import Any, Literal, Self
@@ -19,6 +19,10 @@ from shortlist.ledger.filter import CURRENCIES, ZERO, Amounts, fits, is_exact
 from shortlist.ledger.terms import Terms
 
 MOST_ENTRIES = 2**53
+RELATIONS = ("add-remove", "replace")
+"""Neighboring relations: which data sets a guarantee compares."""
+STATED = {"(add-remove)": "add-remove", "(replace)": "replace", "(replaces one teacher's votes)": "replace"}
+"""How the unit of an entry ends if it states its relation. PATE writes the last of them."""
 LONGEST_TERMS = 100_000
 """Characters of the terms, which take some hundreds."""
 CLOSING = ("close", "moved")
@@ -63,6 +67,11 @@ class LedgerEntry:
         """The running sums after this entry."""
         return Amounts.from_text(self.total_epsilon, self.total_curve, self.total_delta)
 
+    @property
+    def relation(self) -> str:
+        """The neighboring relation that a charge states; "" for a charge that states none, and for other entries."""
+        return relation_of(self.unit) if self.kind == "charge" else ""
+
     def chained(self, previous: str) -> str:
         """SHA-256 over the previous hash and this row without its own; with its facts, where it has them."""
         facts = () if self.who is None else (self.who, self.source, self.request)
@@ -71,6 +80,11 @@ class LedgerEntry:
     def columns(self) -> tuple[str | int | None, ...]:
         """The row of `entries`, in the order of the table."""
         return _columns(self)
+
+
+def relation_of(unit: str) -> str:
+    """Return the neighboring relation that a unit of privacy ends with, in parentheses; "" if it states none."""
+    return next((relation for words, relation in STATED.items() if unit.endswith(words)), "")
 
 
 FACTS = ("who", "source", "request")
@@ -85,22 +99,23 @@ _FACT_SHAPES = ((NoneType, NoneType, NoneType), (str, str, NoneType), (str, str,
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a ledger stands: how many entries, the hash of the last one, the running sums, how many charges; and, where
-    it was closed, why or where it goes on, in words."""
+    """Where a ledger stands: how many entries, the hash of the last one, the running sums, how many charges; where it
+    was closed, why or where it goes on, in words; and the neighboring relation of its first charge that states one."""
 
     number: int
     head: str
     total: Amounts
     charges: int
     closed: str = ""
+    neighbors: str = ""
 
     @classmethod
-    def after(cls, entry: LedgerEntry, charges: int) -> Self:
-        """Where it stands after an entry, the last of so many charges or none."""
+    def after(cls, entry: LedgerEntry, charges: int, neighbors: str = "") -> Self:
+        """Where it stands after an entry, the last of so many charges or none; `neighbors` are those before it."""
         closed = ""
         if entry.kind in CLOSING:
             closed = f"it goes on as {entry.source}" if entry.source else entry.purpose or "nobody said why"
-        return cls(entry.number, entry.hash, entry.total, charges, closed)
+        return cls(entry.number, entry.hash, entry.total, charges, closed, neighbors or entry.relation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +140,9 @@ class Origin:
         """Before the first entry."""
         return State(0, self.hash, ZERO.where(self.terms.limits), 0)
 
-    def stands(self, ends: Ends, charges: int, path: str) -> State:
-        """Where a ledger stands, with so many charges: its last entry, if that follows from the one before it, and the
-        first from the terms."""
+    def stands(self, ends: Ends, charges: int, path: str, neighbors: str = "") -> State:
+        """Where a ledger stands, with so many charges of which the first to state `neighbors` stated these: its last
+        entry, if that follows from the one before it, and the first from the terms."""
         if ends.last is None:
             return self.start
         if ends.first is not None:
@@ -135,7 +150,7 @@ class Origin:
         then, before = charges - (ends.last.kind == "charge"), ends.before
         here = self.start if before is None else State.after(before, then)
         check_chained(ends.last, here, path)
-        return after(ends.last, here, self.terms, ends.charge, path)
+        return replace(after(ends.last, here, self.terms, ends.charge, path), neighbors=neighbors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +199,8 @@ def after(entry: LedgerEntry, before: State, terms: Terms, charge: LedgerEntry |
         total, charges = before.total + amounts, charges + 1
         allowed = fits(terms.limits_for(before.total, amounts, first=not before.charges), total)
     elif entry.kind == "refund":
-        total = before.total - amounts
-        allowed = charge is not None and _may_come_back(amounts, charge)
+        total = before.total - amounts  # servers before schema 4 admitted refunds of nothing, of any charge
+        allowed = not _gives_back(amounts) or (charge is not None and _may_come_back(amounts, charge))
     elif entry.kind in CLOSING:
         allowed = amounts == ZERO and bool(before.closed) == (entry.kind == "moved")
     else:
@@ -194,7 +209,11 @@ def after(entry: LedgerEntry, before: State, terms: Terms, charge: LedgerEntry |
         allowed = False
     if not allowed or total.as_text() != (entry.total_epsilon, entry.total_curve, entry.total_delta):
         raise damaged(path, f"entry {entry.number} breaks the rule, or its sums are wrong")
-    return State.after(entry, charges)
+    return State.after(entry, charges, before.neighbors)
+
+
+def _gives_back(amounts: Amounts) -> bool:
+    return bool(amounts.epsilon or amounts.curve or amounts.delta)
 
 
 def _may_come_back(back: Amounts, charge: LedgerEntry) -> bool:

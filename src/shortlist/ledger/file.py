@@ -17,6 +17,7 @@ from shortlist.ledger.chain import (
     FACTS,
     LONGEST_TERMS,
     NAMES,
+    RELATIONS,
     Ends,
     LedgerEntry,
     Origin,
@@ -26,7 +27,7 @@ from shortlist.ledger.chain import (
 )
 from shortlist.ledger.errors import damaged
 from shortlist.ledger.filter import Amounts
-from shortlist.ledger.schema import INDEX, is_closed, mark_closed, now, schema_of, upgrade
+from shortlist.ledger.schema import INDEX, is_closed, mark_closed, neighbors_in, now, schema_of, upgrade
 from shortlist.ledger.words import user_name
 
 _ROWS = {
@@ -70,7 +71,16 @@ def state(db: sqlite3.Connection, origin: Origin, path: str) -> State:
     last = rows[0]
     charges = _charges(db) if origin.terms.approval or last.kind in CLOSING else many - refunds
     charge = [] if last.refund_of is None else read(db, path, "WHERE number = ?", last.refund_of)
-    return origin.stands(Ends.of(read(db, path, "WHERE number = 1"), rows, charge), charges, path)
+    ends = Ends.of(read(db, path, "WHERE number = 1"), rows, charge)
+    return origin.stands(ends, charges, path, "" if last.kind in CLOSING else _neighbors(db, path))
+
+
+def _neighbors(db: sqlite3.Connection, path: str) -> str:
+    """The neighboring relation of the first charge that states one; "" if none does."""
+    rows = db.execute(f"SELECT relation FROM {neighbors_in(db)} LIMIT 2").fetchall()
+    if len(rows) > 1 or any(relation not in RELATIONS for (relation,) in rows):
+        raise damaged(path, "the neighboring relation that it keeps to cannot be read")
+    return rows[0][0] if rows else ""
 
 
 def _has_more_facts(db: sqlite3.Connection, many: int) -> bool:
@@ -126,6 +136,8 @@ def append(db: sqlite3.Connection, before: State, amounts: Amounts, total: Amoun
     marks = ", ".join("?" * len(NAMES))
     db.execute(f"INSERT INTO entries VALUES ({marks})", (*entry.columns()[:-1], head))
     db.execute("INSERT INTO facts VALUES (?, ?, ?, ?)", (entry.number, *(getattr(entry, name) for name in FACTS)))
+    if entry.relation and not before.neighbors:
+        db.execute("INSERT INTO neighbors VALUES (?, ?)", (entry.number, entry.relation))
     if entry.kind in CLOSING:
         mark_closed(db)
-    return State.after(replace(entry, hash=head), before.charges + (entry.kind == "charge"))
+    return State.after(replace(entry, hash=head), before.charges + (entry.kind == "charge"), before.neighbors)

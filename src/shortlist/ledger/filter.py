@@ -16,8 +16,7 @@ from functools import lru_cache
 from typing import Literal, Self
 
 from shortlist.accounting.checked_numbers import up
-from shortlist.accounting.finer_guarantees import ExPost, ThinnedRange
-from shortlist.accounting.guarantees import ApproxDP, Guarantee, PureDP
+from shortlist.accounting.guarantees import ApproxDP, ExPost, Guarantee, PureDP, ThinnedRange
 
 Currency = Literal["pure", "zcdp"]
 MOST_DIGITS = 2000

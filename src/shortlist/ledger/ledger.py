@@ -50,6 +50,9 @@ class Ledger:
         For `ApproxDP`: let rule (b) add up Renyi divergences of this one order instead of rhos.
     approval
         Whether each release waits until somebody with another user name has approved it (docs/ledger.md#approval).
+    allow_mixed_neighbors
+        Add up charges for `neighbours="add-remove"` and for "replace", which is refused otherwise: their sum bounds
+        neither (docs/ledger.md#neighbors).
     wait
         How many seconds each call waits, at most, for others that hold it; an interrupt ends the wait at once.
 
@@ -86,12 +89,13 @@ class Ledger:
         split: float | None = None,
         order: float | None = None,
         approval: bool | None = None,
+        allow_mixed_neighbors: bool | None = None,
         wait: float = WAIT,
     ) -> None:
-        patience = number("wait", wait)
-        terms = None if budget is None else lambda: Terms.of(budget, split, order, approval)
+        patience, mixed = number("wait", wait), allow_mixed_neighbors
+        terms = None if budget is None else lambda: Terms.of(budget, split, order, approval, mixed)
         self._book = opened(path, patience, terms)
-        self.terms.check_same(budget, split, order, approval)
+        self.terms.check_same(budget, split, order, approval, mixed)
 
     @classmethod
     def open(
@@ -202,7 +206,8 @@ class Ledger:
         """Book what is going to be released, here or elsewhere, before its output is seen. It is on the disk then.
 
         `guarantee` is what it costs; `purpose`, `mechanism`, `unit` and `source` (which table and columns) are words
-        that are noted with it.
+        that are noted with it. End `unit` with "(add-remove)" or "(replace)" to state the neighboring relation: a
+        charge that states none is added up without a check.
 
         Raises
         ------
@@ -211,7 +216,8 @@ class Ledger:
         ApprovalNeeded
             if somebody else must approve it first: nothing is booked but the request.
         ValueError
-            if a guarantee of this kind cannot be counted against this budget, with the reason.
+            if a guarantee of this kind cannot be counted against this budget, or it is for another neighboring relation
+            than the charges before it, with the reason.
         OutcomeUnknown
             if a server was asked to book and the connection was cut: `find` settles it.
         LedgerError
@@ -284,14 +290,14 @@ class Ledger:
         """Take back what `grant` gave a `role`."""
         self._book.share(role, allowed=False)
 
-    def if_charged(self, guarantee: Guarantee) -> tuple[Balance, Balance]:
+    def if_charged(self, guarantee: Guarantee, *, unit: str = "") -> tuple[Balance, Balance]:
         """(spent, remaining) as they would be after this charge; raises as `charge` would. Nothing is booked."""
-        total = after_charge(self.terms, open_state(self._book), guarantee).total
+        total = after_charge(self.terms, open_state(self._book), guarantee, unit=unit).total
         return spent_of(self.terms, total), left_of_terms(self.terms, total)
 
-    def standing_if(self, guarantee: Guarantee) -> Standing:
+    def standing_if(self, guarantee: Guarantee, *, unit: str = "") -> Standing:
         """The `standing` as it would be after this charge; raises as `if_charged` does."""
-        return Standing.of_state(self.terms, after_charge(self.terms, open_state(self._book), guarantee))
+        return Standing.of_state(self.terms, after_charge(self.terms, open_state(self._book), guarantee, unit=unit))
 
     def with_room(self, *guarantees: Guarantee) -> Guarantee:
         """The first of `guarantees`, true statements of one release, that would be admitted now, or else the first."""
@@ -301,17 +307,19 @@ class Ledger:
         """The budget, or what is left where only rounding parts them: a tenth 0.1 of 1 is 0.09999999999999995."""
         return within(self.terms, self._book.state(), budget)
 
-    def check(self, guarantee: Guarantee, *others: Guarantee, fresh: bool = True) -> None:
+    def check(self, guarantee: Guarantee, *others: Guarantee, unit: str = "", fresh: bool = True) -> None:
         """Raise as `reserve` of these would; it books nothing and promises no room.
 
         Parameters
         ----------
         guarantee, others
             True statements of one release, of which one must have room.
+        unit
+            Whose privacy, and by which neighboring relation, as in `charge`.
         fresh
             False goes by what this object saw last, without another look.
         """
-        after_charge(self.terms, open_state(self._book, fresh=fresh), guarantee, *others)
+        after_charge(self.terms, open_state(self._book, fresh=fresh), guarantee, *others, unit=unit)
 
     def verify(self, head: str | None = None) -> int:
         """Read every entry again: the chain, the sums, the rule at every step. Returns how many entries there are.

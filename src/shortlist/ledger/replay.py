@@ -30,6 +30,9 @@ def verified(book: Store, head: str | None) -> int:
         present = present or any(entry.hash == head for entry in batch)
     if walk.here.number < before.number:
         raise damaged(path, "entries vanished while it was read")
+    now = book.state()
+    if now.number == walk.here.number and not now.closed and now.neighbors != walk.here.neighbors:
+        raise damaged(path, "the neighboring relation that it keeps to is not that of its first charge that states one")
     if not present:
         raise damaged(path, "entries after the head you kept have vanished")
     return walk.here.number

@@ -11,20 +11,22 @@ from datetime import UTC, datetime
 from typing import Any
 
 from shortlist._version import version
+from shortlist.ledger.chain import STATED
 from shortlist.ledger.errors import LedgerError, damaged
 from shortlist.ledger.terms import Terms
-from shortlist.ledger.turn import Turn, sqlite_meaning, unusable
+from shortlist.ledger.turn import Turn, check_locks, sqlite_meaning, unusable
 
 APPLICATION = 0x73686C74
 """Marks the file as ours: "shlt" in the header field that SQLite keeps for this."""
-SCHEMA = 4
-"""What is written: requests state their cost, in the tables of 2. Files of schema 1, which have no `facts`, and of
-schema 2, whose requests state none, are read as they are and become this one at their first write."""
+SCHEMA = 6
+"""What is written: one neighboring relation is kept to, in `neighbors`. Files of schema 1, which have no `facts`, of
+schema 2, whose requests state no cost, and of schema 4, which has no `neighbors`, are read as they are and become this
+one at their first write. Versions that would add up both relations refuse the file from then on, in words."""
 
-CLOSED = 5
+CLOSED = 7
 """What a closed ledger says it is, with the same tables: versions that know of no closing refuse it in words."""
-CLOSED_BEFORE = 3
-"""The same, of schema 2."""
+CLOSED_BEFORE = (3, 5)
+"""The same, of schemas 2 and 4."""
 
 INDEX = "sqlite_autoindex_entries_1"
 """What SQLite made of "UNIQUE": it has a place for every entry, so it tells how many there must be."""
@@ -55,12 +57,33 @@ _ADDED = {
     ("trigger", "facts_remain", "facts"): f"CREATE TRIGGER facts_remain BEFORE DELETE ON facts {_GROWS}",
 }
 """What schema 2 has beside that: who asked, which table and columns, and which request an entry belongs to."""
+_NEIGHBORS = {
+    ("table", "neighbors", "neighbors"): """CREATE TABLE neighbors (
+    number INTEGER PRIMARY KEY, relation TEXT NOT NULL
+)""",
+    ("trigger", "neighbors_stay", "neighbors"): f"CREATE TRIGGER neighbors_stay BEFORE UPDATE ON neighbors {_GROWS}",
+    (
+        "trigger",
+        "neighbors_remain",
+        "neighbors",
+    ): f"CREATE TRIGGER neighbors_remain BEFORE DELETE ON neighbors {_GROWS}",
+}
+"""What schema 6 has beside that: the first charge that states a neighboring relation, and which."""
+_ENDING = "substr(CAST(unit AS BLOB), -{}) = CAST('{}' AS BLOB)"
+_RELATION = " ".join(
+    f"WHEN {_ENDING.format(len(words), words.replace(chr(39), 2 * chr(39)))} THEN '{relation}'"
+    for words, relation in STATED.items()
+)
+_FIRST = f"""(SELECT number, relation FROM (SELECT number, kind, CASE {_RELATION} END AS relation FROM entries)
+    WHERE kind = 'charge' AND relation IS NOT NULL ORDER BY number LIMIT 1)"""
+"""The same, looked for in the entries. A text ends where it ends, and not at a zero byte, where SQLite would end it."""
 _INDEX_ROW = ("index", INDEX, "entries", None)
 _SCHEMA_ROWS = {
     1: {*((*key, sql) for key, sql in _OBJECTS.items()), _INDEX_ROW},
     2: {*((*key, sql) for key, sql in (_OBJECTS | _ADDED).items()), _INDEX_ROW},
+    SCHEMA: {*((*key, sql) for key, sql in (_OBJECTS | _ADDED | _NEIGHBORS).items()), _INDEX_ROW},
 }
-_SCHEMA_ROWS |= dict.fromkeys((CLOSED_BEFORE, SCHEMA, CLOSED), _SCHEMA_ROWS[2])
+_SCHEMA_ROWS |= {**dict.fromkeys((4, *CLOSED_BEFORE), _SCHEMA_ROWS[2]), CLOSED: _SCHEMA_ROWS[SCHEMA]}
 _SETTINGS = {"journal_mode": "delete", "encoding": "UTF-8", "auto_vacuum": 0, "freelist_count": 0}
 
 
@@ -93,7 +116,12 @@ def schema_of(db: sqlite3.Connection) -> int:
 
 def is_closed(db: sqlite3.Connection) -> bool:
     """Whether the file says that it was closed."""
-    return schema_of(db) in (CLOSED_BEFORE, CLOSED)
+    return schema_of(db) in (*CLOSED_BEFORE, CLOSED)
+
+
+def neighbors_in(db: sqlite3.Connection) -> str:
+    """The table, or a query in its place, of the first charge that states a neighboring relation."""
+    return "neighbors" if schema_of(db) >= SCHEMA else _FIRST
 
 
 def upgrade(db: sqlite3.Connection) -> None:
@@ -103,6 +131,9 @@ def upgrade(db: sqlite3.Connection) -> None:
         for statement in _ADDED.values():
             db.execute(statement)
     if schema < SCHEMA:
+        for statement in _NEIGHBORS.values():
+            db.execute(statement)
+        db.execute(f"INSERT INTO neighbors SELECT number, relation FROM {_FIRST}")
         db.execute(f"PRAGMA user_version = {SCHEMA}")
 
 
@@ -125,6 +156,7 @@ def make(path: str, terms: Terms) -> None:
             raise LedgerError(
                 f"{left} was left by a ledger that is gone; put that ledger back, or remove this file too"
             )
+    check_locks(path)
     beside, turn = f"{path}.{secrets.token_hex(8)}.new", Turn()
     try:
         try:
@@ -153,7 +185,7 @@ def _build(turn: Turn, path: str, terms: Terms) -> None:
     db.execute(f"PRAGMA application_id = {APPLICATION}")
     db.execute(f"PRAGMA user_version = {SCHEMA}")
     db.execute("BEGIN EXCLUSIVE")
-    for statement in (_OBJECTS | _ADDED).values():
+    for statement in (_OBJECTS | _ADDED | _NEIGHBORS).values():
         db.execute(statement)
     db.execute("INSERT INTO terms VALUES (?)", (json.dumps(content),))
     db.execute("COMMIT")

@@ -122,7 +122,7 @@ DELTA = "\ndelta: "
 def in_words(terms: Terms, closed: str, here: State) -> str:
     """All of it: that it is closed, if it is, how it stands, who else has to agree; and on a line of its own delta."""
     standing, delta = Standing.of_state(terms, here), _delta_in_words(terms, here)
-    stands = "; ".join(filter(None, [closed, str(standing), "" if closed else terms.approval_words]))
+    stands = "; ".join(filter(None, [closed, str(standing), terms.mixed_words, "" if closed else terms.approval_words]))
     return f"{stands}{DELTA}{delta}" if delta else stands
 
 

@@ -20,17 +20,20 @@ DIGITS = 80
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """A budget, the share of its delta kept for conversion, the Renyi order if any, the exact limits, and whether
-    somebody else must approve."""
+    """A budget, the share of its delta kept for conversion, the Renyi order if any, the exact limits, whether
+    somebody else must approve, and whether charges of both neighboring relations are added up."""
 
     budget: PureDP | ZCDP | ApproxDP
     split: float | None
     order: float | None
     limits: Amounts
     approval: bool = False
+    mixed: bool = False
 
     @classmethod
-    def of(cls, budget: object, split: object, order: object, approval: bool | None = None) -> Self:
+    def of(
+        cls, budget: object, split: object, order: object, approval: bool | None = None, mixed: bool | None = None
+    ) -> Self:
         """The limits of each rule.
 
         PureDP(epsilon): rule (a) alone. ZCDP(rho, delta): rule (b) alone. ApproxDP(epsilon, delta): rule (a) with
@@ -44,14 +47,16 @@ class Terms:
         """
         if approval not in (None, False, True):
             raise TypeError("approval must be True or False")
-        approval = bool(approval)
+        if mixed not in (None, False, True):
+            raise TypeError("allow_mixed_neighbors must be True or False")
+        flags = bool(approval), bool(mixed)
         if isinstance(budget, ApproxDP):
             share = number("split", 0.5 if split is None else split, below=math.nextafter(1.0, 2.0))
             converted = Fraction(share) * Fraction(budget.delta)
             place = None if order is None else number("order", order, least=1.0, above=True)
             curve = _curve_limit(budget.epsilon, converted, place)
             limits = Amounts(Fraction(budget.epsilon), curve, Fraction(budget.delta) - converted)
-            return cls(budget, share, place, limits, approval)
+            return cls(budget, share, place, limits, *flags)
         if not isinstance(budget, PureDP | ZCDP):
             raise TypeError(
                 "budget must be PureDP, ZCDP or ApproxDP: write budget=PureDP(3.0), or budget=ApproxDP(3.0, 1e-6) if "
@@ -60,8 +65,8 @@ class Terms:
         if split is not None or order is not None:
             raise ValueError("split and order belong to an ApproxDP budget: leave them out, or give that budget")
         if isinstance(budget, PureDP):
-            return cls(budget, None, None, Amounts(Fraction(budget.epsilon), None, Fraction(0)), approval)
-        return cls(budget, None, None, Amounts(None, Fraction(budget.rho), Fraction(budget.delta)), approval)
+            return cls(budget, None, None, Amounts(Fraction(budget.epsilon), None, Fraction(0)), *flags)
+        return cls(budget, None, None, Amounts(None, Fraction(budget.rho), Fraction(budget.delta)), *flags)
 
     def limits_for(self, before: Amounts, cost: Amounts, *, first: bool) -> Amounts:
         """The limits that a charge of this cost is held against, after these sums; `first` if none was made before.
@@ -82,10 +87,8 @@ class Terms:
         fields = {name: getattr(self.budget, name) for name in type(self.budget).__slots__}
         kind = type(self.budget).__name__
         limits = self.limits.as_text()
-        approval = {"approval": True} if self.approval else {}
-        return {
-            "budget": {"kind": kind, **fields}, "split": self.split, "order": self.order, "limits": limits, **approval
-        }  # fmt: skip
+        flags = {name: True for name in ("approval", "mixed") if getattr(self, name)}
+        return {"budget": {"kind": kind, **fields}, "split": self.split, "order": self.order, "limits": limits, **flags}
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Self:
@@ -97,10 +100,10 @@ class Terms:
             if it was not written so, or a limit is above what the budget admits.
         """
         fields = dict(content["budget"])
-        approval = content.get("approval", False)
-        if not isinstance(approval, bool):
-            raise TypeError("approval must be true or false")
-        fresh = cls.of(KINDS[fields.pop("kind")](**fields), content["split"], content["order"], approval)
+        flags = [content.get(name, False) for name in ("approval", "mixed")]
+        if not all(isinstance(flag, bool) for flag in flags):
+            raise TypeError("approval and mixed must be true or false")
+        fresh = cls.of(KINDS[fields.pop("kind")](**fields), content["split"], content["order"], *flags)
         limits = Amounts.from_text(*content["limits"])
         if (fresh.split, fresh.order) != (content["split"], content["order"]):
             raise ValueError("split and order must be as the ledger was made")
@@ -121,11 +124,17 @@ class Terms:
             raise ValueError("limits must not be above those of the budget")
 
     def check_same(
-        self, budget: Guarantee | None, split: float | None, order: float | None, approval: bool | None = None
+        self,
+        budget: Guarantee | None,
+        split: float | None,
+        order: float | None,
+        approval: bool | None = None,
+        mixed: bool | None = None,
     ) -> None:
         """Refuse to go on with other terms than those the ledger was made with."""
-        for name, word in (("budget", budget), ("split", split), ("order", order), ("approval", approval)):
-            fixed = getattr(self, name)
+        given = {"budget": budget, "split": split, "order": order, "approval": approval, "allow_mixed_neighbors": mixed}
+        for name, word in given.items():
+            fixed = getattr(self, "mixed" if name == "allow_mixed_neighbors" else name)
             if word is not None and word != fixed:
                 raise ValueError(
                     f"{name} was fixed as {fixed} when this ledger was made and cannot change: leave {name}= out, or "
@@ -135,7 +144,12 @@ class Terms:
     def __str__(self) -> str:
         said = (("split", self.split), ("order", self.order))
         words = [str(self.budget), *(f"{name} {value:g}" for name, value in said if value is not None)]
-        return ", ".join(filter(None, [*words, self.approval_words]))
+        return ", ".join(filter(None, [*words, self.mixed_words, self.approval_words]))
+
+    @property
+    def mixed_words(self) -> str:
+        """That charges of both neighboring relations are added up, if they are."""
+        return "charges of both neighboring relations are added up" if self.mixed else ""
 
     @property
     def approval_words(self) -> str:

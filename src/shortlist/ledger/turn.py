@@ -9,9 +9,13 @@ transaction would take its parent's locks for its own.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+import secrets
 import sqlite3
 import stat
+import struct
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -34,6 +38,11 @@ SETTINGS = "synchronous = EXTRA", "fullfsync = ON", "trusted_schema = OFF", "cel
 LONGEST_ROW = 100_000_000
 """Bytes of one row or text: far beyond what is ever written; more is damage."""
 
+HELD = errno.EAGAIN, errno.EACCES
+"""How an operating system says that somebody else holds a lock."""
+
+_working_locks: set[tuple[int, int]] = set()
+"""Folders, by device and number, in which this process has seen a lock keep out another one."""
 _running: set[Turn] = set()
 _forking: set[int] = set()
 """Threads that are about to fork. These are sets because one call of C adds or takes away: never half of it."""
@@ -107,6 +116,80 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait_for_turns, after_in_parent=_forking.clear, after_in_child=_forking.clear)
 
 
+def check_locks(path: str) -> None:
+    """Refuse a folder in which two can hold one lock, as on some network file systems: charges would be lost.
+
+    Looked at once per process and folder, on Linux, on a file of its own beside the ledger. Elsewhere it would take a
+    process of its own, since all locks of one process are one. Locks that hold on this machine alone are not found.
+
+    Raises
+    ------
+    LedgerError
+        saying so.
+    """
+    folder = os.path.dirname(os.path.realpath(path))
+    try:
+        facts = os.stat(folder)
+        place = facts.st_dev, facts.st_ino
+        works = place in _working_locks or _locks_work(folder)
+    except OSError:
+        return  # SQLite cannot write a journal there either, and what it says is told
+    if not works:
+        raise LedgerError(
+            f"{path} cannot be written: locks do not work in its folder (two can hold one at once), so charges would "
+            "be lost. Put the ledger on a local disk, or on a server (postgresql://...)"
+        )
+    _working_locks.add(place)
+
+
+def _locks_work(folder: str) -> bool:
+    """Whether a lock of SQLite's kind keeps out a lock of another open file. True where that cannot be told."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    if sys.platform != "linux" or not hasattr(fcntl, "F_OFD_SETLK"):
+        return True
+    name = os.path.join(folder, f".{secrets.token_hex(8)}.shortlist-lock")
+    files: list[int] = []
+    try:
+        try:
+            files.append(os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            files.append(os.open(name, os.O_RDWR))
+            os.unlink(name)
+            return _keeps_out(*files)
+        finally:
+            _forget(name, files)
+    finally:
+        _forget(name, files)  # the first one may have been interrupted
+
+
+def _keeps_out(first: int, second: int) -> bool:
+    """Whether a lock on one open file refuses a lock on another one of the same name.
+
+    The first lock is one of the process, which SQLite takes. The second is one of the open file, which the process's
+    own locks refuse too.
+    """
+    import fcntl
+
+    try:
+        fcntl.lockf(first, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    try:
+        fcntl.fcntl(second, fcntl.F_OFD_SETLK, struct.pack("@hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+    except OSError as error:
+        return error.errno in (*HELD, errno.EINVAL)  # EINVAL: this system has no locks of open files
+    return False
+
+
+def _forget(name: str, files: list[int]) -> None:
+    while files:
+        os.close(files.pop())
+    with suppress(OSError):  # it went, or never came
+        os.unlink(name)
+
+
 def in_transaction(
     path: str, work: Callable[[sqlite3.Connection], Found], *, write: bool = False, wait: float = WAIT
 ) -> Found:
@@ -117,6 +200,8 @@ def in_transaction(
     LedgerError
         in one sentence, whatever is wrong with the file; the transaction then did not happen.
     """
+    if write:
+        check_locks(path)
     until, pause = time.monotonic() + wait, PAUSES[0]
     while True:
         try:

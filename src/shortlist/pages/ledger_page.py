@@ -103,6 +103,7 @@ def ledger_page(ledger: Ledger, entries: list[LedgerEntry], verified: int, title
             f'<header class="top"><p class="mark">shortlist · a privacy budget</p><h1>{page_safe(heading)}</h1>',
             f'<p class="lead">All releases booked here, together, keep {price_in(budget)} for every single '
             f"{unit}, however each was chosen after the ones before it.</p></header>",
+            _mixed(entries),
             _units(units),
             caution_in(budget),
             _stands(ledger, standing, verified),
@@ -115,6 +116,22 @@ def ledger_page(ledger: Ledger, entries: list[LedgerEntry], verified: int, title
         ]
     )
     return page(title=heading, body=body, styles=("pages/base.css", "pages/release.css", "pages/ledger.css"))
+
+
+def mixed_caution(entries: list[LedgerEntry]) -> str:
+    """What the promise of a ledger that has added up both neighboring relations is worth; "" for any other."""
+    if len({entry.relation for entry in entries} - {""}) < 2:
+        return ""
+    return (
+        "Some charges hold when one is added or removed, some when one is replaced by another. Their sum bounds "
+        "neither: the promise is not kept for one who is replaced, and for one who is added or removed the others "
+        "promise nothing."
+    )
+
+
+def _mixed(entries: list[LedgerEntry]) -> str:
+    words = mixed_caution(entries)
+    return words and f'<p class="warning" role="note"><b>Charges for different neighbors.</b> {words}</p>'
 
 
 def _units(units: list[str]) -> str:
@@ -143,6 +160,7 @@ def rules_in_words(terms: Terms, before: str = "") -> str:
     rules = [
         f"{100 * terms.split:g}% of δ is kept for sharper sums" if terms.split else "",
         f"sums of Rényi divergence at order {terms.order:g}" if terms.order is not None else "",
+        terms.mixed_words,
         terms.approval_words,
     ]
     said = ", ".join(filter(None, rules))

@@ -16,6 +16,7 @@ from shortlist._text import as_sentence, label_text, page_safe, terminal_safe
 from shortlist._version import version
 from shortlist.accounting.guarantees import ApproxDP
 from shortlist.pages.guarantee_in_words import in_full, risk
+from shortlist.pages.references import sources
 from shortlist.pages.risk_box import caution_in, facts, meter, price_in, risk_box
 from shortlist.pages.summary import LEAD, OVER, UNORDERED, came, first_of, page_remarks, quantile_in_words, why_in_words
 from shortlist.pages.theme import page
@@ -273,7 +274,23 @@ def _cite(release: Release | GroupedRelease, heading: str) -> str:
             "}",
         ]
     )
-    return f'<h2>How to cite it</h2><p>{page_safe(text)}</p><pre tabindex="0" aria-label="BibTeX">{bibtex}</pre>'
+    return (
+        f'<h2>How to cite it</h2><p>{page_safe(text)}</p><pre tabindex="0" aria-label="BibTeX">{bibtex}</pre>'
+        f"{_papers(release.mechanism)}"
+    )
+
+
+def _papers(mechanism: str) -> str:
+    """Where the mechanism comes from, to be copied."""
+    papers = sources(mechanism)
+    if not papers:
+        return ""
+    entries = "\n".join(page_safe(line) for paper in papers for line in paper.bibtex.splitlines())
+    said = "The paper" if len(papers) == 1 else "The papers"
+    return (
+        f"<details><summary>{said} behind this mechanism</summary>"
+        f'<pre tabindex="0" aria-label="BibTeX of {said.lower()}">{entries}</pre></details>'
+    )
 
 
 def _plain(text: str) -> str:

@@ -12,23 +12,20 @@ from pathlib import Path
 from typing import Any
 
 
-def asset_path(name: str) -> Path:
-    """Where one of our style sheets, scripts or tables is: "pages/base.css" is that of the room `pages`."""
-    room, _, file = name.partition("/")
-    return Path(str(files("shortlist") / room / "assets" / file))
-
-
-def asset(name: str) -> str:
-    """The text of one of our style sheets, scripts or tables."""
-    return asset_path(name).read_text(encoding="utf-8")
+def asset(name: str | Path) -> str:
+    """Return the text of a style sheet or script: "pages/base.css" is in `pages/assets`; other files have a path."""
+    if isinstance(name, Path):
+        return name.read_text(encoding="utf-8")
+    folder, _, file = name.partition("/")
+    return Path(str(files("shortlist") / folder / "assets" / file)).read_text(encoding="utf-8")
 
 
 def page(
     *,
     title: str,
     body: str,
-    styles: tuple[str, ...] = ("pages/base.css",),
-    scripts: tuple[str, ...] = (),
+    styles: tuple[str | Path, ...] = ("pages/base.css",),
+    scripts: tuple[str | Path, ...] = (),
     data: dict[str, Any] | None = None,
     talks: bool = False,
 ) -> str:
@@ -41,7 +38,7 @@ def page(
     body
         HTML.
     styles, scripts
-        Assets by name.
+        Assets of the package by name, or files.
     data
         For the scripts, as JSON in elements named by the keys.
     talks

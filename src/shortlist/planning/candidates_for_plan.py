@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from shortlist.accounting.tight_zcdp import largest_range, range_rho
+from shortlist.accounting.renyi import largest_range, range_rho
 from shortlist.mechanisms.entries import ENTRIES
 from shortlist.mechanisms.oneshot.mechanism import epsilon_of_a_round
 from shortlist.mechanisms.plan_rows import Currency, Domain, Planned

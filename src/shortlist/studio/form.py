@@ -186,7 +186,9 @@ class Offer:
     def room(self) -> tuple[Standing, Standing]:
         """How the ledger stands and how it would; refused, as the ledger would, if there is no room."""
         ledger = Ledger(self.question.ledger)
-        return ledger.standing, ledger.standing_if(ledger.with_room(self.charge, self.guarantee))
+        return ledger.standing, ledger.standing_if(
+            ledger.with_room(self.charge, self.guarantee), unit=f"{self.question.unit} (add-remove)"
+        )
 
     def consent(self, name: str, after: Standing) -> str:
         """What the analyst agrees to, in the ledger's own numbers."""

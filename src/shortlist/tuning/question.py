@@ -10,8 +10,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from shortlist.accounting.capped_runs import Capped
-from shortlist.accounting.run_numbers import MOST_RUNS, Binomial, NegativeBinomial, Poisson, pure_cost
+from shortlist.accounting.run_numbers import MOST_RUNS, Binomial, Capped, NegativeBinomial, Poisson, pure_cost
 from shortlist.accounting.tuned import Mixed, RunLaw, Tuned
 from shortlist.exact.crossing import crossing, narrowed, neighbours
 from shortlist.mechanisms.checks import Budget, checked_weights

@@ -39,3 +39,34 @@ def proxy(server, tmp_path_factory):
     one = Proxy(folder, server)
     yield one
     one.close()
+
+
+@pytest.fixture
+def sql_in(server):
+    """In a database: run a statement as a role; the rows, or the error's code."""
+
+    import psycopg
+
+    def of(base):
+        def run(user, statement, *parameters):
+            with psycopg.connect(host=str(server.folder), dbname=base, user=user, autocommit=True) as line:
+                try:
+                    cursor = line.execute(statement, parameters or None)
+                    return cursor.fetchall() if cursor.description else []
+                except psycopg.Error as error:
+                    return error.sqlstate
+
+        return run
+
+    return of
+
+
+@pytest.fixture
+def sql(sql_in):
+    """The same in the common database."""
+    return sql_in("ledgers")
+
+
+@pytest.fixture
+def own_base(server, name):
+    return server.base(f"base_{name}")

@@ -3,6 +3,7 @@
 import gc
 import os
 import pickle
+import sys
 import threading
 import time
 import warnings
@@ -20,6 +21,7 @@ from shortlist import Ledger, PureDP
 from shortlist._signals import COMMAND, Stopped
 from shortlist.ledger.server import line as ledger_line
 from shortlist.privacy import BudgetExceeded, LedgerError, OutcomeUnknown
+from tests.helpers.postgres import OWNER, QUICK, Server
 from tests.helpers.processes import in_child
 from tests.helpers.terminal import called
 from tests.helpers.typed import present
@@ -267,8 +269,8 @@ def test_threads_share_one_ledger_and_never_overspend(ledger):
     ("change", "words"),
     [
         (lambda url: url.replace("host=", "host=/nowhere"), "cannot be reached"),
-        (lambda url: url.replace("/ledgers?", "/nothing?"), "cannot be reached or logged in to"),
-        (lambda url: url.replace("book_owner@", "stranger@"), "cannot be reached or logged in to"),
+        (lambda url: url.replace("/ledgers?", "/nothing?"), "the server has no such database"),
+        (lambda url: url.replace("book_owner@", "stranger@"), "refuses this login"),
         (lambda url: url.replace("/ledgers?", "/postgres?"), "no ledger was made in this database"),
         (lambda url: url.replace("name=", "name=other"), "is not there, or its owner"),
     ],
@@ -282,6 +284,52 @@ def test_what_is_wrong_is_said_in_one_sentence_without_the_servers_words(ledger,
     while error is not None:
         assert secret not in repr(error) + str(error)
         error = error.__cause__ or error.__context__
+
+
+@pytest.fixture
+def german(monkeypatch):
+    """A server with four places, two of them for superusers, that asks anna for a password; in German, if it can."""
+    monkeypatch.setenv("LANGUAGE", "de")
+    small = "max_connections = 4\nsuperuser_reserved_connections = 2\n"
+    small += "lc_messages = 'C.utf8'\n" if sys.platform == "linux" else ""
+    one = Server(settings=QUICK + small)
+    try:
+        one.roles()
+        one.base("ledgers")
+        one.sql("ALTER ROLE anna PASSWORD 'right'")
+        (one.data / "pg_hba.conf").write_text("local all anna scram-sha-256\nlocal all all trust\n")
+        one.sql("SELECT pg_reload_conf()")
+        made = Ledger(one.url("ledgers"), budget=PureDP(4.0))
+        made.grant("anna")
+        made._book.hang_up()
+        yield one
+    finally:
+        one.stop()
+
+
+def test_a_full_server_is_waited_for_in_any_language_and_a_wrong_password_is_not(german, monkeypatch):
+    address = german.url("ledgers", user="anna:right")
+    login: dict[str, Any] = {"host": str(german.folder), "dbname": "ledgers"}
+    wrong = german.url("ledgers", user="anna:wrong")
+    with pytest.raises(LedgerError, match="refuses this login"):
+        Ledger(wrong)
+    with psycopg.connect(**login, user=OWNER) as first, psycopg.connect(**login, user=OWNER) as other:
+        with pytest.raises(psycopg.OperationalError) as refused:
+            psycopg.connect(**login, user="anna", password="right")
+        assert refused.value.sqlstate is None
+        for address_of in ("anna:right", "ben"):
+            with pytest.raises(LedgerError, match="no place for one more connection for 0 seconds"):
+                Ledger(german.url("ledgers", user=address_of), wait=0.0)
+        naps = []
+
+        def nap(_):
+            naps.append(1)
+            first.close()
+
+        monkeypatch.setattr(time, "sleep", nap)
+        Ledger(address).charge(PureDP(0.25))
+        assert naps
+        other.close()
 
 
 def test_a_server_that_does_not_sync_is_not_trusted(ledger, url, monkeypatch):

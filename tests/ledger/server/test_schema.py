@@ -25,30 +25,6 @@ TOKENS = itertools.count(1 << 64)
 WORDS = ["PureDP", "Looking", "", "", "", ""]
 
 
-@pytest.fixture
-def sql_in(server):
-    """In a database: run a statement as a role; the rows, or the error's code."""
-
-    def of(base):
-        def run(user, statement, *parameters):
-            with psycopg.connect(host=str(server.folder), dbname=base, user=user, autocommit=True) as line:
-                try:
-                    cursor = line.execute(statement, parameters or None)
-                    return cursor.fetchall() if cursor.description else []
-                except psycopg.Error as error:
-                    return error.sqlstate
-
-        return run
-
-    return of
-
-
-@pytest.fixture
-def sql(sql_in):
-    """The same in the common database."""
-    return sql_in("ledgers")
-
-
 def charging(sql, ledger, epsilon, curve=None, delta="0", *, user="anna", words=WORDS, token=None):
     """A charge by hand: the entry's number, or None, or the error's code."""
     token = token or f"{next(TOKENS):032x}"
@@ -70,6 +46,10 @@ def charging(sql, ledger, epsilon, curve=None, delta="0", *, user="anna", words=
         "UPDATE shortlist.ledgers SET limit_epsilon = '99'",
         "INSERT INTO shortlist.analysts VALUES (1, 'ben')",
         "UPDATE shortlist.about SET version = 3",
+        "SELECT * FROM shortlist.neighbors",
+        "INSERT INTO shortlist.neighbors VALUES (1, 1, 'replace')",
+        "SELECT shortlist.caller()",
+        "SELECT shortlist.relation_of('x')",
         "ALTER TABLE shortlist.entries DISABLE TRIGGER ALL",
         "DROP TABLE shortlist.entries",
         "DROP SCHEMA shortlist CASCADE",
@@ -116,8 +96,9 @@ def test_what_was_booked_cannot_be_rolled_back(ledger, server):
 
 
 def test_the_owner_does_not_edit_by_accident(ledger, sql):
-    ledger.charge(PureDP(0.5))
+    ledger.charge(PureDP(0.5), unit="user (replace)")
     for statement in (
+        "UPDATE shortlist.neighbors SET relation = 'add-remove'", "DELETE FROM shortlist.neighbors",
         "UPDATE shortlist.entries SET purpose = '\"x\"'", "DELETE FROM shortlist.entries",
         "TRUNCATE shortlist.entries CASCADE", "DELETE FROM shortlist.ledgers", "UPDATE shortlist.tokens SET number = 2",
     ):  # fmt: skip
@@ -410,19 +391,14 @@ def test_approval_is_checked_in_the_server(server, url, sql):
 # Schemas
 
 
-@pytest.fixture
-def own_base(server, name):
-    return server.base(f"base_{name}")
-
-
 def test_a_newer_schema_is_refused_and_left_alone(server, own_base):
     url = server.url(own_base)
     ledger = Ledger(url, budget=PureDP(1.0))
-    server.sql("UPDATE shortlist.about SET version = 4", base=own_base)
+    server.sql("UPDATE shortlist.about SET version = 5", base=own_base)
     for act in (ledger.verify, lambda: Ledger(url), lambda: Ledger(url, budget=PureDP(1.0)),
                 lambda: ledger.charge(PureDP(0.1)),
                 lambda: Ledger(server.url(own_base, "another"), budget=PureDP(1.0))):  # fmt: skip
-        with pytest.raises(LedgerError, match=r"schema 4, not 3 as this version's.*upgrade"):
+        with pytest.raises(LedgerError, match=r"schema 5, not 4 as this version's.*upgrade"):
             act()
 
 
@@ -436,46 +412,21 @@ def test_an_older_schema_is_upgraded_by_its_owner_alone_with_every_entry(server,
 
     def step(number):
         return (
-            "ALTER TABLE shortlist.ledgers ADD note text; UPDATE shortlist.about SET version = 4"
-            if number == 4
+            "ALTER TABLE shortlist.ledgers ADD note text; UPDATE shortlist.about SET version = 5"
+            if number == 5
             else first(number)
         )
 
     for module in ("schema", "book"):
-        monkeypatch.setattr(f"shortlist.ledger.server.{module}.NEWEST", 4)
+        monkeypatch.setattr(f"shortlist.ledger.server.{module}.NEWEST", 5)
     monkeypatch.setattr(server_schema, "step", step)
-    for open_it in (lambda: Ledger(url), lambda: Ledger(url.replace(OWNER, "anna"), budget=PureDP(1.0))):
-        with pytest.raises(LedgerError, match=r"schema 3, not 4|cannot be used so by this role"):
-            open_it()
-    again = Ledger(url, budget=PureDP(1.0))
+    for budget in (None, PureDP(1.0)):
+        with pytest.raises(LedgerError, match=r"schema 4, not 5.*its owner opens it|cannot be used so by this role"):
+            Ledger(url.replace(OWNER, "anna"), budget=budget)
+    again = Ledger(url)
     again.charge(PureDP(0.25))
     assert again.verify(head=old._book.seen.head) == 2
     assert Ledger(url.replace(OWNER, "anna")).spent.epsilon == 0.5
-
-
-def test_a_ledger_of_schema_1_is_upgraded_and_its_requests_cover_no_cost(server, own_base, monkeypatch, sql_in):
-    url = server.url(own_base)
-    with monkeypatch.context() as patch:
-        for module in ("schema", "book"):
-            patch.setattr(f"shortlist.ledger.server.{module}.NEWEST", 1)
-        old = Ledger(url, budget=PureDP(1.0), approval=True)
-        for role in ("anna", "ben"):
-            old.grant(role)
-        run = sql_in(own_base)
-        assert charging(run, old, "1/2") == 1
-        assert isinstance(run("ben", f"SELECT shortlist.approve('{old.name}', repeat('b', 32), 1, '\"1\"')"), list)
-        assert charging(run, old, "1/4") == 3, "what schema 1 allowed: another cost than that of the request"
-        assert charging(run, old, "1/2") == 4
-        assert isinstance(run("ben", f"SELECT shortlist.approve('{old.name}', repeat('c', 32), 4, '\"1\"')"), list)
-        head = old.head
-    with pytest.raises(LedgerError, match=r"schema 1, not 3.*its owner opens it with budget= once"):
-        Ledger(url)
-    again = Ledger(url, budget=PureDP(1.0), approval=True)
-    assert again.verify(head=head) == 5
-    assert charging(run, again, "1/2") == 6, "a new request, which states its cost"
-    assert again.entries()[-1].epsilon == "1/2"
-    assert (again.spent.epsilon, again.verify()) == (0.25, 6)
-    assert run("anna", "SELECT * FROM shortlist.entries") == "42501"
 
 
 def test_another_programs_schema_of_that_name_is_left_alone(server, own_base):

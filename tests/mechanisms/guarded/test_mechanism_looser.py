@@ -4,8 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from bench.looser import NAMES, SHAPES, made, missed_by_delta, missed_by_rho
 
+from bench.looser import NAMES, SHAPES, made, missed_by_delta, missed_by_rho
 from shortlist import Scores
 from tests.helpers.support import in_suite
 

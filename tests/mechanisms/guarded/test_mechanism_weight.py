@@ -6,10 +6,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from bench.offset import MULTIPLES, canonical, crossing, data, one_shot
 from scipy.special import gammaln, logsumexp
 
 import shortlist as sl
+from bench.offset import MULTIPLES, canonical, crossing, data, one_shot
 from shortlist import ZCDP, ApproxDP, PureDP, Scores
 from shortlist.audit.prove import law_of, prove_mechanism
 from shortlist.certified.law import Law

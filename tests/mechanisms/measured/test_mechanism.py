@@ -7,7 +7,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, ApproxDP, PureDP
-from shortlist.accounting.finer_guarantees import BoundedRange
+from shortlist.accounting.guarantees import BoundedRange
 from shortlist.audit.enumeration import prove
 from shortlist.audit.prove import law_of, prove_mechanism
 from shortlist.exact.key_bars import certified_rate, gaussian_rate, keeps

@@ -78,6 +78,17 @@ def test_a_claim_without_the_number_of_candidates_is_broken():
     assert claimed == pytest.approx(0.1610, abs=1e-3)
 
 
+def test_for_monotone_scores_it_is_broken_at_a_million_candidates():
+    """The same claim at Delta / sigma = .5, three tenths of all tied candidates up, the others as they are."""
+    t, up, left, shift = np.linspace(-12, 14, 100_001), 300_000, 700_000, 0.5
+    density = np.log(left) + norm.logpdf(t) + (left - 1) * norm.logcdf(t) + up * norm.logcdf(t - shift)
+    stays = float(np.trapezoid(np.exp(density), t))  # the winner is one of those that stayed behind
+    epsilon, mu = 0.3627, 8**0.5 * shift
+    claimed = norm.cdf(mu / 2 - epsilon / mu) - np.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
+    assert 0.7 - np.exp(epsilon) * stays == pytest.approx(0.4584, abs=1e-4)
+    assert claimed == pytest.approx(0.4330, abs=1e-4)
+
+
 @pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(0.1), ApproxDP(1.0, 0.0), ApproxDP(0.0, 0.1)])
 def test_only_epsilon_and_delta_together_will_do(budget):
     with pytest.raises(ValueError, match="ApproxDP"):

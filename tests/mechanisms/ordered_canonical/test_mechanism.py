@@ -8,7 +8,7 @@ import pytest
 
 import shortlist as sl
 from shortlist import PureDP, Scores
-from shortlist.accounting.tight_zcdp import largest_range
+from shortlist.accounting.renyi import largest_range
 from shortlist.exact import sequence_classes
 from shortlist.mechanisms import JointTopK, OrderedCanonicalTopK
 from shortlist.mechanisms.ordered_canonical.certified import law, losses

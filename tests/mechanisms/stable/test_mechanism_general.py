@@ -10,14 +10,14 @@ import pytest
 
 import shortlist as sl
 from shortlist import ZCDP, Scores
-from shortlist.audit.broken import catch
-from shortlist.audit.broken.stable import ENTRIES, stable_law
 from shortlist.audit.enumeration import alike, neighbours, prove
 from shortlist.audit.prove import law_of
 from shortlist.certified.law import Law
 from shortlist.mechanisms import LargeGap, StableTopK
 from shortlist.privacy import ApproxDP
 from shortlist.testing import seeded
+from studies.broken import catch
+from studies.broken.stable import ENTRIES, stable_law
 from tests.helpers.support import assert_law, full_size, sized
 from tests.helpers.typed import of_kind
 

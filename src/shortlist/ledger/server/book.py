@@ -9,9 +9,9 @@ from typing import Any, Self, TypeVar
 
 from shortlist._signals import COMMAND
 from shortlist._version import version
-from shortlist.ledger.admission import admitted, first_that_fits
+from shortlist.ledger.admission import admitted, check_neighbors, first_that_fits
 from shortlist.ledger.approval import ApprovalNeeded
-from shortlist.ledger.chain import FACTS, MOST_ENTRIES, NAMES, Ends, LedgerEntry, Origin, State, entry_of
+from shortlist.ledger.chain import FACTS, MOST_ENTRIES, NAMES, RELATIONS, Ends, LedgerEntry, Origin, State, entry_of
 from shortlist.ledger.errors import LedgerError, OutcomeUnknown, damaged
 from shortlist.ledger.filter import Amounts, refund_of
 from shortlist.ledger.server.address import Address
@@ -34,8 +34,13 @@ MISTAKES = {
     "SL008": "request must be the number of an entry that asks for approval: see `shortlist ledger show`",
     "SL009": "entry {number} was approved already",
     "SL010": "entry {number} must be approved by another user than the one who asked",
+    "SL011": "somebody has just charged this ledger for other neighbors than this charge is for; ask again to see them",
 }
 """What a caller did wrong, by the server's code."""
+
+
+class OldSchemaError(LedgerError):
+    """A ledger that its owner has to upgrade first."""
 
 
 class ServerBook:
@@ -51,10 +56,19 @@ class ServerBook:
 
     @classmethod
     def at(cls, url: str, wait: float, terms: Callable[[], Terms] | None) -> Self:
-        """The ledger there; if there is none, it is made with these terms, by whoever may."""
+        """The ledger there; if there is none, it is made with these terms, by whoever may.
+
+        An owner who opens a ledger of an older schema upgrades it.
+        """
         address = Address.of(url)
+        making = Making(address, wait)
         if terms is not None:
-            Making(address, wait).unless_there(terms)
+            making.unless_there(terms)
+        try:
+            return cls(address, wait)
+        except OldSchemaError:
+            if not making.upgraded():
+                raise
         return cls(address, wait)
 
     @property
@@ -75,6 +89,7 @@ class ServerBook:
             nonlocal which
             which = first_that_fits(terms, before, [cost for cost, _ in offers])
             cost, said = offers[which]
+            check_neighbors(terms, before, said["unit"])
             admitted(terms, before, cost)
             self.tried = token
             words = [*(json.dumps(said[name]) for name in SAID), json.dumps(version()), *cost.as_text()]
@@ -123,10 +138,19 @@ class ServerBook:
         )
 
     def newest(self, most: int) -> list[LedgerEntry]:
-        """The last entries, in order."""
-        return self._read(
-            lambda line, here: self._rows(line, "rows_between", here.number + 1 - min(most, here.number), here.number)
-        )
+        """The last entries, in order. A server gives long entries in several parts."""
+
+        def work(line: Line, here: State) -> list[LedgerEntry]:
+            rows: list[LedgerEntry] = []
+            while len(rows) < min(most, here.number):
+                first = rows[-1].number + 1 if rows else here.number + 1 - min(most, here.number)
+                more = self._rows(line, "rows_between", first, here.number)
+                if not more:
+                    raise damaged(self.path, "entries are missing")
+                rows += more
+            return rows
+
+        return self._read(work)
 
     def find(self, token: str) -> LedgerEntry | None:
         """The entry with this hash, or that this token became; if none did, none ever will."""
@@ -208,7 +232,7 @@ class ServerBook:
             return entry, None
         if entry.hash != entry.chained(previous):
             raise damaged(self.path, f"entry {entry.number} was booked, but does not follow the entry before it")
-        after = State.after(entry, charges)
+        after = State.after(entry, charges, self.seen.neighbors)
         self.seen = after  # what is returned is this call's own: another thread may write `seen` before it is read
         return entry, after
 
@@ -216,9 +240,10 @@ class ServerBook:
         look, ends = self._looked(line, 0)
         number, content, start, limits, approval = look[1:6]
         origin = Origin.of(content, self.path)
-        if (start, limits, approval) != (origin.hash, terms_of(origin.terms), origin.terms.approval):
+        terms = origin.terms
+        if (start, limits, approval, look[8]) != (origin.hash, terms_of(terms), terms.approval, terms.mixed):
             raise damaged(self.path, "the limits that the server checks are not those of its terms")
-        return origin, self._stands(origin, ends), number
+        return origin, self._stands(origin, ends, look[9]), number
 
     def _checked(self, line: Line) -> State:
         """Where the ledger stands, if it is still the one that was opened and has not gone back since."""
@@ -228,7 +253,7 @@ class ServerBook:
             raise LedgerError(f"{self.path} is another ledger than the one that was opened; open it anew")
         if seen.number and look[6] != seen.head:
             raise damaged(self.path, "entries have vanished since it was opened")
-        self.seen = state = self._stands(self.origin, ends)
+        self.seen = state = self._stands(self.origin, ends, look[9])
         return state
 
     def _looked(self, line: Line, seen: int) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
@@ -241,23 +266,26 @@ class ServerBook:
         )
         if look[0][0] != NEWEST:
             older = look[0][0] < NEWEST
-            todo = "its owner opens it with budget= once, which upgrades it" if older else "upgrade to use it"
-            raise LedgerError(f"{self.path} is of schema {look[0][0]}, not {NEWEST} as this version's: {todo}")
+            todo = "its owner opens it once, which upgrades it" if older else "upgrade to use it"
+            refused = OldSchemaError if older else LedgerError
+            raise refused(f"{self.path} is of schema {look[0][0]}, not {NEWEST} as this version's: {todo}")
         if not look[0][7]:
             raise LedgerError(f"{self.path} cannot be trusted: its server does not sync what it commits (fsync is off)")
         return look[0], ends
 
-    def _stands(self, origin: Origin, ends: list[tuple[Any, ...]]) -> State:
-        """By the last entry, and what the server counts up to it."""
+    def _stands(self, origin: Origin, ends: list[tuple[Any, ...]], neighbors: str | None) -> State:
+        """By the last entry, and what the server counts up to it. A long first entry is left to `verify`."""
+        if neighbors not in (None, *RELATIONS):
+            raise damaged(self.path, "the neighboring relation that it keeps to cannot be read")
         if not ends:
             return origin.start
         entries = {entry.number: entry for entry in (self._entry(row[:-1]) for row in ends)}
         last = entries[max(entries)]
-        if not {1, max(1, last.number - 1)} <= entries.keys():
+        if last.number > 1 and last.number - 1 not in entries:
             raise damaged(self.path, "entries are missing")
         refunded = None if last.refund_of is None else entries.get(last.refund_of)
-        both = Ends(entries[1], entries.get(last.number - 1), last, refunded)
-        return origin.stands(both, ends[-1][-1], self.path)
+        both = Ends(entries.get(1), entries.get(last.number - 1), last, refunded)
+        return origin.stands(both, ends[-1][-1], self.path, neighbors or "")
 
     def _rows(self, line: Line, function: str, *words: object) -> list[LedgerEntry]:
         marks = ", ".join(["%s"] * (1 + len(words)))

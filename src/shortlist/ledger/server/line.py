@@ -6,8 +6,11 @@ unexpected it is closed and not used again, and with it ends whatever it held. A
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
+import re
+import selectors
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +19,8 @@ from types import NoneType
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg import pq
+from psycopg.conninfo import make_conninfo
 
 from shortlist._signals import COMMAND
 from shortlist.ledger.errors import LedgerError
@@ -41,14 +46,12 @@ AGAIN = ("40001", "40P01", "55P03", "23505")
 STARTING = ("57P03", "53300")
 """The server starts, or has no place for one more connection."""
 
-REFUSALS = {
-    "starting up": "57P03",
-    "not yet accepting": "57P03",
-    "shutting down": "57P03",
-    "recovery": "57P03",
-    "too many": "53300",
-}
-"""Of whoever is refused a connection libpq gives no code, only words."""
+CODE = re.compile(rb":\s+([0-9A-Z]{5})\s*$", re.MULTILINE)
+"""A refusal in which the server's code stands in place of its words."""
+CODES_ONLY = 3
+"""libpq's PQERRORS_SQLSTATE."""
+DIAGNOSIS = 10.0
+"""Seconds that asking for a code may take."""
 
 
 class Line(psycopg.Connection[tuple[Any, ...]]):
@@ -136,7 +139,9 @@ def _dialled(address: Address) -> Line:
     try:
         line = Line.connect(autocommit=True, prepare_threshold=None, **address.login())
     except psycopg.Error as error:
-        code = error.sqlstate or next((code for words, code in REFUSALS.items() if words in str(error)), "08001")
+        code = error.sqlstate
+        if code is None:
+            code = "08001" if isinstance(error, psycopg.errors.ConnectionTimeout) else _refusal(address)
     if code is not None:
         raise Failed(code, alive=False)
     good = False
@@ -147,6 +152,54 @@ def _dialled(address: Address) -> Line:
     finally:
         if not good:
             line.close()
+
+
+def _refusal(address: Address) -> str:
+    """Return the code by which a server refuses a connection; "08001" if no server answers.
+
+    libpq reports a refusal in words only, in the server's language. This connects once more, with libpq set to report
+    codes. If the server now accepts the connection, it had no place for it a moment ago.
+    """
+    target = make_conninfo(**address.login()).encode()
+    request = pq.PGconn.connect_start(target)
+    try:
+        if not _report_codes(request):
+            return "57P03" if pq.PGconn.ping(target) == pq.Ping.REJECT else "08001"
+        if _connects(request, time.monotonic() + DIAGNOSIS):
+            return "53300"
+        codes = [code.decode() for code in CODE.findall(request.error_message)]
+    except psycopg.Error:
+        return "08001"
+    finally:
+        request.finish()
+    return next((code for code in codes if code in STARTING), codes[-1] if codes else "08001")
+
+
+def _report_codes(request: pq.abc.PGconn) -> bool:
+    """Let a connection report codes in place of words. False where libpq's function is not found, as on Windows."""
+    module = sys.modules[type(request).__module__]
+    try:
+        library = module.impl.pq if pq.__impl__ == "python" else ctypes.CDLL(str(module.__file__))
+        choose = library.PQsetErrorVerbosity
+    except (OSError, AttributeError):
+        return False
+    choose.argtypes, choose.restype = [ctypes.c_void_p, ctypes.c_int], ctypes.c_int
+    choose(request.pgconn_ptr, CODES_ONLY)  # type: ignore[attr-defined]
+    return True
+
+
+def _connects(request: pq.abc.PGconn, until: float) -> bool:
+    """Whether a connection that was started is made before it is too late."""
+    waits = selectors.EVENT_WRITE
+    while request.status != pq.ConnStatus.BAD and (left := until - time.monotonic()) > 0:
+        with selectors.DefaultSelector() as selector:
+            selector.register(request.socket, waits)
+            selector.select(left)
+        now = request.connect_poll()
+        if now in (pq.PollingStatus.OK, pq.PollingStatus.FAILED):
+            return now == pq.PollingStatus.OK
+        waits = selectors.EVENT_READ if now == pq.PollingStatus.READING else selectors.EVENT_WRITE
+    return False
 
 
 def rows_of(line: Line, query: str, parameters: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
@@ -277,6 +330,8 @@ def meaning(code: str, wait: float) -> str:
         "55P03": f"has been held by another session for {wait:g} seconds; see what that session is doing",
         "08": "cannot be reached or logged in to: check the address, the database, the user and its password (it may "
         "stand in ~/.pgpass), and that the server runs",
+        "28": "refuses this login: check the user and its password (it may stand in ~/.pgpass)",
+        "3D": "is not there: the server has no such database, check the address",
         "57": "ended the connection: it stops, or an administrator asked for it; try again",
     }
     known = [text for start, text in meanings.items() if code.startswith(start)]

@@ -20,7 +20,7 @@ from shortlist.ledger.server.address import Address
 from shortlist.ledger.server.line import LOCK, Failed, Line, Lines, in_codes, patiently, rows_of, together
 from shortlist.ledger.terms import Terms
 
-NEWEST = 3
+NEWEST = 4
 """The schema that this version makes and uses. An older one is upgraded by its owner, a newer one is refused."""
 CALLED = (
     "look(text, bigint)", "rows_between(text, bigint, bigint)", "ends(text)", "with_hash(text, text)",
@@ -95,19 +95,45 @@ class Making:
 
     def _make(self, line: Line, terms: Terms, content: str, entries: Sequence[LedgerEntry]) -> bool:
         """Whether it was made; if not there is one of that name."""
-        rows_of(line, "SELECT pg_advisory_xact_lock(%s, 0)", (LOCK,))
-        self._check_database(line)
-        for number in range(_schema_of(line) + 1, NEWEST + 1):
-            rows_of(line, step(number))
+        self._bring_up_to_date(line)
         made = rows_of(
             line,
             "INSERT INTO shortlist.ledgers (name, content, origin, limit_epsilon, limit_curve, limit_delta, "
-            "whole_delta, approval) VALUES (%s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING RETURNING id",
-            (self._address.name, content, digest(content), *terms_of(terms), terms.approval),
+            "whole_delta, approval, mixed) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING "
+            "RETURNING id",
+            (self._address.name, content, digest(content), *terms_of(terms), terms.approval, terms.mixed),
         )
         if made and entries:
             _fill(line, made[0][0], entries)
         return bool(made)
+
+    def upgraded(self) -> bool:
+        """Upgrade the schema of a database in which there are ledgers; False for a role that may not."""
+
+        def work(line: Line) -> None:
+            with line.transaction():
+                self._bring_up_to_date(line)
+
+        try:
+            patiently(str(self._address), self._wait, lambda: self._lines.use(lambda line: in_codes(line, work)))
+        except LedgerError:
+            return False
+        finally:
+            self._lines.hang_up()
+        return True
+
+    def _bring_up_to_date(self, line: Line) -> None:
+        """Make the newest schema of the one that is there, as its owner: what is added must be theirs too."""
+        rows_of(line, "SELECT pg_advisory_xact_lock(%s, 0)", (LOCK,))
+        self._check_database(line)
+        there = _schema_of(line)
+        if 0 < there < NEWEST:
+            ((owner,),) = rows_of(
+                line, "SELECT pg_get_userbyid(nspowner) FROM pg_catalog.pg_namespace WHERE nspname = 'shortlist'"
+            )
+            rows_of(line, f"SET LOCAL ROLE {sql.Identifier(owner).as_string(line)}")
+        for number in range(there + 1, NEWEST + 1):
+            rows_of(line, step(number))
 
     def _check_same(self, line: Line, content: str, entries: Sequence[LedgerEntry], rehearse: bool) -> None:
         """Whether what is there has these terms and these entries: an older copy of a ledger has the same terms."""
@@ -152,6 +178,9 @@ def _fill(line: Line, ledger: int, entries: Sequence[LedgerEntry]) -> None:
     marks = ", ".join(["%s"] * len(rows[0]))
     with line.cursor() as cursor:
         cursor.executemany(f"INSERT INTO shortlist.entries VALUES ({marks})", rows)
+    first = next((entry for entry in entries if entry.relation), None)
+    if first is not None:
+        rows_of(line, "INSERT INTO shortlist.neighbors VALUES (%s, %s, %s)", (ledger, first.number, first.relation))
 
 
 def share(line: Line, ledger: int, role: str, allowed: bool) -> None:
@@ -167,7 +196,11 @@ def share(line: Line, ledger: int, role: str, allowed: bool) -> None:
             ("BEGIN", None),
             (f"GRANT USAGE ON SCHEMA shortlist TO {name}", None),
             (f"GRANT EXECUTE ON FUNCTION {granted} TO {name}", None),
-            ("INSERT INTO shortlist.analysts VALUES (%s, %s) ON CONFLICT DO NOTHING", (ledger, role)),
+            (
+                "INSERT INTO shortlist.analysts SELECT %s, %s, oid FROM pg_roles WHERE rolname = %s "
+                "ON CONFLICT (ledger, role) DO UPDATE SET role_id = EXCLUDED.role_id",
+                (ledger, role, role),
+            ),
             ("COMMIT", None),
         ],
     )

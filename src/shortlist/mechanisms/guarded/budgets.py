@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache, partial
 
-from shortlist.accounting.calibrated_rounds import CLOSE, FEW, renyi_excess, rough_place
+from shortlist.accounting.calibrate import CLOSE, FEW, renyi_excess, rough_place
 from shortlist.exact.effort import is_rough
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.partial_reals import rounded_down

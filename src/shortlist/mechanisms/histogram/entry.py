@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shortlist.accounting.tight_zcdp import range_rho
+from shortlist.accounting.renyi import range_rho
 from shortlist.mechanisms.checks import Budget
 from shortlist.mechanisms.entry import Audited, Entry, Method, Named, Request
 from shortlist.mechanisms.histogram.mechanism import NoisyHistogram

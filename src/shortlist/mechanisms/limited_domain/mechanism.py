@@ -14,7 +14,7 @@ import numpy as np
 
 from shortlist._arrays import Floats, Indices
 from shortlist.accounting.checked_numbers import number, up
-from shortlist.accounting.tight_zcdp import range_rho
+from shortlist.accounting.renyi import range_rho
 from shortlist.exact.effort import is_rough, shared
 from shortlist.exact.noise_distributions import EXPONENTIAL, GUMBEL, Noise
 from shortlist.exact.partial_reals import rounded

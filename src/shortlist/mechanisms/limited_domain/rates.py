@@ -9,7 +9,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from shortlist.accounting.calibrated_rounds import FEW, MANY, likely_round
+from shortlist.accounting.calibrate import FEW, MANY, likely_round
 from shortlist.exact.unknown_domain_thresholds import dummies
 from shortlist.mechanisms.oneshot.mechanism import (
     epsilon_of_a_round,

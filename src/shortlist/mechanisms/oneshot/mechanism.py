@@ -15,9 +15,8 @@ import numpy as np
 
 from shortlist._arrays import Indices
 from shortlist.accounting.bounded_range import range_renyi
-from shortlist.accounting.calibrated_rounds import FEW, largest_round
-from shortlist.accounting.renyi import renyi_epsilon
-from shortlist.accounting.tight_zcdp import largest_range
+from shortlist.accounting.calibrate import FEW, largest_round
+from shortlist.accounting.renyi import largest_range, renyi_epsilon
 from shortlist.exact.crossing import crossing
 from shortlist.exact.noise_distributions import Noise
 from shortlist.mechanisms import utility

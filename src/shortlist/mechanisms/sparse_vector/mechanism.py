@@ -16,6 +16,7 @@ from shortlist.estimates import WIDEST, GapLaw, GapNoise, ThresholdGaps, geometr
 from shortlist.exact.noise_distributions import EXPONENTIAL, LAPLACE, Noise
 from shortlist.exact.partial_reals import rounded
 from shortlist.extras import Extras
+from shortlist.ledger.chain import relation_of
 from shortlist.ledger.filter import Currency
 from shortlist.mechanisms.booking import noted, record_of
 from shortlist.mechanisms.checks import (
@@ -174,6 +175,7 @@ class SparseVector(Budgeted[PureDP]):
         It reads `values` one at a time, after the answer before was given, and never past the last answer it may
         give. Each run costs epsilon of its own: `ledger` books it here, before the first value is read, and takes back
         what was not used when the stream stops or is closed (never, if it is just left), noting `purpose` and `unit`.
+        The neighboring relation is add-remove, unless `unit` ends with "(replace)".
 
         Raises
         ------
@@ -183,6 +185,15 @@ class SparseVector(Budgeted[PureDP]):
         source, questions = checked_source(rng), iter(() if values is None else values)
         check_ledger(ledger)
         terms, facts = (self.guarantee, self.charge), noted("", secure=source.secure)
+        if not isinstance(unit, str):
+            raise TypeError('unit must be text: write unit="person", for example')
+        if not (relation := relation_of(unit)):
+            unit = f"{unit} (add-remove)"
+        elif relation == "replace" and (self.monotone or isinstance(self.sensitivity, tuple | list)):
+            raise ValueError(
+                'unit must not end with "(replace)" if monotone=True or the sensitivity is a pair: both say what '
+                "adding a user does"
+            )
         return Stream(self.rules, questions, source, self._reserve(ledger, terms, purpose, unit, facts))
 
     def _asked(self, scores: object, question: ScoreWords) -> Scores:

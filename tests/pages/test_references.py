@@ -1,0 +1,131 @@
+"""One list of publications, with which releases, the docs, CITATION.cff and release pages agree."""
+
+import re
+
+import pytest
+
+import shortlist as sl
+from shortlist import ApproxDP
+from shortlist.mechanisms import (
+    CanonicalLimitedDomain,
+    CanonicalTopK,
+    ExponentialWithGap,
+    GuardedListTopK,
+    GuardedTopK,
+    GumbelTopKValues,
+    HybridSparseVector,
+    HybridTopK,
+    JointTopK,
+    KeySet,
+    LargeGap,
+    LimitedDomainTopK,
+    MeasuredSet,
+    MeasuredTopK,
+    NamesChoice,
+    NoisyHistogram,
+    NoisyMax,
+    OneshotTopK,
+    OrderedCanonicalTopK,
+    Quantile,
+    SparseVector,
+    StableTopK,
+    TopKWithGaps,
+)
+from shortlist.mechanisms.entries import ENTRIES
+from shortlist.pages.references import mechanisms, references, sources
+from shortlist.pages.release_page import release_page
+from studies.papers.experiment import PAPERS
+from tests.helpers.references import CITATION, FIVE, PAGE, ROOT, citation, page
+
+NAMES = ApproxDP(1.0, 1e-3)
+MADE = [
+    *[NoisyMax(epsilon=1.0, noise=noise) for noise in ("exponential", "gumbel", "laplace", "logistic")],
+    NoisyMax(noise="gaussian", budget=NAMES),
+    *[OneshotTopK(k=12, epsilon=1.0, noise=noise) for noise in ("exponential", "gumbel", "laplace", "logistic")],
+    *[one(k=12, epsilon=1.0) for one in (JointTopK, CanonicalTopK, GuardedTopK, OrderedCanonicalTopK)],
+    *[one(k=12, epsilon=1.0) for one in (GuardedListTopK, TopKWithGaps, MeasuredTopK)],
+    *[one(k=12, budget=NAMES) for one in (GumbelTopKValues, MeasuredSet, LimitedDomainTopK)],
+    *[one(k=12, budget=NAMES) for one in (CanonicalLimitedDomain, NamesChoice, StableTopK)],
+    *[NoisyHistogram(k=12, most=3, epsilon=1.0), LargeGap(epsilon=1.0)],
+    *[ExponentialWithGap(epsilon=1.0, winner=winner) for winner in (None, 3)],
+    *[SparseVector(threshold=9, k=2, epsilon=1.0, adaptive=adaptive) for adaptive in (False, True)],
+    *[one(threshold=9, k=12, epsilon=1.0) for one in (HybridTopK, HybridSparseVector)],
+    *[StableTopK(budget=NAMES), KeySet(most=2, budget=NAMES), KeySet(budget=NAMES)],
+    *[Quantile(q=0.25, epsilon=1.0), Quantile(q=(0.25, 0.5), epsilon=1.0)],
+]
+"""Every mechanism that makes releases, in each of the forms whose names differ."""
+PAGES = {
+    page: [one.key for name, at, found in mechanisms() if at == page for one in found] for _, page, _ in mechanisms()
+}
+
+
+@pytest.mark.parametrize("mechanism", MADE, ids=lambda mechanism: mechanism.name)
+def test_the_name_in_a_release_leads_to_the_sources_on_the_page_of_its_mechanism(mechanism):
+    (entry,) = (entry for entry in ENTRIES if entry.kind is type(mechanism))
+    found = [one.key for one in sources(mechanism.name)]
+    assert found
+    assert set(found) <= set(PAGES[entry.page.removesuffix(".md")])
+
+
+def test_every_mechanism_and_every_page_is_there():
+    assert {type(mechanism) for mechanism in MADE} == {entry.kind for entry in ENTRIES if entry.page != "pate.md"}
+    assert {f"{page}.md" for page in PAGES} == {entry.page for entry in ENTRIES}
+    assert sources("counted by hand") == ()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_first_paragraph_of_a_mechanism_s_page_cites_its_sources(name):
+    text = (ROOT / "docs" / "mechanisms" / f"{name}.md").read_text()
+    first = " ".join(text.split("\n\n")[1].split())
+    for key in PAGES[name]:
+        one = references()[key]
+        family = "anonymous" if key == "gumbel" else one.authors[0].partition(",")[0]
+        assert f'["{one.title}"](../references.md#{key})' in first
+        assert family in first
+        assert str(one.year or "under review") in first
+
+
+def test_the_bibliography_and_the_citation_file_are_made_from_the_list():
+    assert PAGE.read_text() == page()
+    assert CITATION.read_text() == citation()
+    assert "- references.md" in (ROOT / "mkdocs.yml").read_text()
+
+
+def test_identifiers_have_the_form_of_their_kind_and_nothing_is_listed_that_nothing_cites():
+    texts = [path.read_text() for path in (ROOT / "docs").rglob("*.md") if path != PAGE]
+    for key, one in references().items():
+        assert re.fullmatch(r"(10\.\d{4,9}/[\w:/;.()-]+)?", one.doi)
+        assert re.fullmatch(r"(\d{4}\.\d{4,5})?", one.arxiv)
+        assert one.type in ("article", "conference-paper", "report", "unpublished")  # of the Citation File Format
+        assert any(f"references.md#{key})" in text for text in texts), key
+
+
+def test_every_link_to_the_bibliography_leads_to_an_item():
+    for path in (ROOT / "docs").rglob("*.md"):
+        assert set(re.findall(r"references\.md#([\w-]+)", path.read_text())) <= set(references()), path.name
+
+
+def test_the_readme_and_the_report_name_the_five_papers():
+    readme = (ROOT / "README.md").read_text().partition("## Papers\n")[2]
+    assert all(f'"{references()[key].title}"' in readme for key in FIVE)
+    assert {paper.title for paper in PAPERS} == {references()[key].title for key in FIVE}
+
+
+def test_a_page_has_the_bibtex_of_its_mechanism_s_papers():
+    release = CanonicalTopK(k=1, epsilon=1.0).release({"oak": 9, "elm": 2}, monotone=True, public=True)
+    html = release_page(release)
+    assert "<details><summary>The papers behind this mechanism</summary>" in html
+    assert "@article{shekelyan2022,\n  author        = {Shekelyan, Michael and Loukides, Grigorios}," in html
+    assert "  eprint        = {2201.13376}," in html
+    one = JointTopK(k=1, epsilon=1.0).release({"oak": 9, "elm": 2}, monotone=True, public=True)
+    assert "<summary>The paper behind this mechanism</summary>" in release_page(one)
+    unknown = sl.Release.from_json(one.to_json().replace("joint top-1", "by hand"))
+    assert "behind this mechanism" not in release_page(unknown)
+
+
+def test_what_nobody_published_yet_has_an_entry_without_year_and_link():
+    assert references()["gumbel"].link == ""
+    assert references()["gumbel"].bibtex.startswith("@misc{gumbel,\n  author        = {Anonymous},")
+    assert "year" not in references()["gumbel"].bibtex
+    assert references()["ding2019"].link == "https://doi.org/10.14778/3368289.3368295"
+    assert references()["kairouz2015"].link == "https://proceedings.mlr.press/v37/kairouz15.html"
