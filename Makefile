@@ -64,7 +64,7 @@ lowest: .venv/lowest
 mutants: .venv/installed
 	$(BIN)/python -m tests.mutants $(WORDS)
 
-.venv/installed: pyproject.toml hatch_compiled.py src/shortlist/_scan.c $(wildcard src/shortlist/_scan*.h)
+.venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
 	touch $@

@@ -16,7 +16,6 @@ from shortlist._arrays import Values
 from shortlist._kind_words import kind_of_words
 from shortlist._reading import Frame, checked_flag, checked_labels, checked_values, unpack
 from shortlist._runs import Runs
-from shortlist._scan import float_peaks
 from shortlist._table_names import Names, OnGrid, WeighedNames
 from shortlist.sensitivities import exact_sensitivities, of_a_float
 
@@ -85,7 +84,7 @@ class Scores:
 
     __slots__ = (
         "_capped", "_columns", "_frame", "_from_table", "_labels", "_largest", "_monotone", "_most", "_names",
-        "_neighbours", "_public", "_range", "_seen", "_sensitivity", "_size", "_source", "_turned", "_unit", "_values",
+        "_neighbours", "_public", "_range", "_sensitivity", "_size", "_source", "_turned", "_unit", "_values",
     )  # fmt: skip
 
     @kind_of_words("Scores")
@@ -109,7 +108,6 @@ class Scores:
         plain = labels is None and own_labels is None and self._frame is None
         self._public = plain if public is None else checked_flag("public", public)
         self._values: Values | None = checked_values(numbers, may_be_empty=not self._public)
-        self._seen: Values | None = None  # the maxima of their runs, of values that are asked about in one call alone
         self._size = len(self._values)
         self._labels = checked_labels(own_labels if labels is None else labels, self._size)
         self._names: Names | None = None
@@ -300,7 +298,6 @@ class Scores:
         copy = object.__new__(type(self))
         for name in Scores.__slots__:
             setattr(copy, name, value if name == slot else getattr(self, name))
-        copy._seen = None if slot == "_values" else copy._seen
         return copy
 
     def __repr__(self) -> str:
@@ -313,11 +310,7 @@ class Scores:
 def as_scores(scores: object, **question: Unpack[PlainWords]) -> Scores:
     """`scores` as it is, or plain values with `sensitivity=` and `monotone=` (and the like) around them."""
     if not isinstance(scores, Scores):
-        looked_at = float_peaks(scores) if question.get("labels") is None else None
-        if looked_at is None:
-            return Scores(scores, **question)
-        made = Scores([0.0], **question)._with("_values", looked_at[0])
-        return made._with("_size", len(looked_at[0]))._with("_seen", looked_at[1])
+        return Scores(scores, **question)
     if question:
         raise TypeError(f"{', '.join(question)}: already said by the Scores object; give it there")
     return scores

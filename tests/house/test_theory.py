@@ -23,6 +23,9 @@ STATEMENT = re.compile(
 ROW = re.compile(
     rf"^\| \[({KINDS}) (\d+)\]\(([\w.-]+)#[\w-]+\) \| (.*?) \| \[\d+\]\([\w.-]+\) \| (.*) \| (.*) \|$", re.MULTILINE
 )
+RETIRED = {269}
+"""Numbers of statements about code that was removed: they are not used again."""
+
 PROVED = {"Theorem", "Lemma", "Proposition"}
 
 
@@ -68,7 +71,7 @@ def test_every_heading_of_the_third_level_is_a_statement_with_its_anchor():
 def test_every_number_is_defined_once_and_none_is_missing():
     numbers = [int(found["number"]) for _, found in statements()]
     assert len(numbers) == len(set(numbers))
-    assert sorted(numbers) == list(range(1, len(numbers) + 1))
+    assert sorted([*numbers, *RETIRED]) == list(range(1, len(numbers) + len(RETIRED) + 1))
 
 
 def test_every_theorem_lemma_and_proposition_has_a_proof_that_ends():

@@ -6,8 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shortlist import _scan
-from shortlist.exact import score_intervals
 from shortlist.exact.noise_distributions import EXPONENTIAL, KINDS
 from shortlist.exact.rough_noise import PLAIN
 from shortlist.exact.score_intervals import SHORT, Contest, kth_largest
@@ -15,15 +13,6 @@ from shortlist.sampling.entropy import Seeded
 from shortlist.sampling.race import full_race, race
 
 every = pytest.mark.parametrize("noise", KINDS.values(), ids=list(KINDS))
-
-
-@pytest.fixture(params=["compiled", "numpy"], autouse=True)
-def library(request, monkeypatch):
-    """Everything here holds whether a compiled pass compares the finishes or NumPy does."""
-    if request.param == "numpy":
-        monkeypatch.setattr(_scan, "LIBRARY", None)
-    elif _scan.LIBRARY is None:
-        pytest.skip("not built here")
 
 
 VALUES = {
@@ -110,15 +99,3 @@ class Given(Seeded):
 def test_contests_that_are_unfit_are_left_to_the_intervals(unfit):
     with np.errstate(all="ignore"):
         assert unfit.clear_winners(Seeded(6).words(len(unfit.values))) is None
-
-
-def test_what_a_compiled_pass_says_is_taken_as_it_is(monkeypatch):
-    """Also where none can be built: stand-ins answer."""
-    monkeypatch.setattr(score_intervals, "clear_winners", lambda *question: [1])
-    assert contest([3, 1]).clear_winners(Seeded(4).words(2)).tolist() == [1]
-    monkeypatch.setattr(score_intervals, "clear_winners", lambda *question: [])
-    assert contest([3, 1]).clear_winners(Seeded(4).words(2)) is None
-    monkeypatch.setattr(score_intervals, "kth_of", lambda *question: 17)
-    assert kth_largest(np.array([3, 1, 2]), 2) == 17
-    strange = dataclasses.replace(EXPONENTIAL, rough=lambda words: np.zeros(len(words)))
-    assert contest([3, 1], noise=strange).clear_winners(Seeded(4).words(2)).tolist() == [0]

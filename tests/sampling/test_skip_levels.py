@@ -1,16 +1,13 @@
-"""Levels in NumPy are those of the compiled passes, and groups are sorted by them."""
+"""Groups of candidates are sorted by their levels."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from shortlist import _scan
-from shortlist.exact.gaussian_noise import GAUSSIAN
-from shortlist.exact.noise_distributions import KINDS, SHIFTS
+from shortlist.exact.noise_distributions import KINDS
 from shortlist.exact.score_intervals import Contest
-from shortlist.sampling import skip_levels
-from shortlist.sampling.skip_levels import LEVELS, ByLevel, held, levels, round_down, rule_of
+from shortlist.sampling.skip_levels import LEVELS, ByLevel, held, levels, round_down
 
 VALUES = np.random.default_rng(1).normal(0, 100, 5000)
 
@@ -19,13 +16,10 @@ def contest(noise="gumbel", scale=Fraction(20), values=VALUES):
     return Contest(values, 1, scale, KINDS[noise], 0.0)
 
 
-@pytest.mark.parametrize("library", ["compiled", "numpy"])
-def test_groups_are_sorted_by_level_and_stay_in_order(library, monkeypatch):
-    if library == "numpy":
-        monkeypatch.setattr(_scan, "LIBRARY", None)
+def test_groups_are_sorted_by_level_and_stay_in_order():
     tops = VALUES.reshape(-1, 10).max(axis=1)
     level = levels(KINDS["gumbel"], contest().positions(tops), 12.0)
-    groups = ByLevel.of(contest(), tops, 12.0, 10, size=10)
+    groups = ByLevel.of(contest(), tops, 12.0, np.arange(0, 5000, 10), 10)
     assert groups.starts.tolist() == (10 * np.argsort(level, kind="stable")).tolist()
     assert groups.counts == {j: n for j, n in enumerate(np.bincount(level)) if n}
     assert groups.high == np.count_nonzero(tops > 20)
@@ -35,43 +29,18 @@ def test_groups_are_sorted_by_level_and_stay_in_order(library, monkeypatch):
     assert sorted({*level.tolist()} - set(range(10))) == [batch.level for batch in batches]
     assert [start for batch in batches for start in batch.starts] == groups.starts[(level <= 9).sum() :].tolist()
     some = np.array([7, 3, 400])
-    few = ByLevel.of(contest(), tops, 12.0, 10, index=some, starts=some, size=10, stride=2)
-    assert sorted(few.starts.tolist()) == [30, 70, 4000]
+    few = ByLevel.of(contest(), tops[some], 12.0, some, 10, 2)
+    assert few.starts.tolist() == some[np.argsort(level[some], kind="stable")].tolist()
     assert few.stride == 2
-    own = ByLevel.of(contest(), tops, 12.0, 10, index=some, starts=np.array([1, 2, 3]))
-    assert own.starts.tolist() == (1 + np.argsort(level[some], kind="stable")).tolist()
-
-
-def test_what_a_compiled_pass_has_found_is_taken_as_it_is(monkeypatch):
-    """Also where none can be built: stand-ins answer."""
-    counts = np.ones((2, 201), np.int64)
-    monkeypatch.setattr(skip_levels, "sorted_by_level", lambda *question: (np.array([5]), [0, 0, 1], 7))
-    monkeypatch.setattr(skip_levels, "height_counts", lambda *question: counts)
-    groups = ByLevel.of(contest(), VALUES, 1.0, 10)
-    assert (groups.starts.tolist(), groups.counts, groups.high) == ([5], {2: 1}, 7)
-    assert held(contest(), VALUES, 512, np.array([0, 1])) is counts
 
 
 @pytest.mark.parametrize("scale", [Fraction(2) ** 1000, Fraction(1, 2**1000)])
-def test_an_extreme_scale_is_left_to_numpy(scale):
+def test_groups_have_levels_at_an_extreme_scale(scale):
     extreme = contest(scale=scale)
-    assert extreme.factor is None
-    assert rule_of(extreme) is None
-    groups = ByLevel.of(extreme, VALUES, 1.0, 1)
+    groups = ByLevel.of(extreme, VALUES, 1.0, np.arange(len(VALUES)), 1)
     assert len(groups.starts) == len(VALUES)
     assert groups.high == (0 if scale > 1 else np.count_nonzero(VALUES > 0))
     assert held(extreme, VALUES, 512, np.array([0, 1])).shape == (2, 201)
-
-
-def test_noise_whose_decay_is_no_shift_is_left_to_numpy():
-    assert all(noise.decay in SHIFTS for noise in KINDS.values())
-    assert rule_of(Contest(VALUES, 1, Fraction(1), GAUSSIAN, 0.0)) is None
-
-
-def test_decays_are_the_shifts_that_compiled_passes_take_them_for():
-    distance = np.linspace(-50, 50, 999)
-    for noise in KINDS.values():
-        assert np.array_equal(noise.decay(distance), distance + SHIFTS[noise.decay])
 
 
 def test_levels_are_rounded_down():

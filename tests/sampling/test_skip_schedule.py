@@ -1,16 +1,16 @@
-"""A plan is the same whether NumPy or a compiled pass has read the scores."""
+"""A plan opens the blocks that stand high, and has its centre near the k-th largest score."""
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 
-from shortlist import _scan
+from shortlist._arrays import Values
 from shortlist.exact.noise_distributions import KINDS
 from shortlist.exact.score_intervals import Contest
-from shortlist.sampling import skip_schedule, skip_threshold
-from shortlist.sampling.skip_schedule import SMALL, Layout, Maxima, make_plan
+from shortlist.sampling import skip_schedule
+from shortlist.sampling.skip_schedule import RUN, SMALL, Layout, Maxima, make_plan
 
 D = 40_007
 SCORES = {
@@ -21,54 +21,44 @@ SCORES = {
 }
 
 
-def same(one, two):
-    """Whether two plans test every candidate in the same order at the same level."""
-    assert one.threshold == two.threshold
-    assert one.contest.centre == two.contest.centre
-    assert len(one.batches) == len(two.batches)
-    for mine, other in zip(one.batches, two.batches, strict=True):
-        assert (mine.level, mine.length, mine.stride) == (other.level, other.length, other.stride)
-        assert np.array_equal(mine.starts, other.starts)
+LAYOUTS: dict[str, Callable[[Values], Values]] = {
+    "contiguous": lambda values: values,
+    "every third": lambda values: np.repeat(values, 3)[::3],
+    "backwards": lambda values: values[::-1].copy()[::-1],
+    "read only": lambda values: np.frombuffer(values.tobytes(), values.dtype),
+}
 
 
-@pytest.mark.parametrize("k", [1, 20])
-@pytest.mark.parametrize("noise", ["laplace", "half-logistic"])
-@pytest.mark.parametrize("shape", SCORES)
-def test_the_plan_of_numpy_is_that_of_compiled_passes(shape, noise, k, monkeypatch):
-    monkeypatch.setattr(skip_schedule, "MANY", 64)
-    monkeypatch.setattr(skip_threshold, "LOOKED", 8)
-    plans = []
-    for library in (_scan.LIBRARY, None):
-        monkeypatch.setattr(_scan, "LIBRARY", library)
-        plans.append(make_plan(SCORES[shape], k, Fraction(20), KINDS[noise], 2048 if k == 1 else 64))
-    same(*plans)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "float32", "float64"])
+def test_the_plan_of_equal_scores_is_the_same_however_they_are_stored(dtype, layout):
+    """Distances between short integers may not fit their type."""
+    bounds = np.iinfo(dtype) if np.dtype(dtype).kind != "f" else np.iinfo(np.int16)
+    low, high = max(bounds.min, -(10**5)), min(bounds.max, 10**5)
+    values = np.random.default_rng(3).integers(low, high, D, endpoint=True)
+    for k, block, scale in ((1, 1024, Fraction(high - low, 50)), (20, 64, Fraction(high - low, 9))):
+        plan = make_plan(values, k, scale, KINDS["gumbel"], block)
+        other = make_plan(LAYOUTS[layout](values.astype(dtype)), k, scale, KINDS["gumbel"], block)
+        assert (other.threshold, other.contest.centre) == (plan.threshold, plan.contest.centre)
+        for mine, its in zip(other.batches, plan.batches, strict=True):
+            assert (mine.level, mine.length, mine.stride) == (its.level, its.length, its.stride)
+            assert np.array_equal(mine.starts, its.starts)
 
 
 @pytest.mark.parametrize("block", [32, 512, 2048])
-def test_maxima_are_those_of_their_runs_and_blocks_also_if_runs_were_seen(block):
+def test_maxima_are_those_of_their_runs_and_blocks(block):
     values = SCORES["bell"]
-    seen = np.maximum.reduceat(values, np.arange(0, D, _scan.RUN))
-    for maxima in (Maxima.of(values, block), Maxima.of(values, block, seen)):
-        assert maxima.run == min(block, _scan.RUN)
-        for size, largest in ((maxima.run, maxima.peaks), (block, maxima.tops)):
-            assert np.array_equal(largest, values[: D // size * size].reshape(-1, size).max(axis=1))
-    same(
-        make_plan(values, 1, Fraction(20), KINDS["gumbel"], block, seen=seen),
-        make_plan(values, 1, Fraction(20), KINDS["gumbel"], block),
-    )
+    maxima = Maxima.of(values, block)
+    assert maxima.run == min(block, RUN)
+    for size, largest in ((maxima.run, maxima.peaks), (block, maxima.tops)):
+        assert np.array_equal(largest, values[: D // size * size].reshape(-1, size).max(axis=1))
 
 
-def test_small_blocks_are_columns_of_their_run(monkeypatch):
+def test_small_blocks_are_columns_of_their_run():
     values = SCORES["tied at a cap"]
-    wanted: Any = [values[3 * 512 + c : 4 * 512 : 512 // SMALL].max() for c in range(512 // SMALL)]
-    for library in (_scan.LIBRARY, None):
-        monkeypatch.setattr(_scan, "LIBRARY", library)
-        assert skip_schedule._column_maxima(values, 512, np.array([3])).tolist() == wanted
-        assert skip_schedule._column_maxima(values, 512, np.array([3] * 200)).tolist() == wanted * 200
-    monkeypatch.setattr(skip_schedule, "column_maxima", lambda *question: wanted)  # also where none can be built
-    monkeypatch.setattr(skip_schedule, "run_maxima", lambda *question: wanted)
-    assert skip_schedule._column_maxima(values, 512, np.array([0])) is wanted
-    assert skip_schedule.block_maxima(values, 512) is wanted
+    wanted = [values[3 * 512 + c : 4 * 512 : 512 // SMALL].max() for c in range(512 // SMALL)]
+    assert skip_schedule._column_maxima(values, 512, np.array([3])).tolist() == wanted
+    assert skip_schedule._column_maxima(values, 512, np.array([3] * 200)).tolist() == wanted * 200
 
 
 def test_blocks_are_opened_as_far_as_they_stand_high():

@@ -2,13 +2,11 @@
 
 from fractions import Fraction
 from functools import cache, partial
-from itertools import product
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from shortlist import _scan, _scan_hits
 from shortlist.exact.noise_distributions import KINDS
 from shortlist.exact.partial_reals import word
 from shortlist.exact.score_intervals import Contest
@@ -85,30 +83,6 @@ def test_float_and_exact_skips_agree_word_by_word():
         counted = skipping._failures(words, level, 1 << 62, SECURE)
         exact = [failures_before_success(int(word), level, SECURE) for word in words]
         assert counted.tolist() == exact
-
-
-def test_nothing_is_drawn_for_words_behind_the_last_trial():
-    """They tell nothing: a compiled pass does not look at them, so the next words would not be those of NumPy's way."""
-    drawn = []
-
-    class Watched:
-        secure = False
-
-        def words(self, count):
-            drawn.append(count)
-            return Seeded(1).words(count)
-
-    wide, unclear = 1 << 40, int(Fraction(15, 16) ** 20 * 2**64)  # 257 failures; 19 or 20
-    for words, wanted in (([wide, unclear, unclear], False), ([1 << 63, unclear, wide], True)):
-        drawn.clear()
-        found = skipping.places_of(100, 4, words[0], np.array(words, np.uint64), Watched())
-        assert len(found) == 2 * wanted
-        assert any(drawn) == wanted
-    drawn.clear()
-    several = np.append(np.full(skipping.SOME - 1, 1 << 63), [wide, *9 * [unclear]]).astype(np.uint64)
-    found = skipping.places_of(11 * skipping.SOME, 4, 1 << 63, several, Watched())
-    assert np.array_equal(found, np.arange(10, 11 * (skipping.SOME - 1), 11))
-    assert not any(drawn)
 
 
 def test_no_trials_and_certain_trials():
@@ -246,74 +220,6 @@ def test_a_word_that_would_have_been_a_hit_is_drawn_again_until_it_is_not():
         cells = (mine >> np.uint64(58)).astype(int)
         law = np.where(np.arange(64) < 2 ** (6 - j), 0, 1 / (64 - 2 ** (6 - j)))
         assert_law(np.bincount(cells, minlength=64), law, wrong=np.full(64, 1 / 64))
-
-
-SHAPES = {
-    "equal": np.zeros(9000, np.int64),
-    "one ahead": np.where(np.arange(9000) == 700, 60, 0),
-    "two levels": np.arange(9000) % 2 * 3,
-    "rising": np.arange(9000) / 100,
-}
-
-
-@pytest.mark.parametrize("words", ["enough", "few"])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_a_draw_in_numpy_is_that_of_compiled_passes_word_by_word(shape, words, monkeypatch):
-    """Also where the words that are drawn at once do not suffice."""
-    if words == "few":
-        monkeypatch.setattr(skipping, "enough_words", lambda trials, level: 2)
-    for threshold in (0.5, 4.0, 9.0):
-        plan = make_plan(SHAPES[shape], 1, Fraction(1), KINDS["gumbel"], 1024, threshold)
-        found = []
-        for library in (_scan.LIBRARY, None):
-            with monkeypatch.context() as other:
-                other.setattr(_scan, "LIBRARY", library)
-                source = Seeded(3)
-                hits = plan.draw(source)
-                found.append([*(part.tolist() for part in (hits.index, hits.words, hits.level)), word(source)])
-        assert found[0] == found[1]
-        assert len(set(found[0][0])) == len(found[0][0])
-
-
-@pytest.mark.skipif(_scan.LIBRARY is None, reason="not built here")
-def test_a_compiled_draw_gives_up_where_floats_or_words_do_not_suffice():
-    row, starts = np.array([[1, 4, 1, 2, 3]]), np.array([100, 200])
-
-    def hits(*words):
-        return _scan_hits.hits_of(row, starts, np.array(words[:1], np.uint64), np.array([0, *words[1:]], np.uint64), 3)
-
-    few, nine, none = (1 << 64) // 10, 1 << 55, 3 << 62  # so many failures before the next: 3, about 9, and none
-    index, level = hits(few, none, nine)
-    assert (index.tolist(), level.tolist()) == ([103, 200], [1, 1])
-    assert len(hits(nine + 1, 0, 0)[0]) == 0
-    assert hits(few, none, none) is None  # three words, three successes, and two trials are left
-    assert hits(1 << 63, none, nine) is None  # 1 failure, or 0: what was not drawn of U tells
-
-
-@pytest.mark.skipif(_scan.LIBRARY is None, reason="not built here")
-def test_compiled_skips_are_those_of_numpy_where_a_word_lies_between_two():
-    """Words on both sides of (1 - 2^-level)^m: told as NumPy tells them, or not at all."""
-    told = 0
-    offsets = [sign * 2**power for sign in (-1, 1) for power in (0, 30, 36, 44)]
-    for level, failures, off in product((1, 2, 4, 9, 14, 26), (1, 2, 7, 300, 5000), offsets):
-        border = int(Fraction(2**level - 1, 2**level) ** failures * 2**64) + off
-        if not 2**40 <= border < 2**64:
-            continue
-        words, trials = np.array([0, border, 1 << 41], np.uint64), 12 << level
-        row = np.array([[level, trials, 1, 1, len(words)]])
-        first = np.array([1 << 63], np.uint64) + np.uint64(12345 << 40)
-        compiled = _scan_hits.hits_of(row, np.zeros(1, np.int64), first, words, 3)
-        plain = skipping.places_of(trials, level, int(first[0]), words, Seeded(1))
-        assert compiled is None or compiled[0].tolist() == plain.tolist()
-        told += compiled is not None
-    assert told > 50
-
-
-def test_what_a_compiled_draw_has_found_is_taken_as_it_is(monkeypatch):
-    """Also where none can be built: a stand-in answers."""
-    monkeypatch.setattr(skipping, "hits_of", lambda *question: (np.array([7]), np.array([4])))
-    hits = make_plan(SHAPES["equal"], 1, Fraction(1), KINDS["gumbel"], 1024, 4.0).draw(Seeded(1))
-    assert (hits.index.tolist(), hits.level.tolist(), len(hits.words)) == ([7], [4], 1)
 
 
 class Counting:

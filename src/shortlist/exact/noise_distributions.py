@@ -169,10 +169,6 @@ def _double_tail(x: Floats) -> Floats:
     return x - LN2
 
 
-SHIFTS: dict[Callable[[Floats], Floats], float] = {_plain_tail: 0.0, _half_tail: LN2, _double_tail: -LN2}
-"""Decays that are the distance and a constant."""
-
-
 # Quantiles in floats, with an error bound
 
 

@@ -6,8 +6,6 @@ part that is not drawn, nor the last bit, nor the rounding of U to a float (2^-5
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from shortlist._arrays import Floats, Indices, Words
@@ -54,9 +52,3 @@ def half_logistic(words: Words) -> Floats:
     half = _halves(words)
     q: Floats = np.log(2.0**64 - half) - np.log(half)
     return q
-
-
-KINDS: dict[Callable[[Words], Floats], int] = {
-    exponential: 0, gumbel: 1, laplace: 2, logistic: 3, half_logistic: 4,
-}  # fmt: skip
-"""By these numbers the compiled passes know them."""

@@ -16,12 +16,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from shortlist._arrays import Floats, Indices, Mask, Values, Words
-from shortlist._scan import Rule, kth_of
-from shortlist._scan_hits import clear_hits, clear_rows, clear_winners
+from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import Bits, Draw, NoisyScore, compare
-from shortlist.exact.rough_noise import KINDS, PLAIN, ROUGH
+from shortlist.exact.rough_noise import PLAIN, ROUGH
 
 POSITION_ROUNDING = 2.0**-50
 """Relative error of a position: one rounded difference, one rounded factor, one product."""
@@ -53,11 +51,6 @@ class Contest:
         object.__setattr__(self, "_factor", factor)
         object.__setattr__(self, "_exponent", exponent)
 
-    @property
-    def factor(self) -> float | None:
-        """1 / scale, by which differences are multiplied; None where the scale is so extreme that this is not all."""
-        return None if self._exponent else self._factor
-
     def positions(self, items: Values) -> Floats:
         """(items - centre) / scale to a relative error of POSITION_ROUNDING or to 1e-300, clamped to +-FAR."""
         difference, doublings = _subtract(items, self.centre)
@@ -85,6 +78,7 @@ class Contest:
                 high = np.where(items == -np.inf, -np.inf, high)
         return low, high
 
+    @np.errstate(all="ignore")
     def clear_winners(self, words: Words) -> Indices | None:
         """The positions of the k highest finishes, best first, from one word each, where few operations tell it.
 
@@ -95,32 +89,6 @@ class Contest:
         rough, k = self.noise.rough, self.k
         if rough is None or k > SHORT or self._exponent or not -EXACT_FLOATS <= self.centre <= EXACT_FLOATS:
             return None
-        kind = KINDS.get(rough)
-        compiled = None if kind is None else clear_winners(self.values, words, k, kind, self._factor, self.centre)
-        if compiled is not None:
-            return np.array(compiled) if compiled else None
-        return self._clear_winners(words, rough)
-
-    def clear_hits(self, index: Indices, words: Words, level: Indices, rule: Rule) -> Indices | None:
-        """The places among these hits of the k highest finishes, best first, where k surely pass the rule's threshold.
-
-        By a compiled pass, as `clear_winners`; None where it is not there, or where that is not clear.
-        """
-        kind = None if self.noise.rough is None else KINDS.get(self.noise.rough)
-        places = None if kind is None else clear_hits(self.values, (index, level, words), self.k, kind, rule)
-        return np.array(places) if places else None
-
-    def clear_rows(self, hits: tuple[Indices, Indices, Words], ends: Indices, rule: Rule) -> tuple[Indices, Mask]:
-        """(the winners of rows of hits, in no row where that is not clear; in which rows it is), as `clear_hits`."""
-        kind = None if self.noise.rough is None else KINDS.get(self.noise.rough)
-        compiled = None if kind is None else clear_rows(self.values, hits, ends, self.k, kind, rule)
-        return (
-            (np.zeros((len(ends), self.k), np.int64), np.zeros(len(ends), np.bool_)) if compiled is None else compiled
-        )
-
-    @np.errstate(all="ignore")
-    def _clear_winners(self, words: Words, rough: Callable[[Words], Floats]) -> Indices | None:
-        """The same in NumPy."""
         if np.minimum.reduce(words) < PLAIN or np.maximum.reduce(words) >= (1 << 64) - PLAIN:
             return None
         z = np.subtract(self.values, self.centre, dtype=np.float64)
@@ -172,9 +140,6 @@ def kth_largest(values: Values, k: int) -> int | float:
     if k == 1:
         top: int | float = np.maximum.reduce(values).item()
         return top
-    compiled = kth_of(values, k)
-    if compiled is not None:
-        return compiled
     parted = values.copy()
     parted.partition(d - k)
     kth: int | float = parted.item(d - k)

@@ -19,10 +19,7 @@ from shortlist._arrays import Floats, Indices, Values, Words
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.partial_reals import NoisyScore, Term, nearest_float, total
 from shortlist.exact.score_intervals import SHORT, Contest, clear_order, kth_largest, ranking
-from shortlist.sampling.column_plan import ColumnPlan
 from shortlist.sampling.entropy import Source
-from shortlist.sampling.skip_columns import unread_plan
-from shortlist.sampling.skip_levels import rule_of
 from shortlist.sampling.skip_schedule import block_size, make_plan
 from shortlist.sampling.skipping import CHUNK, SOME, Hits, SkipPlan
 
@@ -102,17 +99,13 @@ def race(
     noise: Noise,
     source: Source,
     work: Work = "adaptive",
-    seen: Values | None = None,
 ) -> Finish:
-    """The k largest of values + scale * noise, best first. At least k values must be above -inf.
-
-    `seen` are the maxima of runs of these very values, where an earlier look has found them (`_scan.float_peaks`).
-    """
-    return prepare(values, k=k, scale=scale, noise=noise, work=work, seen=seen)(source)
+    """The k largest of values + scale * noise, best first. At least k values must be above -inf."""
+    return prepare(values, k=k, scale=scale, noise=noise, work=work)(source)
 
 
 def prepare(
-    values: Values, *, k: int, scale: Fraction, noise: Noise, work: Work = "adaptive", seen: Values | None = None
+    values: Values, *, k: int, scale: Fraction, noise: Noise, work: Work = "adaptive"
 ) -> Callable[[Source], Finish]:
     """Whatever depends on the scores alone, done once: a race that can be run again and again."""
     many = SKIP_FROM if noise.rough is None or k > SHORT else SKIP_FROM_IF_ROUGH
@@ -120,11 +113,7 @@ def prepare(
     if block is None:
         return partial(full_race, Contest(values, k, scale, noise, kth_largest(values, k)))
     with np.errstate(all="ignore"):
-        unread = unread_plan(values, k, scale, noise)
-        columns = ColumnPlan.of(values, k, scale, noise) if unread is None else None
-        if columns is not None:
-            return partial(column_race, columns)
-        return partial(skip_race, unread or make_plan(values, k, scale, noise, block, seen=seen))
+        return partial(skip_race, make_plan(values, k, scale, noise, block))
 
 
 def full_race(contest: Contest, source: Source) -> Finish:
@@ -136,17 +125,17 @@ def full_race(contest: Contest, source: Source) -> Finish:
         with np.errstate(all="ignore"):
             runners = _best(contest, _everyone(d, source) if words is None else _with_words(words))
             return runners.finish(contest, source)
-    return _clear_finish(contest, clear, words[clear], np.zeros(len(clear), np.int64), source)
+    return _clear_finish(contest, clear, words[clear], source)
 
 
-def _clear_finish(contest: Contest, index: Indices, words: Words, level: Indices, source: Source) -> Finish:
+def _clear_finish(contest: Contest, index: Indices, words: Words, source: Source) -> Finish:
     """These are the winners, best first."""
     drawn: list[NoisyScore] = []
 
     def exact() -> list[NoisyScore]:
         if not drawn:  # the same ones each time: they may have drawn more bits
-            each = zip(index.tolist(), words.tolist(), level.tolist(), strict=True)
-            drawn.extend(contest.noisy_score(*one, source) for one in each)
+            each = zip(index.tolist(), words.tolist(), strict=True)
+            drawn.extend(contest.noisy_score(i, word, 0, source) for i, word in each)
         return drawn
 
     return Finish(index, contest, exact)
@@ -159,23 +148,9 @@ def skip_race(plan: SkipPlan, source: Source) -> Finish:
 
 
 @np.errstate(all="ignore")
-def column_race(plan: ColumnPlan, source: Source) -> Finish:
-    """The same by columns, whose words are asked for at once."""
-    words = source.words(plan.skips + plan.hits)
-    clear = plan.clear_winners(words)
-    if clear is not None:
-        return _clear_finish(plan.contest, *clear, source)
-    return race_of_hits(plan.plan(), plan.drawn(words, source), source)
-
-
-@np.errstate(all="ignore")
 def race_of_hits(plan: SkipPlan, hits: Hits, source: Source) -> Finish:
     """The race in which these are the hits."""
-    contest, rule = plan.contest, rule_of(plan.contest, plan.threshold)
-    clear = None if rule is None else contest.clear_hits(hits.index, hits.words, hits.level, rule)
-    if clear is not None:
-        return _clear_finish(contest, hits.index[clear], hits.words[clear], hits.level[clear], source)
-    passed, runners = 0, []
+    contest, passed, runners = plan.contest, 0, []
     for start in range(0, len(hits.index), SOME):
         some = slice(start, start + SOME)
         index, words, level = hits.index[some], hits.words[some], hits.level[some]

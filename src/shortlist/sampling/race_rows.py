@@ -7,65 +7,31 @@ words of hits are drawn.
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from shortlist._arrays import Indices, Values
-from shortlist._scan import KINDS
-from shortlist._scan_hits import sorted_by_row
 from shortlist.exact.noise_distributions import Noise
 from shortlist.sampling.entropy import Source
 from shortlist.sampling.race import race_of_hits
-from shortlist.sampling.skip_levels import rule_of
+from shortlist.sampling.skip_levels import LEVELS
 from shortlist.sampling.skip_schedule import plan_of_all
 from shortlist.sampling.skipping import Batch, Hits, SkipPlan
 
 ROWS, HITS = 1 << 12, 1 << 17
 """Rows at a time, and about so many hits."""
 
-AHEAD = 2
-"""So many times rows may wait for the other processor; whoever draws more tells their winners itself."""
-
 
 def winners_in_rows(values: Values, *, k: int, scale: Fraction, noise: Noise, source: Source, draws: int) -> Indices:
-    """The winners of that many independent races (none, perhaps), one row each, in no order; all values are finite.
-
-    All words are drawn in one order, whether one processor or two are at work.
-    """
+    """The winners of that many independent races (none, perhaps), one row each, in no order; all values are finite."""
     plan = plan_of_all(values, k, scale, noise)
     expected = sum(len(batch.starts) * 2.0**-batch.level for batch in plan.batches)
     step = max(1, min(ROWS, int(HITS / expected)))
     parts = [min(step, draws - start) for start in range(0, draws, step)]
-    if len(parts) > 1 and processors() > 1:
-        told = _by_two(plan, parts, source)
-    else:
-        told = [_tell(plan, rows, _hits(plan, rows, source)) for rows in parts]
+    told = [_tell(plan, rows, _hits(plan, rows, source)) for rows in parts]
     return np.concatenate([np.empty((0, k), np.int64), *(one.decided(plan, source) for one in told)])
-
-
-def _by_two(plan: SkipPlan, parts: list[int], source: Source) -> list[_Told]:
-    """The winners of parts with so many rows. One thread draws their words and finds the hits; another sorts them and
-    tells the winners, which takes no word, and so does the first where that one lags behind."""
-    told: list[_Told | Future[_Told]] = []
-    waiting: list[Future[_Told]] = []
-    with ThreadPoolExecutor(1) as other:
-        for rows in parts:
-            drawn, waiting = _hits(plan, rows, source), [one for one in waiting if not one.done()]
-            if len(waiting) < AHEAD:
-                waiting.append(other.submit(_tell, plan, rows, drawn))
-                told.append(waiting[-1])
-            else:
-                told.append(_tell(plan, rows, drawn))
-    return [one.result() if isinstance(one, Future) else one for one in told]
-
-
-def processors() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +52,7 @@ class _Told:
 def _tell(plan: SkipPlan, rows: int, drawn: Hits) -> _Told:
     """The winners of rows, as far as floats tell them; hits come level by level, counted through rows and members."""
     hits, ends = _by_row(plan, rows, drawn)
-    rule, counts = rule_of(plan.contest, plan.threshold), np.diff(ends, prepend=0)
-    if rule is None:
-        return _by_intervals(plan, hits, counts)
-    sets, clear = plan.contest.clear_rows((hits.index, hits.level, hits.words), ends, rule)
-    if clear.all():
-        return _Told(sets, [])
-    its, unclear = np.repeat(~clear, counts), np.flatnonzero(~clear)
-    rest = _by_intervals(plan, Hits(hits.index[its], hits.words[its], hits.level[its]), counts[unclear])
-    sets[unclear] = rest.sets
-    return _Told(sets, [(int(unclear[row]), one) for row, one in rest.open])
-
-
-def _by_intervals(plan: SkipPlan, hits: Hits, counts: Indices) -> _Told:
-    """The winners of rows with so many of these hits each, where intervals tell them."""
-    contest, k, rows = plan.contest, plan.contest.k, len(counts)
+    contest, k, counts = plan.contest, plan.contest.k, np.diff(ends, prepend=0)
     low, high = contest.intervals(contest.values[hits.index], hits.words, hits.level)
     starts, row = np.cumsum(counts) - counts, np.repeat(np.arange(rows), counts)
     table = np.full((2, rows, max(int(counts.max()), k + 1)), -np.inf)
@@ -131,13 +83,11 @@ def _hits(plan: SkipPlan, rows: int, source: Source) -> Hits:
 
 def _by_row(plan: SkipPlan, rows: int, drawn: Hits) -> tuple[Hits, Indices]:
     """(the hits of all rows, row by row; where those of each row end). The words stay where they are."""
-    sizes = np.bincount([batch.level for batch in plan.batches], [len(batch.starts) for batch in plan.batches], KINDS)
-    sizes, starts = sizes.astype(np.int64), np.concatenate([batch.starts for batch in plan.batches])
-    compiled = sorted_by_row((drawn.index, drawn.level), sizes, starts, rows)
-    if compiled is None:
-        owner, member = np.divmod(drawn.index, sizes[drawn.level])
-        by = np.argsort(owner.astype(np.int16), kind="stable")
-        index = starts[(np.cumsum(sizes) - sizes)[drawn.level] + member]
-        compiled = index[by], drawn.level[by], np.cumsum(np.bincount(owner, minlength=rows))
-    index, level, ends = compiled
-    return Hits(index, drawn.words, level), ends
+    sizes = np.zeros(LEVELS[-1] + 1, np.int64)
+    for batch in plan.batches:
+        sizes[batch.level] = len(batch.starts)
+    starts = np.concatenate([batch.starts for batch in plan.batches])
+    owner, member = np.divmod(drawn.index, sizes[drawn.level])
+    by = np.argsort(owner.astype(np.int16), kind="stable")
+    index = starts[(np.cumsum(sizes) - sizes)[drawn.level] + member]
+    return Hits(index[by], drawn.words, drawn.level[by]), np.cumsum(np.bincount(owner, minlength=rows))

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist._scan import BINS, Rule, height_counts, sorted_by_level
-from shortlist.exact.noise_distributions import LN2, SHIFTS, Noise
+from shortlist.exact.noise_distributions import LN2, Noise
 from shortlist.exact.score_intervals import Contest
 from shortlist.sampling.skipping import Batch
 
@@ -19,6 +18,9 @@ LEVELS = np.array([0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 20, 26, 40])
 LEVEL_SLACK = 2.0**-30
 """By how much levels are rounded down beyond every float error: it costs nothing."""
 
+BINS = 201
+"""Heights -50, -49.5, .., 50."""
+
 
 def round_down(to: Indices) -> NDArray[np.int8]:
     """The largest of these levels that is not above j, for j = 0, 1, .. up to the last of them."""
@@ -26,7 +28,6 @@ def round_down(to: Indices) -> NDArray[np.int8]:
 
 
 _ROUNDED = round_down(LEVELS)
-_ROUNDED_AT = _ROUNDED.ctypes.data
 
 
 def levels(noise: Noise, heights: Floats, threshold: float, rounded: NDArray[np.int8] = _ROUNDED) -> NDArray[np.int8]:
@@ -40,16 +41,6 @@ def whole_levels(noise: Noise, heights: Floats, threshold: float) -> NDArray[np.
     decay = noise.decay(distance - LEVEL_SLACK * (1 + abs(threshold) + np.abs(heights)))
     bits = np.clip(decay * ((1 - LEVEL_SLACK) / LN2) - LEVEL_SLACK, 0, LEVELS[-1])
     return bits.astype(np.int8)
-
-
-def rule_of(contest: Contest, threshold: float = 0.0) -> Rule | None:
-    """What `levels` and `positions` compute, for the compiled passes; None where they compute more than that."""
-    tail, factor = SHIFTS.get(contest.noise.decay), contest.factor
-    if tail is None or factor is None:
-        return None
-    centre, whole = (contest.centre, 0) if contest.values.dtype.kind == "f" else (0.0, contest.centre)
-    bits = (1 - LEVEL_SLACK) / LN2
-    return Rule(factor, threshold, tail, LEVEL_SLACK, bits, float(LEVELS[-1]), whole, centre, _ROUNDED_AT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,33 +57,17 @@ class ByLevel:
 
     @classmethod
     def of(
-        cls,
-        contest: Contest,
-        largest: Values,
-        threshold: float,
-        length: int,
-        *,
-        index: Indices | None = None,
-        starts: Indices | None = None,
-        size: int = 1,
-        stride: int = 1,
+        cls, contest: Contest, largest: Values, threshold: float, starts: Indices, length: int, stride: int = 1
     ) -> ByLevel:
-        """Of groups whose largest scores are these, or those at `index`; they start at `size` times `starts`, or i."""
-        rule = rule_of(contest, threshold)
-        compiled = None if rule is None else sorted_by_level(largest, index, rule, 1.0, starts, size)
-        if compiled is None:
-            heights = contest.positions(largest if index is None else largest[index])
-            level = levels(contest.noise, heights, threshold)
-            numbers = np.arange(len(level)) if starts is None else starts
-            compiled = *_sorted(numbers * size, level), int(np.count_nonzero(heights > 1.0))
-        ordered, counts, high = compiled
-        return cls(ordered, _some(counts), length, stride, high)
+        """Of groups whose largest scores are these, and which start there."""
+        heights = contest.positions(largest)
+        level = levels(contest.noise, heights, threshold)
+        return cls(*_sorted(starts, level), length, stride, int(np.count_nonzero(heights > 1.0)))
 
     @classmethod
     def of_levels(cls, level: NDArray[np.int8]) -> ByLevel:
         """Of candidates, one by one, at these levels."""
-        ordered, counts = _sorted(np.arange(len(level)), level)
-        return cls(ordered, _some(counts), 1)
+        return cls(*_sorted(np.arange(len(level)), level), 1)
 
     def up_to(self, level: int) -> Indices:
         """The groups at this level or below."""
@@ -111,20 +86,14 @@ class ByLevel:
             start += count
 
 
-def _sorted(starts: Indices, level: NDArray[np.int8]) -> tuple[Indices, list[int]]:
-    return starts[np.argsort(level, kind="stable")], np.bincount(level).tolist()
-
-
-def _some(counts: list[int]) -> dict[int, int]:
-    return {level: count for level, count in enumerate(counts) if count}
+def _sorted(starts: Indices, level: NDArray[np.int8]) -> tuple[Indices, dict[int, int]]:
+    """(these, sorted by their levels; how many are at each level, where there are any)."""
+    counts = {at: count for at, count in enumerate(np.bincount(level).tolist()) if count}
+    return starts[np.argsort(level, kind="stable")], counts
 
 
 def held(contest: Contest, scores: Values, size: int, groups: Indices) -> Indices:
     """How many of these scores stand at each height -50, -49.5, .., 50, in each of these groups of that size."""
-    rule = rule_of(contest)
-    compiled = None if rule is None else height_counts(scores, size, groups, rule)
-    if compiled is not None:
-        return compiled
     whole = len(scores) // size
     chosen = scores[: whole * size].reshape(whole, size)[groups]
     return np.stack([histogram(one) for one in contest.positions(chosen.ravel()).reshape(len(groups), size)])

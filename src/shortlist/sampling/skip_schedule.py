@@ -13,7 +13,6 @@ from fractions import Fraction
 import numpy as np
 
 from shortlist._arrays import Indices, Values
-from shortlist._scan import RUN, column_maxima, run_maxima
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.score_intervals import Contest, kth_largest
 from shortlist.sampling.skip_levels import ByLevel, histogram, whole_levels
@@ -26,7 +25,8 @@ OPEN_BLOCK, OPEN_RUN, OPEN_SMALL = 10, 5, 0
 A test costs about as much as a hit. The maxima of runs are known; those of small blocks are read first.
 """
 
-SMALL = 32
+RUN, SMALL = 512, 32
+"""So many scores are in a run, and in a small block."""
 
 COPIED = 1 << 16
 """So many scores of opened runs are copied at a time."""
@@ -36,19 +36,10 @@ MANY = 1 << 13
 
 
 def make_plan(
-    values: Values,
-    k: int,
-    scale: Fraction,
-    noise: Noise,
-    block: int,
-    threshold: float | None = None,
-    seen: Values | None = None,
+    values: Values, k: int, scale: Fraction, noise: Noise, block: int, threshold: float | None = None
 ) -> SkipPlan:
-    """The plan of one contest. `threshold` overrides the choice, for tests that force the rare paths.
-
-    `seen` are the maxima of runs of `RUN` scores, where a look at the same scores has found them.
-    """
-    maxima = Maxima.of(values, block, seen)
+    """The plan of one contest. `threshold` overrides the choice, for tests that force the rare paths."""
+    maxima = Maxima.of(values, block)
     layout, centre = None, kth_largest(np.append(maxima.tops, values[maxima.rest :]), k)
     if centre > -math.inf:
         layout = Layout.of(Contest(values, k, scale, noise, centre), maxima, threshold)
@@ -83,10 +74,9 @@ class Maxima:
     """Of runs."""
 
     @classmethod
-    def of(cls, values: Values, block: int, seen: Values | None = None) -> Maxima:
-        """`seen` are those of runs of `RUN` scores, if they are known."""
+    def of(cls, values: Values, block: int) -> Maxima:
         run = min(block, RUN)
-        peaks = seen[: len(values) // run] if seen is not None and run == RUN else block_maxima(values, run)
+        peaks = block_maxima(values, run)
         return cls(block, run, peaks if block == run else block_maxima(peaks, block // run), peaks)
 
     @property
@@ -96,19 +86,19 @@ class Maxima:
 
     def blocks(self, contest: Contest, threshold: float) -> ByLevel:
         """All blocks."""
-        return ByLevel.of(contest, self.tops, threshold, self.block, size=self.block)
+        return ByLevel.of(contest, self.tops, threshold, np.arange(len(self.tops)) * self.block, self.block)
 
     def runs(self, contest: Contest, threshold: float, opened: Indices) -> ByLevel:
         """The runs of these blocks."""
         near = ((opened // self.run)[:, None] + np.arange(self.block // self.run)).ravel()
-        return ByLevel.of(contest, self.peaks, threshold, self.run, index=near, starts=near, size=self.run)
+        return ByLevel.of(contest, self.peaks[near], threshold, near * self.run, self.run)
 
     def small(self, contest: Contest, threshold: float, opened: Indices) -> ByLevel:
         """The small blocks of these runs: every `run // SMALL`-th score of a run."""
         stride = self.run // SMALL
         largest = _column_maxima(contest.values, self.run, opened // self.run)
         starts = (opened[:, None] + np.arange(stride)).ravel()
-        return ByLevel.of(contest, largest, threshold, SMALL, starts=starts, stride=stride)
+        return ByLevel.of(contest, largest, threshold, starts, SMALL, stride)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,16 +143,16 @@ class Layout:
             opened = self.small.up_to(OPEN_SMALL)[:, None] + np.arange(SMALL) * self.small.stride
             singles = np.append(opened.ravel(), singles)
         if len(singles):
-            one_by_one = ByLevel.of(contest, contest.values, self.threshold, 1, index=singles, starts=singles)
+            one_by_one = ByLevel.of(contest, contest.values[singles], self.threshold, singles, 1)
             batches += one_by_one.batches(above=-1)
         return SkipPlan(contest, self.threshold, tuple(batches))
 
 
 def block_maxima(values: Values, block: int) -> Values:
-    """The maximum of each whole block."""
-    whole = len(values) // block
-    compiled = run_maxima(values[: whole * block], block)
-    return values[: whole * block].reshape(whole, block).max(axis=1) if compiled is None else compiled
+    """The maximum of each whole block, which `reduceat` finds in about half the time of `max(axis=1)`."""
+    whole = len(values) // block * block
+    largest: Values = np.maximum.reduceat(values[:whole], np.arange(0, whole, block))
+    return largest
 
 
 def _column_maxima(values: Values, run: int, hot: Indices) -> Values:
@@ -171,9 +161,6 @@ def _column_maxima(values: Values, run: int, hot: Indices) -> Values:
     A few runs at a time, so that what is copied stays small and near.
     """
     columns, whole = run // SMALL, len(values) // run
-    compiled = column_maxima(values, run, columns, hot)
-    if compiled is not None:
-        return compiled
     runs = values[: whole * run].reshape(whole, SMALL, columns)
     some = max(1, COPIED // run)
     parts = [runs[hot[i : i + some]].max(axis=1).ravel() for i in range(0, len(hot), some)]

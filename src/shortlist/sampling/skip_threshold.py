@@ -6,21 +6,27 @@ It is a function of the scores alone, so that a poor one costs time and never ex
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shortlist._arrays import Floats, Indices, Values
-from shortlist._scan import BINS, EIGHTHS, FINE, PLACES, Sampled, in_eighths, threshold_place
 from shortlist.exact.noise_distributions import Noise
 from shortlist.exact.score_intervals import Contest
-from shortlist.sampling.skip_levels import held, histogram, rule_of
+from shortlist.sampling.skip_levels import BINS, held, histogram
 
 LOOKED = 32
 """So many high runs are looked into before many hits are paid for."""
 HIGHER = 24
 """How many thresholds above are tried then, half a unit from one to the next."""
+
+PLACES = 191
+"""Thresholds -50, -49.5, .., 45."""
+
+EIGHTHS = 400
+"""Eighths of a unit in 50."""
 
 GRID = np.arange(-100, PLACES - 100) / 2
 """Thresholds; heights are rounded down to the same grid of half units."""
@@ -38,11 +44,8 @@ def choose_threshold(contest: Contest, tops: Values) -> float:
 
 def _crowded_place(contest: Contest, tops: Values) -> int:
     """The last place in the grid where enough pass; -1 if nowhere. No sum is rounded, whatever its order."""
-    values, wanted, rule = contest.values, enough(contest.k) * WHOLE, rule_of(contest)
+    values, wanted = contest.values, enough(contest.k) * WHOLE
     sample = sampled(len(values), contest.noise)
-    compiled = None if rule is None else threshold_place(tops, values, sample, rule, wanted)
-    if compiled is not None:
-        return compiled
     by_tops, by_sample = histogram(contest.positions(tops)), histogram(contest.positions(values[sample.places]))
     surely = np.convolve(by_tops, sample.chance, "valid").astype(np.float64)
     some = np.convolve(by_sample, sample.chance, "valid").astype(np.float64)
@@ -80,10 +83,6 @@ def raised(contest: Contest, peaks: Values, run: int, threshold: float) -> float
 
 def eighths(contest: Contest, scores: Values) -> tuple[NDArray[np.int16], Indices]:
     """(where these scores stand in eighths from -50 on, rounded down, and cut at 0 and 800; how many at each)."""
-    rule = rule_of(contest)
-    compiled = None if rule is None else in_eighths(scores, rule)
-    if compiled is not None:
-        return compiled
     places = np.clip(np.floor(8 * contest.positions(scores)), -EIGHTHS, EIGHTHS).astype(np.int16) + np.int16(EIGHTHS)
     return places, np.bincount(places, minlength=2 * EIGHTHS + 1)
 
@@ -118,8 +117,20 @@ def nearly_enough(k: int) -> float:
     return k + 3.5 * math.sqrt(k) + 4
 
 
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a threshold is chosen by: a sample of positions, and the chances of noise, as whole numbers."""
+
+    places: Indices
+    each: float
+    """So many candidates each of them stands for."""
+    chance: Indices
+    """Of noise that passes a distance, in half units."""
+    square: Indices
+
+
 @lru_cache(maxsize=16)
-def sampled(d: int, noise: Noise) -> Sampled:
+def sampled(d: int, noise: Noise) -> Sample:
     """Some 2,048 positions, eight neighbours at a time, spread by the golden ratio: no period of the data fits it.
 
     They are counted half. Beside them the chances to pass each distance, and their squares, rounded down to whole
@@ -128,9 +139,8 @@ def sampled(d: int, noise: Noise) -> Sampled:
     starts = np.arange(256) * 0.6180339887498949 % 1 * (d - 7)
     places = (starts.astype(np.int64)[:, None] + np.arange(8)).ravel()
     chance = passing(noise, 1)[1]
-    fine = np.exp(noise.log_survival(np.arange(-2 * FINE, 2 * FINE + 1) / 16))
-    chances = (np.floor(one * WHOLE).astype(np.int64) for one in (chance, chance**2, fine))
-    return Sampled(places, 0.5 * (d / len(places)), *chances)
+    whole, square = (np.floor(one * WHOLE).astype(np.int64) for one in (chance, chance**2))
+    return Sample(places, 0.5 * (d / len(places)), whole, square)
 
 
 @lru_cache

@@ -20,9 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlist._arrays import Floats, Indices, Mask, Values, Words
-from shortlist._scan import TALL
-from shortlist._scan_hits import hits_of
+from shortlist._arrays import Floats, Indices, Words
 from shortlist.exact.noise_distributions import LN2
 from shortlist.exact.partial_reals import failures_before_success
 from shortlist.exact.score_intervals import Contest
@@ -43,22 +41,6 @@ class Hits:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """Columns of blocks, of which those whose largest score is at or above a cut are tested on their own."""
-
-    columns: Values
-    cut: int
-    width: int
-    """So many columns stand side by side."""
-
-    def holds(self, index: Indices) -> Mask:
-        """Which of these candidates are in such columns."""
-        column = index // (TALL * self.width) * self.width + index % self.width
-        inside: Mask = self.columns[np.minimum(column, len(self.columns) - 1)] >= self.cut
-        return inside & (index < len(self.columns) * TALL)
-
-
-@dataclass(frozen=True, slots=True)
 class Batch:
     """Groups of candidates, all of one size and at one distance from each other, that are tested at one level."""
 
@@ -66,8 +48,6 @@ class Batch:
     length: int
     starts: Indices
     stride: int = 1
-    opened: Opened | None = None
-    """Columns that later batches test: whoever of them is hit here is no hit. Only the first batch has them."""
 
     @property
     def trials(self) -> int:
@@ -83,10 +63,10 @@ class Batch:
         return np.arange(self.trials) if not self.level else places_of(self.trials, self.level, first, words, source)
 
     def members(self, places: Indices) -> Indices:
-        """The candidates at these places, counted through all groups, but for those in opened columns."""
+        """The candidates at these places, counted through all groups."""
         group = places // self.length
         index: Indices = self.starts[group] + (places - group * self.length) * self.stride
-        return index if self.opened is None else index[~self.opened.holds(index)]
+        return index
 
     def put_level(self, tested: NDArray[np.int8]) -> None:
         """Write the level to all candidates of the batch: group by group, or by what has the same place in each."""
@@ -105,47 +85,21 @@ class SkipPlan:
     contest: Contest
     threshold: float
     batches: tuple[Batch, ...]
-    """Every candidate is in exactly one of them, but for opened columns, which the later one tests."""
+    """Every candidate is in exactly one of them."""
 
     def draw(self, source: Source) -> Hits:
-        """Test every candidate once."""
-        index, level = self.places(source)
-        return Hits(index, source.words(len(index)), level)
-
-    def places(self, source: Source) -> tuple[Indices, Indices]:
-        """(who is hit, at which levels), batch by batch."""
-        firsts, batches = source.words(len(self.batches)), self.batches
-        needed = [batch.words_for(first) for batch, first in zip(batches, firsts.tolist(), strict=True)]
-        return self.places_by(firsts, source.words(sum(needed)), needed, source)
-
-    def places_by(self, firsts: Words, words: Words, needed: list[int], source: Source) -> tuple[Indices, Indices]:
-        """The same, by these words, of which each batch takes so many, and the first of each as it is in `firsts`."""
-        return self._compiled_hits(firsts, words, needed) or self._hits(firsts, words, needed, source)
-
-    def _compiled_hits(self, firsts: Words, words: Words, needed: list[int]) -> tuple[Indices, Indices] | None:
-        """(candidates, levels) by a compiled pass."""
-        rows = [
-            (batch.level, batch.length, batch.stride, len(batch.starts), count)
-            for batch, count in zip(self.batches, needed, strict=True)
-        ]
-        starts = np.concatenate([_NONE, *(batch.starts for batch in self.batches)])
-        most = len(words) + sum(batch.trials for batch in self.batches if not batch.level)
-        compiled = hits_of(np.array(rows, np.int64), starts, firsts, words, most)
-        if compiled is None or not self.batches or self.batches[0].opened is None:
-            return compiled
-        index, level = compiled
-        stays = (level != self.batches[0].level) | ~self.batches[0].opened.holds(index)
-        return index[stays], level[stays]
-
-    def _hits(self, firsts: Words, words: Words, needed: list[int], source: Source) -> tuple[Indices, Indices]:
-        """The same in NumPy; more words are drawn where these do not suffice."""
+        """Test every candidate once, batch by batch."""
+        firsts = source.words(len(self.batches)).tolist()
+        needed = [batch.words_for(first) for batch, first in zip(self.batches, firsts, strict=True)]
+        words = source.words(sum(needed))
         index, level, start = [_NONE], [_NONE], 0
-        for batch, first, count in zip(self.batches, firsts.tolist(), needed, strict=True):
+        for batch, first, count in zip(self.batches, firsts, needed, strict=True):
             own = words[start : start + count]
             index.append(batch.members(batch.places(first, own, source)))
             level.append(np.full(len(index[-1]), batch.level))
             start += count
-        return np.concatenate(index), np.concatenate(level)
+        hit = np.concatenate(index)
+        return Hits(hit, source.words(len(hit)), np.concatenate(level))
 
     def reveal(self, hits: Hits, source: Source) -> Iterator[tuple[Indices, Words, Indices]]:
         """Every candidate in turn, in chunks of (index, words, level): the hits as they are, the rest given
@@ -219,17 +173,13 @@ def enough_words(trials: int, level: int) -> int:
 
 
 def _failures(words: Words, level: int, most: int, source: Source) -> Indices:
-    """floor(ln U / ln(1 - 2^-level)), cut at `most`; exact arithmetic where a float cannot tell.
-
-    Of words behind `most` trials nothing is asked: no bit is drawn for them, as in a compiled pass, which stops there.
-    """
+    """floor(ln U / ln(1 - 2^-level)), cut at `most`; exact arithmetic where a float cannot tell."""
     v = np.maximum(words.astype(np.float64), 0.5)
     ratio = (np.log(v) - 64 * LN2) / math.log1p(-(2.0**-level))
     error = failure_error(v, ratio, level)
-    count, least = (np.floor(np.clip(one, 0, most)) for one in (ratio, ratio - error))
-    reached = np.append(0, np.cumsum(least + 1)[:-1])  # at least so many trials before each word
+    count = np.floor(np.clip(ratio, 0, most))
     unclear = (np.floor(ratio - error) != np.floor(ratio + error)) & (ratio - error < most)
-    for i in np.flatnonzero(unclear & (reached < most)):
+    for i in np.flatnonzero(unclear):
         count[i] = min(failures_before_success(int(words[i]), level, source), most)
     return count.astype(np.int64)
 

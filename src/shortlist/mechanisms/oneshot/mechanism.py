@@ -117,7 +117,6 @@ class OneshotTopK(Budgeted[Budget]):
             noise=checked_noise(self.noise),
             source=source,
             work=self.work,
-            seen=scores._seen,
         )
         return Outcome(finish.indices.tolist())
 
