@@ -140,7 +140,7 @@ ENTRIES = (
     ),
     Broken(
         name="fresh value at half price",
-        what="winner and a fresh value, both Lap(2 Delta / epsilon), called epsilon-DP for general scores",
+        what="winner and a fresh value, both Lap(2 Delta / epsilon), called epsilon-DP without a condition",
         source="the Gumbel paper, its section 3.1, citing another: it costs 1.5 epsilon",  # (Proposition 56)
         run=_fresh_value,
         pairs=(_FLAT20,),

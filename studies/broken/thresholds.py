@@ -1,4 +1,4 @@
-"""Broken sparse vectors (Lyu, Su and Li 2017 collected six), with epsilon 1 and k = 1 unless they say otherwise."""
+"""Broken sparse vectors (four are of Lyu, Su and Li 2017), with epsilon 1 and k = 1 unless they say otherwise."""
 
 from __future__ import annotations
 

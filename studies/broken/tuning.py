@@ -56,7 +56,7 @@ ENTRIES = (
     Broken(
         name="tuning, the number of runs told",
         what="the number of runs is printed beside the winner: given k of them, they cost k epsilon",
-        source="every progress bar; Papernot and Steinke 2021 assume that it is hidden",
+        source="every progress bar; Papernot and Steinke 2022 assume that it is hidden",
         claim=Tuned(PureDP(1.0), TEN),
         law=number_told,
         pairs=BITS,
