@@ -10,7 +10,7 @@ from flint import arb
 
 import shortlist as sl
 from shortlist import ApproxDP, PureDP
-from shortlist.audit.broken import CATALOGUE, accounting, catch, guarded, options, sets, thresholds, tuning
+from shortlist.audit.broken import CATALOGUE, accounting, catch, groups, guarded, options, sets, thresholds, tuning
 from shortlist.audit.enumeration import prove
 from shortlist.certified.law import Law
 from shortlist.certified.races import ordered_law
@@ -61,6 +61,11 @@ def test_mended_they_are_not_convicted():
 
 
 def test_options_that_are_paid_for_are_not_convicted():
+    assert not mended(
+        "groups, winners by weight named by count",
+        run=None,
+        law=lambda x: groups.winner_by_weight(x, named_by_count=False),
+    ).by
     assert not mended(
         "lead of a winner, from a race of its own", law=lambda x: options.winner_and_lead(x, given=True)
     ).by
