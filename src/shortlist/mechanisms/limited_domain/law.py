@@ -43,8 +43,8 @@ CELLS = 1 << 22
 
 
 def working_list(counts: Values, limit: int) -> tuple[Floats, float]:
-    """(the counts above c, largest first; c), c being the count at rank limit + 1, or 0."""
-    x = np.sort(np.asarray(counts, np.float64))[::-1]
+    """(the counts above c, largest first; c), c being the count at rank limit + 1, or 0; none is below 0."""
+    x = np.sort(np.maximum(np.asarray(counts, np.float64), 0.0))[::-1]
     bar = float(x[limit]) if len(x) > limit else 0.0
     return x[:limit][x[:limit] > bar], bar
 
