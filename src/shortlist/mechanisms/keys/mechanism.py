@@ -259,8 +259,8 @@ class KeySet(Budgeted[DeltaBudget]):
 
     def _by_score(self, scores: Scores, places: list[int]) -> Indices:
         """Return positions among public scores, where what was drawn are places in the ranking by their weights."""
-        found = np.array(places, np.int64)
-        return by_score(scores)[found] if self.weighted and scores._capped is not None else found
+        ranks = np.array(places, np.int64)
+        return by_score(scores)[ranks] if self.weighted and scores._capped is not None else ranks
 
     def _rows(self, count: int, draw: Indices, place: Indices, sums: Indices, *, source: Source) -> Draws:
         key = source.words(len(draw))
